@@ -1,0 +1,196 @@
+/*
+ * The pruning service's protocol, for every engine: the one definition from which the Java client
+ * and the Python server are generated (`make idl`).
+ *
+ * An answer is a proof, not an order. It says which files of one table cannot hold a matching row,
+ * at one instant. A file that the caller lists and the answer does not prove prunable is read.
+ *
+ * A file's token identifies its bytes: for a base file its name (Hudi never rewrites one under the
+ * same name), for a log file "name@length" (older writers append to log files).
+ *
+ * A partition's digest is the SHA-256 over the tokens of all its files that are visible at the
+ * instant and in the view, sorted as unsigned UTF-8 bytes, each followed by "\n".
+ */
+namespace java io.pyhudi.hive.protocol
+namespace py pyhudi_expr.service.gen.pruning
+
+/** The version that both sides speak; another one is answered with UNSUPPORTED_VERSION. */
+const i32 PROTOCOL_VERSION = 1
+
+/** Kinds of nodes. AND, OR, NOT, CONSTANT, LEAF are a SearchArgument's; the others are value terms. */
+enum NodeKind {
+  AND = 1,
+  OR = 2,
+  NOT = 3,
+  /** A known truth value, in `truth`. */
+  CONSTANT = 4,
+  /** A comparison: `op` over the children (first the tested term, then its literals or terms). */
+  LEAF = 5,
+  /** A column or a nested field of one, in `path`; its declared type in `type`. */
+  COLUMN = 6,
+  /** A constant, in `literal`. */
+  LITERAL = 7,
+  /** A function of the children, by its Hive name in `functionName`; its result type in `type`. */
+  FUNCTION = 8,
+  /** What the caller could not say; `text` tells what it was. It may be true, false or null. */
+  UNKNOWN = 9
+}
+
+/** PredicateLeaf.Operator of Hive's SearchArgument. */
+enum PredicateOperator {
+  EQUALS = 1,
+  NULL_SAFE_EQUALS = 2,
+  LESS_THAN = 3,
+  LESS_THAN_EQUALS = 4,
+  IN = 5,
+  BETWEEN = 6,
+  IS_NULL = 7
+}
+
+/** SearchArgument.TruthValue: the set of values that rows may give. */
+enum TruthValue {
+  YES = 1,
+  NO = 2,
+  NULL = 3,
+  YES_NULL = 4,
+  NO_NULL = 5,
+  YES_NO = 6,
+  YES_NO_NULL = 7
+}
+
+/**
+ * A typed, exact constant. Exactly one value field is set, the one of its type; a null constant
+ * sets none.
+ */
+struct Literal {
+  /** Hive's type name: boolean, tinyint ... bigint, float, double, decimal(p,s), string, char(n),
+      varchar(n), date, timestamp, "timestamp with local time zone", binary, void. */
+  1: required string type,
+  2: optional bool booleanValue,
+  /** tinyint, smallint, int, bigint. */
+  3: optional i64 integerValue,
+  /** float (widened without loss) and double. */
+  4: optional double doubleValue,
+  /** string, char and varchar, as the engine compares it. */
+  5: optional string stringValue,
+  6: optional binary binaryValue,
+  /** decimal: the unscaled value, big-endian two's complement, and its scale. */
+  7: optional binary unscaledValue,
+  8: optional i32 scale,
+  /** date: days since 1970-01-01, proleptic Gregorian. */
+  9: optional i32 epochDays,
+  /** timestamp: seconds since 1970-01-01 00:00 of the wall clock; with local time zone: of UTC. */
+  10: optional i64 epochSeconds,
+  /** The timestamp's nanoseconds within the second, 0 to 999,999,999. */
+  11: optional i32 nanos
+}
+
+/** One node of a flattened tree. Children are indexes of earlier nodes, so no tree is cyclic. */
+struct Node {
+  1: required NodeKind kind,
+  2: optional list<i32> children,
+  3: optional PredicateOperator op,
+  4: optional TruthValue truth,
+  5: optional list<string> path,
+  6: optional Literal literal,
+  7: optional string functionName,
+  8: optional string type,
+  9: optional string text
+}
+
+/** Which files of a slice the caller reads. */
+enum TableView {
+  /** Base files and log files. */
+  SNAPSHOT = 1,
+  /** Base files only. */
+  READ_OPTIMIZED = 2
+}
+
+struct PruneRequest {
+  1: required i32 protocolVersion,
+  /** Echoed in the answer and logged on both sides: the query's id. */
+  2: required string requestId,
+  /** The table's base path, as a URI or an absolute path. */
+  3: required string basePath,
+  /** The filter in post-order; the last node is the root. */
+  4: required list<Node> filter,
+  5: required TableView view,
+  /** IANA zone in which the caller reads instants as wall-clock timestamps; absent: unknown. */
+  6: optional string timeZone,
+  /** Time travel: read as of this instant; absent: the latest completed one. */
+  7: optional string asOfInstant,
+  /** The caller's newest completed instant (requested time): an older view of the table is no
+      answer. */
+  8: optional string newestInstant
+}
+
+/** How a partition's verdict is to be read. */
+enum VerdictKind {
+  /** By its partition values no row can match: drop it whatever files it has. */
+  DROP_PARTITION = 1,
+  /** Drop every file, if the caller's own listing of the partition has the digest. */
+  DROP_LISTED = 2,
+  /** Drop the files whose tokens are in `tokens`. */
+  DROP_TOKENS = 3,
+  /** Keep the files whose tokens are in `tokens` and drop the others, if the caller's own listing
+      has the digest. */
+  KEEP_TOKENS = 4
+}
+
+/** What was proved for one partition. A partition without a verdict is kept whole. */
+struct PartitionVerdict {
+  /** The partition path relative to the table's base path, as Hudi writes it; "" for none. */
+  1: required string partitionPath,
+  2: required VerdictKind kind,
+  3: optional list<string> tokens,
+  4: optional binary digest
+}
+
+enum PruneStatus {
+  OK = 1,
+  /** Nothing could be proved; `message` says why. Every file is kept. */
+  NOT_PRUNED = 2,
+  UNSUPPORTED_VERSION = 3,
+  /** The request broke a limit or the protocol. */
+  BAD_REQUEST = 4,
+  /** The service failed; its log has the details. */
+  FAILED = 5
+}
+
+/** Counts of one answer, of the files as the service listed them. */
+struct PruneCounts {
+  1: required i64 filesConsidered,
+  2: required i64 filesDropped,
+  3: required i64 partitionsConsidered,
+  4: required i64 partitionsDropped,
+  5: required i64 bytesConsidered,
+  6: required i64 bytesDropped,
+  /** Time spent in the service, microseconds. */
+  7: required i64 elapsedMicros
+}
+
+struct PruneResponse {
+  1: required i32 protocolVersion,
+  2: required string requestId,
+  /** The base path that was asked for, unchanged: an answer for another table is no answer. */
+  3: required string basePath,
+  4: required PruneStatus status,
+  /** The instant that was judged (requested time). */
+  5: optional string instant,
+  6: optional list<PartitionVerdict> verdicts,
+  7: optional PruneCounts counts,
+  /** Why nothing, or less, was pruned, for the log. */
+  8: optional string message
+}
+
+struct ServiceInfo {
+  1: required i32 protocolVersion,
+  2: required string version
+}
+
+service PruningService {
+  /** Says which files cannot hold a matching row. Never throws: the status tells. */
+  PruneResponse prune(1: PruneRequest request),
+  /** Who answers, and in which version. */
+  ServiceInfo info()
+}
