@@ -1,0 +1,450 @@
+"""Binding: names become columns of a schema, literals become intervals of the columns' domains.
+
+Binding never fails. What cannot be judged (an unknown column, types that do not compare, a zone
+that nobody named) becomes `Unknown` with the reason: an AND loses the piece, an OR becomes
+unknown, and rows stay right.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from functools import singledispatch
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+from pyhudi_expr.expr import functions
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    domain_of,
+    integer_range,
+)
+from pyhudi_expr.expr.literals import Interval, NotComparableError, interval
+from pyhudi_expr.expr.nodes import (
+    And,
+    Between,
+    Call,
+    Cast,
+    CharType,
+    Column,
+    Comparison,
+    Constant,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Term,
+    Truth,
+    Unknown,
+)
+
+
+@dataclass(frozen=True)
+class BoundColumn:
+    """A column of the table. name: as in the schema, nested fields joined by dots (Hudi's way)."""
+
+    name: str
+    type: pa.DataType
+    domain: Domain
+    char: CharType | None = None
+
+
+@dataclass(frozen=True)
+class BoundLiteral:
+    """An interval of the other operand's domain; both ends int, ``Decimal`` or bytes."""
+
+    lower: Any
+    upper: Any
+    domain: Domain
+
+
+@dataclass(frozen=True)
+class BoundCall:
+    """A function whose bounds follow from those of its operand."""
+
+    function: functions.Function
+    term: BoundTerm
+    domain: Domain
+
+
+BoundTerm: TypeAlias = BoundColumn | BoundLiteral | BoundCall
+
+
+@dataclass(frozen=True)
+class BoundComparison:
+    """EQ, NULL_SAFE_EQ, LT or LTEQ of two terms of one domain."""
+
+    op: Op
+    left: BoundTerm
+    right: BoundTerm
+
+
+@dataclass(frozen=True)
+class BoundIn:
+    """A term among intervals; `options` are sorted by their lower ends."""
+
+    term: BoundTerm
+    options: tuple[BoundLiteral, ...]
+
+
+@dataclass(frozen=True)
+class BoundIsNull:
+    """A term IS NULL."""
+
+    term: BoundTerm
+
+
+@dataclass(frozen=True)
+class BoundStartsWith:
+    """A text term with a prefix. successor: the least bytes above all that start with it."""
+
+    term: BoundTerm
+    prefix: bytes
+    successor: bytes
+
+
+#: What indexes are asked about.
+Leaf: TypeAlias = BoundComparison | BoundIn | BoundIsNull | BoundStartsWith
+
+
+@dataclass(frozen=True)
+class BoundAnd:
+    """Every child."""
+
+    children: tuple[BoundExpression, ...]
+
+
+@dataclass(frozen=True)
+class BoundOr:
+    """At least one child."""
+
+    children: tuple[BoundExpression, ...]
+
+
+@dataclass(frozen=True)
+class BoundNot:
+    """TRUE and FALSE exchanged."""
+
+    child: BoundExpression
+
+
+BoundExpression: TypeAlias = BoundAnd | BoundOr | BoundNot | Leaf | Constant | Unknown
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names and wall clocks mean. zone: IANA name, None when the engine did not say."""
+
+    schema: pa.Schema
+    zone: str | None = None
+
+
+class _UnboundError(ValueError):
+    """Why a piece cannot be judged."""
+
+
+def bind(node: HudiExpression, scope: Scope) -> BoundExpression:
+    """The predicate in terms of the scope's columns, constants folded. Never raises."""
+    try:
+        return _bind(node, scope)
+    except (_UnboundError, NotComparableError) as reason:
+        return Unknown(str(reason))
+
+
+@singledispatch
+def _bind(node: Any, scope: Scope) -> BoundExpression:
+    raise _UnboundError(f"{type(node).__name__} is no predicate")
+
+
+@_bind.register
+def _(node: And, scope: Scope) -> BoundExpression:
+    children = _flatten(BoundAnd, [bind(child, scope) for child in node.children])
+    kept = tuple(child for child in children if child != Constant(Truth.YES))
+    if Constant(Truth.NO) in kept:
+        return Constant(Truth.NO)
+    return _single_or(BoundAnd, kept, Constant(Truth.YES))
+
+
+@_bind.register
+def _(node: Or, scope: Scope) -> BoundExpression:
+    children = _flatten(BoundOr, [bind(child, scope) for child in node.children])
+    kept = tuple(child for child in children if child != Constant(Truth.NO))
+    if Constant(Truth.YES) in kept:
+        return Constant(Truth.YES)
+    return _single_or(BoundOr, kept, Constant(Truth.NO))
+
+
+@_bind.register
+def _(node: Not, scope: Scope) -> BoundExpression:
+    child = bind(node.child, scope)
+    match child:
+        case BoundNot(child=inner):
+            return inner
+        case Unknown():
+            return child
+        case Constant(truth=truth):
+            swapped = truth & Truth.NULL
+            swapped |= Truth.NO if Truth.YES in truth else Truth(0)
+            swapped |= Truth.YES if Truth.NO in truth else Truth(0)
+            return Constant(swapped)
+    return BoundNot(child)
+
+
+@_bind.register
+def _(node: Constant, scope: Scope) -> BoundExpression:
+    return node
+
+
+@_bind.register
+def _(node: Unknown, scope: Scope) -> BoundExpression:
+    return node
+
+
+@_bind.register
+def _(node: Comparison, scope: Scope) -> BoundExpression:
+    match node.op:
+        case Op.NE:
+            return _bind(Not(Comparison(Op.EQ, node.left, node.right)), scope)
+        case Op.GT:
+            return _compare(Op.LT, node.right, node.left, scope)
+        case Op.GTEQ:
+            return _compare(Op.LTEQ, node.right, node.left, scope)
+        case _:
+            return _compare(node.op, node.left, node.right, scope)
+
+
+@_bind.register
+def _(node: Between, scope: Scope) -> BoundExpression:
+    lower = Comparison(Op.LTEQ, node.low, node.term)
+    upper = Comparison(Op.LTEQ, node.term, node.high)
+    return _bind(And((lower, upper)), scope)
+
+
+@_bind.register
+def _(node: IsNull, scope: Scope) -> BoundExpression:
+    if isinstance(node.term, Literal):
+        return Constant(Truth.YES if node.term.value is None else Truth.NO)
+    return BoundIsNull(_bind_term(node.term, scope))
+
+
+@_bind.register
+def _(node: In, scope: Scope) -> BoundExpression:
+    options: list[BoundLiteral] = []
+    term = _bind_term(node.term, scope)
+    for option in node.options:
+        if not isinstance(option, Literal):
+            raise _UnboundError("IN with an option that is no literal")
+        if option.value is None:
+            continue  # x IN (NULL, ...) gives NULL instead of FALSE: keeping FALSE is sound
+        found = _interval(option, term, scope)
+        if found.equals_none:
+            continue
+        placed = _place(found, term.domain)
+        if isinstance(placed, BoundLiteral):
+            options.append(placed)
+    if not options:
+        return Constant(Truth.NO_NULL)
+    return BoundIn(term, tuple(sorted(options, key=lambda option: option.lower)))
+
+
+@_bind.register
+def _(node: StartsWith, scope: Scope) -> BoundExpression:
+    term = _bind_term(node.term, scope)
+    char = term.char if isinstance(term, BoundColumn) else None
+    if term.domain.kind is not Kind.TEXT or char is not None:
+        raise _UnboundError("a prefix of something that is no plain string")
+    prefix = node.prefix.encode()
+    if not prefix:
+        return Constant(Truth.YES_NULL)
+    return BoundStartsWith(term, prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
+
+
+def _flatten(
+    kind: type[BoundAnd] | type[BoundOr], nodes: list[BoundExpression]
+) -> list[BoundExpression]:
+    flat: list[BoundExpression] = []
+    for node in nodes:
+        flat.extend(node.children if isinstance(node, kind) else [node])
+    return flat
+
+
+def _single_or(
+    kind: type[BoundAnd] | type[BoundOr], nodes: tuple[BoundExpression, ...], empty: Constant
+) -> BoundExpression:
+    if not nodes:
+        return empty
+    distinct = tuple(dict.fromkeys(nodes))
+    return distinct[0] if len(distinct) == 1 else kind(distinct)
+
+
+def _compare(op: Op, left: Term, right: Term, scope: Scope) -> BoundExpression:
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        raise _UnboundError("a comparison of two literals")
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Literal) and side.value is None:
+            if op is Op.NULL_SAFE_EQ:
+                return _bind(IsNull(other), scope)
+            return Constant(Truth.NULL)
+    if isinstance(right, Literal):
+        return _compare_literal(op, _bind_term(left, scope), right, False, scope)
+    if isinstance(left, Literal):
+        return _compare_literal(op, _bind_term(right, scope), left, True, scope)
+    return _compare_terms(op, _bind_term(left, scope), _bind_term(right, scope))
+
+
+def _compare_literal(
+    op: Op, term: BoundTerm, literal: Literal, literal_first: bool, scope: Scope
+) -> BoundExpression:
+    found = _interval(literal, term, scope)
+    equality = op in (Op.EQ, Op.NULL_SAFE_EQ)
+    if found.is_nan and not equality:
+        raise _UnboundError("NaN has no order that engines agree on")
+    if equality and found.equals_none:
+        return Constant(Truth.NO if op is Op.NULL_SAFE_EQ else Truth.NO_NULL)
+    placed = _place(found, term.domain)
+    if isinstance(placed, BoundLiteral):
+        return BoundComparison(op, *((placed, term) if literal_first else (term, placed)))
+    if equality:
+        return Constant(Truth.NO if op is Op.NULL_SAFE_EQ else Truth.NO_NULL)
+    literal_is_greater = placed is _Side.ABOVE
+    return Constant(Truth.YES_NULL if literal_is_greater != literal_first else Truth.NO_NULL)
+
+
+def _compare_terms(op: Op, left: BoundTerm, right: BoundTerm) -> BoundExpression:
+    for side in (left, right):
+        if isinstance(side, BoundColumn) and side.char is not None:
+            raise _UnboundError("a char or varchar column against another column")
+    common = functions.common_domain(left.domain, right.domain)
+    if common is None:
+        kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
+        raise _UnboundError(f"a comparison of {kinds}")
+    return BoundComparison(op, _converted(left, common), _converted(right, common))
+
+
+def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
+    if term.domain == domain:
+        return term
+    function = functions.conversion(term.domain, domain)
+    if function is None:
+        raise _UnboundError(f"{term.domain.kind.value} as {domain.kind.value}")
+    return BoundCall(function, term, domain)
+
+
+def _interval(literal: Literal, term: BoundTerm, scope: Scope) -> Interval:
+    char = term.char if isinstance(term, BoundColumn) else None
+    return interval(literal, term.domain, char, scope.zone)
+
+
+class _Side(Enum):
+    """Where a literal lies that is outside its domain."""
+
+    ABOVE = "above"
+    BELOW = "below"
+
+
+def _place(found: Interval, domain: Domain) -> BoundLiteral | _Side:
+    """The interval as a literal of the domain, or the side on which it lies outside."""
+    if domain.is_ordinal:
+        least, greatest = MIN_ORDINAL, MAX_ORDINAL
+        if domain.kind is Kind.INTEGER:
+            least, greatest = integer_range(domain.bits)
+        if found.lower > greatest:
+            return _Side.ABOVE
+        if found.upper < least:
+            return _Side.BELOW
+        if found.lower < least or found.upper > greatest:
+            raise _UnboundError("a literal at the edge of its column's range")
+    return BoundLiteral(found.lower, found.upper, domain)
+
+
+@singledispatch
+def _bind_term(term: Any, scope: Scope) -> BoundTerm:
+    raise _UnboundError(f"{type(term).__name__} cannot be judged")
+
+
+@_bind_term.register
+def _(term: Column, scope: Scope) -> BoundTerm:
+    name, type_ = resolve(term.path, scope.schema)
+    domain = domain_of(type_)
+    if domain is None:
+        raise _UnboundError(f"column {name} of type {type_} has no order")
+    char = term.declared if isinstance(term.declared, CharType) else None
+    declared = _declared_domain(term.declared) if term.declared else domain
+    if declared is None or not functions.reads_alike(domain, declared):
+        raise _UnboundError(f"column {name} of type {type_} is read as {term.declared}")
+    return BoundColumn(name, type_, domain, char)
+
+
+def _declared_domain(type_: pa.DataType | CharType) -> Domain | None:
+    return Domain(Kind.TEXT) if isinstance(type_, CharType) else domain_of(type_)
+
+
+@_bind_term.register
+def _(term: Cast, scope: Scope) -> BoundTerm:
+    inner = _bind_term(term.term, scope)
+    target = None if isinstance(term.type, CharType) else domain_of(term.type)
+    if target is None or (isinstance(inner, BoundColumn) and inner.char is not None):
+        raise _UnboundError(f"a cast to {term.type}")
+    return _converted(inner, target)
+
+
+@_bind_term.register
+def _(term: Call, scope: Scope) -> BoundTerm:
+    operands = [arg for arg in term.args if not isinstance(arg, Literal)]
+    if len(operands) != 1:
+        raise _UnboundError(f"{term.name}() of several columns, or of none")
+    inner = _bind_term(operands[0], scope)
+    found = functions.lookup(term, inner.domain)
+    if found is None:
+        raise _UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
+    function, domain = found
+    return BoundCall(function, inner, domain)
+
+
+def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]:
+    """The dotted name and type of a (nested) column, letter case ignored as in SQL engines.
+
+    Raises ValueError when there is no such column, or more than one.
+    """
+    fields: list[pa.Field[Any]] = list(schema)
+    names: list[str] = []
+    type_: pa.DataType = pa.null()
+    for step in path:
+        matches = [field for field in fields if field.name.lower() == step.lower()]
+        if len(matches) != 1:
+            what = "no column" if not matches else "more than one column"
+            raise _UnboundError(f"{what} named {'.'.join((*names, step))}")
+        names.append(matches[0].name)
+        type_ = matches[0].type
+        fields = list(type_) if pa.types.is_struct(type_) else []
+    return ".".join(names), type_
+
+
+def columns(node: BoundExpression) -> dict[str, BoundColumn]:
+    """The columns that a bound predicate needs evidence of, by name."""
+    found: dict[str, BoundColumn] = {}
+    stack: list[Any] = [node]
+    while stack:
+        top = stack.pop()
+        match top:
+            case BoundAnd(children=nodes) | BoundOr(children=nodes):
+                stack.extend(nodes)
+            case BoundNot(child=child):
+                stack.append(child)
+            case BoundComparison(left=left, right=right):
+                stack.extend((left, right))
+            case BoundIn(term=term) | BoundIsNull(term=term) | BoundStartsWith(term=term):
+                stack.append(term)
+            case BoundCall(term=term):
+                stack.append(term)
+            case BoundColumn():
+                found[top.name] = top
+    return found

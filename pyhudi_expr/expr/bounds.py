@@ -1,0 +1,102 @@
+"""Bounds: what is known of a term's values in each of N containers, and how bounds compare.
+
+Everything is vectorised over the containers; a bound of a literal is a scalar and broadcasts.
+Every comparison here answers "may it be so?": an unknown bound answers yes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Ordinals
+
+#: One boolean for each container, or one for all of them.
+Mask: TypeAlias = npt.NDArray[np.bool_] | np.bool_ | bool
+#: Bounds in their physical form (see `pyhudi_expr.expr.domains`).
+Values: TypeAlias = Ordinals | np.int64 | pa.Array[Any] | pa.Scalar[Any]
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Least and greatest value of a term, and whether values and nulls may occur.
+
+    lower, upper: N ordinals or an Arrow array of length N (a scalar for all). Every value of
+        the container lies between them; they need not be attained.
+    may_be_value: False where every row is proved null (or there is no row).
+    may_be_null: False where no row is null.
+    """
+
+    lower: Values
+    upper: Values
+    may_be_value: Mask = True
+    may_be_null: Mask = True
+
+
+def unknown(domain: Domain) -> Bounds:
+    """Bounds that say nothing."""
+    if domain.is_ordinal:
+        return Bounds(np.int64(MIN_ORDINAL), np.int64(MAX_ORDINAL))
+    nothing = pa.scalar(None, type=domain.arrow_type)
+    return Bounds(nothing, nothing)
+
+
+def may_be_less(left: Values, right: Values) -> Mask:
+    """``left < right``, yes where either is unknown."""
+    if _is_ordinal(left):
+        return left < right  # type: ignore[operator]
+    return _arrow_mask(pc.less(left, right))  # type: ignore[arg-type]
+
+
+def may_be_at_most(left: Values, right: Values) -> Mask:
+    """``left <= right``, yes where either is unknown."""
+    if _is_ordinal(left):
+        return left <= right  # type: ignore[operator]
+    return _arrow_mask(pc.less_equal(left, right))  # type: ignore[arg-type]
+
+
+def may_differ(left: Values, right: Values) -> Mask:
+    """``left <> right``, yes where either is unknown."""
+    if _is_ordinal(left):
+        return left != right
+    return _arrow_mask(pc.not_equal(left, right))  # type: ignore[arg-type]
+
+
+def _is_ordinal(values: Values) -> bool:
+    return isinstance(values, np.ndarray | np.int64)
+
+
+def _arrow_mask(answer: pa.Array[Any] | pa.Scalar[Any]) -> Mask:
+    if isinstance(answer, pa.Scalar):
+        return answer.as_py() is not False
+    known: pa.Array[Any] = answer.fill_null(True)
+    return known.to_numpy(zero_copy_only=False)
+
+
+def both(*masks: Mask) -> Mask:
+    """AND of masks; constants cost nothing."""
+    result: Mask = True
+    for mask in masks:
+        if isinstance(mask, bool | np.bool_):
+            if not mask:
+                return False
+        else:
+            result = mask if result is True else result & mask
+    return result
+
+
+def either(*masks: Mask) -> Mask:
+    """OR of masks; constants cost nothing."""
+    result: Mask = False
+    for mask in masks:
+        if isinstance(mask, bool | np.bool_):
+            if mask:
+                return True
+        else:
+            result = mask if result is False else result | mask
+    return result

@@ -1,0 +1,132 @@
+"""Domains: how the values of a type are ordered, and as what they are compared.
+
+Bounds are compared as one of two physical forms, whatever their type:
+
+* *ordinals*, ``numpy.int64``: integers and booleans as they are, dates as days, timestamps in the
+  column's unit, decimals of up to 18 digits as unscaled values, floats as the order-preserving
+  integers of `float_ordinals`. An unknown bound is the least or greatest int64, which is true of
+  every value, so missing statistics need no mask.
+* *Arrow arrays*: strings and binaries as ``large_binary`` (SQL engines compare UTF-8 bytes as
+  unsigned), wider decimals as ``decimal256``. An unknown bound is null.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+Ordinals = npt.NDArray[np.int64]
+
+MIN_ORDINAL = -(2**63)
+MAX_ORDINAL = 2**63 - 1
+
+_MAX_SMALL_DECIMAL = 18
+_UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+
+
+class Kind(Enum):
+    """Families of types; only values of one family are compared."""
+
+    BOOLEAN = "boolean"
+    INTEGER = "integer"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    DATE = "date"
+    WALL_CLOCK = "timestamp without zone"
+    INSTANT = "timestamp with zone"
+    TEXT = "string"
+    BINARY = "binary"
+
+
+@dataclass(frozen=True)
+class Domain:
+    """An ordered set of values.
+
+    bits: width of INTEGER and FLOAT; precision: digits of a DECIMAL; scale: of a DECIMAL;
+    units: timestamp units in a second.
+    """
+
+    kind: Kind
+    bits: int = 64
+    precision: int = 0
+    scale: int = 0
+    units: int = 1
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Whether bounds are int64 ordinals; else they are Arrow arrays of `arrow_type`."""
+        if self.kind is Kind.DECIMAL:
+            return self.precision <= _MAX_SMALL_DECIMAL
+        return self.kind not in (Kind.TEXT, Kind.BINARY)
+
+    @property
+    def arrow_type(self) -> pa.DataType:
+        """The Arrow type of non-ordinal bounds."""
+        if self.kind is Kind.DECIMAL:
+            return pa.decimal256(76, self.scale)
+        return pa.large_binary()
+
+
+def domain_of(type_: pa.DataType) -> Domain | None:
+    """The domain of an Arrow type; None for types without an order (arrays, maps, structs)."""
+    if pa.types.is_boolean(type_):
+        return Domain(Kind.BOOLEAN, bits=1)
+    if pa.types.is_signed_integer(type_):
+        return Domain(Kind.INTEGER, bits=type_.bit_width)
+    if pa.types.is_float32(type_) or pa.types.is_float64(type_):
+        return Domain(Kind.FLOAT, bits=type_.bit_width)
+    if pa.types.is_decimal(type_):
+        return Domain(Kind.DECIMAL, precision=type_.precision, scale=type_.scale)
+    if pa.types.is_date32(type_):
+        return Domain(Kind.DATE)
+    if pa.types.is_timestamp(type_):
+        kind = Kind.INSTANT if type_.tz else Kind.WALL_CLOCK
+        return Domain(kind, units=_UNITS_PER_SECOND[type_.unit])
+    if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+        return Domain(Kind.TEXT)
+    if pa.types.is_binary(type_) or pa.types.is_large_binary(type_):
+        return Domain(Kind.BINARY)
+    if pa.types.is_fixed_size_binary(type_):
+        return Domain(Kind.BINARY)
+    return None
+
+
+def float_ordinals(values: npt.ArrayLike) -> Ordinals:
+    """Floats as int64 in the same order: -0.0 and 0.0 are one, NaN is above infinity.
+
+    The bits of a non-negative IEEE 754 number order like integers; those of a negative one order
+    backwards, so their magnitude is negated.
+    """
+    doubles = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    bits = doubles.view(np.int64)
+    ordinals = np.where(bits >= 0, bits, np.int64(MIN_ORDINAL) - bits)
+    return np.asarray(np.where(np.isnan(doubles), np.int64(MAX_ORDINAL), ordinals), dtype=np.int64)
+
+
+def float_ordinal(value: float) -> int:
+    """`float_ordinals` of one value."""
+    return int(float_ordinals(np.array([value]))[0])
+
+
+def floats_of(ordinals: Ordinals) -> npt.NDArray[np.float64]:
+    """The inverse of `float_ordinals` (unknown bounds become infinities or NaN)."""
+    bits = np.where(ordinals >= 0, ordinals, np.int64(MIN_ORDINAL) - ordinals)
+    floats = bits.astype(np.int64).view(np.float64)
+    return np.where(ordinals == MIN_ORDINAL, -np.inf, floats)
+
+
+def integer_range(bits: int) -> tuple[int, int]:
+    """Least and greatest value of a signed integer of that width."""
+    return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
+
+
+def physical_scalar(domain: Domain, value: Any) -> np.int64 | pa.Scalar[Any]:
+    """One value of the domain in its physical form, ready to be compared with an array."""
+    if domain.is_ordinal:
+        return np.int64(value)
+    return pa.scalar(value, type=domain.arrow_type)

@@ -1,0 +1,237 @@
+"""Literals made comparable: from a typed constant to an interval of a column's domain.
+
+Engines disagree on how a literal meets a column of another type: one widens the column to double,
+another rounds the literal, a third reads instants in a session's zone. So a literal becomes the
+smallest *interval* of the column's own domain that holds every value it may be taken for. A
+comparison with an interval is true when it is true for some point of it, which makes it sound for
+each of these readings, and exact where all agree.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, timezone, tzinfo
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.expr.domains import Domain, Kind, domain_of, float_ordinal
+from pyhudi_expr.expr.nodes import CharType, Literal
+
+_EPOCH = datetime(1970, 1, 1)
+_ISO_TEXT = re.compile(
+    r"(?P<seconds>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(\.(?P<fraction>\d{1,9}))?"
+    r"|(?P<day>\d{4}-\d\d-\d\d)",
+    re.ASCII,
+)
+_DAY = 86_400
+
+#: Integers up to here are exact as doubles: comparing as double or as integer is the same.
+_EXACT_AS_DOUBLE = 2**53
+
+# Before the Gregorian calendar of 1582-10-15 readers may relabel days (Hive does, for files
+# without a marker of their calendar); before standard time, libraries disagree on offsets.
+_GREGORIAN_START_DAY = -141_427
+_RELABELLING_DAYS = 400
+_STANDARD_TIME_DAY = -25_567
+_OFFSET_DAYS = 2
+
+_MAX_CHAR_LENGTH = 255
+
+
+@dataclass(frozen=True)
+class Interval:
+    """The values of a domain that a literal may stand for, both ends included.
+
+    lower, upper: ordinals (any size: the caller checks the domain's range), ``Decimal`` or bytes.
+    equals_none: the literal lies between two neighbouring values, so no value equals it.
+    is_nan: the literal is NaN, which engines order differently.
+    """
+
+    lower: Any
+    upper: Any
+    equals_none: bool = False
+    is_nan: bool = False
+
+
+class NotComparableError(ValueError):
+    """The literal cannot be compared with the column's domain soundly; the text says why."""
+
+
+def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str | None) -> Interval:
+    """The interval of `domain` for a literal that is not null.
+
+    char: the column's declared char or varchar type. zone: the IANA zone in which the engine
+    relates wall clocks to instants. Raises NotComparableError.
+    """
+    if isinstance(literal.type, CharType):
+        char = char or CharType(_MAX_CHAR_LENGTH, literal.type.padded)
+        source = Domain(Kind.TEXT)
+    else:
+        found = domain_of(literal.type)
+        if found is None:
+            raise NotComparableError(f"a literal of type {literal.type} has no order")
+        source = found
+    match domain.kind:
+        case Kind.BOOLEAN if source.kind is Kind.BOOLEAN:
+            return Interval(int(literal.value), int(literal.value))
+        case Kind.INTEGER | Kind.DECIMAL if source.kind in _NUMBERS:
+            return _fixed_point(literal.value, source, domain)
+        case Kind.FLOAT if source.kind in _NUMBERS:
+            return _floating_point(literal.value, domain)
+        case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
+            return _temporal(literal, source, domain, zone)
+        case Kind.TEXT if source.kind is Kind.TEXT:
+            return _text(str(literal.value), char)
+        case Kind.BINARY if source.kind is Kind.BINARY:
+            return Interval(bytes(literal.value), bytes(literal.value))
+    raise NotComparableError(f"a {source.kind.value} literal against a {domain.kind.value} column")
+
+
+_NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
+
+
+def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
+    if isinstance(value, float) and not math.isfinite(value):
+        # Every fixed-point value lies on one known side of an infinity; NaN has no side.
+        if math.isnan(value):
+            raise NotComparableError("a NaN literal against a fixed-point column")
+        beyond = int(math.copysign(2**200, value))
+        if domain.is_ordinal:
+            return Interval(beyond, beyond, equals_none=True)
+        raise NotComparableError("an infinity against a wide decimal column")
+    exact = Fraction(value)
+    low = high = exact
+    as_double = source.kind is Kind.FLOAT
+    inexact = as_double and (domain.kind is Kind.DECIMAL or abs(exact) >= _EXACT_AS_DOUBLE)
+    if inexact:
+        # The engine compares as doubles, so values that round to the literal equal it.
+        margin = 2 * Fraction(math.ulp(float(exact)))
+        low, high = exact - margin, exact + margin
+    scale = 10**domain.scale
+    lower, upper = math.floor(low * scale), math.ceil(high * scale)
+    equals_none = not inexact and lower != upper
+    if domain.is_ordinal:
+        return Interval(lower, upper, equals_none)
+    if max(abs(lower), abs(upper)) >= 10**76:
+        raise NotComparableError("a literal beyond 76 digits")
+    return Interval(_decimal(lower, domain.scale), _decimal(upper, domain.scale), equals_none)
+
+
+def _decimal(unscaled: int, scale: int) -> Decimal:
+    digits = tuple(int(digit) for digit in str(abs(unscaled)))
+    return Decimal((int(unscaled < 0), digits, -scale))
+
+
+def _floating_point(value: Any, domain: Domain) -> Interval:
+    try:
+        nearest = float(value)
+    except OverflowError as error:
+        raise NotComparableError("a literal beyond the range of doubles") from error
+    if math.isnan(nearest):
+        top = float_ordinal(math.nan)
+        return Interval(top, top, is_nan=True)
+    readings = [nearest]
+    if math.isfinite(nearest) and Fraction(nearest) != Fraction(value):
+        readings += [math.nextafter(nearest, -math.inf), math.nextafter(nearest, math.inf)]
+    if domain.bits == 32:
+        with np.errstate(over="ignore"):
+            readings.append(float(np.float32(nearest)))
+    return Interval(float_ordinal(min(readings)), float_ordinal(max(readings)))
+
+
+def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None) -> Interval:
+    if source.kind is Kind.TEXT:
+        seconds, is_instant = _parse_timestamp(str(literal.value)), False
+    elif source.kind is Kind.DATE:
+        seconds, is_instant = Fraction(int(literal.value) * _DAY), False
+    elif source.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
+        seconds = Fraction(int(literal.value), source.units)
+        is_instant = source.kind is Kind.INSTANT
+    else:
+        raise NotComparableError(f"a {source.kind.value} literal against a {domain.kind.value}")
+    if is_instant and domain.kind is not Kind.INSTANT:
+        raise NotComparableError(f"an instant against a {domain.kind.value} column")
+    low = high = seconds
+    if domain.kind is Kind.INSTANT and not is_instant:
+        low, high = _instants(seconds, zone)
+    margin = _calendar_margin(low)
+    low, high = low - margin, high + margin
+    per_second = Fraction(1, _DAY) if domain.kind is Kind.DATE else Fraction(domain.units)
+    return Interval(math.floor(low * per_second), math.ceil(high * per_second))
+
+
+def _calendar_margin(seconds: Fraction) -> int:
+    if seconds < (_GREGORIAN_START_DAY + _RELABELLING_DAYS) * _DAY:
+        return _RELABELLING_DAYS * _DAY
+    if seconds < _STANDARD_TIME_DAY * _DAY:
+        return _OFFSET_DAYS * _DAY
+    return 0
+
+
+def _parse_timestamp(text: str) -> Fraction:
+    """Seconds of the wall clock in ISO text, in the one spelling that all engines read alike."""
+    match = _ISO_TEXT.fullmatch(text)
+    if match is None:
+        raise NotComparableError("a text literal that is no plain ISO date or time")
+    try:
+        moment = datetime.fromisoformat(match["seconds"] or match["day"])
+    except ValueError as error:
+        raise NotComparableError("a text literal that names no existing time") from error
+    whole = Fraction((moment - _EPOCH) // timedelta(seconds=1))
+    digits = match["fraction"]
+    return whole + (Fraction(int(digits), 10 ** len(digits)) if digits else 0)
+
+
+def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fraction]:
+    """The instants at which a wall clock of the zone may show the time: two around a change."""
+    if zone is None:
+        raise NotComparableError("a wall clock against instants in an unknown zone")
+    try:
+        info: tzinfo = timezone.utc if zone in ("UTC", "Z", "GMT") else ZoneInfo(zone)
+        wall = _EPOCH + timedelta(seconds=math.floor(wall_seconds))
+        offsets = [info.utcoffset(wall.replace(tzinfo=info, fold=fold)) for fold in (0, 1)]
+    except (KeyError, ValueError, OverflowError, OSError) as error:
+        raise NotComparableError(f"the zone {zone!r} or its time is unknown") from error
+    found = [Fraction(offset // timedelta(seconds=1)) for offset in offsets if offset is not None]
+    return wall_seconds - max(found), wall_seconds - min(found)
+
+
+def _text(value: str, char: CharType | None) -> Interval:
+    try:
+        encoded = value.encode()
+    except UnicodeEncodeError as error:
+        raise NotComparableError("a text literal that is no UTF-8") from error
+    if char is None:
+        return Interval(encoded, encoded)
+    # Stored values may be longer than the declared length (read truncated) and char(n) values
+    # padded with spaces. No UTF-8 text contains the byte 0xff, so it closes the interval.
+    length = char.length
+    if char.padded:
+        value = value.rstrip(" ")
+        if any(letter < " " for letter in value):
+            raise NotComparableError("a char literal with control characters")
+        padding = b" " * max(0, length - len(value))
+        return Interval(value.encode(), value[:length].encode() + padding + b"\xff")
+    if len(value) < length:
+        return Interval(encoded, encoded)
+    return Interval(encoded, max(encoded, value[:length].encode() + b"\xff"))
+
+
+def literal_of(value: Any, type_: pa.DataType) -> Literal:
+    """A Literal from a Python value: dates and datetimes become the integers of their type."""
+    if isinstance(value, datetime):
+        aware = value.tzinfo is not None
+        since = value - (_EPOCH.replace(tzinfo=timezone.utc) if aware else _EPOCH)
+        unit = domain_of(type_)
+        micros = since // timedelta(microseconds=1)
+        return Literal(micros * (unit.units if unit else 10**6) // 10**6, type_)
+    if isinstance(value, date):
+        return Literal((value - _EPOCH.date()).days, type_)
+    return Literal(value, type_)

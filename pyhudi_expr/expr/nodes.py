@@ -1,0 +1,205 @@
+"""HudiExpression: what a query asks of a row, free of any engine and any table (RFC-27).
+
+Two families of immutable nodes: *predicates* give TRUE, FALSE or NULL, *terms* give a value.
+Types are Arrow's. Nothing here knows a schema; `pyhudi_expr.expr.bind` brings one in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, Flag
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+
+
+class Truth(Flag):
+    """A set of truth values, as Hive's ``SearchArgument.TruthValue``: what rows may give."""
+
+    YES = 1
+    NO = 2
+    NULL = 4
+    YES_NULL = YES | NULL
+    NO_NULL = NO | NULL
+    YES_NO = YES | NO
+    YES_NO_NULL = YES | NO | NULL
+
+
+class Op(Enum):
+    """Comparison operators; the value is the SQL spelling."""
+
+    EQ = "="
+    NULL_SAFE_EQ = "<=>"
+    NE = "<>"
+    LT = "<"
+    LTEQ = "<="
+    GT = ">"
+    GTEQ = ">="
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column, or a nested field of one.
+
+    path: the column's name and the fields below it, in any letter case.
+    declared: the type that the engine reads the column as, if it says so (``char`` and
+        ``varchar`` have no Arrow type: see `CharType`). None: the table's own.
+    """
+
+    path: tuple[str, ...]
+    declared: pa.DataType | CharType | None = None
+
+
+@dataclass(frozen=True)
+class CharType:
+    """``char(n)`` (values compare without trailing spaces) and ``varchar(n)``, in characters."""
+
+    length: int
+    padded: bool
+
+
+@dataclass(frozen=True)
+class Literal:
+    """A constant.
+
+    value: the Python value of the Arrow type; None is NULL. Timestamps are integers in the
+        type's unit: ``datetime`` has no nanoseconds.
+    type: a ``timestamp`` without zone is a wall clock, one with zone is an instant.
+    """
+
+    value: Any
+    type: pa.DataType | CharType
+
+
+@dataclass(frozen=True)
+class Cast:
+    """A term converted to a type by the engine's rules."""
+
+    term: Term
+    type: pa.DataType | CharType
+
+
+@dataclass(frozen=True)
+class Call:
+    """A function of terms; `name` in lower case, as Hive spells it."""
+
+    name: str
+    args: tuple[Term, ...]
+
+
+Term: TypeAlias = Column | Literal | Cast | Call
+
+
+@dataclass(frozen=True)
+class And:
+    """Every child."""
+
+    children: tuple[HudiExpression, ...]
+
+
+@dataclass(frozen=True)
+class Or:
+    """At least one child."""
+
+    children: tuple[HudiExpression, ...]
+
+
+@dataclass(frozen=True)
+class Not:
+    """TRUE and FALSE exchanged, NULL as it is."""
+
+    child: HudiExpression
+
+
+@dataclass(frozen=True)
+class Constant:
+    """A predicate whose possible values are known without any column."""
+
+    truth: Truth
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Two terms compared."""
+
+    op: Op
+    left: Term
+    right: Term
+
+
+@dataclass(frozen=True)
+class In:
+    """``term IN (options)``."""
+
+    term: Term
+    options: tuple[Term, ...]
+
+
+@dataclass(frozen=True)
+class Between:
+    """``low <= term AND term <= high``."""
+
+    term: Term
+    low: Term
+    high: Term
+
+
+@dataclass(frozen=True)
+class IsNull:
+    """``term IS NULL``."""
+
+    term: Term
+
+
+@dataclass(frozen=True)
+class StartsWith:
+    """``term LIKE 'prefix%'``, the prefix without wildcards."""
+
+    term: Term
+    prefix: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """A predicate that cannot be judged; the reason goes into the explanation."""
+
+    reason: str
+
+
+HudiExpression: TypeAlias = (
+    And | Or | Not | Constant | Comparison | In | Between | IsNull | StartsWith | Unknown
+)
+
+ALWAYS = Constant(Truth.YES)
+NEVER = Constant(Truth.NO)
+
+
+def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
+    """The nodes directly below `node`, left to right."""
+    match node:
+        case And(children=nodes) | Or(children=nodes):
+            return nodes
+        case Not(child=child):
+            return (child,)
+        case Comparison(left=left, right=right):
+            return (left, right)
+        case In(term=term, options=options):
+            return (term, *options)
+        case Between(term=term, low=low, high=high):
+            return (term, low, high)
+        case IsNull(term=term) | StartsWith(term=term) | Cast(term=term):
+            return (term,)
+        case Call(args=args):
+            return args
+        case _:
+            return ()
+
+
+def walk(node: HudiExpression | Term) -> Iterator[HudiExpression | Term]:
+    """`node` and everything below it, parents first, without recursion."""
+    stack = [node]
+    while stack:
+        top = stack.pop()
+        yield top
+        stack.extend(reversed(children(top)))
