@@ -1,0 +1,96 @@
+# Needs JDK 17, Maven and Python 3.10 or later; every target sets up the rest.
+# `make help` lists the targets.
+
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+# What a site may set: its own Maven settings, a certain Python, more options for pytest.
+MAVEN_SETTINGS ?= hive-conf/settings.xml
+PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; do \
+	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
+	&& { echo "$$p"; break; }; done)
+PYTEST_ARGS ?=
+
+MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
+BIN := .venv/bin
+
+VENV := .venv/.ready
+RUNTIME := .work/runtime/.ready
+HANDLER := handler-java/target/pyhudi-hive-handler.jar
+IDL := handler-java/src/main/thrift/pruning.thrift
+
+.PHONY: help demo test test-fast test-containers lint types format java runtime venv handler idl \
+	bench clean
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
+	$(BIN)/python -m devtools.demo
+
+test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
+	$(BIN)/pytest $(PYTEST_ARGS)
+
+test-fast: $(VENV) ## the tests that need neither Spark nor Hive
+	$(BIN)/pytest -m "not spark and not hive and not slow" $(PYTEST_ARGS)
+
+test-containers: ## the tests in containers
+	@if [ -d tests/containers ]; then $(MAKE) .test-containers; \
+	else echo "test-containers: SKIPPED, there is no container suite yet (tests/containers)"; fi
+
+.PHONY: .test-containers
+.test-containers: $(VENV) $(RUNTIME) $(HANDLER)
+	$(BIN)/pytest tests/containers $(PYTEST_ARGS)
+
+lint: $(VENV) ## style of the Python code
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+format: $(VENV) ## rewrite the Python code in the project's style
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+types: $(VENV) ## static types of the Python code
+	$(BIN)/mypy
+	$(BIN)/mypy -p devtools
+
+java: ## build the storage handler and run its tests
+	$(MVN) -f handler-java/pom.xml verify
+
+handler: $(HANDLER) ## build the storage handler, without its tests
+$(HANDLER): handler-java/pom.xml $(shell find handler-java/src -type f)
+	$(MVN) -q -f handler-java/pom.xml -DskipTests package
+	@touch $@
+
+runtime: $(RUNTIME) ## fetch Hive, Hadoop, Tez and Hudi into .work/runtime
+$(RUNTIME): hive-conf/pom.xml
+	@echo "fetching the Hive runtime (about 340 MB) ..."
+	rm -rf .work/runtime
+	$(MVN) -q -f hive-conf/pom.xml package
+	@touch $@
+
+venv: $(VENV) ## the virtual environment with the project in it
+$(VENV): pyproject.toml
+	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
+	@echo "installing Python packages into .venv ..."
+	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $@
+
+idl: ## generate the protocol's Java and Python code anew; needs the Thrift compiler 0.17
+	@thrift -version | grep -q ' 0\.17\.' || { echo "Thrift compiler 0.17 needed" >&2; exit 1; }
+	rm -rf handler-java/src/gen/java/io/pyhudi/hive/protocol pyhudi_expr/service/gen/pruning
+	mkdir -p handler-java/src/gen/java
+	thrift --gen java:generated_annotations=suppress -out handler-java/src/gen/java $(IDL)
+	mkdir -p .work/idl
+	thrift --gen py -out .work/idl $(IDL)
+	mv .work/idl/pyhudi_expr/service/gen/pruning pyhudi_expr/service/gen/
+	rm -rf .work/idl pyhudi_expr/service/gen/pruning/PruningService-remote
+
+bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything into bench/results.json
+	$(BIN)/python -m bench
+
+clean: ## remove what was built, downloads and tables included
+	rm -rf .work .venv handler-java/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,3 @@
+"""Registers the fixtures that start Spark, HiveServer2 and the pruning service."""
+
+pytest_plugins = ["devtools.fixtures"]

@@ -1,0 +1,91 @@
+"""How a Hudi table is registered in Hive: by our storage handler, or by an input format."""
+
+from urllib.parse import unquote
+
+from devtools.tables import HudiTable, PartitionStyle, TableType
+
+STORAGE_HANDLER = "io.pyhudi.hive.HudiStorageHandler"
+HUDI_INPUT_FORMATS = {
+    TableType.COW: "org.apache.hudi.hadoop.HoodieParquetInputFormat",
+    TableType.MOR: "org.apache.hudi.hadoop.realtime.HoodieParquetRealtimeInputFormat",
+}
+"""Hudi's own input formats that read the newest rows of each type of table."""
+
+_OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat"
+_SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
+
+
+def stored_by(table: HudiTable, name: str, *, properties: dict[str, str] | None = None) -> str:
+    """CREATE EXTERNAL TABLE with the storage handler and the columns of the table itself."""
+    return (
+        f"CREATE EXTERNAL TABLE {name} STORED BY '{STORAGE_HANDLER}' LOCATION '{table.path}'"
+        + _table_properties(properties or {})
+    )
+
+
+def stored_as(table: HudiTable, name: str, input_format: str | None = None) -> list[str]:
+    """The statements that register a native table, as Hudi's own sync does.
+
+    Args:
+        table: what to register.
+        name: the table's name in Hive.
+        input_format: its class; None for Hudi's own.
+
+    Returns:
+        CREATE TABLE, and for a partitioned table the ALTER TABLE that adds its partitions.
+    """
+    partitions = set(table.spec.partitions)
+    columns = dict(table.hive_columns())
+    plain = {column: kind for column, kind in columns.items() if column not in partitions}
+    keys = {column: columns[column] for column in table.spec.partitions}
+    create = (
+        f"CREATE EXTERNAL TABLE {name} ({_columns(plain)})"
+        + (f" PARTITIONED BY ({_columns(keys)})" if keys else "")
+        + f" ROW FORMAT SERDE '{_SERDE}'"
+        + f" STORED AS INPUTFORMAT '{input_format or HUDI_INPUT_FORMATS[table.spec.type]}'"
+        + f" OUTPUTFORMAT '{_OUTPUT_FORMAT}' LOCATION '{table.path}'"
+    )
+    added = [
+        f" PARTITION ({_values(table, path)}) LOCATION '{table.path / path}'"
+        for path in partition_paths(table)
+    ]
+    return [create, *([f"ALTER TABLE {name} ADD{''.join(added)}"] if keys else [])]
+
+
+def partition_paths(table: HudiTable) -> tuple[str, ...]:
+    """The table's partitions as paths relative to its base path, sorted; () without partitions."""
+    return tuple(
+        sorted(
+            str(marker.parent.relative_to(table.path))
+            for marker in table.path.rglob(".hoodie_partition_metadata")
+            if ".hoodie" not in marker.relative_to(table.path).parts and marker.parent != table.path
+        )
+    )
+
+
+def _values(table: HudiTable, path: str) -> str:
+    parts = path.split("/")
+    if table.spec.partition_style is PartitionStyle.HIVE:
+        parts = [part.partition("=")[2] for part in parts]
+    if table.spec.partition_style is not PartitionStyle.PLAIN:
+        parts = [unquote(part) for part in parts]
+    return ", ".join(
+        f"`{column}`={_quoted(value)}"
+        for column, value in zip(table.spec.partitions, parts, strict=True)
+    )
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def _columns(columns: dict[str, str]) -> str:
+    return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
+
+
+def _table_properties(properties: dict[str, str]) -> str:
+    if not properties:
+        return ""
+    inner = ", ".join(f"{_quoted(key)}={_quoted(value)}" for key, value in properties.items())
+    return f" TBLPROPERTIES ({inner})"

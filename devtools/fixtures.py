@@ -1,0 +1,41 @@
+"""Pytest fixtures for what runs beside the tests; `conftest.py` in the root registers them.
+
+Each starts at its first use and is stopped at the end of the session.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.hiveserver import HiveServer
+from devtools.service import PruningServer
+from devtools.spark import spark_session
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """A Spark session with Hudi, in UTC."""
+    with spark_session("tests") as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveServer]:
+    """A HiveServer2 with the storage handler; restart it after a failed Tez task."""
+    with HiveServer(tmp_path_factory.mktemp("hive")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def pruning_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PruningServer]:
+    """A pruning service."""
+    with PruningServer(tmp_path_factory.mktemp("service")) as server:
+        yield server
+
+
+@pytest.fixture(scope="session")
+def table_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory for the session's tables."""
+    return tmp_path_factory.mktemp("tables")

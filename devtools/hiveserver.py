@@ -1,0 +1,225 @@
+"""HiveServer2 from the runtime that `make runtime` fetched, and sessions with it through PyHive."""
+
+import os
+import shutil
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from pyhive import hive
+
+from devtools.process import ServerError, ServerProcess
+from devtools.runtime import (
+    ADD_OPENS,
+    HIVE_CONF,
+    HIVE_LIB,
+    WORK,
+    RuntimeMissingError,
+    aux_jars,
+    free_port,
+    java,
+)
+
+START_SECONDS = 180.0
+
+ENGINES: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        # Any input size; a query that needs a shuffle or an aggregate goes to Tez all the same.
+        "fetch": {
+            "hive.fetch.task.conversion": "more",
+            "hive.fetch.task.conversion.threshold": "-1",
+            "hive.execution.engine": "tez",
+        },
+        "mr": {"hive.fetch.task.conversion": "none", "hive.execution.engine": "mr"},
+        "tez": {"hive.fetch.task.conversion": "none", "hive.execution.engine": "tez"},
+    }
+)
+"""The settings that send a query to the fetch task, to MapReduce and to Tez."""
+
+HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
+    {
+        "hive.vectorized.execution.enabled": "false",
+        "hive.input.format": "org.apache.hadoop.hive.ql.io.HiveInputFormat",
+    }
+)
+"""What a session needs to read a table with Hudi's own input formats on Hive 4."""
+
+
+class HiveSession:
+    """One session of a HiveServer2."""
+
+    def __init__(self, connection: hive.Connection) -> None:
+        """Speak over an open PyHive connection."""
+        self._cursor = connection.cursor()
+
+    def run(self, statement: str) -> list[tuple[Any, ...]]:
+        """Run one statement (no semicolon at its end) and return its rows, [] if it has none.
+
+        Raises:
+            pyhive.exc.OperationalError: Hive refused or failed it.
+        """
+        self._cursor.execute(statement)
+        return self._cursor.fetchall() if self._cursor.description else []
+
+    def set(self, settings: Mapping[str, str]) -> None:
+        """SET each of them for the rest of the session."""
+        for name, value in settings.items():
+            self._cursor.execute(f"SET {name}={value}")
+
+
+class HiveServer:
+    """A HiveServer2 process of its own, with an empty metastore in memory.
+
+    Everything that it writes is in `run_dir`: the rendered configuration, logs, scratch files.
+    """
+
+    def __init__(
+        self, run_dir: Path, *, jars: Sequence[Path] | None = None, heap: str = "2g"
+    ) -> None:
+        """Prepare, but do not start; `jars` replaces the auxiliary path (Hudi and the handler)."""
+        self.run_dir = run_dir.resolve()
+        self.port = 0
+        self._jars = jars
+        self._heap = heap
+        self._process: ServerProcess | None = None
+
+    def start(self) -> None:
+        """Start it on a free port and return when it answers.
+
+        Raises:
+            RuntimeMissingError: the runtime or the handler has not been built.
+            ServerError: it ended, or did not answer in time; the message shows its log.
+        """
+        if not any(HIVE_LIB.glob("hive-service-*.jar")):
+            raise RuntimeMissingError(f"no Hive in {HIVE_LIB}: run `make runtime`")
+        jars = aux_jars() if self._jars is None else self._jars
+        self.stop()
+        self.port = free_port()
+        conf = self._write_configuration()
+        self._process = ServerProcess(
+            "HiveServer2",
+            self._command(conf, jars),
+            output=self.run_dir / "hiveserver2.out",
+            logs=(self.run_dir / "hiveserver2.log",),
+            env={**os.environ, "HIVE_CONF_DIR": str(conf), "TZ": "UTC"},
+            cwd=self.run_dir,
+        )
+        try:
+            self._process.wait_until(self._listens, START_SECONDS)
+            with self.session() as session:
+                session.run("SELECT 1")
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop it if it runs, and remove its temporary files; the logs stay."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+        for entry in self.run_dir.glob("*"):
+            if entry.is_dir() and entry.name != "conf":
+                shutil.rmtree(entry, ignore_errors=True)
+
+    def restart(self) -> None:
+        """Stop and start it: registered tables are gone, the port is another one."""
+        self.start()
+
+    def is_running(self) -> bool:
+        """Whether it was started and its process has not ended."""
+        return self._process is not None and self._process.is_running()
+
+    def log(self) -> str:
+        """All that it has logged since `run_dir` was made."""
+        path = self.run_dir / "hiveserver2.log"
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+    def connect(self) -> hive.Connection:
+        """A PyHive connection, which the caller closes."""
+        return hive.connect("127.0.0.1", self.port, auth="NOSASL", username="pyhudi")
+
+    @contextmanager
+    def session(self, settings: Mapping[str, str] | None = None) -> Iterator[HiveSession]:
+        """A session with `settings`, closed at the end.
+
+        Raises:
+            ServerError: the server died meanwhile; the message shows its log.
+        """
+        try:
+            connection = self.connect()
+            try:
+                session = HiveSession(connection)
+                session.set(settings or {})
+                yield session
+            finally:
+                connection.close()
+        except Exception as error:
+            if self._process is not None and not self._process.is_running():
+                raise self._process.error("died during a session") from error
+            raise
+
+    def __enter__(self) -> "HiveServer":
+        """Start it."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        self.stop()
+
+    def _write_configuration(self) -> Path:
+        conf = self.run_dir / "conf"
+        conf.mkdir(parents=True, exist_ok=True)
+        template = (HIVE_CONF / "hive-site.xml").read_text()
+        (conf / "hive-site.xml").write_text(
+            template.replace("@RUN_DIR@", str(self.run_dir)).replace("@PORT@", str(self.port))
+        )
+        for name in ("hive-log4j2.properties", "log4j.properties"):
+            shutil.copyfile(HIVE_CONF / name, conf / name)
+        return conf
+
+    def _command(self, conf: Path, jars: Sequence[Path]) -> list[str]:
+        temporary = self.run_dir / "tmp"
+        temporary.mkdir(exist_ok=True)
+        return [
+            str(java()),
+            f"-Xmx{self._heap}",
+            *ADD_OPENS,
+            "-Duser.timezone=UTC",
+            f"-Djava.io.tmpdir={temporary}",
+            f"-Dpyhudi.run.dir={self.run_dir}",
+            f"-Dderby.system.home={temporary}",
+            f"-Dlog4j2.configurationFile={conf / 'hive-log4j2.properties'}",
+            "-cp",
+            os.pathsep.join([str(conf), f"{HIVE_LIB}/*", *map(str, jars)]),
+            "org.apache.hive.service.server.HiveServer2",
+        ]
+
+    def _listens(self) -> bool:
+        with socket.socket() as probe:
+            probe.settimeout(1)
+            return probe.connect_ex(("127.0.0.1", self.port)) == 0
+
+
+def main() -> None:
+    """Run a HiveServer2 until Ctrl-C, for work by hand."""
+    WORK.mkdir(exist_ok=True)
+    run_dir = Path(tempfile.mkdtemp(prefix="hive-", dir=WORK))
+    try:
+        with HiveServer(run_dir) as server:
+            print(f"HiveServer2 listens on 127.0.0.1:{server.port}; its log is in {run_dir}")
+            signal.sigwait({signal.SIGINT, signal.SIGTERM})
+    finally:
+        shutil.rmtree(run_dir, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except (ServerError, RuntimeMissingError) as error:
+        raise SystemExit(str(error)) from None

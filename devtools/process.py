@@ -1,0 +1,104 @@
+"""A server as a child process: started, awaited with a deadline, stopped whatever happens."""
+
+import ctypes
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+_POLL_SECONDS = 0.1
+_PR_SET_PDEATHSIG = 1
+# Loaded before any fork: a child between fork and exec must not load libraries.
+_LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+class ServerError(RuntimeError):
+    """A server did not start, or died; the message ends with the last lines of its logs."""
+
+
+def tail(path: Path, lines: int = 40) -> str:
+    """The last lines of a log file, "" when there is no such file."""
+    if not path.is_file():
+        return ""
+    return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
+
+
+class ServerProcess:
+    """One child process in a session of its own, so that Ctrl-C in a terminal reaches only us.
+
+    On Linux the kernel ends it when the thread that started it dies without saying goodbye: start
+    servers from a thread that lives as long as they do.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        *,
+        output: Path,
+        logs: Sequence[Path] = (),
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+    ) -> None:
+        """Start `command`; its output goes to the file `output`, and `logs` are shown in errors."""
+        self.name = name
+        self._logs = (output, *logs)
+        output.parent.mkdir(parents=True, exist_ok=True)
+        with output.open("ab") as sink:
+            self._process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=sink,
+                stderr=subprocess.STDOUT,
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
+                preexec_fn=_die_with_parent if _LIBC else None,
+            )
+
+    @property
+    def pid(self) -> int:
+        """The process id."""
+        return self._process.pid
+
+    def is_running(self) -> bool:
+        """Whether the process has not ended."""
+        return self._process.poll() is None
+
+    def wait_until(self, is_ready: Callable[[], bool], seconds: float) -> None:
+        """Return as soon as `is_ready()`.
+
+        Raises:
+            ServerError: the process ended first, or `seconds` passed; it is stopped then.
+        """
+        deadline = time.monotonic() + seconds
+        while not is_ready():
+            if not self.is_running():
+                raise self.error(f"ended with status {self._process.returncode} while starting")
+            if time.monotonic() > deadline:
+                self.stop()
+                raise self.error(f"did not answer within {seconds:g} s")
+            time.sleep(_POLL_SECONDS)
+
+    def error(self, what: str) -> ServerError:
+        """An error that says what happened and shows the end of the logs."""
+        shown = "\n".join(f"--- {log}\n{tail(log)}" for log in self._logs)
+        return ServerError(f"{self.name} {what}\n{shown}")
+
+    def stop(self, grace_seconds: float = 15) -> None:
+        """End the process: politely, and after `grace_seconds` by force. Again is harmless."""
+        if not self.is_running():
+            return
+        self._process.send_signal(signal.SIGTERM)
+        try:
+            self._process.wait(grace_seconds)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def _die_with_parent() -> None:
+    assert _LIBC is not None
+    _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

@@ -1,0 +1,79 @@
+"""Where the built and downloaded things are, and how a JVM of this project is started."""
+
+import os
+import shutil
+import socket
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORK = ROOT / ".work"
+HIVE_CONF = ROOT / "hive-conf"
+HIVE_LIB = WORK / "runtime" / "lib"
+HUDI_AUX = WORK / "runtime" / "aux"
+HANDLER_JAR = ROOT / "handler-java" / "target" / "pyhudi-hive-handler.jar"
+
+# Packages of the JDK that Hive, Hadoop and Kryo reach into by reflection. Without them HiveServer2
+# starts on JDK 17 and never opens its port.
+_OPENED = (
+    "java.lang",
+    "java.lang.reflect",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "java.util.regex",
+    "java.net",
+    "java.nio",
+    "java.io",
+    "java.time",
+    "sun.nio.ch",
+)
+ADD_OPENS = tuple(f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in _OPENED)
+
+
+class RuntimeMissingError(RuntimeError):
+    """Something that `make` builds or fetches is not there; the message names the target."""
+
+
+def java() -> Path:
+    """The JVM's launcher: of JAVA_HOME, else of the PATH.
+
+    Raises:
+        RuntimeMissingError: there is none.
+    """
+    home = os.environ.get("JAVA_HOME")
+    found = Path(home) / "bin" / "java" if home else shutil.which("java")
+    if found is None or not Path(found).is_file():
+        raise RuntimeMissingError("no java found: install JDK 17, or set JAVA_HOME")
+    return Path(found)
+
+
+def hudi_bundle() -> Path:
+    """The Hudi bundle's jar, which serves Spark and Hive.
+
+    Raises:
+        RuntimeMissingError: it has not been fetched.
+    """
+    found = sorted(HUDI_AUX.glob("hudi-*bundle*.jar"))
+    if not found:
+        raise RuntimeMissingError(f"no Hudi bundle in {HUDI_AUX}: run `make runtime`")
+    return found[-1]
+
+
+def aux_jars() -> tuple[Path, ...]:
+    """What goes on Hive's auxiliary path: Hudi with its companions and the storage handler.
+
+    Raises:
+        RuntimeMissingError: one of them is missing.
+    """
+    hudi_bundle()
+    if not HANDLER_JAR.is_file():
+        raise RuntimeMissingError(f"no {HANDLER_JAR}: run `make handler`")
+    return (*sorted(HUDI_AUX.glob("*.jar")), HANDLER_JAR)
+
+
+def free_port() -> int:
+    """A TCP port of the loopback interface that nobody listened on a moment ago."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

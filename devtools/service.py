@@ -1,0 +1,92 @@
+"""The pruning service as a child process."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.Thrift import TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
+
+from devtools.process import ServerProcess
+from devtools.runtime import ROOT, free_port
+from pyhudi_expr.service.gen.pruning import PruningService
+from pyhudi_expr.service.gen.pruning.ttypes import ServiceInfo
+
+START_SECONDS = 60.0
+
+
+class PruningServer:
+    """`pyhudi serve` on a free port of the loopback interface, its log in `run_dir`."""
+
+    def __init__(self, run_dir: Path, *options: str) -> None:
+        """Prepare, but do not start; `options` are more options of `pyhudi serve`."""
+        self.run_dir = run_dir.resolve()
+        self.port = 0
+        self._options: Sequence[str] = options
+        self._process: ServerProcess | None = None
+
+    @property
+    def address(self) -> str:
+        """host:port, as `hudi.pruning.service.addresses` wants it."""
+        return f"127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Start it and return when it answers `info()`.
+
+        Raises:
+            devtools.process.ServerError: it ended, or did not answer in time.
+        """
+        self.stop()
+        self.port = free_port()
+        command = [sys.executable, "-m", "pyhudi_expr.cli.main", "serve", "--host", "127.0.0.1"]
+        self._process = ServerProcess(
+            "The pruning service",
+            [*command, "--port", str(self.port), *self._options],
+            output=self.run_dir / "pruning-service.log",
+            cwd=ROOT,
+        )
+        self._process.wait_until(self._answers, START_SECONDS)
+
+    def stop(self) -> None:
+        """Stop it if it runs."""
+        if self._process is not None:
+            self._process.stop()
+            self._process = None
+
+    def info(self) -> ServiceInfo:
+        """What the service says about itself.
+
+        Raises:
+            thrift.Thrift.TException: it does not answer.
+        """
+        socket = TSocket("127.0.0.1", self.port)
+        socket.setTimeout(2_000)
+        transport = TBufferedTransport(socket)
+        transport.open()
+        try:
+            return PruningService.Client(TBinaryProtocol(transport)).info()
+        finally:
+            transport.close()
+
+    def log(self) -> str:
+        """All that it has logged."""
+        path = self.run_dir / "pruning-service.log"
+        return path.read_text(errors="replace") if path.is_file() else ""
+
+    def __enter__(self) -> "PruningServer":
+        """Start it."""
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop it."""
+        self.stop()
+
+    def _answers(self) -> bool:
+        try:
+            self.info()
+        except (TException, OSError, EOFError):
+            return False
+        return True

@@ -1,0 +1,74 @@
+"""PySpark with the Hudi bundle that `make runtime` fetched."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark import SparkContext
+from pyspark.sql import SparkSession
+
+from devtools.runtime import WORK, hudi_bundle, java
+
+_LOG_CONFIGURATION = Path(__file__).with_name("spark-log4j2.properties")
+
+
+@contextmanager
+def spark_session(name: str, *, heap: str = "2g", cores: int = 2) -> Iterator[SparkSession]:
+    """A local Spark session with Hudi's extensions; its JVM ends with the context.
+
+    The session's time zone is UTC, for writer and reader alike. There is one Spark JVM in a Python
+    process: do not nest.
+
+    Raises:
+        devtools.runtime.RuntimeMissingError: no JDK, or no Hudi bundle.
+    """
+    scratch = WORK / "spark"
+    os.environ["JAVA_HOME"] = str(java().parent.parent)
+    builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
+    for key, value in {
+        "spark.driver.memory": heap,
+        "spark.driver.extraClassPath": str(hudi_bundle()),
+        "spark.driver.extraJavaOptions": " ".join(
+            (
+                f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}",
+                "-Duser.timezone=UTC",
+                # Hudi's object size estimator would try to attach to its own JVM, and complain.
+                "-Djol.skipDynamicAttach=true",
+                "-Djol.skipHotspotSAAttach=true",
+            )
+        ),
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.local.dir": str(scratch),
+        "spark.sql.warehouse.dir": str(scratch / "warehouse"),
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": str(cores),
+        "spark.default.parallelism": str(cores),
+        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+    }.items():
+        builder = builder.config(key, value)
+    session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        yield session
+    finally:
+        session.stop()
+        _end_jvm()
+
+
+def _end_jvm() -> None:
+    """PySpark keeps its JVM until Python exits; two gigabytes are wanted back before that."""
+    gateway = SparkContext._gateway
+    if gateway is None:
+        return
+    gateway.shutdown()
+    gateway.proc.stdin.close()
+    gateway.proc.wait(30)
+    SparkContext._gateway = None
+    SparkContext._jvm = None

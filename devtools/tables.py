@@ -1,0 +1,189 @@
+"""Hudi tables written by Apache Hudi through PySpark, laid out so that a test knows every file.
+
+A DataFrame partition becomes one file: whoever knows in which partition a row is, knows its file.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from pathlib import Path
+from types import MappingProxyType
+
+from pyspark.sql import DataFrame
+from pyspark.sql.types import StructType
+
+META_COLUMNS = (
+    "_hoodie_commit_time",
+    "_hoodie_commit_seqno",
+    "_hoodie_record_key",
+    "_hoodie_partition_path",
+    "_hoodie_file_name",
+)
+
+
+class TableType(str, Enum):
+    """How updates are stored; the value is Hudi's name."""
+
+    COW = "COPY_ON_WRITE"
+    MOR = "MERGE_ON_READ"
+
+
+class PartitionStyle(Enum):
+    """How partition values become paths."""
+
+    HIVE = "hive"
+    """`name=value`, special characters escaped as Hive does."""
+    PLAIN = "plain"
+    """`value`, as it is: no special characters."""
+    PLAIN_ENCODED = "plain-encoded"
+    """`value`, special characters escaped."""
+
+
+@dataclass(frozen=True)
+class TableSpec:
+    """What a table is, before any row is in it.
+
+    Attributes:
+        name: of the table and of its directory.
+        type: copy on write or merge on read.
+        version: Hudi's table version: 6, 8 or 9.
+        key: the record key's fields.
+        ordering: the field that decides between two versions of a record.
+        partitions: the partition fields, outermost first; empty: not partitioned.
+        partition_style: how their values become paths.
+        stats_columns: the columns in `column_stats`; empty: all that Hudi takes by itself;
+            None: no `column_stats` (and no `partition_stats`).
+        extra: more options of Hudi's writer; they win.
+    """
+
+    name: str
+    type: TableType = TableType.COW
+    version: int = 9
+    key: tuple[str, ...] = ("id",)
+    ordering: str = "id"
+    partitions: tuple[str, ...] = ()
+    partition_style: PartitionStyle = PartitionStyle.HIVE
+    stats_columns: tuple[str, ...] | None = ()
+    extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    def options(self) -> dict[str, str]:
+        """The writer's options, the same for every commit of the table.
+
+        An index that a commit's options do not ask for is deleted by it, so all of them ask.
+        """
+        plain = len(self.key) < 2 and len(self.partitions) < 2
+        generator = "Simple" if plain and self.partitions else "Complex"
+        if not self.partitions:
+            generator = "Nonpartitioned"
+        stats = str(self.stats_columns is not None).lower()
+        options = {
+            "hoodie.table.name": self.name,
+            "hoodie.datasource.write.table.type": self.type.value,
+            "hoodie.write.table.version": str(self.version),
+            "hoodie.write.auto.upgrade": "false",
+            "hoodie.datasource.write.recordkey.field": ",".join(self.key),
+            "hoodie.datasource.write.precombine.field": self.ordering,
+            "hoodie.datasource.write.partitionpath.field": ",".join(self.partitions),
+            "hoodie.datasource.write.keygenerator.class": (
+                f"org.apache.hudi.keygen.{generator}KeyGenerator"
+            ),
+            "hoodie.datasource.write.hive_style_partitioning": str(
+                self.partition_style is PartitionStyle.HIVE
+            ).lower(),
+            "hoodie.datasource.write.partitionpath.urlencode": str(
+                self.partition_style is not PartitionStyle.PLAIN
+            ).lower(),
+            "hoodie.metadata.enable": "true",
+            "hoodie.metadata.index.column.stats.enable": stats,
+            "hoodie.metadata.index.partition.stats.enable": str(
+                self.stats_columns is not None and bool(self.partitions) and self.version >= 8
+            ).lower(),
+            # One file for each DataFrame partition, as it comes.
+            "hoodie.bulkinsert.sort.mode": "NONE",
+            # No small-file handling: an upsert touches the files of its records and no other.
+            "hoodie.parquet.small.file.limit": "0",
+            "hoodie.merge.small.file.group.candidates.limit": "0",
+            # Commits, deltas and replaced files stay where tests look for them.
+            "hoodie.clean.automatic": "false",
+            "hoodie.archive.automatic": "false",
+            "hoodie.compact.inline": "false",
+            "hoodie.embed.timeline.server": "false",
+            "hoodie.upsert.shuffle.parallelism": "2",
+            "hoodie.delete.shuffle.parallelism": "2",
+            "hoodie.bulkinsert.shuffle.parallelism": "2",
+        }
+        if self.stats_columns:
+            options["hoodie.metadata.index.column.stats.column.list"] = ",".join(self.stats_columns)
+        return {**options, **self.extra}
+
+
+@dataclass(frozen=True)
+class HudiTable:
+    """A table that has been written.
+
+    Attributes:
+        spec: what was asked for.
+        path: its base path, absolute.
+        schema: its columns in order, without Hudi's meta columns, as Spark types.
+    """
+
+    spec: TableSpec
+    path: Path
+    schema: StructType
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return self.spec.name
+
+    def hive_columns(self) -> tuple[tuple[str, str], ...]:
+        """Name and Hive type of each column in the table's order, meta columns first."""
+        return tuple((name, "string") for name in META_COLUMNS) + tuple(
+            (column.name, column.dataType.simpleString()) for column in self.schema
+        )
+
+    def data_files(self) -> tuple[Path, ...]:
+        """Its base and log files of every version, relative to the base path, sorted."""
+        return tuple(
+            sorted(
+                file.relative_to(self.path)
+                for file in self.path.rglob("*")
+                if (file.suffix == ".parquet" or ".log." in file.name)
+                and not file.name.endswith(".crc")
+                and ".hoodie" not in file.relative_to(self.path).parts
+            )
+        )
+
+
+def create(frame: DataFrame, spec: TableSpec, parent: Path) -> HudiTable:
+    """Write a new table `parent/spec.name` with one bulk insert; what was there is replaced.
+
+    Each DataFrame partition becomes one file in each table partition that it has rows of.
+    """
+    path = parent.resolve() / spec.name
+    _write(frame, spec, path, operation="bulk_insert", mode="overwrite")
+    return HudiTable(spec, path, frame.schema)
+
+
+def upsert(table: HudiTable, frame: DataFrame) -> None:
+    """Insert or replace rows: new base files for COW, log files for MOR."""
+    _write(frame, table.spec, table.path, operation="upsert", mode="append")
+
+
+def delete(table: HudiTable, frame: DataFrame) -> None:
+    """Delete the rows whose keys (and partition values) are in `frame`, which has every column."""
+    _write(frame, table.spec, table.path, operation="delete", mode="append")
+
+
+def _write(frame: DataFrame, spec: TableSpec, path: Path, *, operation: str, mode: str) -> None:
+    frame.write.format("hudi").options(**spec.options()).option(
+        "hoodie.datasource.write.operation", operation
+    ).mode(mode).save(str(path))
+
+
+def one_file_each(frames: Sequence[DataFrame]) -> DataFrame:
+    """One DataFrame whose partitions are the given frames, in order, each coalesced to one."""
+    whole = frames[0].coalesce(1)
+    for frame in frames[1:]:
+        whole = whole.unionByName(frame.coalesce(1))
+    return whole
