@@ -1,0 +1,65 @@
+"""What a completed instant says it wrote: JSON before table version 8, Avro files since."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+
+from pyhudi_expr.table.errors import CorruptFile
+
+_AVRO_MAGIC = b"Obj\x01"
+
+
+@dataclass(frozen=True)
+class CommitMetadata:
+    """The parts of HoodieCommitMetadata and HoodieReplaceCommitMetadata that reading needs."""
+
+    schema: str | None
+    """The table's Avro schema (JSON) after the commit, without the meta fields."""
+    operation: str
+    written: Mapping[str, tuple[str, ...]]
+    """For each partition path the files written, relative to the base path."""
+    replaced: Mapping[str, tuple[str, ...]]
+    """For each partition path the ids of the file groups that the commit replaced."""
+
+    @staticmethod
+    def parse(content: bytes, file: str) -> CommitMetadata:
+        """Reads an instant's content; `file` names it in errors (CorruptFile)."""
+        record = read_record(content, file)
+        extra = record.get("extraMetadata") or {}
+        stats = record.get("partitionToWriteStats") or {}
+        replaced = record.get("partitionToReplaceFileIds") or {}
+        return CommitMetadata(
+            schema=extra.get("schema") or None,
+            operation=record.get("operationType") or "",
+            written={
+                partition: tuple(stat["path"] for stat in partition_stats if stat.get("path"))
+                for partition, partition_stats in stats.items()
+            },
+            replaced={partition: tuple(ids) for partition, ids in replaced.items()},
+        )
+
+
+def read_record(content: bytes, file: str) -> dict[str, Any]:
+    """The one record of an instant's file: a JSON object, or the first row of an Avro file.
+
+    An empty file gives an empty record (an instant without details). Raises CorruptFile.
+    """
+    if not content.strip():
+        return {}
+    try:
+        if content.startswith(_AVRO_MAGIC):
+            record = next(iter(fastavro.reader(io.BytesIO(content))), None)
+        else:
+            record = json.loads(content)
+    except Exception as error:
+        # A damaged Avro file makes its reader raise almost anything.
+        raise CorruptFile(file, f"neither JSON nor an Avro file: {error}") from error
+    if not isinstance(record, dict):
+        raise CorruptFile(file, "does not hold a record")
+    return record

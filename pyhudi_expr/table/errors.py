@@ -1,0 +1,27 @@
+"""What can be wrong with a table's files. Every message names the table or the file, and the cause.
+
+None of these may lose a row: who catches one keeps the files that it could not judge.
+"""
+
+from __future__ import annotations
+
+
+class HudiError(Exception):
+    """The table could not be read; the message says which file and why."""
+
+
+class TableNotFound(HudiError):  # noqa: N818 - names the finding, as in Hudi
+    """There is no Hudi table at the path."""
+
+
+class UnsupportedTable(HudiError):  # noqa: N818
+    """The table is of a version or uses a feature that this library does not read."""
+
+
+class CorruptFile(HudiError):  # noqa: N818
+    """A file's bytes break its format."""
+
+    def __init__(self, file: str, reason: str) -> None:
+        super().__init__(f"{file}: {reason}")
+        self.file = file
+        self.reason = reason

@@ -1,0 +1,318 @@
+"""Which file slices a query sees: the rules of Hudi's file system view, for all files at once.
+
+A file group's slices are named by their base instants. Slices that belong to writes which did not
+complete are not seen; of the others the newest one is, at or before the instant asked for. Groups
+that a completed replace commit replaced are not seen at all.
+
+* Layout 1: a log file's name carries its slice's base instant.
+* Layout 2: a log file belongs to the newest slice whose base instant is not after the log's
+  completion time; logs older than every base file form one slice without a base file. Log files
+  of writes that did not complete are not seen.
+* A pending compaction opens a new, still base-less slice; a query sees it merged with the one
+  before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.table.file_names import ParsedNames, base_files, log_files
+from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.table.timeline import Timeline
+
+Ints = npt.NDArray[np.int64]
+GroupId = tuple[str, str]
+"""Partition path and file id."""
+
+
+@dataclass(frozen=True)
+class SliceRules:
+    """What decides which slices are seen.
+
+    timeline: the whole active timeline. as_of: newest requested time that counts, None for all.
+    replaced: file groups replaced at or before `as_of`. pending_compactions: for each file group
+    the requested time of its pending compaction. completion_time: completion time of a requested
+    time, None while pending; not called in layout 1. with_logs: False for copy on write.
+    """
+
+    timeline: Timeline
+    as_of: str | None
+    layout: int
+    base_format: str
+    with_logs: bool
+    replaced: frozenset[GroupId]
+    pending_compactions: Mapping[GroupId, str]
+    completion_time: Callable[[str], str | None]
+
+    @property
+    def visible(self) -> Timeline:
+        return self.timeline if self.as_of is None else self.timeline.as_of(self.as_of)
+
+
+def select(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListing:
+    """The slices that a query sees, with their files.
+
+    READ_OPTIMIZED gives the base files of the slices that SNAPSHOT gives.
+    """
+    visible = rules.visible
+    instant = visible.last_write.requested if visible.last_write else None
+    bases = base_files(files.name, rules.base_format)
+    logs = log_files(files.name if rules.with_logs else files.name.slice(0, 0))
+    groups = _Groups.of(files, bases, logs)
+    instants = _Instants.of(bases, logs, rules)
+    compactions = groups.keys_of(rules.pending_compactions.items(), instants)
+
+    base_slice = instants.slice_key(groups.base, instants.base)
+    complete = instants.complete[instants.base]
+    bases_kept, base_slice = bases.row[complete], base_slice[complete]
+    log_slice, log_seen = _slices_of_logs(groups, instants, base_slice, compactions, rules)
+
+    # Which slices are seen, and which one each is shown as.
+    slices = np.unique(np.concatenate([base_slice, compactions, log_slice[log_seen]]))
+    slices = slices[instants.committed[slices % instants.count]]
+    slices = slices[~np.isin(slices // instants.count, groups.replaced(rules.replaced))]
+    shown_as, seen = _latest_merged(slices, compactions, instants.count)
+
+    rows = np.concatenate([bases_kept, logs.row[log_seen]])
+    of_slice = np.concatenate([base_slice, log_slice[log_seen]])
+    is_log = np.arange(len(rows)) >= len(bases_kept)
+    order = np.concatenate(
+        [np.zeros(len(bases_kept), np.int64), _log_order(files, logs, instants)[log_seen]]
+    )
+    position = np.searchsorted(seen, of_slice)
+    kept = position < len(seen)
+    kept[kept] = seen[position[kept]] == of_slice[kept]
+    if view is TableView.READ_OPTIMIZED:
+        kept &= ~is_log
+    rows, is_log, order = rows[kept], is_log[kept], order[kept]
+    return _assemble(
+        files, groups, instants, rows, shown_as[position[kept]], is_log, order, instant, view
+    )
+
+
+@dataclass(frozen=True)
+class _Groups:
+    """File groups as numbers: partition index * number of file ids + rank of the file id."""
+
+    partitions: pa.StringArray
+    file_ids: pa.StringArray
+    base: Ints
+    log: Ints
+
+    @staticmethod
+    def of(files: StoredFiles, bases: ParsedNames, logs: ParsedNames) -> _Groups:
+        encoded = (
+            pa.chunked_array([bases.file_id, logs.file_id]).combine_chunks().dictionary_encode()
+        )
+        ids, rank = _sorted_dictionary(encoded)
+        partition = files.partition.astype(np.int64)
+        base_rank, log_rank = rank[: len(bases.row)], rank[len(bases.row) :]
+        count = max(len(ids), 1)
+        return _Groups(
+            files.partitions,
+            ids,
+            partition[bases.row] * count + base_rank,
+            partition[logs.row] * count + log_rank,
+        )
+
+    @property
+    def count(self) -> int:
+        return max(len(self.file_ids), 1)
+
+    def numbers(self, groups: Iterable[GroupId]) -> tuple[Ints, npt.NDArray[np.bool_]]:
+        """The groups' numbers, and for each whether the table has files of it."""
+        pairs = list(groups)
+        partition = pc.index_in(pa.array([p for p, _ in pairs], pa.string()), self.partitions)
+        file_id = pc.index_in(pa.array([i for _, i in pairs], pa.string()), self.file_ids)
+        known = pc.and_(pc.is_valid(partition), pc.is_valid(file_id))
+        number = _int64(pc.fill_null(partition, 0)) * self.count + _int64(pc.fill_null(file_id, 0))
+        return number, known.to_numpy(zero_copy_only=False)
+
+    def replaced(self, groups: Iterable[GroupId]) -> Ints:
+        number, known = self.numbers(groups)
+        return number[known]
+
+    def keys_of(self, slices: Iterable[tuple[GroupId, str]], instants: _Instants) -> Ints:
+        """The keys of slices given by group and base instant, sorted."""
+        pairs = list(slices)
+        number, known = self.numbers(group for group, _ in pairs)
+        rank = np.array([instants.rank[instant] for _, instant in pairs], np.int64)
+        return np.unique(instants.slice_key(number[known], rank[known]))
+
+
+@dataclass(frozen=True)
+class _Instants:
+    """The instants in file names as ranks in string order, and what the timeline says of each."""
+
+    values: list[str]
+    rank: dict[str, int]
+    base: Ints
+    log: Ints
+    complete: npt.NDArray[np.bool_]
+    """The write completed (or is older than the timeline) and is not newer than asked for."""
+    committed: npt.NDArray[np.bool_]
+    """A slice of this base instant is seen: complete, or a pending compaction."""
+
+    @staticmethod
+    def of(bases: ParsedNames, logs: ParsedNames, rules: SliceRules) -> _Instants:
+        base, log = bases.instant.dictionary_encode(), logs.instant.dictionary_encode()
+        pending = set(rules.pending_compactions.values())
+        values = sorted({*base.dictionary.to_pylist(), *log.dictionary.to_pylist(), *pending})
+        rank = {value: i for i, value in enumerate(values)}
+        visible, limit = rules.visible, rules.as_of
+        complete = np.array(
+            [visible.is_committed(v) and (limit is None or v <= limit) for v in values], np.bool_
+        )
+        complete &= np.array([v not in pending for v in values], np.bool_)
+        return _Instants(
+            values,
+            rank,
+            _ranks(base, rank),
+            _ranks(log, rank),
+            complete,
+            complete | np.array([v in pending for v in values], np.bool_),
+        )
+
+    @property
+    def count(self) -> int:
+        return max(len(self.values), 1)
+
+    def slice_key(self, group: Ints, rank: Ints) -> Ints:
+        return group * self.count + rank
+
+
+def _slices_of_logs(
+    groups: _Groups, instants: _Instants, base_slice: Ints, compactions: Ints, rules: SliceRules
+) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """For each log file its slice's key, and whether a query sees it."""
+    if rules.layout == 1:
+        return instants.slice_key(groups.log, instants.log), np.ones(len(groups.log), np.bool_)
+    used = np.unique(instants.log)
+    reached = np.full(instants.count, -1, np.int64)
+    for rank in used.tolist():
+        completed = rules.completion_time(instants.values[rank])
+        if completed is not None:
+            # The newest instant of all that is not after the completion time.
+            reached[rank] = np.searchsorted(np.array(instants.values), completed, "right") - 1
+    newest = reached[instants.log]
+    seen = newest >= 0
+    opened = np.unique(np.concatenate([base_slice, compactions]))
+    position = np.searchsorted(opened, instants.slice_key(groups.log, newest), "right") - 1
+    candidate = opened[position] if len(opened) else np.full(len(position), -1, np.int64)
+    has_slice = (position >= 0) & (candidate // instants.count == groups.log)
+    slice_key = np.where(has_slice, candidate, -1)
+    orphans = np.flatnonzero(seen & ~has_slice)
+    # Older than every base file: together they are one slice, named by the first of them.
+    owners, owner = np.unique(groups.log[orphans], return_inverse=True)
+    first = np.full(len(owners), instants.count, np.int64)
+    np.minimum.at(first, owner, instants.log[orphans])
+    slice_key[orphans] = instants.slice_key(groups.log[orphans], first[owner])
+    return slice_key, seen
+
+
+def _latest_merged(slices: Ints, compactions: Ints, instants: int) -> tuple[Ints, Ints]:
+    """The newest slice of each group and, where that one awaits compaction, the one before it.
+
+    Takes sorted keys. Gives the key that each of these slices is shown as (that of the older one
+    of the two), and their own keys, sorted.
+    """
+    group = slices // instants
+    last = np.flatnonzero(np.append(group[1:] != group[:-1], True)) if len(slices) else group
+    before = last - 1
+    merged = np.isin(slices[last], compactions) & (before >= 0)
+    merged[merged] = group[before[merged]] == group[last[merged]]
+    own = np.concatenate([slices[last], slices[before[merged]]])
+    shown = (
+        np.concatenate(
+            [np.where(merged, slices[np.maximum(before, 0)], slices[last]), slices[before[merged]]]
+        )
+        if len(slices)
+        else own
+    )
+    order = np.argsort(own)
+    return shown[order], own[order]
+
+
+def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Ints:
+    """A number for each log file that rises in the order in which logs are merged."""
+    names = files.name.take(pa.array(logs.row))
+    by_name = np.empty(len(names), np.int64)
+    by_name[pc.array_sort_indices(names).to_numpy()] = np.arange(len(names))
+    order = np.empty(len(names), np.int64)
+    order[np.lexsort((by_name, logs.version, instants.log))] = np.arange(len(names))
+    return order
+
+
+def _assemble(
+    files: StoredFiles,
+    groups: _Groups,
+    instants: _Instants,
+    rows: Ints,
+    slice_key: Ints,
+    is_log: npt.NDArray[np.bool_],
+    order: Ints,
+    instant: str | None,
+    view: TableView,
+) -> FileListing:
+    partitions, partition_rank = _rank(files.partitions)
+    group = slice_key // instants.count
+    file_partition = partition_rank[group // groups.count]
+    # One number that sorts slices by partition and file id; a group shows one slice at most.
+    slice_order = file_partition * groups.count + group % groups.count
+    sorting = np.lexsort((files.size[rows], order, is_log, slice_order))
+    rows, is_log, slice_order = rows[sorting], is_log[sorting], slice_order[sorting]
+    slice_key, file_partition, group = slice_key[sorting], file_partition[sorting], group[sorting]
+    # Task retries can leave a base file twice; the larger one counts.
+    again = np.zeros(len(rows), np.bool_)
+    again[:-1] = (slice_order[1:] == slice_order[:-1]) & ~is_log[1:]
+    rows, is_log, slice_order = rows[~again], is_log[~again], slice_order[~again]
+    slice_key, file_partition, group = slice_key[~again], file_partition[~again], group[~again]
+
+    _, first, file_slice = np.unique(slice_order, return_index=True, return_inverse=True)
+    used, slice_partition = np.unique(file_partition[first], return_inverse=True)
+    base_instants = pa.array(instants.values, pa.string())
+    return FileListing(
+        instant=instant,
+        view=view,
+        partitions=partitions.take(pa.array(used)),
+        slice_partition=_frozen(slice_partition.astype(np.int32)),
+        slice_file_id=groups.file_ids.take(pa.array(group[first] % groups.count)),
+        slice_base_instant=base_instants.take(pa.array(slice_key[first] % instants.count)),
+        file_slice=_frozen(file_slice.astype(np.int32)),
+        file_name=files.name.take(pa.array(rows)),
+        file_size=_frozen(files.size[rows]),
+        file_is_log=_frozen(is_log),
+    )
+
+
+def _frozen(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+    array.flags.writeable = False
+    return array
+
+
+def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Ints]:
+    """The values sorted, and for each value its place among them."""
+    order = pc.array_sort_indices(values).to_numpy()
+    rank = np.empty(len(values), np.int64)
+    rank[order] = np.arange(len(values))
+    return values.take(pa.array(order)), rank
+
+
+def _sorted_dictionary(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, Ints]:
+    values, rank = _rank(encoded.dictionary)
+    return values, rank[_int64(encoded.indices)]
+
+
+def _ranks(encoded: pa.DictionaryArray, rank: Mapping[str, int]) -> Ints:
+    of_value = np.array([rank[value] for value in encoded.dictionary.to_pylist()], np.int64)
+    return of_value[_int64(encoded.indices)]
+
+
+def _int64(array: pa.Array) -> Ints:
+    return array.to_numpy(zero_copy_only=False).astype(np.int64)

@@ -1,0 +1,54 @@
+"""The archived timeline of layout 2, an LSM tree of Parquet files in `timeline/history`.
+
+`_version_` holds the newest version v, `manifest_<v>` the JSON list of the files that count. Rows
+hold `instantTime`, `completionTime`, `action` and serialised metadata, which is not read here.
+"""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.storage import Storage
+
+
+def archived_completion_times(storage: Storage, properties: TableProperties) -> dict[str, str]:
+    """Completion time by requested time of every archived instant; empty where nothing is archived.
+
+    Layout 1 keeps no completion times, so its archive is not read. Raises CorruptFile.
+    """
+    if properties.timeline_layout == 1:
+        return {}
+    directory = f"{properties.timeline_dir}/{properties.history_path}"
+    version_file = f"{directory}/_version_"
+    if storage.stat(version_file) is None:
+        return {}
+    version = storage.read(version_file).decode().strip()
+    manifest_file = f"{directory}/manifest_{version}"
+    times: dict[str, str] = {}
+    for name in _manifest(storage.read(manifest_file), manifest_file):
+        table = _read_times(storage, f"{directory}/{name}")
+        requested, completed = (table.column(i).to_pylist() for i in range(2))
+        times.update(zip(requested, completed, strict=True))
+    return times
+
+
+def _manifest(content: bytes, file: str) -> list[str]:
+    if not content.strip():
+        return []
+    try:
+        return [entry["fileName"] for entry in json.loads(content)["files"]]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFile(file, f"not a manifest of archived timeline files: {error!r}") from error
+
+
+def _read_times(storage: Storage, file: str) -> pa.Table:
+    try:
+        with storage.open_input(file) as source:
+            return pq.read_table(source, columns=["instantTime", "completionTime"])
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFile(file, f"the archived timeline cannot be read: {error}") from error

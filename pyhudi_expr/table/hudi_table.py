@@ -1,0 +1,206 @@
+"""A Hudi table as it was at one moment: properties, timeline, schema and file slices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyhudi_expr.table.commit_metadata import CommitMetadata, read_record
+from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.file_slices import GroupId, SliceRules, select
+from pyhudi_expr.table.history import archived_completion_times
+from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.table.properties import HOODIE_DIR, TableProperties, TableType
+from pyhudi_expr.table.schema import arrow_schema, with_meta_fields
+from pyhudi_expr.table.storage import FileEntry, Storage
+from pyhudi_expr.table.timeline import Instant, Timeline
+
+_PARTITION_MARKER = ".hoodie_partition_metadata"
+_LISTING_THREADS = 8
+
+
+@dataclass(frozen=True)
+class HudiTable:
+    """One snapshot of a table: nothing in it changes when the table does; `refreshed` looks again.
+
+    Reads raise TableNotFound, UnsupportedTable, CorruptFile or another HudiError.
+    """
+
+    storage: Storage
+    properties: TableProperties
+    timeline: Timeline
+
+    @staticmethod
+    def open(base_path: str) -> HudiTable:
+        """Opens the table at a path or URI (`/a`, `file:///a`, `hdfs://..`, `s3://..`)."""
+        return HudiTable.at(Storage.open(base_path))
+
+    @staticmethod
+    def at(storage: Storage) -> HudiTable:
+        properties = TableProperties.read(storage)
+        return HudiTable(storage, properties, Timeline.read(storage, properties))
+
+    @property
+    def base_path(self) -> str:
+        return self.storage.uri
+
+    @property
+    def instant(self) -> str | None:
+        """Requested time of the newest completed write of this snapshot."""
+        last = self.timeline.last_write
+        return last.requested if last else None
+
+    def current_instant(self) -> str | None:
+        """Requested time of the newest completed write right now: one directory is listed."""
+        last = Timeline.read(self.storage, self.properties).last_write
+        return last.requested if last else None
+
+    def refreshed(self) -> HudiTable:
+        """The table as it is now; this very snapshot when its timeline and properties are the same.
+
+        Costs one directory listing and one small file.
+        """
+        latest = HudiTable.at(self.storage)
+        same = latest.timeline == self.timeline and latest.properties.raw == self.properties.raw
+        return self if same else latest
+
+    def commit_metadata(self, instant: Instant) -> CommitMetadata:
+        """The content of a completed write."""
+        path = f"{self.properties.timeline_dir}/{instant.file_name}"
+        return CommitMetadata.parse(self.storage.read(path), f"{self.base_path}/{path}")
+
+    @property
+    def has_schema_history(self) -> bool:
+        """Whether the table uses Hudi's schema-on-read evolution (columns renamed or retyped)."""
+        entries = self.storage.list(f"{HOODIE_DIR}/.schema")
+        return any(entry.name.endswith(".schemacommit") for entry in entries)
+
+    def schema(self, as_of: str | None = None) -> pa.Schema:
+        """The table's schema at an instant (None: now), the meta columns first where it has them.
+
+        Taken from the newest commit that carries one, else from the table's creation, else from a
+        base file. Raises HudiError when nothing tells.
+        """
+        schema = self._recorded_schema(as_of)
+        if schema is None:
+            return self._base_file_schema(as_of)
+        return with_meta_fields(schema) if self.properties.meta_fields else schema
+
+    def listing(
+        self,
+        view: TableView = TableView.SNAPSHOT,
+        as_of: str | None = None,
+        files: StoredFiles | None = None,
+    ) -> FileListing:
+        """The file slices that a query sees, now or as of an instant (yyyyMMddHHmmssSSS).
+
+        `files` are all files of the table when the caller has them (from the metadata table);
+        otherwise the storage is listed.
+        """
+        stored = self.stored_files() if files is None else files
+        return select(stored, self._slice_rules(as_of), view)
+
+    def stored_files(self) -> StoredFiles:
+        """All files of all partitions, listed from the storage.
+
+        A directory is a partition when it holds Hudi's partition marker.
+        """
+        top = self.storage.list()
+        below = [entry.path for entry in top if not entry.is_file and entry.name != HOODIE_DIR]
+        with ThreadPoolExecutor(_LISTING_THREADS) as pool:
+            nested = pool.map(lambda path: self.storage.list(path, recursive=True), below)
+            entries = [entry for entries in (top, *nested) for entry in entries if entry.is_file]
+        return _stored_files(entries)
+
+    def _recorded_schema(self, as_of: str | None) -> pa.Schema | None:
+        timeline = self.timeline if as_of is None else self.timeline.as_of(as_of)
+        for instant in reversed(timeline.writes):
+            # A clustering or compaction may carry no schema.
+            schema = self.commit_metadata(instant).schema
+            if schema:
+                return arrow_schema(schema)
+        created = self.properties.create_schema
+        return arrow_schema(created) if created else None
+
+    def _base_file_schema(self, as_of: str | None) -> pa.Schema:
+        listing = self.listing(TableView.READ_OPTIMIZED, as_of)
+        if not listing.num_files:
+            raise HudiError(f"{self.base_path}: the table has neither a schema nor a base file")
+        partition = listing.partitions[int(listing.file_partition[0])].as_py()
+        path = "/".join(part for part in (partition, listing.file_name[0].as_py()) if part)
+        try:
+            with self.storage.open_input(path) as source:
+                return pq.read_schema(source).remove_metadata()
+        except (OSError, pa.ArrowException) as error:
+            raise CorruptFile(f"{self.base_path}/{path}", f"not a Parquet file: {error}") from error
+
+    def _slice_rules(self, as_of: str | None) -> SliceRules:
+        properties = self.properties
+        visible = self.timeline if as_of is None else self.timeline.as_of(as_of)
+        return SliceRules(
+            timeline=self.timeline,
+            as_of=as_of,
+            layout=properties.timeline_layout,
+            base_format=properties.base_file_format.lower(),
+            with_logs=properties.table_type is TableType.MERGE_ON_READ,
+            replaced=frozenset(self._replaced_groups(visible)),
+            pending_compactions=dict(self._compacting_groups(visible)),
+            completion_time=self._completion_time,
+        )
+
+    def _replaced_groups(self, timeline: Timeline) -> Iterator[GroupId]:
+        for instant in timeline.writes:
+            if instant.action == "replacecommit":
+                for partition, ids in self.commit_metadata(instant).replaced.items():
+                    for file_id in ids:
+                        yield partition, file_id
+
+    def _compacting_groups(self, timeline: Timeline) -> Iterator[tuple[GroupId, str]]:
+        for instant in timeline.pending_compactions:
+            path = f"{self.properties.timeline_dir}/{instant.requested}.compaction.requested"
+            plan = read_record(self.storage.read(path), f"{self.base_path}/{path}")
+            for operation in plan.get("operations") or ():
+                group = (operation.get("partitionPath") or "", operation["fileId"])
+                yield group, instant.requested
+
+    def _completion_time(self, requested: str) -> str | None:
+        known = self._completion_times.get(requested)
+        if known is not None or not self.timeline.is_committed(requested):
+            return known
+        # Archived. Tables upgraded from layout 1 have archived instants without completion times.
+        return self._archived_times.get(requested, requested)
+
+    @cached_property
+    def _completion_times(self) -> dict[str, str]:
+        return {i.requested: i.completed for i in self.timeline.writes if i.completed}
+
+    @cached_property
+    def _archived_times(self) -> dict[str, str]:
+        return archived_completion_times(self.storage, self.properties)
+
+
+def _stored_files(entries: list[FileEntry]) -> StoredFiles:
+    parents = [entry.path.rpartition("/")[0] for entry in entries]
+    marked = {
+        parent
+        for entry, parent in zip(entries, parents, strict=True)
+        if entry.name.startswith(_PARTITION_MARKER)
+    }
+    number = {partition: i for i, partition in enumerate(sorted(marked))}
+    rows = [
+        (number[parent], entry.name, entry.size)
+        for entry, parent in zip(entries, parents, strict=True)
+        if parent in number and not entry.name.startswith(_PARTITION_MARKER)
+    ]
+    return StoredFiles(
+        partitions=pa.array(list(number), pa.string()),
+        partition=np.array([row[0] for row in rows], np.int32),
+        name=pa.array([row[1] for row in rows], pa.string()),
+        size=np.array([row[2] for row in rows], np.int64),
+    )

@@ -1,0 +1,106 @@
+"""The files of a table as columns: what a storage holds, and what a query sees of it."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from dataclasses import dataclass, field
+from enum import Enum
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+class TableView(Enum):
+    """Which files of a slice a query reads."""
+
+    SNAPSHOT = "SNAPSHOT"
+    READ_OPTIMIZED = "READ_OPTIMIZED"
+
+
+@dataclass(frozen=True)
+class StoredFiles:
+    """All files in the partitions of a table, of whatever instant; rows in no order.
+
+    `partitions` are distinct paths; `partition` (int32) points into them for each file.
+    """
+
+    partitions: pa.StringArray
+    partition: npt.NDArray[np.int32]
+    name: pa.StringArray
+    size: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class FileListing:
+    """The file slices of a table that a query sees at `instant`, column by column.
+
+    `partitions` are distinct and sorted as UTF-8 bytes; partitions without a slice are left out.
+    Slices are sorted by partition and file id; files by slice, base file first, then log files in
+    the order in which they were written. All arrays are read-only.
+    """
+
+    instant: str | None
+    """Requested time of the newest write that was judged; None for a table without commits."""
+    view: TableView
+    partitions: pa.StringArray
+    slice_partition: npt.NDArray[np.int32]
+    slice_file_id: pa.StringArray
+    slice_base_instant: pa.StringArray
+    file_slice: npt.NDArray[np.int32]
+    file_name: pa.StringArray
+    file_size: npt.NDArray[np.int64]
+    file_is_log: npt.NDArray[np.bool_]
+    _digests: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @property
+    def num_files(self) -> int:
+        return len(self.file_slice)
+
+    @property
+    def num_slices(self) -> int:
+        return len(self.slice_partition)
+
+    @cached_property
+    def file_partition(self) -> npt.NDArray[np.int32]:
+        """For each file the index of its partition (ascending)."""
+        return self.slice_partition[self.file_slice]
+
+    @cached_property
+    def partition_file_bounds(self) -> npt.NDArray[np.int64]:
+        """Files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
+        edges = np.arange(len(self.partitions) + 1, dtype=np.int32)
+        return np.searchsorted(self.file_partition, edges).astype(np.int64)
+
+    @cached_property
+    def tokens(self) -> pa.StringArray:
+        """For each file what identifies its bytes: a base file's name, a log file's name@length."""
+        if not self.file_is_log.any():
+            return self.file_name
+        lengths = pc.cast(pa.array(self.file_size), pa.string())
+        with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
+        return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
+
+    def partition_tokens(self, partition: int) -> pa.StringArray:
+        """The tokens of one partition's files (by its index), sorted as unsigned UTF-8 bytes."""
+        start, end = self.partition_file_bounds[partition : partition + 2]
+        tokens = self.tokens.slice(int(start), int(end - start))
+        # Arrow sorts strings by their bytes.
+        return tokens.take(pc.array_sort_indices(tokens))
+
+    def digest(self, partition: int) -> bytes:
+        """SHA-256 over one partition's sorted tokens, each followed by a newline; cached."""
+        with self._lock:
+            known = self._digests.get(partition)
+        if known is not None:
+            return known
+        tokens = self.partition_tokens(partition)
+        text = "".join(f"{token}\n" for token in tokens.to_pylist())
+        digest = hashlib.sha256(text.encode()).digest()
+        with self._lock:
+            self._digests[partition] = digest
+        return digest

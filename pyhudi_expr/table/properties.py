@@ -1,0 +1,154 @@
+"""hoodie.properties: what a table says about itself.
+
+Names and defaults are those of Hudi's `HoodieTableConfig`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+
+import javaproperties
+
+from pyhudi_expr.table.errors import HudiError, TableNotFound, UnsupportedTable
+from pyhudi_expr.table.storage import Storage
+
+HOODIE_DIR = ".hoodie"
+PROPERTIES_FILE = f"{HOODIE_DIR}/hoodie.properties"
+# Hudi keeps this copy while it rewrites the file.
+_BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
+SUPPORTED_VERSIONS = frozenset({6, 8, 9})
+
+
+class TableType(Enum):
+    COPY_ON_WRITE = "COPY_ON_WRITE"
+    MERGE_ON_READ = "MERGE_ON_READ"
+
+
+@dataclass(frozen=True)
+class TableProperties:
+    """The properties that reading needs, typed; `raw` holds all of them as written."""
+
+    name: str
+    table_type: TableType
+    version: int
+    timeline_layout: int
+    partition_fields: tuple[str, ...]
+    record_key_fields: tuple[str, ...]
+    ordering_fields: tuple[str, ...]
+    key_generator: str
+    """The key generator's type (SIMPLE, TIMESTAMP ...) or, before version 8, its class name."""
+    hive_style_partitioning: bool
+    url_encoded_partitions: bool
+    meta_fields: bool
+    """False: the table has no `_hoodie_*` columns (virtual keys)."""
+    drop_partition_columns: bool
+    """True: base files do not hold the partition columns."""
+    merge_mode: str
+    merge_strategy_id: str
+    payload_class: str
+    partial_update_mode: str
+    base_file_format: str
+    create_schema: str | None
+    timeline_path: str
+    history_path: str
+    timeline_zone: str
+    """LOCAL or UTC: the zone in which instants were written."""
+    metadata_partitions: frozenset[str]
+    """MDT partitions that are complete; those still being built are left out."""
+    metadata_partitions_inflight: frozenset[str]
+    raw: Mapping[str, str]
+
+    @staticmethod
+    def read(storage: Storage) -> TableProperties:
+        """Reads `.hoodie/hoodie.properties`.
+
+        Raises TableNotFound where there is none and UnsupportedTable for other versions.
+        """
+        file = next((f for f in (PROPERTIES_FILE, _BACKUP_FILE) if storage.stat(f)), None)
+        if file is None:
+            raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
+        try:
+            raw = javaproperties.loads(storage.read(file))
+        except ValueError as error:
+            raise HudiError(f"{storage.uri}: {file} cannot be read: {error}") from error
+        return TableProperties.parse(raw, storage.uri)
+
+    @staticmethod
+    def parse(raw: Mapping[str, str], uri: str) -> TableProperties:
+        """Types the properties of the table at `uri` (used in messages only)."""
+        version = _version(raw, uri)
+        layout = int(raw.get("hoodie.timeline.layout.version") or (1 if version < 8 else 2))
+        inflight = _names(raw, "hoodie.table.metadata.partitions.inflight")
+        complete = _names(raw, "hoodie.table.metadata.partitions")
+        type_name = raw.get("hoodie.table.type", TableType.COPY_ON_WRITE.value)
+        if type_name not in TableType.__members__:
+            raise UnsupportedTable(f"{uri}: table type {type_name!r} is not known")
+        return TableProperties(
+            name=raw.get("hoodie.table.name", ""),
+            table_type=TableType(type_name),
+            version=version,
+            timeline_layout=layout,
+            partition_fields=_partition_fields(raw),
+            record_key_fields=_names(raw, "hoodie.table.recordkey.fields"),
+            ordering_fields=_names(raw, "hoodie.table.ordering.fields")
+            or _names(raw, "hoodie.table.precombine.field"),
+            key_generator=raw.get("hoodie.table.keygenerator.type")
+            or raw.get("hoodie.table.keygenerator.class", ""),
+            hive_style_partitioning=_flag(raw, "hoodie.datasource.write.hive_style_partitioning"),
+            url_encoded_partitions=_flag(raw, "hoodie.datasource.write.partitionpath.urlencode"),
+            meta_fields=_flag(raw, "hoodie.populate.meta.fields", True),
+            drop_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
+            merge_mode=raw.get("hoodie.record.merge.mode", ""),
+            merge_strategy_id=raw.get("hoodie.record.merge.strategy.id")
+            or raw.get("hoodie.compaction.record.merger.strategy", ""),
+            payload_class=raw.get("hoodie.compaction.payload.class", ""),
+            partial_update_mode=raw.get("hoodie.table.partial.update.mode", ""),
+            base_file_format=raw.get("hoodie.table.base.file.format", "PARQUET").upper(),
+            create_schema=raw.get("hoodie.table.create.schema") or None,
+            timeline_path=raw.get("hoodie.timeline.path", "timeline"),
+            history_path=raw.get("hoodie.timeline.history.path", "history"),
+            timeline_zone=raw.get("hoodie.table.timeline.timezone", "LOCAL").upper(),
+            metadata_partitions=frozenset(complete) - frozenset(inflight),
+            metadata_partitions_inflight=frozenset(inflight),
+            raw=MappingProxyType(dict(raw)),
+        )
+
+    @property
+    def is_partitioned(self) -> bool:
+        return bool(self.partition_fields)
+
+    @property
+    def timeline_dir(self) -> str:
+        """Where the active timeline's files are, from the base path."""
+        if self.timeline_layout == 1:
+            return HOODIE_DIR
+        return f"{HOODIE_DIR}/{self.timeline_path}"
+
+
+def _version(raw: Mapping[str, str], uri: str) -> int:
+    text = raw.get("hoodie.table.version", "")
+    if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
+        supported = ", ".join(str(version) for version in sorted(SUPPORTED_VERSIONS))
+        raise UnsupportedTable(
+            f"{uri}: table version {text or 'unknown'} is not supported "
+            f"(supported: {supported}); upgrade the table with Hudi's upgrade command"
+        )
+    return int(text)
+
+
+def _partition_fields(raw: Mapping[str, str]) -> tuple[str, ...]:
+    """Custom key generators write `field:TYPE`; the type belongs to the key generator."""
+    names = _names(raw, "hoodie.table.partition.fields")
+    return tuple(name.split(":", 1)[0] for name in names)
+
+
+def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in raw.get(key, "").split(",") if name.strip())
+
+
+def _flag(raw: Mapping[str, str], key: str, default: bool = False) -> bool:
+    text = raw.get(key, "").strip().lower()
+    return text == "true" if text else default

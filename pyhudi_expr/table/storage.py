@@ -1,0 +1,106 @@
+"""A table's files, on any file system that pyarrow knows. Paths are relative to the base path."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyarrow import fs
+
+from pyhudi_expr.table.errors import HudiError
+
+_SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(.*)$", re.DOTALL)
+_S3_SCHEMES = frozenset({"s3a", "s3n"})
+
+
+@dataclass(frozen=True)
+class FileEntry:
+    """One file or directory: its name within its parent and its path from the base path."""
+
+    name: str
+    path: str
+    size: int
+    is_file: bool
+    modified_ns: int
+
+
+@dataclass(frozen=True)
+class Storage:
+    """A directory of a file system.
+
+    `uri` is what the user gave, `root` the file system's own path without a trailing slash.
+    """
+
+    uri: str
+    filesystem: fs.FileSystem
+    root: str
+
+    @staticmethod
+    def open(uri: str) -> Storage:
+        """Takes `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`, `s3a://bucket/a`."""
+        scheme, rest = _split_scheme(uri)
+        try:
+            if scheme in ("", "file"):
+                path = re.sub(r"^/*", "/", rest)
+                return Storage(uri, fs.LocalFileSystem(), _trim(path))
+            normal = "s3" if scheme in _S3_SCHEMES else scheme
+            filesystem, path = fs.FileSystem.from_uri(f"{normal}:{rest}")
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise HudiError(f"{uri}: the file system cannot be used: {error}") from error
+        return Storage(uri, filesystem, _trim(path))
+
+    def child(self, path: str) -> Storage:
+        """The directory `path` below this one, as a storage of its own."""
+        return Storage(f"{self.uri.rstrip('/')}/{path}", self.filesystem, self.full(path))
+
+    def full(self, path: str) -> str:
+        return f"{self.root}/{path}" if path else (self.root or "/")
+
+    def list(self, path: str = "", recursive: bool = False) -> list[FileEntry]:
+        """The entries of a directory, empty when it does not exist; hidden files included."""
+        selector = fs.FileSelector(self.full(path), allow_not_found=True, recursive=recursive)
+        with self._named(path):
+            infos = self.filesystem.get_file_info(selector)
+        return [self._entry(info) for info in infos]
+
+    def stat(self, path: str) -> FileEntry | None:
+        """The file or directory, or None when there is none."""
+        with self._named(path):
+            info = self.filesystem.get_file_info(self.full(path))
+        return None if info.type == fs.FileType.NotFound else self._entry(info)
+
+    def read(self, path: str) -> bytes:
+        with self._named(path), self.filesystem.open_input_stream(self.full(path)) as stream:
+            return bytes(stream.read())
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        """The file for random access; the caller closes it."""
+        with self._named(path):
+            return self.filesystem.open_input_file(self.full(path))
+
+    def _entry(self, info: fs.FileInfo) -> FileEntry:
+        is_file = info.type == fs.FileType.File
+        relative = info.path[len(self.root) :].strip("/")
+        size = int(info.size or 0) if is_file else 0
+        return FileEntry(info.base_name, relative, size, is_file, int(info.mtime_ns or 0))
+
+    @contextmanager
+    def _named(self, path: str) -> Iterator[None]:
+        try:
+            yield
+        except FileNotFoundError as error:
+            raise HudiError(f"{self.uri}: file {path!r} does not exist") from error
+        except (OSError, pa.ArrowException) as error:
+            raise HudiError(f"{self.uri}: file {path!r} cannot be read: {error}") from error
+
+
+def _split_scheme(uri: str) -> tuple[str, str]:
+    match = _SCHEME.match(uri)
+    return (match.group(1).lower(), match.group(2)) if match else ("", uri)
+
+
+def _trim(path: str) -> str:
+    return path.rstrip("/")

@@ -1,0 +1,164 @@
+"""The timeline: which instants a table has and which of them are complete.
+
+Layout 1 (table version 6) keeps `<requested>.<action>[.<state>]` in `.hoodie`; layout 2 (versions 8
+and 9) keeps `<requested>.<action>.<state>` and `<requested>_<completed>.<action>` in
+`.hoodie/timeline`. Instants are compared as strings, as Hudi does.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import cached_property
+
+from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.storage import FileEntry, Storage
+
+
+class State(IntEnum):
+    REQUESTED = 1
+    INFLIGHT = 2
+    COMPLETED = 3
+
+
+WRITE_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
+COMPACTION = "compaction"
+
+# The name that a pending action has once it is complete.
+_COMPLETED_ACTION = {
+    COMPACTION: "commit",
+    "logcompaction": "deltacommit",
+    "clustering": "replacecommit",
+}
+_ACTIONS = frozenset(
+    WRITE_ACTIONS
+    | _COMPLETED_ACTION.keys()
+    | {"clean", "rollback", "restore", "savepoint", "indexing", "schemacommit"}
+)
+_FILE = re.compile(
+    r"^(?P<requested>\d+)(?:_(?P<completed>\d+))?(?:\.(?P<action>[a-z]+))?"
+    r"(?:\.(?P<state>requested|inflight))?$"
+)
+
+
+@dataclass(frozen=True, order=True)
+class Instant:
+    """One action on the timeline, in its furthest state.
+
+    `completed` is the completion time, None while pending and in layout 1, which does not keep it.
+    """
+
+    requested: str
+    action: str
+    state: State
+    completed: str | None
+    file_name: str
+
+    @property
+    def is_completed(self) -> bool:
+        return self.state == State.COMPLETED
+
+    @property
+    def is_write(self) -> bool:
+        """A completed commit, delta commit or replace commit."""
+        return self.is_completed and self.action in WRITE_ACTIONS
+
+    @property
+    def is_pending_compaction(self) -> bool:
+        return self.action == COMPACTION and not self.is_completed
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """The active timeline, sorted by requested time."""
+
+    instants: tuple[Instant, ...]
+
+    @staticmethod
+    def read(storage: Storage, properties: TableProperties) -> Timeline:
+        if properties.timeline_layout not in (1, 2):
+            layout = properties.timeline_layout
+            raise UnsupportedTable(f"{storage.uri}: timeline layout {layout} is not supported")
+        return Timeline.of(storage.list(properties.timeline_dir))
+
+    @staticmethod
+    def of(entries: Iterable[FileEntry]) -> Timeline:
+        """Builds the timeline from its directory's entries; other files are passed over."""
+        furthest: dict[tuple[str, str], Instant] = {}
+        for entry in entries:
+            instant = _parse(entry.name) if entry.is_file else None
+            if instant is None:
+                continue
+            key = (instant.requested, _COMPLETED_ACTION.get(instant.action, instant.action))
+            known = furthest.get(key)
+            if known is None or instant.state > known.state:
+                furthest[key] = instant
+        return Timeline(tuple(sorted(furthest.values())))
+
+    def as_of(self, instant: str) -> Timeline:
+        """The instants that were requested at `instant` or before."""
+        return Timeline(tuple(i for i in self.instants if i.requested <= instant))
+
+    @cached_property
+    def writes(self) -> tuple[Instant, ...]:
+        """Completed commits, delta commits and replace commits."""
+        return tuple(instant for instant in self.instants if instant.is_write)
+
+    @cached_property
+    def pending_compactions(self) -> tuple[Instant, ...]:
+        return tuple(instant for instant in self.instants if instant.is_pending_compaction)
+
+    @property
+    def last_write(self) -> Instant | None:
+        """The completed write with the greatest requested time."""
+        return self.writes[-1] if self.writes else None
+
+    @cached_property
+    def pending(self) -> frozenset[str]:
+        """Requested times of everything that is not complete."""
+        return frozenset(i.requested for i in self.instants if not i.is_completed)
+
+    @cached_property
+    def start(self) -> str | None:
+        """The active timeline's first write; what is older was archived, so it was complete.
+
+        Savepoints keep their commits back when later ones are archived, so they do not count.
+        """
+        saved = {i.requested for i in self.instants if i.action == "savepoint"}
+        visible = [i.requested for i in (*self.writes, *self.pending_compactions)]
+        unsaved = [requested for requested in visible if requested not in saved]
+        return min(unsaved or visible, default=None)
+
+    @cached_property
+    def completed_requests(self) -> frozenset[str]:
+        """Requested times of the completed writes."""
+        return frozenset(instant.requested for instant in self.writes)
+
+    def is_committed(self, requested: str) -> bool:
+        """Whether what was written at this requested time counts: it is a completed write, or it is
+        older than the active timeline's start."""
+        if requested in self.completed_requests:
+            return True
+        return self.start is not None and requested < self.start
+
+
+def _parse(name: str) -> Instant | None:
+    match = _FILE.match(name)
+    if match is None:
+        return None
+    requested, completed, action, state = match.group("requested", "completed", "action", "state")
+    if action in ("inflight", "requested"):
+        # A plain commit's pending files carry no action.
+        action, state = "commit", action
+    if action not in _ACTIONS or (completed and state):
+        return None
+    return Instant(
+        requested=requested,
+        action=action,
+        state=State[state.upper()] if state else State.COMPLETED,
+        completed=completed,
+        file_name=name,
+    )
