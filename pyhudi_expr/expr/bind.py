@@ -414,7 +414,7 @@ def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]
 
     Raises ValueError when there is no such column, or more than one.
     """
-    fields: list[pa.Field[Any]] = list(schema)
+    fields: list[pa.Field] = list(schema)
     names: list[str] = []
     type_: pa.DataType = pa.null()
     for step in path:

@@ -7,7 +7,7 @@ Every comparison here answers "may it be so?": an unknown bound answers yes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +19,7 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Ordinals
 #: One boolean for each container, or one for all of them.
 Mask: TypeAlias = npt.NDArray[np.bool_] | np.bool_ | bool
 #: Bounds in their physical form (see `pyhudi_expr.expr.domains`).
-Values: TypeAlias = Ordinals | np.int64 | pa.Array[Any] | pa.Scalar[Any]
+Values: TypeAlias = Ordinals | np.int64 | pa.Array | pa.Scalar
 
 
 @dataclass(frozen=True)
@@ -49,33 +49,33 @@ def unknown(domain: Domain) -> Bounds:
 def may_be_less(left: Values, right: Values) -> Mask:
     """``left < right``, yes where either is unknown."""
     if _is_ordinal(left):
-        return left < right  # type: ignore[operator]
-    return _arrow_mask(pc.less(left, right))  # type: ignore[arg-type]
+        return np.less(left, right)
+    return _arrow_mask(pc.less(left, right))
 
 
 def may_be_at_most(left: Values, right: Values) -> Mask:
     """``left <= right``, yes where either is unknown."""
     if _is_ordinal(left):
-        return left <= right  # type: ignore[operator]
-    return _arrow_mask(pc.less_equal(left, right))  # type: ignore[arg-type]
+        return np.less_equal(left, right)
+    return _arrow_mask(pc.less_equal(left, right))
 
 
 def may_differ(left: Values, right: Values) -> Mask:
     """``left <> right``, yes where either is unknown."""
     if _is_ordinal(left):
-        return left != right
-    return _arrow_mask(pc.not_equal(left, right))  # type: ignore[arg-type]
+        return np.not_equal(left, right)
+    return _arrow_mask(pc.not_equal(left, right))
 
 
 def _is_ordinal(values: Values) -> bool:
     return isinstance(values, np.ndarray | np.int64)
 
 
-def _arrow_mask(answer: pa.Array[Any] | pa.Scalar[Any]) -> Mask:
+def _arrow_mask(answer: pa.Array | pa.Scalar) -> Mask:
     if isinstance(answer, pa.Scalar):
         return answer.as_py() is not False
-    known: pa.Array[Any] = answer.fill_null(True)
-    return known.to_numpy(zero_copy_only=False)
+    known: npt.NDArray[np.bool_] = answer.fill_null(True).to_numpy(zero_copy_only=False)
+    return known
 
 
 def both(*masks: Mask) -> Mask:

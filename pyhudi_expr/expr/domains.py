@@ -13,6 +13,7 @@ Bounds are compared as one of two physical forms, whatever their type:
 from __future__ import annotations
 
 from dataclasses import dataclass
+from decimal import Decimal
 from enum import Enum
 from typing import Any
 
@@ -125,7 +126,13 @@ def integer_range(bits: int) -> tuple[int, int]:
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
-def physical_scalar(domain: Domain, value: Any) -> np.int64 | pa.Scalar[Any]:
+def exact_decimal(unscaled: int, scale: int) -> Decimal:
+    """``unscaled * 10 ** -scale`` with every digit, whatever the decimal context."""
+    digits = tuple(int(digit) for digit in str(abs(unscaled)))
+    return Decimal((int(unscaled < 0), digits, -scale))
+
+
+def physical_scalar(domain: Domain, value: Any) -> np.int64 | pa.Scalar:
     """One value of the domain in its physical form, ready to be compared with an array."""
     if domain.is_ordinal:
         return np.int64(value)

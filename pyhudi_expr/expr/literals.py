@@ -13,7 +13,6 @@ import math
 import re
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone, tzinfo
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -21,7 +20,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.domains import Domain, Kind, domain_of, float_ordinal
+from pyhudi_expr.expr.domains import Domain, Kind, domain_of, exact_decimal, float_ordinal
 from pyhudi_expr.expr.nodes import CharType, Literal
 
 _EPOCH = datetime(1970, 1, 1)
@@ -121,12 +120,9 @@ def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
         return Interval(lower, upper, equals_none)
     if max(abs(lower), abs(upper)) >= 10**76:
         raise NotComparableError("a literal beyond 76 digits")
-    return Interval(_decimal(lower, domain.scale), _decimal(upper, domain.scale), equals_none)
-
-
-def _decimal(unscaled: int, scale: int) -> Decimal:
-    digits = tuple(int(digit) for digit in str(abs(unscaled)))
-    return Decimal((int(unscaled < 0), digits, -scale))
+    return Interval(
+        exact_decimal(lower, domain.scale), exact_decimal(upper, domain.scale), equals_none
+    )
 
 
 def _floating_point(value: Any, domain: Domain) -> Interval:

@@ -1,0 +1,258 @@
+"""Statistics entries of the metadata table, decoded into bounds that may be believed.
+
+`column_stats` and `partition_stats` share one record (HoodieMetadataColumnStats): minimum and
+maximum in one of several wrappers, whose meaning the record's value type completes since index
+version 2. A bound is believed as far as its wrapper, its value type and the column's type agree,
+and as far as what wrote it is known to write the truth; else it is unknown.
+
+Not believed (each was seen to lose rows in Hudi itself):
+
+* a float or double range of [0.0, 0.0], or one with NaN: footers without statistics, as those of
+  files that hold NaN, are recorded as zeros (apache/hudi issue 18754);
+* "all null" where a footer may lack statistics though there are values: long strings and binaries,
+  NaN, INT96 (apache/hudi issue 18755);
+* bounds of strings that the order of UTF-16 units may have chosen, where it differs from that of
+  code points: Hudi merges bounds as Java strings;
+* a minimum above the maximum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bind import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    exact_decimal,
+    float_ordinals,
+)
+
+# HoodieMetadataColumnStats.valueType.typeOrdinal, index version 2.
+_BYTES_TYPES = (None, 8, 9)
+_DECIMAL_TYPE = 10
+_TIMESTAMP_UNITS = {15: 10**3, 16: 10**6, 17: 10**9, 18: 10**3, 19: 10**6, 20: 10**9}
+#: Index version 1 keeps microseconds and does not say so; it was measured for such columns only.
+_VERSION_1_UNITS = 10**6
+
+#: Kinds whose Parquet footers hold statistics wherever there are values.
+_ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
+
+# In UTF-8, the first bytes of U+E000..U+FFFF, which UTF-16 orders above supplementary characters,
+# and of those characters.
+_ABOVE_SURROGATES = r"[\xee\xef]"
+_SUPPLEMENTARY = r"[\xf0-\xf4]"
+
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """How a bound is wrapped: the wrapper's record name, and the value type of index version 2."""
+
+    wrapper: str
+    type_ordinal: int | None = None
+    type_info: str | None = None
+
+
+@dataclass(frozen=True)
+class StatisticsEntries:
+    """M entries of one column, in columns.
+
+    minimum, maximum: for each encoding that occurs an Arrow array of length M, null where the
+    entry has no bound or one of another encoding. null_count, value_count: -1 where missing.
+    """
+
+    minimum: dict[Encoding, pa.Array]
+    maximum: dict[Encoding, pa.Array]
+    null_count: npt.NDArray[np.int64]
+    value_count: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.null_count)
+
+
+@dataclass(frozen=True)
+class Decoded:
+    """Bounds of M entries. doubted: the data may be bounded better than the entry could be read."""
+
+    bounds: Bounds
+    doubted: _Flags
+
+
+def decode(entries: StatisticsEntries, column: BoundColumn) -> Decoded:
+    """The bounds of entries that describe one file each."""
+    doubted = _all_null(entries) & (entries.value_count > 0)
+    if column.domain.kind in _ALWAYS_IN_FOOTERS:
+        doubted = np.zeros_like(doubted)
+    return _decode(entries, column.domain, doubted)
+
+
+def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> Decoded:
+    """The bounds of entries that aggregate files (partition_stats).
+
+    A file whose statistics were missing was counted as all null and left out of the range, so a
+    range is complete only where no null was counted; a float range was merged from zeros.
+    """
+    doubted = np.zeros(len(entries), dtype=np.bool_)
+    if column.domain.kind is Kind.FLOAT:
+        doubted[:] = True
+    elif column.domain.kind not in _ALWAYS_IN_FOOTERS:
+        doubted = entries.null_count != 0
+    return _decode(entries, column.domain, doubted)
+
+
+def _decode(entries: StatisticsEntries, domain: Domain, doubted: _Flags) -> Decoded:
+    if domain.is_ordinal:
+        lower, upper, wrong = _ordinal_bounds(entries, domain, doubted)
+    else:
+        lower, upper, wrong = _arrow_bounds(entries, domain, doubted)
+    doubted = doubted | wrong
+    counted = (entries.null_count >= 0) & (entries.value_count >= 0)
+    may_be_value = doubted | ~_all_null(entries)
+    may_be_null = doubted | ~counted | (entries.null_count != 0)
+    return Decoded(Bounds(lower, upper, may_be_value, may_be_null), doubted)
+
+
+def _all_null(entries: StatisticsEntries) -> _Flags:
+    bounds = [*entries.minimum.values(), *entries.maximum.values()]
+    present = [array.is_valid().to_numpy(zero_copy_only=False) for array in bounds]
+    absent = ~np.logical_or.reduce(present) if present else np.ones(len(entries), dtype=np.bool_)
+    counted = (entries.null_count >= 0) & (entries.value_count >= 0)
+    answer: _Flags = absent & counted & (entries.null_count == entries.value_count)
+    return answer
+
+
+def _ordinal_bounds(
+    entries: StatisticsEntries, domain: Domain, doubted: _Flags
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], _Flags]:
+    lower = np.full(len(entries), MIN_ORDINAL, dtype=np.int64)
+    upper = np.full(len(entries), MAX_ORDINAL, dtype=np.int64)
+    for encoded, bound in ((entries.minimum, lower), (entries.maximum, upper)):
+        for encoding, values in encoded.items():
+            found, present = _ordinals(values, encoding, domain)
+            bound[present] = found[present]
+    wrong = lower > upper
+    if domain.kind is Kind.FLOAT:
+        # NaN became the greatest ordinal; a range of zeros is what a missing one was recorded as.
+        wrong |= (lower == MAX_ORDINAL) | ((lower == 0) & (upper == 0))
+    lower[doubted | wrong] = MIN_ORDINAL
+    upper[doubted | wrong] = MAX_ORDINAL
+    return lower, upper, wrong
+
+
+def _arrow_bounds(
+    entries: StatisticsEntries, domain: Domain, doubted: _Flags
+) -> tuple[pa.Array, pa.Array, _Flags]:
+    nothing: Any = pa.scalar(None, type=domain.arrow_type)
+    bounds = []
+    for encoded in (entries.minimum, entries.maximum):
+        bound: Any = pa.nulls(len(entries), type=domain.arrow_type)
+        for encoding, values in encoded.items():
+            bound = pc.coalesce(bound, _arrow_values(values, encoding, domain))
+        bounds.append(bound)
+    lower, upper = bounds
+    wrong = pc.fill_null(pc.greater(lower, upper), False).to_numpy(zero_copy_only=False)
+    if domain.kind is Kind.TEXT:
+        lower = _without(lower, _SUPPLEMENTARY)
+        upper = _without(upper, _ABOVE_SURROGATES)
+    known = pa.array(~(doubted | wrong))
+    return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong
+
+
+def _without(texts: Any, pattern: str) -> Any:
+    """The texts in which the bytes of the pattern do not occur; null for the others."""
+    clean = pc.invert(pc.fill_null(pc.match_substring_regex(texts, pattern), False))
+    return pc.if_else(clean, texts, pa.scalar(None, type=texts.type))
+
+
+def _ordinals(
+    values: pa.Array, encoding: Encoding, domain: Domain
+) -> tuple[npt.NDArray[np.int64], _Flags]:
+    """Ordinals of the values, and where there is one that can be read with certainty."""
+    present = values.is_valid().to_numpy(zero_copy_only=False)
+    nothing = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
+    match domain.kind, encoding.wrapper:
+        case (Kind.BOOLEAN, "BooleanWrapper"):
+            return _integers(pc.cast(values, pa.int8())), present
+        case (Kind.INTEGER | Kind.DATE, "IntWrapper" | "LongWrapper" | "DateWrapper"):
+            return _integers(values), present
+        case (Kind.FLOAT, "FloatWrapper" | "DoubleWrapper" | "IntWrapper" | "LongWrapper"):
+            floats = pc.cast(values, pa.float64(), safe=False)
+            return float_ordinals(pc.fill_null(floats, 0.0).to_numpy()), present
+        case (Kind.WALL_CLOCK | Kind.INSTANT, "LongWrapper" | "TimestampMicrosWrapper"):
+            return _timestamps(_integers(values), present, encoding, domain)
+        case (Kind.DECIMAL, "DecimalWrapper" | "BytesWrapper"):
+            unscaled = [_unscaled(value, encoding, domain.scale) for value in values.to_pylist()]
+            fits = [u is not None and MIN_ORDINAL <= u <= MAX_ORDINAL for u in unscaled]
+            numbers = [u if fit else 0 for u, fit in zip(unscaled, fits, strict=True)]
+            return np.array(numbers, dtype=np.int64), np.array(fits, dtype=np.bool_)
+    return nothing
+
+
+def _integers(values: pa.Array) -> npt.NDArray[np.int64]:
+    filled = pc.fill_null(pc.cast(values, pa.int64()), 0)
+    return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
+
+
+def _timestamps(
+    values: npt.NDArray[np.int64], present: _Flags, encoding: Encoding, domain: Domain
+) -> tuple[npt.NDArray[np.int64], _Flags]:
+    if encoding.type_ordinal is None:
+        units = _VERSION_1_UNITS if domain.units == _VERSION_1_UNITS else None
+    else:
+        units = _TIMESTAMP_UNITS.get(encoding.type_ordinal)
+    if units is None or domain.units % units:
+        return values, np.zeros_like(present)
+    factor = domain.units // units
+    fits = np.abs(values) <= MAX_ORDINAL // factor
+    return np.where(fits, values, 0) * np.int64(factor), present & fits
+
+
+def _unscaled(value: Any, encoding: Encoding, scale: int) -> int | None:
+    """The decimal's unscaled value at the column's scale; None when it cannot be said exactly."""
+    if value is None:
+        return None
+    if encoding.wrapper == "BytesWrapper":
+        if encoding.type_ordinal != _DECIMAL_TYPE or encoding.type_info is None:
+            return None
+        unscaled, own_scale = int.from_bytes(value, "big", signed=True), _scale(encoding.type_info)
+    else:
+        sign, digits, exponent = value.as_tuple()
+        unscaled = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
+        own_scale = -exponent
+    if own_scale is None:
+        return None
+    if own_scale <= scale:
+        return int(unscaled * 10 ** (scale - own_scale))
+    exact, rest = divmod(unscaled, 10 ** (own_scale - scale))
+    return None if rest else int(exact)
+
+
+def _scale(info: str) -> int | None:
+    _, _, scale = info.partition(",")
+    return int(scale) if scale.strip().isdecimal() else None
+
+
+def _arrow_values(values: pa.Array, encoding: Encoding, domain: Domain) -> Any:
+    match domain.kind, encoding.wrapper:
+        case (Kind.TEXT, "StringWrapper"):
+            return pc.cast(pc.cast(values, pa.large_string()), pa.large_binary())
+        case (Kind.BINARY, "BytesWrapper") if encoding.type_ordinal in _BYTES_TYPES:
+            return pc.cast(values, pa.large_binary())
+        case (Kind.DECIMAL, "DecimalWrapper" | "BytesWrapper"):
+            unscaled = [_unscaled(value, encoding, domain.scale) for value in values.to_pylist()]
+            return pa.array(
+                [None if u is None else exact_decimal(u, domain.scale) for u in unscaled],
+                type=domain.arrow_type,
+            )
+    return pa.nulls(len(values), type=domain.arrow_type)

@@ -1,0 +1,133 @@
+"""Evidence from partition paths: a partition's path spells the values that its rows share.
+
+Only key generators that write a column's value into the path as it is are believed: a path that
+was formatted from a timestamp, or that cannot be taken apart without doubt, says nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.expr.bind import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
+
+_EPOCH_DAY = date(1970, 1, 1).toordinal()
+#: What Hudi writes for a null or an empty value, today and in its early versions.
+_DEFAULT_VALUES = frozenset({"__HIVE_DEFAULT_PARTITION__", "default"})
+_INTEGER = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+
+
+@dataclass(frozen=True)
+class PathLayout:
+    """How a table spells partition values in its paths.
+
+    fields: the partition columns, outermost first. hive_style: ``column=value`` segments.
+    encoded: values are percent-encoded.
+    """
+
+    fields: tuple[str, ...]
+    hive_style: bool
+    encoded: bool
+
+
+class PartitionValues:
+    """Bounds of the partition columns over P partitions (a `Statistics`)."""
+
+    def __init__(self, partitions: Sequence[str], layout: PathLayout) -> None:
+        self._values = [_values(path, layout) for path in partitions]
+        self._positions = {name.lower(): index for index, name in enumerate(layout.fields)}
+        self._known: dict[BoundColumn, Bounds | None] = {}
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`; arrays of length P."""
+        if column not in self._known:
+            self._known[column] = self._derive(column)
+        return self._known[column]
+
+    def _derive(self, column: BoundColumn) -> Bounds | None:
+        position = self._positions.get(column.name.lower())
+        parse = _PARSERS.get(column.domain.kind)
+        if position is None or parse is None:
+            return None
+        parsed = [
+            None
+            if values is None or values[position] in _DEFAULT_VALUES
+            else parse(values[position])
+            for values in self._values
+        ]
+        known = np.array([value is not None for value in parsed], dtype=np.bool_)
+        if not column.domain.is_ordinal:
+            array: pa.Array = pa.array(parsed, type=column.domain.arrow_type)
+            return Bounds(array, array, True, ~known)
+        if column.domain.kind is Kind.INTEGER:
+            least, greatest = integer_range(column.domain.bits)
+            known &= np.array([v is not None and least <= v <= greatest for v in parsed])
+        values = np.array([v if k else 0 for v, k in zip(parsed, known, strict=True)], np.int64)
+        return Bounds(
+            np.where(known, values, np.int64(MIN_ORDINAL)),
+            np.where(known, values, np.int64(MAX_ORDINAL)),
+            True,
+            ~known,
+        )
+
+
+def _values(path: str, layout: PathLayout) -> list[str] | None:
+    """The path's values, outermost first; None when it does not fit the layout."""
+    segments = path.split("/")
+    if len(segments) != len(layout.fields):
+        return None
+    values = []
+    for name, segment in zip(layout.fields, segments, strict=True):
+        value = segment
+        if layout.hive_style:
+            prefix, separator, value = segment.partition("=")
+            if not separator or prefix.lower() != name.lower():
+                return None
+        # A path may be written encoded although the table does not say so; then its text is
+        # not the value, and a percent sign gives it away.
+        if not layout.encoded and "%" in value:
+            return None
+        values.append(value)
+    try:
+        return [unquote(v, errors="strict") for v in values] if layout.encoded else values
+    except UnicodeDecodeError:
+        return None
+
+
+def _integer(text: str) -> int | None:
+    return int(text) if _INTEGER.fullmatch(text) and text != "-0" else None
+
+
+def _boolean(text: str) -> int | None:
+    return {"true": 1, "false": 0}.get(text)
+
+
+def _date(text: str) -> int | None:
+    if not _DATE.fullmatch(text):
+        return None
+    try:
+        return date.fromisoformat(text).toordinal() - _EPOCH_DAY
+    except ValueError:
+        return None
+
+
+def _text(text: str) -> bytes | None:
+    return text.encode() if text else None
+
+
+_PARSERS: dict[Kind, Callable[[str], Any]] = {
+    Kind.INTEGER: _integer,
+    Kind.BOOLEAN: _boolean,
+    Kind.DATE: _date,
+    Kind.TEXT: _text,
+}
