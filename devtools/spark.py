@@ -1,6 +1,7 @@
 """PySpark with the Hudi bundle that `make runtime` fetched."""
 
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,7 +25,8 @@ def spark_session(name: str, *, heap: str = "2g", cores: int = 2) -> Iterator[Sp
         devtools.runtime.RuntimeMissingError: no JDK, or no Hudi bundle.
     """
     scratch = WORK / "spark"
-    os.environ["JAVA_HOME"] = str(java().parent.parent)
+    os.environ["JAVA_HOME"] = str(java().resolve().parent.parent)
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
     for key, value in {
         "spark.driver.memory": heap,
