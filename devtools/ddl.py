@@ -1,5 +1,7 @@
 """How a Hudi table is registered in Hive: by our storage handler, or by an input format."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from urllib.parse import unquote
 
 from devtools.tables import HudiTable, PartitionStyle, TableType
@@ -15,15 +17,24 @@ _OUTPUT_FORMAT = "org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat
 _SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 
 
-def stored_by(table: HudiTable, name: str, *, properties: dict[str, str] | None = None) -> str:
-    """CREATE EXTERNAL TABLE with the storage handler and the columns of the table itself."""
-    return (
-        f"CREATE EXTERNAL TABLE {name} STORED BY '{STORAGE_HANDLER}' LOCATION '{table.path}'"
-        + _table_properties(properties or {})
-    )
+def create_with_handler(
+    name: str, location: Path, properties: Mapping[str, str] | None = None
+) -> str:
+    """CREATE EXTERNAL TABLE with the storage handler, which takes the columns from the table.
+
+    Args:
+        name: the table's name in Hive.
+        location: the Hudi table's base path.
+        properties: its table properties.
+    """
+    statement = f"CREATE EXTERNAL TABLE {name} STORED BY '{STORAGE_HANDLER}' LOCATION '{location}'"
+    if not properties:
+        return statement
+    inner = ", ".join(f"{_quoted(key)}={_quoted(value)}" for key, value in properties.items())
+    return f"{statement} TBLPROPERTIES ({inner})"
 
 
-def stored_as(table: HudiTable, name: str, input_format: str | None = None) -> list[str]:
+def create_native(table: HudiTable, name: str, input_format: str | None = None) -> list[str]:
     """The statements that register a native table, as Hudi's own sync does.
 
     Args:
@@ -82,10 +93,3 @@ def _quoted(text: str) -> str:
 
 def _columns(columns: dict[str, str]) -> str:
     return ", ".join(f"`{name}` {kind}" for name, kind in columns.items())
-
-
-def _table_properties(properties: dict[str, str]) -> str:
-    if not properties:
-        return ""
-    inner = ", ".join(f"{_quoted(key)}={_quoted(value)}" for key, value in properties.items())
-    return f" TBLPROPERTIES ({inner})"

@@ -82,6 +82,15 @@ class ServerProcess:
                 raise self.error(f"did not answer within {seconds:g} s")
             time.sleep(_POLL_SECONDS)
 
+    def wait(self) -> None:
+        """Return when the process has ended well.
+
+        Raises:
+            ServerError: its status was not 0.
+        """
+        if self._process.wait():
+            raise self.error(f"ended with status {self._process.returncode}")
+
     def error(self, what: str) -> ServerError:
         """An error that says what happened and shows the end of the logs."""
         shown = "\n".join(f"--- {log}\n{tail(log)}" for log in self._logs)
@@ -97,6 +106,20 @@ class ServerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+
+def run_logged(name: str, command: Sequence[str], *, output: Path) -> None:
+    """Run a command to its end, its output in a new file.
+
+    Raises:
+        ServerError: it ended with another status than 0; the message shows its output's end.
+    """
+    output.unlink(missing_ok=True)
+    process = ServerProcess(name, command, output=output)
+    try:
+        process.wait()
+    finally:
+        process.stop()
 
 
 def _die_with_parent() -> None:

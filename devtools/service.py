@@ -7,7 +7,7 @@ from pathlib import Path
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TException
 from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TBufferedTransport
+from thrift.transport.TTransport import TFramedTransport
 
 from devtools.process import ServerProcess
 from devtools.runtime import ROOT, free_port
@@ -63,7 +63,7 @@ class PruningServer:
         """
         socket = TSocket("127.0.0.1", self.port)
         socket.setTimeout(2_000)
-        transport = TBufferedTransport(socket)
+        transport = TFramedTransport(socket)
         transport.open()
         try:
             return PruningService.Client(TBinaryProtocol(transport)).info()

@@ -1,0 +1,199 @@
+"""`make demo`: the same queries with pruning off and on, in a real HiveServer2, side by side."""
+
+import signal
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.table import Table
+
+from devtools import demo_tables
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import ENGINES, HiveServer, HiveSession
+from devtools.process import ServerError, run_logged
+from devtools.reports import ScanReports, ScanTotals
+from devtools.runtime import WORK, RuntimeMissingError
+from devtools.service import PruningServer
+
+_RUN_DIR = WORK / "demo"
+_MEGABYTE = 1_000_000
+
+
+@dataclass(frozen=True)
+class Query:
+    """One of the demo's queries, and the engine that runs it."""
+
+    engine: str
+    sql: str
+
+
+QUERIES = (
+    Query("fetch", "SELECT id, ts, city, amount FROM events WHERE id = 123456"),
+    Query("fetch", "SELECT id, amount FROM events WHERE id IN (17, 250000, 899999)"),
+    Query(
+        "fetch",
+        "SELECT id, city, ts FROM events"
+        " WHERE ts BETWEEN timestamp '2024-01-03 10:00:00' AND timestamp '2024-01-03 10:05:00'",
+    ),
+    Query("fetch", "SELECT id, device FROM events WHERE device.build = 1100 AND score > 0.999"),
+    Query("fetch", "SELECT id, amount FROM returns WHERE amount >= 1000000"),
+    Query("mr", "SELECT count(*), sum(amount) FROM events WHERE city = 'Oslo'"),
+    Query("mr", "SELECT city, count(*) FROM events WHERE city LIKE 'Z%' GROUP BY city"),
+    Query("mr", "SELECT note, count(*) FROM events WHERE note IS NOT NULL GROUP BY note"),
+    Query("mr", "SELECT count(*), min(ts), max(ts) FROM returns WHERE id < 4100"),
+    Query("tez", "SELECT city, count(*) FROM events WHERE NOT ok GROUP BY city"),
+    Query("tez", "SELECT count(*), sum(amount) FROM events WHERE amount > 245000 OR id < 1000"),
+    Query("tez", "SELECT count(*), max(id) FROM events WHERE cast(ts AS date) = '2024-01-07'"),
+    Query("tez", "SELECT count(*) FROM events WHERE day = '2024-01-05' AND amount < 30000"),
+    Query(
+        "tez",
+        "SELECT e.city, count(*) FROM events e JOIN returns r ON e.id = r.id"
+        " WHERE r.amount >= 1000000 AND e.id < 100000 GROUP BY e.city",
+    ),
+    Query("tez", "SELECT city, count(*) FROM returns WHERE device.build > 1045 GROUP BY city"),
+    Query("tez", "SELECT count(*), max(score) FROM events WHERE user_id = 4242"),
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What one query did, without pruning and with it; times in seconds."""
+
+    query: Query
+    rows: int
+    equal: bool
+    scan: ScanTotals
+    seconds_off: float
+    seconds_on: float
+
+
+def main() -> int:
+    """Run the demo and print its table; 0 if every query gave the same rows and none ran unpruned
+    for want of an answer.
+    """
+    console = Console()
+    _stop_at_sigterm()
+    _RUN_DIR.mkdir(parents=True, exist_ok=True)
+    begun = time.monotonic()
+    try:
+        with ExitStack() as running:
+            outcomes = _run(console, running)
+    except KeyboardInterrupt:
+        console.print("[yellow]interrupted; everything that was started is stopped")
+        return 130
+    except (ServerError, RuntimeMissingError) as error:
+        console.print(str(error), style="red", markup=False)
+        return 1
+    console.print(_table(outcomes))
+    return _verdict(console, outcomes, time.monotonic() - begun)
+
+
+def _run(console: Console, running: ExitStack) -> list[Outcome]:
+    if demo_tables.are_written():
+        console.print(f"tables: found in {demo_tables.DIRECTORY}")
+    else:
+        with _step(console, "tables: writing 1,100,000 rows with PySpark and Hudi"):
+            command = [sys.executable, "-m", "devtools.demo_tables"]
+            run_logged("Spark", command, output=_RUN_DIR / "spark.log")
+    with _step(console, "pruning service: starting"):
+        service = running.enter_context(PruningServer(_RUN_DIR))
+    with _step(console, "HiveServer2: starting"):
+        server = running.enter_context(HiveServer(_RUN_DIR / "hive"))
+    reports = ScanReports(_RUN_DIR / "scans")
+    settings = {**reports.settings(), "hudi.pruning.service.addresses": service.address}
+    session = running.enter_context(server.session(settings))
+    with _step(console, "Hive: CREATE EXTERNAL TABLE ... STORED BY, and a first query per engine"):
+        for path in (demo_tables.EVENTS, demo_tables.RETURNS):
+            session.run(create_with_handler(path.name, path))
+        for engine in ENGINES.values():
+            session.set(engine)
+            for path in (demo_tables.EVENTS, demo_tables.RETURNS):
+                session.run(f"SELECT id, ts FROM {path.name} WHERE id = 1")
+    outcomes = []
+    for number, query in enumerate(QUERIES, start=1):
+        with _step(console, f"query {number} of {len(QUERIES)} ({query.engine}): {query.sql}"):
+            outcomes.append(_compare(session, query, reports))
+    return outcomes
+
+
+def _compare(session: HiveSession, query: Query, reports: ScanReports) -> Outcome:
+    session.set(ENGINES[query.engine])
+    session.set({"hudi.pruning.enabled": "false"})
+    rows_off, seconds_off = _timed(session, query.sql)
+    session.set({"hudi.pruning.enabled": "true"})
+    reports.take()
+    rows_on, seconds_on = _timed(session, query.sql)
+    return Outcome(
+        query, len(rows_on), rows_off == rows_on, reports.take(), seconds_off, seconds_on
+    )
+
+
+def _timed(session: HiveSession, sql: str) -> tuple[list[str], float]:
+    begun = time.monotonic()
+    rows = session.run(sql)
+    return sorted(map(repr, rows)), time.monotonic() - begun
+
+
+def _table(outcomes: list[Outcome]) -> Table:
+    table = Table(title="The same queries without and with pruning", title_justify="left")
+    table.add_column("query", ratio=1)
+    table.add_column("engine")
+    for heading in ("rows", "equal", "files", "read", "MB", "read", "off s", "on s", "faster"):
+        table.add_column(heading, justify="right")
+    for outcome in outcomes:
+        scan = outcome.scan
+        table.add_row(
+            outcome.query.sql,
+            outcome.query.engine,
+            f"{outcome.rows:,}",
+            "yes" if outcome.equal else "[bold red]NO",
+            f"{scan.files_considered:,}",
+            f"{scan.files_kept:,}",
+            f"{scan.bytes_considered / _MEGABYTE:.1f}",
+            f"{scan.bytes_kept / _MEGABYTE:.1f}",
+            f"{outcome.seconds_off:.2f}",
+            f"{outcome.seconds_on:.2f}",
+            f"{outcome.seconds_off / outcome.seconds_on:.1f}x",
+        )
+    return table
+
+
+_ANSWERED = frozenset({"PRUNED", "NOTHING_PROVED"})
+
+
+def _verdict(console: Console, outcomes: list[Outcome], seconds: float) -> int:
+    wrong = [outcome for outcome in outcomes if not outcome.equal]
+    unasked = [outcome for outcome in outcomes if not _ANSWERED.issuperset(outcome.scan.outcomes)]
+    considered = sum(outcome.scan.files_considered for outcome in outcomes)
+    kept = sum(outcome.scan.files_kept for outcome in outcomes)
+    console.print(
+        f"{len(outcomes)} queries, {len(outcomes) - len(wrong)} with equal rows;"
+        f" {kept:,} of {considered:,} files read; {seconds:.0f} s in all"
+    )
+    for outcome in unasked:
+        console.print(f"not pruned, {', '.join(outcome.scan.outcomes)}: {outcome.query.sql}")
+    return 1 if wrong or unasked else 0
+
+
+@contextmanager
+def _step(console: Console, what: str) -> Iterator[None]:
+    begun = time.monotonic()
+    with console.status(what):
+        yield
+    console.print(f"{what} [dim]({time.monotonic() - begun:.1f} s)", highlight=False)
+
+
+def _stop_at_sigterm() -> None:
+    """End by an exception, so that servers are stopped, when the demo is told to end."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
