@@ -1,0 +1,137 @@
+r"""Hive's SQL, read by sqlglot: what sqlglot leaves out of Hive's rules is set right here.
+
+Strings follow Hive's own unescaping (``BaseSemanticAnalyzer.unescapeSQLString``): octal and
+unicode escapes, ``\Z``, and ``\%`` and ``\_`` kept as they are for LIKE. Functions keep the names
+they were written with, and ``char(n)`` and ``varchar(n)`` keep their lengths in casts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any, ClassVar
+
+from sqlglot import TokenType, exp
+from sqlglot.dialects.hive import Hive
+from sqlglot.errors import ParseError, TokenError
+from sqlglot.parsers.hive import HiveParser
+from sqlglot.tokenizer_core import Token
+
+#: Characters of a predicate's text, and levels of parentheses in it.
+MAX_TEXT = 1 << 20
+MAX_NESTING = 100
+
+_STRING_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|([01][0-7]{2})|(.))", re.DOTALL)
+_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+_QUOTED = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/""", re.DOTALL
+)
+_OPENING = {TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE}
+_CLOSING = {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END}
+_PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS}
+
+
+class PredicateSyntaxError(ValueError):
+    """The text is no predicate; the message has the place, `line` and `column` count from 1."""
+
+    def __init__(self, problem: str, line: int, column: int) -> None:
+        super().__init__(f"line {line}, column {column}: {problem}")
+        self.line = line
+        self.column = column
+
+
+class _Dialect(Hive):
+    class Tokenizer(Hive.Tokenizer):
+        HEX_STRINGS: ClassVar[list[Any]] = [("X'", "'"), ("x'", "'")]
+
+    class Parser(HiveParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CAST": HiveParser.FUNCTION_PARSERS["CAST"]}
+
+        def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+            # Outside of schemas, sqlglot reads char(n) and varchar(n) as string.
+            return super()._parse_types(*args, **{**options, "schema": True})
+
+
+def parse(text: str) -> exp.Expr:
+    """The syntax tree of one predicate. Raises PredicateSyntaxError."""
+    if len(text) > MAX_TEXT:
+        raise PredicateSyntaxError(f"the text is longer than {MAX_TEXT} characters", 1, 1)
+    dialect = _Dialect()
+    try:
+        tokens = [_exact(token, text) for token in dialect.tokenize(text)]
+        _check_nesting(tokens)
+        trees = dialect.parser().parse_into(exp.Condition, tokens, text)
+    except TokenError:
+        raise _at("an open quote, or text that is no SQL", text, _open_quote(text)) from None
+    except ParseError as error:
+        first = error.errors[0]
+        # sqlglot counts to the last character of the token.
+        column = max(1, first["col"] - len(first.get("highlight") or " ") + 1)
+        missing = first["description"].startswith("Required keyword")
+        problem = "an operand is missing" if missing else first["description"]
+        raise PredicateSyntaxError(problem, first["line"], column) from None
+    except RecursionError:
+        raise _too_deep(1, 1) from None
+    if len(trees) != 1 or trees[0] is None:
+        found = "nothing" if not trees or trees[0] is None else "more than one"
+        raise PredicateSyntaxError(f"one predicate is expected, there is {found}", 1, 1)
+    _check_depth(trees[0])
+    return trees[0]
+
+
+def _exact(token: Token, text: str) -> Token:
+    if token.token_type is TokenType.STRING:
+        token.text = _unescape(text[token.start + 1 : token.end])
+    return token
+
+
+def _unescape(raw: str) -> str:
+    def replace(match: re.Match[str]) -> str:
+        code, octal, letter = match.groups()
+        if code:
+            return chr(int(code, 16))
+        if octal:
+            return chr(int(octal, 8))
+        return match[0] if letter in "%_" else _ESCAPED.get(letter, letter)
+
+    # A pair of surrogates escaped one by one is one character.
+    text = _STRING_ESCAPE.sub(replace, raw)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
+
+
+def _check_nesting(tokens: Iterable[Token]) -> None:
+    """Keep the parser's own recursion within bounds."""
+    depth = prefixes = 0
+    for token in tokens:
+        prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
+        depth += (token.token_type in _OPENING) - (token.token_type in _CLOSING)
+        if depth + prefixes > MAX_NESTING:
+            raise _too_deep(token.line, token.col)
+
+
+def _check_depth(tree: exp.Expr) -> None:
+    """Keep the recursion of whoever walks the tree within bounds."""
+    stack = [(tree, 0)]
+    while stack:
+        node, depth = stack.pop()
+        if depth > MAX_NESTING:
+            raise _too_deep(1, 1)
+        for child in node.iter_expressions():
+            level = isinstance(node, exp.Connector) and type(node) is type(child)
+            stack.append((child, depth if level or isinstance(child, exp.Paren) else depth + 1))
+
+
+def _too_deep(line: int, column: int) -> PredicateSyntaxError:
+    return PredicateSyntaxError("the predicate is nested too deeply", line, column)
+
+
+def _open_quote(text: str) -> int:
+    masked = _QUOTED.sub(lambda match: " " * len(match[0]), text)
+    return next((at for at, letter in enumerate(masked) if letter in "'\"`"), 0)
+
+
+def _at(problem: str, text: str, offset: int) -> PredicateSyntaxError:
+    line = text.count("\n", 0, offset) + 1
+    column = offset - (text.rfind("\n", 0, offset) + 1) + 1
+    return PredicateSyntaxError(problem, line, column)
