@@ -1,0 +1,133 @@
+"""One file group of a metadata partition: its base file and log files, merged by key."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from pyhudi_expr.mdt.hfile import Cells, HFile
+from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
+from pyhudi_expr.mdt.records import Payload, decode, is_deleted, merge
+from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
+from pyhudi_expr.table.storage import Storage
+
+Question = Callable[[HFile], Cells]
+"""What is asked of each HFile of the group."""
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file's path from the metadata table's base path, and its size in bytes."""
+
+    path: str
+    size: int
+
+
+@dataclass
+class FileGroup:
+    """The group's newest slice. Files are opened once and stay open; safe for several threads.
+
+    `logs` are in merge order, each with the instant that its name says wrote it (layout 2) or None
+    (layout 1). `valid` are the instants whose blocks count.
+    """
+
+    storage: Storage
+    base: StoredFile | None
+    logs: tuple[tuple[StoredFile, str | None], ...]
+    valid: frozenset[str]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _opened: list[HFile | LogFile] = field(default_factory=list, repr=False)
+
+    def read(self, ask: Question) -> dict[bytes, Payload]:
+        """The merged records among the answers, without the deleted ones. Raises CorruptFile."""
+        merged: dict[bytes, Payload] = {}
+        with self._lock:
+            for name, source in self._sources:
+                if isinstance(source, HFile):
+                    _add(merged, ask(source), source, name)
+                else:
+                    for key in source:
+                        merged.pop(key, None)
+        return {key: payload for key, payload in merged.items() if not is_deleted(payload)}
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that were read from the storage so far."""
+        return sum(file.bytes_read for file in self._opened)
+
+    @cached_property
+    def _sources(self) -> list[tuple[str, HFile | list[bytes]]]:
+        """What to merge, in order, with the file's name: records, or keys that were deleted."""
+        sources: list[tuple[str, HFile | list[bytes]]] = []
+        if self.base is not None:
+            name = self._name(self.base)
+            base = HFile(self.storage.open_input(self.base.path), self.base.size, name)
+            self._opened.append(base)
+            sources.append((name, base))
+        for log, block in self._counting_blocks():
+            if block.kind is BlockKind.DELETE:
+                sources.append((log.name, log.deleted_keys(block)))
+            else:
+                content = HFile(_Part(log, block.offset), block.length, log.name)
+                sources.append((log.name, content))
+        return sources
+
+    def _counting_blocks(self) -> list[tuple[LogFile, LogBlock]]:
+        """Data and delete blocks of valid instants that were not rolled back, in merge order."""
+        counting: list[tuple[LogFile, LogBlock]] = []
+        for file, written_by in self.logs:
+            log = LogFile(self.storage.open_input(file.path), file.size, self._name(file))
+            self._opened.append(log)
+            for block in log.blocks:
+                self._check(log, block, written_by)
+                if block.kind is BlockKind.COMMAND:
+                    counting = [kept for kept in counting if kept[1].instant != block.rolled_back]
+                elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
+                    counting.append((log, block))
+        return counting
+
+    def _check(self, log: LogFile, block: LogBlock, written_by: str | None) -> None:
+        """Damage may be passed over only where a failed writer explains it."""
+        if block.kind is BlockKind.CORRUPT:
+            instant = written_by or block.instant
+            if instant is None or instant in self.valid:
+                raise CorruptFile(log.name, f"a damaged block at {block.offset}")
+        elif written_by is not None and block.instant != written_by:
+            raise CorruptFile(log.name, f"a block of instant {block.instant} in another's file")
+        elif block.kind not in (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.HFILE):
+            raise CorruptFile(log.name, f"blocks of kind {block.kind.name} are not supported")
+        elif block.replaces:
+            raise UnsupportedTable(f"{log.name}: compacted log blocks are not supported")
+
+    def _name(self, file: StoredFile) -> str:
+        return f"{self.storage.uri}/{file.path}"
+
+
+def _add(merged: dict[bytes, Payload], cells: Cells, hfile: HFile, name: str) -> None:
+    if not len(cells):
+        return
+    for key, payload in zip(cells.keys, decode(hfile.schema, cells.values, name), strict=True):
+        known = merged.get(key)
+        merged[key] = payload if known is None else merge(known, payload, name)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A stretch of a log file as a file of its own."""
+
+    log: LogFile
+    start: int
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        return self.log.read_at(nbytes, self.start + offset)
+
+
+def all_cells(hfile: HFile) -> Cells:
+    """The question for everything."""
+    every = Cells()
+    for cells in hfile.scan():
+        every.keys.extend(cells.keys)
+        every.values.extend(cells.values)
+    return every

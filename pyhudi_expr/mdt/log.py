@@ -1,0 +1,224 @@
+"""Log files of the metadata table: blocks appended one after another.
+
+`#HUDI#`, i64 length, i32 version, i32 type, header, i64 content length, content, footer, i64 total;
+header and footer are {i32 n, n x (i32 key, i32 length, UTF-8)}, the length counts from behind
+itself, the total is length + 6 (Hudi's `HoodieLogFormat`). The content of an HFile block is a whole
+HFile, that of a delete block a list of keys. A writer that failed can leave half a block behind.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import IntEnum
+
+import fastavro
+
+from pyhudi_expr.mdt.hfile import RandomAccess
+from pyhudi_expr.table.errors import CorruptFile
+
+_MAGIC = b"#HUDI#"
+_PREFIX = struct.Struct(">6sq")
+_FORMAT_VERSION = 1
+_READ_AHEAD = 64 * 1024
+_SEARCH_STEP = 1024 * 1024
+
+_INSTANT, _TARGET_INSTANT, _COMPACTED_INSTANTS = 0, 1, 4
+_DELETE_BLOCK_VERSION = 3
+
+
+class BlockKind(IntEnum):
+    COMMAND = 0
+    DELETE = 1
+    CORRUPT = 2
+    AVRO = 3
+    HFILE = 4
+    PARQUET = 5
+    CDC = 6
+
+
+@dataclass(frozen=True)
+class LogBlock:
+    """One block. Its content is bytes [offset, offset + length) of the file."""
+
+    kind: BlockKind
+    instant: str | None
+    """The instant that wrote the block; None when damage hides it."""
+    rolled_back: str | None
+    """For a COMMAND block: the instant whose earlier blocks no longer count."""
+    replaces: tuple[str, ...]
+    """Instants whose blocks were compacted into this one."""
+    offset: int
+    length: int
+
+
+class LogFile:
+    """An open log file: its blocks in order, damaged stretches as CORRUPT blocks."""
+
+    def __init__(self, source: RandomAccess, size: int, name: str) -> None:
+        self._source = source
+        self._size = size
+        self.name = name
+        self.bytes_read = 0
+        self._window = b""
+        self._window_start = 0
+        self.blocks = tuple(self._read_blocks())
+
+    def content(self, block: LogBlock) -> bytes:
+        return self._fetch(block.offset, block.length)
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        return self._fetch(offset, nbytes)
+
+    def deleted_keys(self, block: LogBlock) -> list[bytes]:
+        """The keys that a DELETE block deletes. Raises CorruptFile."""
+        content = self.content(block)
+        if len(content) < 8:
+            raise CorruptFile(self.name, "a delete block is too short")
+        version, length = struct.unpack_from(">ii", content)
+        if length == 0:
+            return []
+        if version != _DELETE_BLOCK_VERSION:
+            raise CorruptFile(self.name, f"delete block version {version} is not supported")
+        if length < 0 or 8 + length > len(content):
+            raise CorruptFile(self.name, "a delete block breaks its bounds")
+        return _deleted_keys(content[8 : 8 + length], self.name)
+
+    def _read_blocks(self) -> Iterator[LogBlock]:
+        at = 0
+        while at < self._size:
+            try:
+                block, end = self._read_block(at)
+            except _Damaged as damage:
+                end = self._next_magic(at + 1)
+                yield LogBlock(BlockKind.CORRUPT, damage.instant, None, (), at, end - at)
+                at = end
+                continue
+            yield block
+            at = end
+
+    def _read_block(self, start: int) -> tuple[LogBlock, int]:
+        magic, length = _PREFIX.unpack(self._take(start, _PREFIX.size))
+        if magic != _MAGIC:
+            raise _Damaged(None)
+        at = start + _PREFIX.size
+        end = at + length
+        version, kind = struct.unpack(">ii", self._take(at, 8))
+        if version != _FORMAT_VERSION or kind not in iter(BlockKind):
+            raise _Damaged(None)
+        header, at = self._read_map(at + 8)
+        instant = header.get(_INSTANT)
+        if length < 0 or end > self._size:
+            raise _Damaged(instant)
+        (content_length,) = struct.unpack(">q", self._take(at, 8))
+        content = at + 8
+        if not 0 <= content_length <= end - content - 12:
+            raise _Damaged(instant)
+        (total,) = struct.unpack(">q", self._take(end - 8, 8))
+        if total != length + len(_MAGIC) or instant is None:
+            raise _Damaged(instant)
+        replaces = tuple(filter(None, header.get(_COMPACTED_INSTANTS, "").split(",")))
+        target = header.get(_TARGET_INSTANT)
+        return LogBlock(BlockKind(kind), instant, target, replaces, content, content_length), end
+
+    def _read_map(self, at: int) -> tuple[dict[int, str], int]:
+        (count,) = struct.unpack(">i", self._take(at, 4))
+        at += 4
+        found: dict[int, str] = {}
+        for _ in range(count):
+            key, length = struct.unpack(">ii", self._take(at, 8))
+            try:
+                found[key] = self._take(at + 8, length).decode()
+            except (_Damaged, UnicodeDecodeError):
+                raise _Damaged(found.get(_INSTANT)) from None
+            at += 8 + length
+        return found, at
+
+    def _next_magic(self, start: int) -> int:
+        while start < self._size:
+            length = min(_SEARCH_STEP + len(_MAGIC), self._size - start)
+            found = self._fetch(start, length).find(_MAGIC)
+            if found >= 0:
+                return start + found
+            start += _SEARCH_STEP
+        return self._size
+
+    def _take(self, offset: int, length: int) -> bytes:
+        """Bytes of the block's frame; damage when the file has not that many."""
+        if length < 0 or offset + length > self._size:
+            raise _Damaged(None)
+        return self._fetch(offset, length)
+
+    def _fetch(self, offset: int, length: int) -> bytes:
+        start = offset - self._window_start
+        if start < 0 or start + length > len(self._window):
+            ahead = min(max(length, _READ_AHEAD), self._size - offset)
+            self._window = bytes(self._source.read_at(ahead, offset))
+            self._window_start, start = offset, 0
+            self.bytes_read += len(self._window)
+            if len(self._window) < length:
+                raise CorruptFile(self.name, f"ends early: {length} bytes at {offset} wanted")
+        return self._window[start : start + length]
+
+
+class _Damaged(Exception):  # noqa: N818 - a finding, caught here
+    def __init__(self, instant: str | None) -> None:
+        super().__init__()
+        self.instant = instant
+
+
+def _wrapper(name: str, data_type: object) -> dict[str, object]:
+    return {"type": "record", "name": name, "fields": [{"name": "value", "type": data_type}]}
+
+
+# HoodieDeleteRecordList: the ordering value is a union of wrapped values, read and dropped.
+_DELETE_LIST = fastavro.parse_schema(
+    {
+        "type": "record",
+        "name": "HoodieDeleteRecordList",
+        "fields": [
+            {
+                "name": "deleteRecordList",
+                "type": {
+                    "type": "array",
+                    "items": {
+                        "type": "record",
+                        "name": "HoodieDeleteRecord",
+                        "fields": [
+                            {"name": "recordKey", "type": ["null", "string"]},
+                            {"name": "partitionPath", "type": ["null", "string"]},
+                            {
+                                "name": "orderingVal",
+                                "type": [
+                                    "null",
+                                    _wrapper("BooleanWrapper", "boolean"),
+                                    _wrapper("IntWrapper", "int"),
+                                    _wrapper("LongWrapper", "long"),
+                                    _wrapper("FloatWrapper", "float"),
+                                    _wrapper("DoubleWrapper", "double"),
+                                    _wrapper("BytesWrapper", "bytes"),
+                                    _wrapper("StringWrapper", "string"),
+                                    _wrapper("DateWrapper", "int"),
+                                    _wrapper("DecimalWrapper", "bytes"),
+                                    _wrapper("TimeMicrosWrapper", "long"),
+                                    _wrapper("TimestampMicrosWrapper", "long"),
+                                ],
+                            },
+                        ],
+                    },
+                },
+            }
+        ],
+    }
+)
+
+
+def _deleted_keys(content: bytes, name: str) -> list[bytes]:
+    try:
+        decoded = fastavro.schemaless_reader(io.BytesIO(content), _DELETE_LIST, None)
+        return [(record["recordKey"] or "").encode() for record in decoded["deleteRecordList"]]
+    except Exception as error:
+        # A damaged list makes the Avro reader raise almost anything.
+        raise CorruptFile(name, f"a delete block cannot be read: {error!r}") from error

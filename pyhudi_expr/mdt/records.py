@@ -1,0 +1,234 @@
+"""Records of the metadata table: decoding, merging, and statistics as columns.
+
+Merging follows Hudi's `HoodieMetadataPayload`, with one difference: where Hudi would widen bounds
+with an entry that may not be believed, the merged entry says that it knows nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import fastavro
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.table.errors import CorruptFile
+
+Payload = dict[str, Any]
+"""A decoded HoodieMetadataRecord. Logical types are left raw: dates and times as integers,
+decimals as big-endian unscaled bytes. A value of a wrapper union is (record name, {"value": v})."""
+
+PARTITION_LIST, FILE_LIST, COLUMN_STATS, BLOOM_FILTER = 1, 2, 3, 4
+RECORD_INDEX, PARTITION_STATS, SECONDARY_INDEX = 5, 6, 7
+
+_STATS_KINDS = frozenset({COLUMN_STATS, PARTITION_STATS})
+_LIST_KINDS = frozenset({PARTITION_LIST, FILE_LIST})
+_TEXT_WRAPPERS = frozenset({"StringWrapper", "BytesWrapper"})
+_FLOAT_WRAPPERS = frozenset({"FloatWrapper", "DoubleWrapper"})
+_DECIMAL_TYPE = 10
+
+_FILES, _STATS = "filesystemMetadata", "ColumnStatsMetadata"
+_BLOOM, _SECONDARY = "BloomFilterMetadata", "SecondaryIndexMetadata"
+
+
+def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
+    """Decodes Avro values written with the schema (JSON); `file` names them in CorruptFile."""
+    try:
+        parsed = _parsed(schema)
+        return [
+            fastavro.schemaless_reader(
+                io.BytesIO(value),
+                parsed,
+                None,
+                return_record_name=True,
+                return_record_name_override=True,
+            )
+            for value in values
+        ]
+    except Exception as error:
+        # Damaged values make the Avro reader raise almost anything.
+        raise CorruptFile(file, f"a record cannot be decoded: {error!r}") from error
+
+
+@lru_cache(maxsize=64)
+def _parsed(schema: str) -> Any:
+    return fastavro.parse_schema(_without_logical_types(json.loads(schema)))
+
+
+def _without_logical_types(node: Any) -> Any:
+    """Values stay exact and in every range when the library does not convert them."""
+    if isinstance(node, dict):
+        return {k: _without_logical_types(v) for k, v in node.items() if k != "logicalType"}
+    if isinstance(node, list):
+        return [_without_logical_types(item) for item in node]
+    return node
+
+
+def is_deleted(payload: Payload) -> bool:
+    """Whether the record only says that its key is gone."""
+    for part in (_STATS, _BLOOM, _SECONDARY):
+        content = payload.get(part)
+        if content is not None:
+            return bool(content["isDeleted"])
+    return False
+
+
+def merge(old: Payload, new: Payload, file: str) -> Payload:
+    """The record of a key that has `old` and, later, `new`. Raises CorruptFile on mixed kinds."""
+    kind = new["type"]
+    if old["type"] != kind:
+        raise CorruptFile(file, f"one key has records of the kinds {old['type']} and {kind}")
+    if kind in _LIST_KINDS:
+        return {**new, _FILES: _merge_files(old.get(_FILES) or {}, new.get(_FILES) or {})}
+    if kind in _STATS_KINDS:
+        return {**new, _STATS: _merge_stats(old[_STATS], new[_STATS])}
+    return new
+
+
+def _merge_files(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """A deletion removes a known entry and is kept for an unknown one; sizes only grow."""
+    merged = dict(old)
+    for name, info in new.items():
+        known = merged.get(name)
+        if known is None or (info["isDeleted"] and known["isDeleted"]):
+            merged[name] = info
+        elif info["isDeleted"]:
+            del merged[name]
+        else:
+            merged[name] = {"size": max(info["size"], known["size"]), "isDeleted": False}
+    return merged
+
+
+def _merge_stats(old: Payload, new: Payload) -> Payload:
+    """The newer entry when either is a deletion or it is exact, else the union of both."""
+    if old["isDeleted"] or new["isDeleted"] or new.get("isTightBound"):
+        return new
+    counts = {
+        name: None if old[name] is None or new[name] is None else old[name] + new[name]
+        for name in ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
+    }
+    bounds = _merge_bounds(old, new)
+    if bounds is None:
+        unknown = dict.fromkeys(("minValue", "maxValue", "valueCount", "nullCount"))
+        return {**new, **counts, **unknown}
+    return {**new, **counts, "minValue": bounds[0], "maxValue": bounds[1]}
+
+
+def _merge_bounds(old: Payload, new: Payload) -> tuple[Any, Any] | None:
+    """The union of two ranges; None when one of them tells nothing."""
+    if _is_suspect(old) or _is_suspect(new):
+        return None
+    ranges = [
+        (stats["minValue"], stats["maxValue"])
+        for stats in (old, new)
+        if stats["minValue"] is not None and stats["maxValue"] is not None
+    ]
+    if len(ranges) == 2:
+        wrappers = {bound[0] for pair in ranges for bound in pair}
+        types = {_type_ordinal(old), _type_ordinal(new)}
+        if len(wrappers) > 1 or len(types) > 1:
+            return None
+        is_decimal = types == {_DECIMAL_TYPE} or wrapper_name(ranges[0][0]) == "DecimalWrapper"
+        least = min((pair[0] for pair in ranges), key=lambda bound: _order(bound, is_decimal))
+        greatest = max((pair[1] for pair in ranges), key=lambda bound: _order(bound, is_decimal))
+        return least, greatest
+    if not ranges:
+        return None, None
+    # The side without bounds must hold nulls only. Hudi also writes so for texts that it could
+    # not bound, so "all null" beside a text's bounds is not believed.
+    wrapper = wrapper_name(ranges[0][0])
+    empty = old if old["minValue"] is None or old["maxValue"] is None else new
+    all_null = empty["valueCount"] is not None and empty["valueCount"] == empty["nullCount"]
+    if empty["valueCount"] == 0 or (all_null and wrapper not in _TEXT_WRAPPERS):
+        return ranges[0]
+    return None
+
+
+def _is_suspect(stats: Payload) -> bool:
+    """A float's [0.0, 0.0] is what Hudi writes for a file with NaN: its true range is unknown."""
+    bounds = (stats["minValue"], stats["maxValue"])
+    if any(bound is None or wrapper_name(bound) not in _FLOAT_WRAPPERS for bound in bounds):
+        return False
+    return all(not bound[1]["value"] or bound[1]["value"] != bound[1]["value"] for bound in bounds)
+
+
+def _order(bound: tuple[str, Payload], is_decimal: bool) -> Any:
+    """Python compares texts by code points, which is the order of their UTF-8 bytes."""
+    value = bound[1]["value"]
+    return int.from_bytes(value, "big", signed=True) if is_decimal else value
+
+
+def wrapper_name(bound: tuple[str, Payload]) -> str:
+    """The wrapper's name without its namespace, such as "LongWrapper"."""
+    return bound[0].rpartition(".")[2]
+
+
+def _type_ordinal(stats: Payload) -> int | None:
+    value_type = stats.get("valueType")
+    return value_type["typeOrdinal"] if value_type else None
+
+
+@dataclass(frozen=True)
+class ColumnStatistics:
+    """Entries of column_stats or partition_stats as parallel columns; row i is one entry.
+
+    `file_name` is the partition path in partition_stats. `minimum` and `maximum` are raw values as
+    Avro holds them, None without bounds; `wrapper` names the wrapper of the bounds ("" without).
+    `value_type` is Hudi's type ordinal, -1 before table version 9; `type_info` its details, for
+    decimals "precision,scale". A null count or value count is null when it is not known, and then
+    nothing of the entry is.
+    """
+
+    key: list[str]
+    file_name: pa.StringArray
+    column_name: pa.StringArray
+    wrapper: list[str]
+    minimum: list[Any]
+    maximum: list[Any]
+    value_type: npt.NDArray[np.int8]
+    type_info: list[str | None]
+    value_count: pa.Int64Array
+    null_count: pa.Int64Array
+    is_tight: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.key)
+
+
+def column_statistics(keys: Sequence[str], payloads: Sequence[Payload]) -> ColumnStatistics:
+    """Statistics records as columns; records of other kinds are passed over."""
+    chosen = [
+        (key, payload[_STATS])
+        for key, payload in zip(keys, payloads, strict=True)
+        if payload.get(_STATS) is not None
+    ]
+    stats = [entry for _, entry in chosen]
+    bounds = [_bounds(entry) for entry in stats]
+    types = [entry.get("valueType") or {} for entry in stats]
+    return ColumnStatistics(
+        key=[key for key, _ in chosen],
+        file_name=pa.array([entry["fileName"] for entry in stats], pa.string()),
+        column_name=pa.array([entry["columnName"] for entry in stats], pa.string()),
+        wrapper=[bound[0] for bound in bounds],
+        minimum=[bound[1] for bound in bounds],
+        maximum=[bound[2] for bound in bounds],
+        value_type=np.array([kind.get("typeOrdinal", -1) for kind in types], np.int8),
+        type_info=[kind.get("additionalInfo") for kind in types],
+        value_count=pa.array([entry["valueCount"] for entry in stats], pa.int64()),
+        null_count=pa.array([entry["nullCount"] for entry in stats], pa.int64()),
+        is_tight=np.array([bool(entry.get("isTightBound")) for entry in stats], np.bool_),
+    )
+
+
+def _bounds(stats: Payload) -> tuple[str, Any, Any]:
+    """Wrapper, minimum, maximum; no bounds when one is missing or they are of two kinds."""
+    low, high = stats["minValue"], stats["maxValue"]
+    if low is None or high is None or low[0] != high[0] or "value" not in low[1]:
+        return "", None, None
+    return wrapper_name(low), low[1]["value"], high[1]["value"]
