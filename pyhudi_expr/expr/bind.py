@@ -7,6 +7,7 @@ unknown, and rows stay right.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import singledispatch
@@ -23,7 +24,7 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     integer_range,
 )
-from pyhudi_expr.expr.literals import Interval, NotComparableError, interval
+from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import (
     And,
     Between,
@@ -153,8 +154,12 @@ class _UnboundError(ValueError):
 
 def bind(node: HudiExpression, scope: Scope) -> BoundExpression:
     """The predicate in terms of the scope's columns, constants folded. Never raises."""
+    return _judged(lambda: _bind(node, scope))
+
+
+def _judged(attempt: Callable[[], BoundExpression]) -> BoundExpression:
     try:
-        return _bind(node, scope)
+        return attempt()
     except (_UnboundError, NotComparableError) as reason:
         return Unknown(str(reason))
 
@@ -166,7 +171,11 @@ def _bind(node: Any, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: And, scope: Scope) -> BoundExpression:
-    children = _flatten(BoundAnd, [bind(child, scope) for child in node.children])
+    return _conjunction([bind(child, scope) for child in node.children])
+
+
+def _conjunction(nodes: list[BoundExpression]) -> BoundExpression:
+    children = _flatten(BoundAnd, nodes)
     kept = tuple(child for child in children if child != Constant(Truth.YES))
     if Constant(Truth.NO) in kept:
         return Constant(Truth.NO)
@@ -223,9 +232,10 @@ def _(node: Comparison, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Between, scope: Scope) -> BoundExpression:
-    lower = Comparison(Op.LTEQ, node.low, node.term)
-    upper = Comparison(Op.LTEQ, node.term, node.high)
-    return _bind(And((lower, upper)), scope)
+    beside = tuple(end for end in (node.low, node.high) if isinstance(end, Literal))
+    low = _judged(lambda: _compare(Op.LTEQ, node.low, node.term, scope, beside))
+    high = _judged(lambda: _compare(Op.LTEQ, node.term, node.high, scope, beside))
+    return _conjunction([low, high])
 
 
 @_bind.register
@@ -237,22 +247,33 @@ def _(node: IsNull, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: In, scope: Scope) -> BoundExpression:
-    options: list[BoundLiteral] = []
     term = _bind_term(node.term, scope)
-    for option in node.options:
-        if not isinstance(option, Literal):
-            raise _UnboundError("IN with an option that is no literal")
-        if option.value is None:
-            continue  # x IN (NULL, ...) gives NULL instead of FALSE: keeping FALSE is sound
-        found = _interval(option, term, scope)
-        if found.equals_none:
-            continue
-        placed = _place(found, term.domain)
-        if isinstance(placed, BoundLiteral):
-            options.append(placed)
+    literals = [option for option in node.options if isinstance(option, Literal)]
+    if len(literals) < len(node.options):
+        raise _UnboundError("IN with an option that is no literal")
+    # x IN (NULL, ...) gives NULL instead of FALSE: keeping FALSE is sound.
+    beside = tuple(literal for literal in literals if literal.value is not None)
+    found = [_interval(literal, term, scope, beside) for literal in beside]
+    places = [_place(place, term.domain) for place in found if not place.equals_none]
+    options = [place for place in places if isinstance(place, BoundLiteral)]
     if not options:
         return Constant(Truth.NO_NULL)
-    return BoundIn(term, tuple(sorted(options, key=lambda option: option.lower)))
+    among = BoundIn(term, tuple(sorted(options, key=lambda option: option.lower)))
+    doubt = _doubt_of_not_in(among, beside)
+    # TRUE is TRUE still, FALSE is no longer known.
+    return BoundAnd((among, Unknown(doubt))) if doubt else among
+
+
+def _doubt_of_not_in(among: BoundIn, literals: tuple[Literal, ...]) -> str | None:
+    """Why an engine's IN may miss an option that equals the value."""
+    match among.term.domain.kind:
+        case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
+            if any(isinstance(literal.value, str) for literal in literals):
+                return "NOT IN with text options, which some engines compare as text"
+        case Kind.FLOAT:
+            if any(option.lower <= 0 <= option.upper for option in among.options):
+                return "NOT IN with zero, whose signs a hashed IN tells apart"
+    return None
 
 
 @_bind.register
@@ -261,9 +282,9 @@ def _(node: StartsWith, scope: Scope) -> BoundExpression:
     char = term.char if isinstance(term, BoundColumn) else None
     if term.domain.kind is not Kind.TEXT or char is not None:
         raise _UnboundError("a prefix of something that is no plain string")
-    prefix = node.prefix.encode()
-    if not prefix:
+    if not node.prefix:
         return Constant(Truth.YES_NULL)
+    prefix = _interval(Literal(node.prefix, pa.string()), term, scope).lower
     return BoundStartsWith(term, prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
 
 
@@ -285,7 +306,10 @@ def _single_or(
     return distinct[0] if len(distinct) == 1 else kind(distinct)
 
 
-def _compare(op: Op, left: Term, right: Term, scope: Scope) -> BoundExpression:
+def _compare(
+    op: Op, left: Term, right: Term, scope: Scope, beside: tuple[Literal, ...] = ()
+) -> BoundExpression:
+    """beside: the literals for which, and this one, an engine may look for a common type."""
     if isinstance(left, Literal) and isinstance(right, Literal):
         raise _UnboundError("a comparison of two literals")
     for side, other in ((left, right), (right, left)):
@@ -294,16 +318,17 @@ def _compare(op: Op, left: Term, right: Term, scope: Scope) -> BoundExpression:
                 return _bind(IsNull(other), scope)
             return Constant(Truth.NULL)
     if isinstance(right, Literal):
-        return _compare_literal(op, _bind_term(left, scope), right, False, scope)
+        term = _bind_term(left, scope)
+        return _compare_literal(op, term, _interval(right, term, scope, beside), False)
     if isinstance(left, Literal):
-        return _compare_literal(op, _bind_term(right, scope), left, True, scope)
+        term = _bind_term(right, scope)
+        return _compare_literal(op, term, _interval(left, term, scope, beside), True)
     return _compare_terms(op, _bind_term(left, scope), _bind_term(right, scope))
 
 
 def _compare_literal(
-    op: Op, term: BoundTerm, literal: Literal, literal_first: bool, scope: Scope
+    op: Op, term: BoundTerm, found: Interval, literal_first: bool
 ) -> BoundExpression:
-    found = _interval(literal, term, scope)
     equality = op in (Op.EQ, Op.NULL_SAFE_EQ)
     if found.is_nan and not equality:
         raise _UnboundError("NaN has no order that engines agree on")
@@ -326,7 +351,11 @@ def _compare_terms(op: Op, left: BoundTerm, right: BoundTerm) -> BoundExpression
     if common is None:
         kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
         raise _UnboundError(f"a comparison of {kinds}")
-    return BoundComparison(op, _converted(left, common), _converted(right, common))
+    left, right = _converted(left, common), _converted(right, common)
+    reading = functions.as_read(common)
+    if reading is not None:
+        left, right = BoundCall(reading, left, common), BoundCall(reading, right, common)
+    return BoundComparison(op, left, right)
 
 
 def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
@@ -338,9 +367,21 @@ def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
     return BoundCall(function, term, domain)
 
 
-def _interval(literal: Literal, term: BoundTerm, scope: Scope) -> Interval:
+def _interval(
+    literal: Literal, term: BoundTerm, scope: Scope, beside: tuple[Literal, ...] = ()
+) -> Interval:
     char = term.char if isinstance(term, BoundColumn) else None
-    return interval(literal, term.domain, char, scope.zone)
+    readings = [literal, *_as_floats(literal, term.domain, beside)]
+    return hull(interval(reading, term.domain, char, scope.zone) for reading in readings)
+
+
+def _as_floats(literal: Literal, domain: Domain, beside: tuple[Literal, ...]) -> list[Literal]:
+    """The literal as the float types beside it: one float makes all of IN and BETWEEN floats."""
+    if domain.kind not in (Kind.INTEGER, Kind.DECIMAL):
+        return []
+    types = {other.type for other in beside if isinstance(other.type, pa.DataType)}
+    floats = [type_ for type_ in types if pa.types.is_floating(type_)]
+    return [Literal(float(literal.value), type_) for type_ in floats if type_ != literal.type]
 
 
 class _Side(Enum):
@@ -426,6 +467,18 @@ def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]
         type_ = matches[0].type
         fields = list(type_) if pa.types.is_struct(type_) else []
     return ".".join(names), type_
+
+
+def unknown_reasons(node: BoundExpression) -> list[str]:
+    """Why pieces of the predicate cannot be judged, each reason once."""
+    match node:
+        case BoundAnd(children=nodes) | BoundOr(children=nodes):
+            return list(dict.fromkeys(r for child in nodes for r in unknown_reasons(child)))
+        case BoundNot(child=child):
+            return unknown_reasons(child)
+        case Unknown(reason=reason):
+            return [reason]
+    return []
 
 
 def columns(node: BoundExpression) -> dict[str, BoundColumn]:

@@ -67,6 +67,12 @@ def may_differ(left: Values, right: Values) -> Mask:
     return _arrow_mask(pc.not_equal(left, right))
 
 
+def may_be_nan(bounds: Bounds) -> Mask:
+    """Whether NaN may be among the floats, which sorts above all of them."""
+    answer: Mask = bounds.upper == MAX_ORDINAL
+    return answer
+
+
 def _is_ordinal(values: Values) -> bool:
     return isinstance(values, np.ndarray | np.int64)
 

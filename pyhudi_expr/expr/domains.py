@@ -81,7 +81,7 @@ def domain_of(type_: pa.DataType) -> Domain | None:
         return Domain(Kind.INTEGER, bits=type_.bit_width)
     if pa.types.is_float32(type_) or pa.types.is_float64(type_):
         return Domain(Kind.FLOAT, bits=type_.bit_width)
-    if pa.types.is_decimal(type_):
+    if pa.types.is_decimal(type_) and type_.scale >= 0:
         return Domain(Kind.DECIMAL, precision=type_.precision, scale=type_.scale)
     if pa.types.is_date32(type_):
         return Domain(Kind.DATE)

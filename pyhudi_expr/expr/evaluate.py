@@ -8,9 +8,11 @@ evaluates all containers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from itertools import accumulate
+from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr import bounds as b
@@ -29,12 +31,11 @@ from pyhudi_expr.expr.bind import (
     BoundTerm,
     Leaf,
 )
-from pyhudi_expr.expr.bounds import Bounds, Mask, both, either
-from pyhudi_expr.expr.domains import Domain, physical_scalar
+from pyhudi_expr.expr.bounds import Bounds, Mask, Values, both, either
+from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
-#: Options up to which IN compares one by one on Arrow bounds, which cannot be searched sorted.
-_FEW_OPTIONS = 32
+Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Evidence(Protocol):
@@ -91,8 +92,14 @@ class StatisticsEvidence:
 
     def _comparison(self, leaf: BoundComparison, truth: bool) -> Mask:
         left, right = self._bounds(leaf.left), self._bounds(leaf.right)
+        answer = self._compare(leaf.op, left, right, truth)
+        if truth or leaf.left.domain.kind is not Kind.FLOAT:
+            return answer
+        return either(answer, _may_compare_nan(left, right))
+
+    def _compare(self, op: Op, left: Bounds, right: Bounds, truth: bool) -> Mask:
         values = both(left.may_be_value, right.may_be_value)
-        match leaf.op, truth:
+        match op, truth:
             case (Op.LT, True):
                 return both(values, b.may_be_less(left.lower, right.upper))
             case (Op.LT, False):
@@ -126,14 +133,14 @@ class StatisticsEvidence:
 
     def _in(self, leaf: BoundIn, truth: bool) -> Mask:
         term = self._bounds(leaf.term)
-        domain = leaf.term.domain
-        if domain.is_ordinal:
-            answer = _in_ordinals(term, leaf.options, truth)
-        elif len(leaf.options) <= _FEW_OPTIONS:
-            answer = _in_one_by_one(term, leaf.options, domain, truth)
-        else:
-            answer = _in_range(term, leaf.options, domain) if truth else True
-        return both(term.may_be_value, answer)
+        option, found = _first_option(leaf, term.lower)
+        if truth:
+            answer = both(found, b.may_be_at_most(option.lower, term.upper))
+            return both(term.may_be_value, answer)
+        answer = both(term.may_be_value, either(~found, self._may_differ(term, option)))
+        if leaf.term.domain.kind is not Kind.FLOAT:
+            return answer
+        return either(answer, _may_compare_nan(term, option))
 
     def _starts_with(self, leaf: BoundStartsWith, truth: bool) -> Mask:
         term = self._bounds(leaf.term)
@@ -148,52 +155,48 @@ class StatisticsEvidence:
         return both(term.may_be_value, outside)
 
 
-def _in_ordinals(term: Bounds, options: Sequence[BoundLiteral], truth: bool) -> Mask:
-    lows = np.array([option.lower for option in options], dtype=np.int64)
-    highs = np.maximum.accumulate(np.array([option.upper for option in options], dtype=np.int64))
-    lower, upper = np.atleast_1d(np.asarray(term.lower)), np.atleast_1d(np.asarray(term.upper))
-    # The first option that ends at or above the lower bound must begin at or below the upper one.
-    first = np.searchsorted(highs, lower, side="left")
-    reached = first < len(lows)
-    candidate = lows[np.minimum(first, len(lows) - 1)]
-    if truth:
-        return reached & (candidate <= upper)
-    exact = np.array([option.upper == option.lower for option in options])
-    single = (lower == upper) & reached & (candidate == lower)
-    answer: Mask = ~(single & exact[np.minimum(first, len(lows) - 1)])
-    return answer
+def _may_compare_nan(left: Bounds, right: Bounds) -> Mask:
+    """Whether NaN may meet a value: some engines then give FALSE to every comparison."""
+    nan = either(b.may_be_nan(left), b.may_be_nan(right))
+    return both(left.may_be_value, right.may_be_value, nan)
 
 
-def _in_one_by_one(
-    term: Bounds, options: Sequence[BoundLiteral], domain: Domain, truth: bool
-) -> Mask:
-    answers = []
-    for option in options:
-        low, high = physical_scalar(domain, option.lower), physical_scalar(domain, option.upper)
-        if truth:
-            answers.append(
-                both(b.may_be_at_most(term.lower, high), b.may_be_at_most(low, term.upper))
-            )
-        else:
-            answers.append(either(b.may_differ(term.lower, high), b.may_differ(term.upper, low)))
-    return either(*answers) if truth else both(*answers)
+def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Booleans]:
+    """For each container the first option that ends at or above its lower bound, if there is one.
+
+    No other option can be met where this one begins above the container's upper bound.
+    """
+    last = len(leaf.options) - 1
+    lows = [option.lower for option in leaf.options]
+    highs = list(accumulate((option.upper for option in leaf.options), max))
+    if leaf.term.domain.is_ordinal:
+        ends = np.array(highs, dtype=np.int64)
+        index = np.searchsorted(ends, cast(Ordinals, lower), side="left")
+        within = np.minimum(index, last)
+        return Bounds(np.array(lows, dtype=np.int64)[within], ends[within]), index <= last
+    type_ = leaf.term.domain.arrow_type
+    begins, finishes = pa.array(lows, type=type_), pa.array(highs, type=type_)
+    if isinstance(lower, pa.Scalar):
+        single = int(_search(finishes, pa.array([lower.as_py()], type=type_))[0])
+        nearest = min(single, last)
+        return Bounds(begins[nearest], finishes[nearest]), np.bool_(single <= last)
+    index = _search(finishes, cast("pa.Array[Any]", lower))
+    within = np.minimum(index, last)
+    return Bounds(begins.take(pa.array(within)), finishes.take(pa.array(within))), index <= last
 
 
-def _in_range(term: Bounds, options: Sequence[BoundLiteral], domain: Domain) -> Mask:
-    """Whether an option lies in the range, by a binary search of the lower bounds."""
-    lows = [option.lower for option in options]
-    highs = np.maximum.accumulate(np.array([option.upper for option in options], dtype=object))
-    lower = term.lower.to_numpy(zero_copy_only=False) if isinstance(term.lower, pa.Array) else None
-    if lower is None:
-        return True
-    known = np.array([value is not None for value in lower], dtype=np.bool_)
-    first = np.zeros(len(lower), dtype=np.int64)
-    first[known] = np.searchsorted(highs, lower[known], side="left")
-    candidates = pa.array(
-        [lows[index] if index < len(lows) else None for index in first], type=domain.arrow_type
-    )
-    reachable = first < len(lows)
-    return both(reachable, b.may_be_at_most(candidates, term.upper))
+def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> npt.NDArray[np.int64]:
+    """``numpy.searchsorted`` (left) for Arrow arrays, all values at once; 0 for null."""
+    low = np.zeros(len(values), dtype=np.int64)
+    high = np.full(len(values), len(ends), dtype=np.int64)
+    for _ in range(len(ends).bit_length()):
+        middle = (low + high) // 2
+        searching = low < high
+        compared = ends.take(pa.array(np.minimum(middle, len(ends) - 1)))
+        reached = np.asarray(b.may_be_at_most(values, compared))
+        high = np.where(searching & reached, middle, high)
+        low = np.where(searching & ~reached, middle + 1, low)
+    return low
 
 
 def may_be(node: BoundExpression, truth: bool, evidence: Sequence[Evidence]) -> Mask:

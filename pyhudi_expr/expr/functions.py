@@ -29,6 +29,8 @@ _SECONDS_PER_DAY = 86_400
 # Readers may relabel days before 1582-10-15 (see pyhudi_expr.expr.literals).
 _GREGORIAN_START_DAY = -141_427
 _RELABELLING_DAYS = 400
+# Where clocks are put back, instants shown as wall clocks repeat up to a day (at the date line).
+_FOLD_DAYS = 1
 
 
 class Function(Protocol):
@@ -40,13 +42,13 @@ class Function(Protocol):
 
 def reads_alike(stored: Domain, declared: Domain) -> bool:
     """Whether an engine that declares a column so reads the stored values unchanged."""
-    if declared.kind is Kind.WALL_CLOCK and stored.kind is Kind.INSTANT:
-        return True  # Hive and Spark show instants on a wall clock; literals take the zone along
-    if declared.kind is not stored.kind:
+    # Hive and Spark show instants on a wall clock; literals take the zone along.
+    shown = declared.kind is Kind.WALL_CLOCK and stored.kind is Kind.INSTANT
+    if declared.kind is not stored.kind and not shown:
         return False
     if declared.kind is Kind.DECIMAL:
         return declared.scale == stored.scale and declared.precision >= stored.precision
-    return declared.bits >= stored.bits
+    return declared.bits >= stored.bits and declared.units >= stored.units
 
 
 def common_domain(left: Domain, right: Domain) -> Domain | None:
@@ -80,7 +82,21 @@ def conversion(source: Domain, target: Domain) -> Function | None:
         ):
             return _same
         case (Kind.DATE, Kind.WALL_CLOCK):
-            return _Scale(_SECONDS_PER_DAY * target.units)
+            return _DatesToTimestamps(_SECONDS_PER_DAY * target.units)
+    return None
+
+
+def as_read(domain: Domain) -> Function | None:
+    """What a reader may turn stored dates and times into; None where it reads them as they are.
+
+    Two columns need it. Against a literal the literal's interval holds the same margins.
+    """
+    if domain.kind is Kind.DATE:
+        return _AsRead(1, 0)
+    if domain.kind is Kind.WALL_CLOCK:
+        return _AsRead(_SECONDS_PER_DAY * domain.units, 0)
+    if domain.kind is Kind.INSTANT:
+        return _AsRead(_SECONDS_PER_DAY * domain.units, _FOLD_DAYS)
     return None
 
 
@@ -103,6 +119,8 @@ def _addition(call: Call, operand: Domain) -> tuple[Function, Domain] | None:
         return None
     domain = Domain(Kind.INTEGER)
     amount = int(literal.value)
+    if not MIN_ORDINAL < amount <= MAX_ORDINAL:
+        return None
     if call.name == "+":
         return _Shift(amount, operand.bits), domain
     if literal is right:
@@ -203,24 +221,62 @@ class _Scale:
         factor = np.int64(self.factor)
         with np.errstate(over="ignore"):
             return Bounds(
-                np.where(np.abs(lower) <= limit, lower * factor, np.int64(MIN_ORDINAL)),
-                np.where(np.abs(upper) <= limit, upper * factor, np.int64(MAX_ORDINAL)),
+                np.where(_within(lower, limit), lower * factor, np.int64(MIN_ORDINAL)),
+                np.where(_within(upper, limit), upper * factor, np.int64(MAX_ORDINAL)),
                 operand.may_be_value,
                 True,
             )
 
 
+def _within(ordinals: Ordinals, limit: int) -> np.ndarray:
+    """Whether each magnitude is at most `limit` (the least int64 has no int64 magnitude)."""
+    inside: np.ndarray = (ordinals >= -limit) & (ordinals <= limit)
+    return inside
+
+
+@dataclass(frozen=True)
+class _AsRead:
+    """The margins of `as_read`. day: ordinals in a day; fold_days: margin for repeated hours."""
+
+    day: int
+    fold_days: int
+
+    def __call__(self, operand: Bounds) -> Bounds:
+        lower, upper = _ordinals(operand)
+        start = _GREGORIAN_START_DAY * self.day
+        below = np.where(lower < start, _RELABELLING_DAYS, self.fold_days) * np.int64(self.day)
+        above = np.where(upper < start, _RELABELLING_DAYS, self.fold_days) * np.int64(self.day)
+        with np.errstate(over="ignore"):
+            least, greatest = lower - below, upper + above
+        return Bounds(
+            np.where(least <= lower, least, np.int64(MIN_ORDINAL)),
+            np.where(greatest >= upper, greatest, np.int64(MAX_ORDINAL)),
+            operand.may_be_value,
+            operand.may_be_null,
+        )
+
+
+_DATES_AS_READ = _AsRead(1, 0)
+
+
+@dataclass(frozen=True)
+class _DatesToTimestamps:
+    """Midnight of each date; per_day: units in a day."""
+
+    per_day: int
+
+    def __call__(self, operand: Bounds) -> Bounds:
+        return _Scale(self.per_day)(_DATES_AS_READ(operand))
+
+
 def _year(operand: Bounds) -> Bounds:
-    lower, upper = _ordinals(operand)
-    before = np.where(lower < _GREGORIAN_START_DAY, _RELABELLING_DAYS, 0)
-    after = np.where(upper < _GREGORIAN_START_DAY, _RELABELLING_DAYS, 0)
+    dates = _DATES_AS_READ(operand)
+    lower, upper = _ordinals(dates)
     # Days beyond int32 are no dates: such bounds are unknown ones.
-    known = (np.abs(lower) < 2**31) & (np.abs(upper) < 2**31)
-    first = _years(np.where(known, lower - before, 0))
-    last = _years(np.where(known, upper + after, 0))
+    first_known, last_known = _within(lower, 2**31), _within(upper, 2**31)
     return Bounds(
-        np.where(known, first, np.int64(MIN_ORDINAL)),
-        np.where(known, last, np.int64(MAX_ORDINAL)),
+        np.where(first_known, _years(np.where(first_known, lower, 0)), np.int64(MIN_ORDINAL)),
+        np.where(last_known, _years(np.where(last_known, upper, 0)), np.int64(MAX_ORDINAL)),
         operand.may_be_value,
         operand.may_be_null,
     )

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone, tzinfo
 from fractions import Fraction
@@ -31,8 +32,8 @@ _ISO_TEXT = re.compile(
 )
 _DAY = 86_400
 
-#: Integers up to here are exact as doubles: comparing as double or as integer is the same.
-_EXACT_AS_DOUBLE = 2**53
+#: Integers of so many bits are exact as floats: comparing as float or as integer is the same.
+_SIGNIFICANT_BITS = {32: 24, 64: 53}
 
 # Before the Gregorian calendar of 1582-10-15 readers may relabel days (Hive does, for files
 # without a marker of their calendar); before standard time, libraries disagree on offsets.
@@ -59,6 +60,17 @@ class Interval:
     is_nan: bool = False
 
 
+def hull(intervals: Iterable[Interval]) -> Interval:
+    """The smallest interval around some."""
+    found = list(intervals)
+    return Interval(
+        min(interval.lower for interval in found),
+        max(interval.upper for interval in found),
+        all(interval.equals_none for interval in found),
+        any(interval.is_nan for interval in found),
+    )
+
+
 class NotComparableError(ValueError):
     """The literal cannot be compared with the column's domain soundly; the text says why."""
 
@@ -70,7 +82,8 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
     relates wall clocks to instants. Raises NotComparableError.
     """
     if isinstance(literal.type, CharType):
-        char = char or CharType(_MAX_CHAR_LENGTH, literal.type.padded)
+        length = char.length if char else _MAX_CHAR_LENGTH
+        char = CharType(length, literal.type.padded or (char is not None and char.padded))
         source = Domain(Kind.TEXT)
     else:
         found = domain_of(literal.type)
@@ -83,7 +96,7 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
         case Kind.INTEGER | Kind.DECIMAL if source.kind in _NUMBERS:
             return _fixed_point(literal.value, source, domain)
         case Kind.FLOAT if source.kind in _NUMBERS:
-            return _floating_point(literal.value, domain)
+            return _floating_point(literal.value, source, domain)
         case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
             return _temporal(literal, source, domain, zone)
         case Kind.TEXT if source.kind is Kind.TEXT:
@@ -107,12 +120,12 @@ def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
         raise NotComparableError("an infinity against a wide decimal column")
     exact = Fraction(value)
     low = high = exact
-    as_double = source.kind is Kind.FLOAT
-    inexact = as_double and (domain.kind is Kind.DECIMAL or abs(exact) >= _EXACT_AS_DOUBLE)
+    significant = _SIGNIFICANT_BITS[source.bits] if source.kind is Kind.FLOAT else 0
+    inexact = significant > 0 and (domain.kind is Kind.DECIMAL or abs(exact) >= 2**significant)
     if inexact:
-        # The engine compares as doubles, so values that round to the literal equal it.
-        margin = 2 * Fraction(math.ulp(float(exact)))
-        low, high = exact - margin, exact + margin
+        # The engine compares as floats, so values that round to the literal equal it.
+        unit = Fraction(math.ulp(float(exact))) * 2 ** (_SIGNIFICANT_BITS[64] - significant)
+        low, high = exact - 2 * unit, exact + 2 * unit
     scale = 10**domain.scale
     lower, upper = math.floor(low * scale), math.ceil(high * scale)
     equals_none = not inexact and lower != upper
@@ -125,7 +138,7 @@ def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
     )
 
 
-def _floating_point(value: Any, domain: Domain) -> Interval:
+def _floating_point(value: Any, source: Domain, domain: Domain) -> Interval:
     try:
         nearest = float(value)
     except OverflowError as error:
@@ -136,9 +149,9 @@ def _floating_point(value: Any, domain: Domain) -> Interval:
     readings = [nearest]
     if math.isfinite(nearest) and Fraction(nearest) != Fraction(value):
         readings += [math.nextafter(nearest, -math.inf), math.nextafter(nearest, math.inf)]
-    if domain.bits == 32:
+    if domain.bits == 32 or (source.kind is Kind.FLOAT and source.bits == 32):
         with np.errstate(over="ignore"):
-            readings.append(float(np.float32(nearest)))
+            readings += [float(np.float32(reading)) for reading in readings]
     return Interval(float_ordinal(min(readings)), float_ordinal(max(readings)))
 
 

@@ -18,6 +18,7 @@ Not believed (each was seen to lose rows in Hudi itself):
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,13 +37,29 @@ from pyhudi_expr.expr.domains import (
     exact_decimal,
     float_ordinals,
 )
+from pyhudi_expr.mdt.records import ColumnStatistics
 
 # HoodieMetadataColumnStats.valueType.typeOrdinal, index version 2.
 _BYTES_TYPES = (None, 8, 9)
 _DECIMAL_TYPE = 10
+#: Index version 1 wraps every decimal as decimal(30, 15).
+_WRAPPED_DECIMAL_SCALE = 15
 _TIMESTAMP_UNITS = {15: 10**3, 16: 10**6, 17: 10**9, 18: 10**3, 19: 10**6, 20: 10**9}
 #: Index version 1 keeps microseconds and does not say so; it was measured for such columns only.
 _VERSION_1_UNITS = 10**6
+
+_WRAPPED_TYPES = {
+    "BooleanWrapper": pa.bool_(),
+    "IntWrapper": pa.int64(),
+    "LongWrapper": pa.int64(),
+    "DateWrapper": pa.int64(),
+    "TimestampMicrosWrapper": pa.int64(),
+    "FloatWrapper": pa.float64(),
+    "DoubleWrapper": pa.float64(),
+    "StringWrapper": pa.large_string(),
+    "BytesWrapper": pa.large_binary(),
+    "DecimalWrapper": pa.large_binary(),
+}
 
 #: Kinds whose Parquet footers hold statistics wherever there are values.
 _ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
@@ -80,6 +97,45 @@ class StatisticsEntries:
     def __len__(self) -> int:
         return len(self.null_count)
 
+    def filter(self, chosen: _Flags) -> StatisticsEntries:
+        """The chosen entries (one flag for each)."""
+        mask = pa.array(chosen)
+        return StatisticsEntries(
+            {encoding: values.filter(mask) for encoding, values in self.minimum.items()},
+            {encoding: values.filter(mask) for encoding, values in self.maximum.items()},
+            self.null_count[chosen],
+            self.value_count[chosen],
+        )
+
+    @staticmethod
+    def of(records: ColumnStatistics) -> StatisticsEntries:
+        """The entries of one column as the metadata table's reader gives them."""
+        encodings = list(
+            zip(records.wrapper, records.value_type.tolist(), records.type_info, strict=True)
+        )
+        minimum, maximum = {}, {}
+        for wrapper, ordinal, info in dict.fromkeys(encodings):
+            if not wrapper:
+                continue
+            encoding = Encoding(wrapper, None if ordinal < 0 else ordinal, info)
+            mask = np.array([own != (wrapper, ordinal, info) for own in encodings], dtype=np.bool_)
+            minimum[encoding] = _typed(records.minimum, mask, wrapper)
+            maximum[encoding] = _typed(records.maximum, mask, wrapper)
+        return StatisticsEntries(
+            minimum,
+            maximum,
+            pc.fill_null(records.null_count, -1).to_numpy(),
+            pc.fill_null(records.value_count, -1).to_numpy(),
+        )
+
+
+def _typed(values: Sequence[Any], mask: _Flags, wrapper: str) -> pa.Array:
+    """Raw values as an Arrow array, null where masked; all null when they are of no known type."""
+    type_ = _WRAPPED_TYPES.get(wrapper)
+    if type_ is None:
+        return pa.nulls(len(values), type=pa.binary())
+    return pa.array(values, type=type_, mask=mask)
+
 
 @dataclass(frozen=True)
 class Decoded:
@@ -89,11 +145,15 @@ class Decoded:
     doubted: _Flags
 
 
-def decode(entries: StatisticsEntries, column: BoundColumn) -> Decoded:
-    """The bounds of entries that describe one file each."""
-    doubted = _all_null(entries) & (entries.value_count > 0)
+def decode(entries: StatisticsEntries, column: BoundColumn, is_log: _Flags) -> Decoded:
+    """The bounds of entries that describe one file each.
+
+    is_log: for each entry whether its file is a log file. There "all null" may be a column that
+    a partial update left out, and "no value" a column that its writer did not collect.
+    """
+    doubted = _all_null(entries) & ((entries.value_count > 0) | is_log)
     if column.domain.kind in _ALWAYS_IN_FOOTERS:
-        doubted = np.zeros_like(doubted)
+        doubted &= is_log
     return _decode(entries, column.domain, doubted)
 
 
@@ -222,24 +282,22 @@ def _unscaled(value: Any, encoding: Encoding, scale: int) -> int | None:
     """The decimal's unscaled value at the column's scale; None when it cannot be said exactly."""
     if value is None:
         return None
-    if encoding.wrapper == "BytesWrapper":
-        if encoding.type_ordinal != _DECIMAL_TYPE or encoding.type_info is None:
-            return None
-        unscaled, own_scale = int.from_bytes(value, "big", signed=True), _scale(encoding.type_info)
-    else:
-        sign, digits, exponent = value.as_tuple()
-        unscaled = int("".join(map(str, digits)) or "0") * (-1 if sign else 1)
-        own_scale = -exponent
+    own_scale = _decimal_scale(encoding)
     if own_scale is None:
         return None
+    unscaled = int.from_bytes(value, "big", signed=True)
     if own_scale <= scale:
         return int(unscaled * 10 ** (scale - own_scale))
     exact, rest = divmod(unscaled, 10 ** (own_scale - scale))
     return None if rest else int(exact)
 
 
-def _scale(info: str) -> int | None:
-    _, _, scale = info.partition(",")
+def _decimal_scale(encoding: Encoding) -> int | None:
+    if encoding.wrapper == "DecimalWrapper":
+        return _WRAPPED_DECIMAL_SCALE
+    if encoding.type_ordinal != _DECIMAL_TYPE:
+        return None
+    _, _, scale = (encoding.type_info or "").partition(",")
     return int(scale) if scale.strip().isdecimal() else None
 
 

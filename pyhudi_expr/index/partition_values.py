@@ -19,10 +19,18 @@ import pyarrow as pa
 from pyhudi_expr.expr.bind import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
+from pyhudi_expr.table.properties import TableProperties
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 #: What Hudi writes for a null or an empty value, today and in its early versions.
 _DEFAULT_VALUES = frozenset({"__HIVE_DEFAULT_PARTITION__", "default"})
+#: Key generators that write a column's value into the path; types (version 8) and class names.
+_IDENTITY_GENERATORS = frozenset(
+    {
+        *("SIMPLE", "COMPLEX", "CUSTOM", "SIMPLE_AVRO", "COMPLEX_AVRO", "CUSTOM_AVRO"),
+        *("SIMPLEAVRO", "COMPLEXAVRO", "CUSTOMAVRO"),
+    }
+)
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
@@ -40,12 +48,27 @@ class PathLayout:
     encoded: bool
 
 
+def path_layout(properties: TableProperties) -> PathLayout:
+    """How the table spells values; fields whose path is not their value have an empty name."""
+    generator = properties.key_generator.rpartition(".")[2].upper().removesuffix("KEYGENERATOR")
+    kinds = {}
+    for item in properties.raw.get("hoodie.table.partition.fields", "").split(","):
+        name, _, kind = item.strip().partition(":")
+        kinds[name] = kind.upper() or ("" if "CUSTOM" in generator else "SIMPLE")
+    believed = generator in _IDENTITY_GENERATORS
+    fields = tuple(
+        name if believed and kinds.get(name) == "SIMPLE" else ""
+        for name in properties.partition_fields
+    )
+    return PathLayout(fields, properties.hive_style_partitioning, properties.url_encoded_partitions)
+
+
 class PartitionValues:
     """Bounds of the partition columns over P partitions (a `Statistics`)."""
 
     def __init__(self, partitions: Sequence[str], layout: PathLayout) -> None:
         self._values = [_values(path, layout) for path in partitions]
-        self._positions = {name.lower(): index for index, name in enumerate(layout.fields)}
+        self._positions = {name.lower(): index for index, name in enumerate(layout.fields) if name}
         self._known: dict[BoundColumn, Bounds | None] = {}
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
@@ -91,7 +114,7 @@ def _values(path: str, layout: PathLayout) -> list[str] | None:
         value = segment
         if layout.hive_style:
             prefix, separator, value = segment.partition("=")
-            if not separator or prefix.lower() != name.lower():
+            if not separator or (name and prefix.lower() != name.lower()):
                 return None
         # A path may be written encoded although the table does not say so; then its text is
         # not the value, and a percent sign gives it away.

@@ -85,6 +85,13 @@ class FileListing:
         with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
         return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
 
+    def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
+        """Paths from the base path of the chosen files: their positions, or a flag for each."""
+        chosen = np.arange(self.num_files)[files]
+        partitions = self.partitions.take(pa.array(self.file_partition[chosen]))
+        joined = pc.binary_join_element_wise(partitions, self.file_name.take(pa.array(chosen)), "/")
+        return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
+
     def partition_tokens(self, partition: int) -> pa.StringArray:
         """The tokens of one partition's files (by its index), sorted as unsigned UTF-8 bytes."""
         start, end = self.partition_file_bounds[partition : partition + 2]

@@ -1,0 +1,176 @@
+"""A table at one instant, with what its indexes have told so far."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.expr.bind import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
+from pyhudi_expr.index.column_stats import ColumnStats
+from pyhudi_expr.index.merging import Merging, merging_of
+from pyhudi_expr.index.partition_stats import PartitionStats
+from pyhudi_expr.index.partition_values import PartitionValues, path_layout
+from pyhudi_expr.mdt.reader import (
+    COLUMN_STATS,
+    PARTITION_STATS,
+    MetadataTable,
+    current_listing,
+)
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.properties import TableType
+
+_Flags = npt.NDArray[np.bool_]
+
+_VALUES = "partition values"
+
+
+@dataclass(frozen=True)
+class NamedEvidence:
+    """Evidence with the name of the index that gives it, for the explanation."""
+
+    name: str
+    evidence: Evidence
+
+
+class TableSnapshot:
+    """The file slices of a table at an instant, and evidence about them. Thread safe.
+
+    table: the data table's snapshot. notes: why an index is not used.
+    """
+
+    def __init__(self, table: HudiTable, view: TableView, as_of: str | None, footers: bool) -> None:
+        """footers: judge by Parquet footers where there is no `column_stats`.
+
+        Raises HudiError when the table itself cannot be read.
+        """
+        notes: list[str] = []
+        mdt = _metadata_table(table, notes)
+        if mdt is not None:
+            table = mdt.table
+        self.table = table
+        self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
+        self.schema: pa.Schema = table.schema(as_of)
+        self.merging: Merging = merging_of(table.properties)
+        self.values = PartitionValues(
+            self.listing.partitions.to_pylist(), path_layout(table.properties)
+        )
+        self.partition_stats: PartitionStats | None = None
+        self.column_stats: ColumnStats | None = None
+        if table.has_schema_history:
+            # Statistics go by a column's name in its file, which an evolution may have changed.
+            notes.append("the table's schema was evolved on read: statistics are not used")
+        else:
+            self._open_statistics(mdt, as_of, footers, notes)
+        self.notes: tuple[str, ...] = tuple(notes)
+
+    def _open_statistics(
+        self, mdt: MetadataTable | None, as_of: str | None, footers: bool, notes: list[str]
+    ) -> None:
+        available = mdt.partitions if mdt is not None else frozenset[str]()
+        if mdt is not None and COLUMN_STATS in available:
+            self.column_stats = ColumnStats(mdt, self.listing, self.table.storage)
+        elif footers:
+            self.column_stats = ColumnStats(None, self.listing, self.table.storage)
+        else:
+            notes.append("the table has no column_stats: files are not judged")
+        # The aggregates describe the newest slices, base files and log files alike.
+        newest = as_of is None and self.table.properties.table_type is TableType.COPY_ON_WRITE
+        if mdt is not None and PARTITION_STATS in available and newest:
+            self.partition_stats = PartitionStats(mdt, self.listing)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes (estimated)."""
+        listing = self.listing
+        held: list[int] = [
+            listing.file_name.nbytes,
+            listing.file_slice.nbytes,
+            listing.file_size.nbytes,
+        ]
+        held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
+        return sum(held) + (self.column_stats.nbytes if self.column_stats else 0)
+
+    def value_evidence(self) -> list[NamedEvidence]:
+        """What the partitions' own values say, over the partitions."""
+        return [NamedEvidence(_VALUES, StatisticsEvidence(self.values))]
+
+    def aggregate_evidence(self, columns: Sequence[BoundColumn]) -> list[NamedEvidence]:
+        """What `partition_stats` says of the columns, over the partitions. Raises HudiError."""
+        if self.partition_stats is None:
+            return []
+        for column in columns:
+            self.partition_stats.load(column)
+        return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(self.partition_stats))]
+
+    def file_evidence(
+        self, columns: Sequence[BoundColumn], partitions: _Flags, footer_wait: float
+    ) -> list[NamedEvidence]:
+        """Evidence over the files, loaded for the flagged partitions. Raises HudiError."""
+        values = _OfPartition(self.values, self.listing)
+        found = [NamedEvidence(_VALUES, StatisticsEvidence(values))]
+        if self.column_stats is not None:
+            for column in columns:
+                self.column_stats.load(column, partitions, footer_wait)
+            found.append(NamedEvidence(COLUMN_STATS, StatisticsEvidence(self.column_stats)))
+        return found
+
+
+class _OfPartition:
+    """The bounds of its partition for each file (a `Statistics` over files)."""
+
+    def __init__(self, partitions: Statistics, listing: FileListing) -> None:
+        self._partitions = partitions
+        self._position = listing.file_partition
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        known = self._partitions.bounds(column)
+        if known is None:
+            return None
+        return Bounds(
+            self._spread(known.lower),
+            self._spread(known.upper),
+            self._spread(known.may_be_value),
+            self._spread(known.may_be_null),
+        )
+
+    def _spread(self, values: Any) -> Any:
+        if isinstance(values, np.ndarray):
+            return values[self._position]
+        return values.take(pa.array(self._position)) if isinstance(values, pa.Array) else values
+
+
+def _metadata_table(table: HudiTable, notes: list[str]) -> MetadataTable | None:
+    try:
+        mdt = MetadataTable.open(table)
+    except HudiError as error:
+        notes.append(f"the metadata table cannot be read: {error}")
+        return None
+    if mdt is None:
+        notes.append("the table has no metadata table")
+    return mdt
+
+
+def _listing(
+    table: HudiTable,
+    mdt: MetadataTable | None,
+    view: TableView,
+    as_of: str | None,
+    notes: list[str],
+) -> FileListing:
+    try:
+        return current_listing(table, mdt, view, as_of)
+    except HudiError as error:
+        if mdt is None:
+            raise
+        notes.append(f"the metadata table's listing cannot be read: {error}")
+        return table.listing(view, as_of)

@@ -1,0 +1,220 @@
+"""Pruning: a table, a predicate, an instant -> which file slices may hold a matching row.
+
+This is the one use case of the package; the service and the command line are built on it. What is
+wrong with an index becomes a note of the result and costs pruning, never rows. What is wrong with
+the table itself (there is none, it cannot be listed) is a HudiError: the caller keeps every file.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.bind import (
+    BoundColumn,
+    BoundExpression,
+    Scope,
+    bind,
+    columns,
+    unknown_reasons,
+)
+from pyhudi_expr.expr.evaluate import as_array, may_be
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.index.explanation import Explanation, explain
+from pyhudi_expr.index.merging import Merging, keep_slices
+from pyhudi_expr.index.snapshot import NamedEvidence, TableSnapshot
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PruneOptions:
+    """How a process prunes.
+
+    footers: judge by Parquet footers where a table has no `column_stats`. footer_wait: seconds
+    that a query waits for footers that are being read in the background. cache_bytes: memory for
+    the snapshots of tables that are kept between queries.
+    """
+
+    footers: bool = False
+    footer_wait: float = 0.5
+    cache_bytes: int = 1 << 30
+
+
+@dataclass(frozen=True)
+class PruneRequest:
+    """One question. zone: IANA zone in which the engine reads instants as wall clocks.
+
+    as_of: an instant (requested time) for time travel; None: the newest.
+    """
+
+    predicate: HudiExpression
+    view: TableView = TableView.SNAPSHOT
+    zone: str | None = None
+    as_of: str | None = None
+
+
+@dataclass(frozen=True)
+class PruneResult:
+    """The answer, for the file slices that the listing names.
+
+    keep: one flag for each slice; False: proved to hold no matching row.
+    partition_keep: one flag for each partition; False: excluded by its values alone, whatever
+    files it has. notes: why less was pruned than could be.
+    """
+
+    listing: FileListing
+    keep: _Flags
+    partition_keep: _Flags
+    predicate: BoundExpression
+    notes: tuple[str, ...]
+    evidence: Sequence[NamedEvidence] = field(repr=False)
+
+    @property
+    def instant(self) -> str | None:
+        """The instant that was judged."""
+        return self.listing.instant
+
+    @cached_property
+    def file_keep(self) -> _Flags:
+        """One flag for each file of the listing."""
+        return self.keep[self.listing.file_slice]
+
+    @property
+    def files_total(self) -> int:
+        """Files that the view shows, base and log files."""
+        return self.listing.num_files
+
+    @cached_property
+    def files_kept(self) -> int:
+        """Files that have to be read."""
+        return int(np.count_nonzero(self.file_keep))
+
+    @property
+    def bytes_total(self) -> int:
+        """Size of all files."""
+        return int(self.listing.file_size.sum())
+
+    @cached_property
+    def bytes_kept(self) -> int:
+        """Size of the files that have to be read."""
+        return int(self.listing.file_size[self.file_keep].sum())
+
+    def kept_paths(self) -> list[str]:
+        """The files to read, relative to the table's base path."""
+        return self.listing.paths(self.file_keep)
+
+    @cached_property
+    def explanation(self) -> Explanation:
+        """What each part of the predicate excluded, and by which index."""
+        return explain(self.predicate, self.evidence, self.listing.num_files)
+
+
+class Pruner:
+    """Answers questions and keeps what it learnt of tables between them. Thread safe."""
+
+    def __init__(self, options: PruneOptions | None = None) -> None:
+        self._options = options or PruneOptions()
+        self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
+        self._lock = threading.Lock()
+        self._opening: dict[_Key, threading.Lock] = {}
+
+    def prune(self, base_path: str, request: PruneRequest) -> PruneResult:
+        """Which slices of the table may hold a row for which the predicate is TRUE.
+
+        Raises HudiError when the table cannot be read: then nothing is known of any file.
+        """
+        snapshot = self._snapshot(base_path, request)
+        predicate = bind(request.predicate, Scope(snapshot.schema, request.zone))
+        needed = list(columns(predicate).values())
+        notes = [*snapshot.notes, *unknown_reasons(predicate)]
+        values = snapshot.value_evidence()
+        by_values = _judge_partitions(predicate, values, snapshot)
+        aggregates = _aggregate_evidence(snapshot, needed, notes)
+        partitions = by_values & _judge_partitions(predicate, values + aggregates, snapshot)
+        evidence = self._file_evidence(snapshot, needed, partitions, notes)
+        keep = keep_slices(
+            predicate, [source.evidence for source in evidence], snapshot.listing, snapshot.merging
+        )
+        if snapshot.merging is Merging.OPAQUE and snapshot.listing.file_is_log.any():
+            notes.append("the table's merger is not known: slices with log files are kept")
+        return PruneResult(
+            listing=snapshot.listing,
+            keep=keep & partitions[snapshot.listing.slice_partition],
+            partition_keep=by_values,
+            predicate=predicate,
+            notes=tuple(notes),
+            evidence=evidence,
+        )
+
+    def _file_evidence(
+        self,
+        snapshot: TableSnapshot,
+        needed: Sequence[BoundColumn],
+        partitions: _Flags,
+        notes: list[str],
+    ) -> list[NamedEvidence]:
+        try:
+            return snapshot.file_evidence(needed, partitions, self._options.footer_wait)
+        except HudiError as error:
+            notes.append(f"column_stats cannot be read: {error}")
+            return snapshot.file_evidence([], partitions, 0.0)
+
+    def _snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
+        key = (base_path, request.view, request.as_of)
+        with self._lock:
+            known = self._snapshots.get(key)
+            opening = self._opening.setdefault(key, threading.Lock())
+        if known is not None and known.table.refreshed() is known.table:
+            self._keep(key, known)
+            return known
+        with opening:
+            # Another thread may have opened it while this one waited.
+            with self._lock:
+                latest = self._snapshots.get(key)
+            if latest is not None and latest is not known:
+                return latest
+            table = HudiTable.open(base_path)
+            fresh = TableSnapshot(table, request.view, request.as_of, self._options.footers)
+            self._keep(key, fresh)
+            return fresh
+
+    def _keep(self, key: _Key, snapshot: TableSnapshot) -> None:
+        """Makes the snapshot the most recent one and forgets the oldest beyond the limit."""
+        with self._lock:
+            self._snapshots[key] = snapshot
+            self._snapshots.move_to_end(key)
+            held = sum(known.nbytes for known in self._snapshots.values())
+            while held > self._options.cache_bytes and len(self._snapshots) > 1:
+                oldest, forgotten = self._snapshots.popitem(last=False)
+                self._opening.pop(oldest, None)
+                held -= forgotten.nbytes
+
+
+_Key = tuple[str, TableView, str | None]
+
+
+def _judge_partitions(
+    predicate: BoundExpression, evidence: Sequence[NamedEvidence], snapshot: TableSnapshot
+) -> _Flags:
+    mask = may_be(predicate, True, [source.evidence for source in evidence])
+    return as_array(mask, len(snapshot.listing.partitions))
+
+
+def _aggregate_evidence(
+    snapshot: TableSnapshot, needed: Sequence[BoundColumn], notes: list[str]
+) -> list[NamedEvidence]:
+    try:
+        return snapshot.aggregate_evidence(needed)
+    except HudiError as error:
+        notes.append(f"partition_stats cannot be read: {error}")
+        return []
