@@ -153,7 +153,7 @@ class Pruner:
             partition_keep=by_values,
             predicate=predicate,
             notes=tuple(notes),
-            evidence=evidence,
+            evidence=evidence + snapshot.spread_aggregates(),
         )
 
     def _file_evidence(

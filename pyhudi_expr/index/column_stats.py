@@ -145,9 +145,7 @@ class ColumnStats:
         partition_ids = pa.array(
             [id64(partition_key(path)) for path in self._listing.partitions.to_pylist()]
         )
-        entry_partition = pc.index_in(
-            pc.binary_slice(keys, 12, 24).cast(pa.string()), partition_ids
-        )
+        entry_partition = pc.index_in(pc.utf8_slice_codeunits(keys, 12, 24), partition_ids)
         entries = _qualified(entry_partition.fill_null(-1), file_names)
         listed = _qualified(pa.array(self._listing.file_partition), self._listing.file_name)
         found = pc.index_in(entries, listed).fill_null(-1)

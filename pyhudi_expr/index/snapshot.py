@@ -123,6 +123,13 @@ class TableSnapshot:
             found.append(NamedEvidence(COLUMN_STATS, StatisticsEvidence(self.column_stats)))
         return found
 
+    def spread_aggregates(self) -> list[NamedEvidence]:
+        """What `partition_stats` has told so far, over the files: for the explanation."""
+        if self.partition_stats is None:
+            return []
+        spread = _OfPartition(self.partition_stats, self.listing)
+        return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(spread))]
+
 
 class _OfPartition:
     """The bounds of its partition for each file (a `Statistics` over files)."""
