@@ -90,8 +90,10 @@ class HFile:
         self.bytes_read = 0
         if size < TRAILER_SIZE:
             raise self._corrupt(f"{size} bytes are too few for an HFile")
-        self._tail_start = max(0, size - _TAIL_READ)
-        self._tail = self._fetch(self._tail_start, size - self._tail_start)
+        # The end of the file is read once: it nearly always holds all but the data blocks.
+        self._tail, self._tail_start = b"", size
+        start = max(0, size - _TAIL_READ)
+        self._tail, self._tail_start = self._fetch(start, size - start), start
         self._trailer = self._read_trailer()
         self.info = self._read_file_info()
         if self.info.get(b"hfile.MAX_TAGS_LEN") is not None:
@@ -364,10 +366,9 @@ class HFile:
     def _fetch(self, offset: int, length: int) -> bytes:
         if offset < 0 or length < 0 or offset + length > self._size:
             raise self._corrupt(f"{length} bytes at {offset} are outside of its {self._size} bytes")
-        tail = getattr(self, "_tail", None)
-        if tail is not None and offset >= self._tail_start:
+        if offset >= self._tail_start:
             start = offset - self._tail_start
-            return tail[start : start + length]
+            return self._tail[start : start + length]
         content = bytes(self._source.read_at(length, offset))
         if len(content) != length:
             raise self._corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")

@@ -81,7 +81,9 @@ def secondary_key(value: str | None, record_key: str) -> str:
 
 def split_secondary_key(key: str) -> tuple[str | None, str]:
     """The secondary value and the record key of a key; ValueError when it is not one."""
-    parts, current, escaped = [], [], False
+    parts: list[str] = []
+    current: list[str] = []
+    escaped = False
     for char in key:
         if escaped:
             current.append(char)

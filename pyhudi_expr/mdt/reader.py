@@ -6,12 +6,13 @@ import re
 import threading
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.mdt.file_group import FileGroup, Question, StoredFile, all_cells
+from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, ROOT_PARTITION, shard
 from pyhudi_expr.mdt.records import ColumnStatistics, Payload, column_statistics
 from pyhudi_expr.mdt.valid_instants import BOOTSTRAP_PREFIX, valid_instants
@@ -122,14 +123,14 @@ class MetadataTable:
             by_group.setdefault(shard(key, len(groups)), []).append(key.encode())
         found: dict[bytes, Payload] = {}
         for number, wanted in by_group.items():
-            found.update(groups[number].read(lambda hfile, chosen=wanted: hfile.lookup(chosen)))
+            found.update(groups[number].read(partial(HFile.lookup, keys=wanted)))
         return _sorted(found)
 
     def prefix(self, partition: str, prefixes: Iterable[str]) -> Records:
         """The records whose keys begin with one of the prefixes; keys are spread by their whole,
         so all shards are read."""
         wanted = [prefix.encode() for prefix in prefixes]
-        return self._read_all(partition, lambda hfile: hfile.prefix(wanted))
+        return self._read_all(partition, partial(HFile.prefix, prefixes=wanted))
 
     def scan(self, partition: str) -> Records:
         """All records of the partition."""

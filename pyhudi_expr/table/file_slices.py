@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -27,6 +28,7 @@ from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.timeline import Timeline
 
 Ints = npt.NDArray[np.int64]
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 GroupId = tuple[str, str]
 """Partition path and file id."""
 
@@ -291,7 +293,7 @@ def _assemble(
     )
 
 
-def _frozen(array: npt.NDArray[np.generic]) -> npt.NDArray[np.generic]:
+def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     array.flags.writeable = False
     return array
 
@@ -315,4 +317,4 @@ def _ranks(encoded: pa.DictionaryArray, rank: Mapping[str, int]) -> Ints:
 
 
 def _int64(array: pa.Array) -> Ints:
-    return array.to_numpy(zero_copy_only=False).astype(np.int64)
+    return np.asarray(array.to_numpy(zero_copy_only=False), np.int64)

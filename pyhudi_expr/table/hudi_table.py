@@ -82,15 +82,15 @@ class HudiTable:
         return any(entry.name.endswith(".schemacommit") for entry in entries)
 
     def schema(self, as_of: str | None = None) -> pa.Schema:
-        """The table's schema at an instant (None: now), the meta columns first where it has them.
+        """The table's schema at an instant (None: now), the meta columns first.
 
-        Taken from the newest commit that carries one, else from the table's creation, else from a
+        A table with virtual keys has the meta columns too, without values. Taken from the newest commit that carries one, else from the table's creation, else from a
         base file. Raises HudiError when nothing tells.
         """
         schema = self._recorded_schema(as_of)
         if schema is None:
             return self._base_file_schema(as_of)
-        return with_meta_fields(schema) if self.properties.meta_fields else schema
+        return with_meta_fields(schema)
 
     def listing(
         self,

@@ -43,7 +43,7 @@ class TableProperties:
     hive_style_partitioning: bool
     url_encoded_partitions: bool
     meta_fields: bool
-    """False: the table has no `_hoodie_*` columns (virtual keys)."""
+    """False: the `_hoodie_*` columns hold nothing (virtual keys)."""
     drop_partition_columns: bool
     """True: base files do not hold the partition columns."""
     merge_mode: str

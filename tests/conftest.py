@@ -1,0 +1,21 @@
+"""Fixtures that several rooms share."""
+
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
+
+
+@pytest.fixture(scope="session")
+def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The base path of each golden table by its archive's name. Read only: tests copy to change."""
+    tables = {}
+    for archive in sorted(GOLDEN_DATA.glob("*.zip")):
+        target = tmp_path_factory.mktemp("golden") / archive.stem
+        with zipfile.ZipFile(archive) as content:
+            content.extractall(target)
+        tables[archive.stem] = next(d for d in target.iterdir() if (d / ".hoodie").is_dir())
+    return tables

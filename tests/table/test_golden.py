@@ -1,0 +1,58 @@
+"""Tables that Apache Hudi wrote are listed as hudi-rs lists them, at every instant."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+from tests.conftest import GOLDEN_DATA
+from tests.table.tables import slices
+
+EXPECTED = sorted(GOLDEN_DATA.glob("expected/*.json"))
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=lambda file: file.stem)
+def test_file_slices_are_those_of_hudi_rs(expected: Path, golden: Mapping[str, Path]) -> None:
+    table = HudiTable.open(str(golden[expected.stem]))
+    for instant, wanted in json.loads(expected.read_text()).items():
+        listing = table.listing(as_of=None if instant == "latest" else instant)
+        found = [{**one, "logs": sorted(one["logs"])} for one in slices(listing)]
+        assert found == wanted, instant
+
+
+@pytest.mark.parametrize("expected", EXPECTED, ids=lambda file: file.stem)
+def test_read_optimized_has_the_base_files_alone(
+    expected: Path, golden: Mapping[str, Path]
+) -> None:
+    wanted = json.loads(expected.read_text())["latest"]
+    listing = HudiTable.open(str(golden[expected.stem])).listing(TableView.READ_OPTIMIZED)
+    assert listing.file_name.to_pylist() == [one["base"] for one in wanted if one["base"]]
+    assert not listing.file_is_log.any()
+
+
+@pytest.mark.parametrize("name", [file.stem for file in EXPECTED])
+def test_schema_is_that_of_the_files(name: str, golden: Mapping[str, Path]) -> None:
+    table = HudiTable.open(str(golden[name]))
+    schema = table.schema()
+    listing = table.listing(TableView.READ_OPTIMIZED)
+    for number in range(listing.num_files):
+        partition = listing.partitions[int(listing.file_partition[number])].as_py()
+        file = golden[name] / partition / listing.file_name[number].as_py()
+        in_file = pq.read_schema(file)
+        assert schema.names == in_file.names
+        for field in in_file:
+            if not pa.types.is_nested(field.type):
+                assert schema.field(field.name).type == field.type, field
+
+
+def test_a_schema_has_exact_types(golden: Mapping[str, Path]) -> None:
+    schema = HudiTable.open(str(golden["mor_v9_txns_simple_meta"])).schema()
+    assert schema.field("amount").type == pa.decimal128(15, 2)
+    assert schema.field("txn_datetime").type == pa.timestamp("us", tz="UTC")
+    assert schema.field("txn_date").type == pa.date32()
+    assert schema.names[0] == "_hoodie_commit_time"
