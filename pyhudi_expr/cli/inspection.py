@@ -1,0 +1,98 @@
+"""What a table is, as a report."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from pyhudi_expr.mdt.reader import MetadataTable
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.timeline import Timeline
+
+Report = dict[str, Any]
+
+
+def inspect_table(base_path: str) -> Report:
+    """Properties, timeline, files, schema and indexes of the table as it is now.
+
+    Raises HudiError when the table cannot be read; a broken metadata table is part of the report.
+    """
+    table = HudiTable.open(base_path)
+    listing = table.listing()
+    return {
+        "table": base_path,
+        **_properties(table.properties),
+        "instant": table.instant,
+        "timeline": _timeline(table.timeline),
+        "files": _files(listing),
+        "partitions": _partitions(listing),
+        "schema": {field.name: str(field.type) for field in table.schema()},
+        "metadata_table": _metadata(table),
+    }
+
+
+def _properties(properties: TableProperties) -> Report:
+    return {
+        "name": properties.name,
+        "type": properties.table_type.value,
+        "table_version": properties.version,
+        "timeline_layout": properties.timeline_layout,
+        "record_key_fields": list(properties.record_key_fields),
+        "partition_fields": list(properties.partition_fields),
+        "ordering_fields": list(properties.ordering_fields),
+        "hive_style_partitioning": properties.hive_style_partitioning,
+        "meta_fields": properties.meta_fields,
+        "merge_mode": properties.merge_mode or None,
+    }
+
+
+def _timeline(timeline: Timeline) -> Report:
+    completed = Counter(one.action for one in timeline.instants if one.is_completed)
+    writes = [one.requested for one in timeline.writes]
+    return {
+        "completed": dict(sorted(completed.items())),
+        "first_write": writes[0] if writes else None,
+        "last_write": writes[-1] if writes else None,
+        "pending": sorted(
+            f"{one.requested} {one.action}" for one in timeline.instants if not one.is_completed
+        ),
+    }
+
+
+def _files(listing: FileListing) -> Report:
+    logs = int(np.count_nonzero(listing.file_is_log))
+    return {
+        "partitions": len(listing.partitions),
+        "file_slices": listing.num_slices,
+        "base_files": listing.num_files - logs,
+        "log_files": logs,
+        "bytes": int(listing.file_size.sum()),
+    }
+
+
+def _partitions(listing: FileListing) -> Report:
+    counts = np.diff(listing.partition_file_bounds).tolist()
+    return dict(zip(listing.partitions.to_pylist(), counts, strict=True))
+
+
+def _metadata(table: HudiTable) -> Report | None:
+    """The indexes and how far they reach; None without a metadata table."""
+    try:
+        mdt = MetadataTable.open(table)
+    except HudiError as error:
+        return {"error": str(error)}
+    if mdt is None:
+        return None
+    # Opening it may have looked at a newer state of the table.
+    newest = mdt.table.instant
+    return {
+        "indexes": sorted(mdt.partitions),
+        "being_built": sorted(mdt.table.properties.metadata_partitions_inflight),
+        "instant": mdt.instant,
+        "up_to_date": newest is not None and mdt.covers(newest),
+    }

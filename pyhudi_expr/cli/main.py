@@ -1,0 +1,190 @@
+"""The commands, and the one place where errors become a line and an exit code.
+
+Exit codes: 0 done, 1 the table or the predicate cannot be read, 2 the command line is wrong,
+130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.inspection import inspect_table
+from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.service import logs
+from pyhudi_expr.service.handler import PruningHandler, version
+from pyhudi_expr.service.roots import RootError
+from pyhudi_expr.service.server import serve as serve_until_stopped
+from pyhudi_expr.service.settings import SettingsError, load
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.listing import TableView
+
+_FAILED = 1
+_INTERRUPTED = 130
+#: The command line has time to read every footer that a predicate needs.
+_FOOTER_WAIT_SECONDS = 600.0
+_VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
+
+_Command = Callable[..., None]
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(version(), prog_name="pyhudi")
+@click.option("--debug", is_flag=True, help="Show where in the program an error comes from.")
+def cli(debug: bool) -> None:
+    """Prune the files of Apache Hudi tables by their metadata."""
+
+
+def _question(command: _Command) -> _Command:
+    """The arguments and options of a command that prunes."""
+    for option in reversed(
+        (
+            click.argument("table"),
+            click.argument("predicate"),
+            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+            click.option(
+                "--view",
+                type=click.Choice(list(_VIEWS)),
+                default="snapshot",
+                show_default=True,
+                help="Base and log files, or base files only.",
+            ),
+            click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant."),
+            click.option(
+                "--zone", help="IANA zone in which the query reads instants as wall clocks."
+            ),
+            click.option(
+                "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@_question
+def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
+    """Print the files of TABLE that can hold a row for which PREDICATE (Hive's SQL) is true.
+
+    The files go to standard output, one on a line; what was found out about them to standard
+    error.
+    """
+    result = _result(table, predicate, **question)
+    if as_json:
+        click.echo(reports.as_json(reports.prune_report(table, predicate, result)))
+        return
+    click.echo(reports.summary(result), err=True)
+    for path in result.kept_paths():
+        click.echo(path)
+
+
+@cli.command()
+@_question
+def explain(table: str, predicate: str, as_json: bool, **question: Any) -> None:
+    """Print what each part of PREDICATE excludes of TABLE, and by which index."""
+    result = _result(table, predicate, **question)
+    if as_json:
+        click.echo(reports.as_json(reports.explain_report(table, predicate, result)))
+        return
+    click.echo(reports.summary(result))
+    click.echo(result.explanation.text())
+
+
+@cli.command()
+@click.argument("table")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def inspect(table: str, as_json: bool) -> None:
+    """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
+    report = inspect_table(_location(table))
+    click.echo(reports.as_json(report) if as_json else reports.as_text(report))
+
+
+@cli.command()
+@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings.")
+@click.option("--host", help="Address to listen on.")
+@click.option("--port", type=int, help="Port to listen on; 0 takes a free one.")
+@click.option("--footers/--no-footers", default=None, help="Whether to read Parquet footers.")
+@click.option("--root", "roots", multiple=True, help="Read only tables below here; repeatable.")
+@click.option("--log-format", type=click.Choice(["auto", "console", "json"]))
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
+def serve(
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    footers: bool | None,
+    roots: tuple[str, ...],
+    log_format: str | None,
+    log_level: str | None,
+) -> None:
+    """Run the pruning service until SIGTERM or Ctrl-C.
+
+    Options go before environment variables (PYHUDI_...), these before the file.
+    """
+    settings = load(
+        config,
+        host=host,
+        port=port,
+        footers=footers,
+        table_roots=roots or None,
+        log_format=log_format,
+        log_level=log_level,
+    )
+    logs.configure(settings.log_format, settings.log_level)
+    options = PruneOptions(
+        footers=settings.footers,
+        footer_wait=settings.footer_wait,
+        cache_bytes=settings.cache_bytes,
+    )
+    serve_until_stopped(PruningHandler(Pruner(options), settings), settings)
+
+
+def _result(
+    table: str, predicate: str, view: str, as_of: str | None, zone: str | None, footers: bool
+) -> PruneResult:
+    request = PruneRequest(parse_predicate(predicate), _VIEWS[view], zone, as_of)
+    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
+    return Pruner(options).prune(_location(table), request)
+
+
+def _location(table: str) -> str:
+    """A URI or an absolute path; people also write paths from where they are."""
+    return table if ":" in table.split("/")[0] else str(Path(table).absolute())
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command and return its exit code."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        cli.main(given, prog_name="pyhudi", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        return _INTERRUPTED
+    except Exception as error:
+        if "--debug" in given:
+            traceback.print_exc()
+        click.echo(f"pyhudi: {_line(error)}", err=True)
+        return _FAILED
+    return 0
+
+
+def _line(error: Exception) -> str:
+    text = " ".join(str(error).split())
+    if isinstance(error, PredicateSyntaxError):
+        return f"the predicate cannot be read: {text}"
+    if isinstance(error, HudiError | RootError | SettingsError | OSError):
+        return text
+    return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

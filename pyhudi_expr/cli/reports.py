@@ -1,0 +1,75 @@
+"""What the commands print, as plain data for JSON and as text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from pyhudi_expr.prune import PruneResult
+
+Report = dict[str, Any]
+
+
+def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
+    """The files of a table that must be read, with the counts."""
+    return {**_counts(table, predicate, result), "kept": result.kept_paths()}
+
+
+def explain_report(table: str, predicate: str, result: PruneResult) -> Report:
+    """What each part of the predicate excluded, with the counts."""
+    counts = _counts(table, predicate, result)
+    return {**counts, "explanation": result.explanation.as_dict()}
+
+
+def summary(result: PruneResult) -> str:
+    """Some lines about a result: how much is kept, of which instant, and the notes."""
+    of = f"{result.files_kept} of {result.files_total} files"
+    size = f"{_megabytes(result.bytes_kept)} of {_megabytes(result.bytes_total)} MB"
+    notes = "".join(f"\nnote: {note}" for note in result.notes)
+    return f"keep {of}, {size}, at instant {result.instant}{notes}"
+
+
+def as_json(report: Report) -> str:
+    """Two-space JSON, names as they are."""
+    return json.dumps(report, indent=2, ensure_ascii=False)
+
+
+def as_text(report: Report) -> str:
+    """A report as indented lines "name: value"."""
+    return "\n".join(_lines(report, ""))
+
+
+def _counts(table: str, predicate: str, result: PruneResult) -> Report:
+    listing = result.listing
+    kept_partitions = np.unique(listing.slice_partition[result.keep])
+    return {
+        "table": table,
+        "predicate": predicate,
+        "instant": result.instant,
+        "view": listing.view.name.lower(),
+        "files_total": result.files_total,
+        "files_kept": result.files_kept,
+        "bytes_total": result.bytes_total,
+        "bytes_kept": result.bytes_kept,
+        "partitions_total": len(listing.partitions),
+        "partitions_kept": len(kept_partitions),
+        "notes": list(result.notes),
+    }
+
+
+def _megabytes(size: int) -> str:
+    return f"{size / 1e6:.1f}"
+
+
+def _lines(value: Mapping[str, Any], indent: str) -> Iterator[str]:
+    for name, below in value.items():
+        if isinstance(below, Mapping):
+            yield f"{indent}{name}:"
+            yield from _lines(below, indent + "  ")
+        elif isinstance(below, list):
+            yield f"{indent}{name}: {', '.join(map(str, below)) or '-'}"
+        else:
+            yield f"{indent}{name}: {'-' if below is None else below}"

@@ -1,0 +1,111 @@
+"""A client of the pruning service, for Python programs and tests."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+import uuid
+from collections.abc import Iterator
+from types import TracebackType
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.Thrift import TException
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TFramedTransport
+
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.service.gen.pruning import PruningService, ttypes
+from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
+from pyhudi_expr.service.gen.pruning.ttypes import PruneResponse, ServiceInfo
+from pyhudi_expr.table.listing import TableView
+
+_MAX_ANSWER_BYTES = 64 << 20
+_PAUSE_SECONDS = 0.05
+
+
+class PruningClient:
+    """One connection, for one thread at a time; connects on the first call.
+
+    Calls raise `thrift.Thrift.TException` or OSError when the service does not answer in time;
+    the connection is then closed, and the next call opens another.
+    """
+
+    def __init__(self, host: str = "127.0.0.1", port: int = 9099, timeout: float = 2.0) -> None:
+        """timeout: seconds for connecting, and between two packets of an answer."""
+        socket = TSocket(host, port)
+        socket.setTimeout(timeout * 1000)
+        self._transport = TFramedTransport(socket, _MAX_ANSWER_BYTES)
+        protocol = TBinaryProtocolAccelerated(
+            self._transport,
+            string_length_limit=_MAX_ANSWER_BYTES,
+            container_length_limit=_MAX_ANSWER_BYTES,
+        )
+        self._service = PruningService.Client(protocol)
+
+    def info(self) -> ServiceInfo:
+        """Who answers, and in which version."""
+        with self._connected():
+            return self._service.info()
+
+    def prune(
+        self,
+        base_path: str,
+        predicate: HudiExpression,
+        *,
+        view: TableView = TableView.SNAPSHOT,
+        zone: str | None = None,
+        as_of: str | None = None,
+        newest_instant: str | None = None,
+    ) -> PruneResponse:
+        """What the service proves about the table's files."""
+        request = ttypes.PruneRequest(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=str(uuid.uuid4()),
+            basePath=base_path,
+            filter=encode(predicate),
+            view=ttypes.TableView._NAMES_TO_VALUES[view.name],
+            timeZone=zone,
+            asOfInstant=as_of,
+            newestInstant=newest_instant,
+        )
+        return self.send(request)
+
+    def send(self, request: ttypes.PruneRequest) -> PruneResponse:
+        """The answer to a request as it is."""
+        with self._connected():
+            return self._service.prune(request)
+
+    def wait_until_ready(self, seconds: float = 30.0) -> ServiceInfo:
+        """Ask until the service answers. Raises TimeoutError when it does not."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            with contextlib.suppress(TException, OSError, EOFError):
+                return self.info()
+            time.sleep(_PAUSE_SECONDS)
+        raise TimeoutError(f"the pruning service does not answer within {seconds} s")
+
+    def close(self) -> None:
+        """Close the connection, if there is one."""
+        self._transport.close()
+
+    def __enter__(self) -> PruningClient:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @contextlib.contextmanager
+    def _connected(self) -> Iterator[None]:
+        if not self._transport.isOpen():
+            self._transport.open()
+        try:
+            yield
+        except BaseException:
+            self._transport.close()
+            raise

@@ -1,0 +1,33 @@
+"""One frame in, one frame out: a message of the strict binary protocol through a processor."""
+
+from __future__ import annotations
+
+from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
+from thrift.transport.TTransport import TMemoryBuffer
+
+from pyhudi_expr.service.gen.pruning import PruningService
+
+#: Bytes that tell a frame's size.
+HEADER_BYTES = 4
+
+
+class GarbageError(ValueError):
+    """The frame is no message of the protocol."""
+
+
+def answer(frame: bytes, processor: PruningService.Processor) -> bytes:
+    """The reply to a frame's message, without its size. Raises GarbageError."""
+    source, target = TMemoryBuffer(frame), TMemoryBuffer()
+    # Neither a string nor a list can have more items than the frame has bytes.
+    protocol = TBinaryProtocolAccelerated(
+        source,
+        strictRead=True,
+        string_length_limit=len(frame),
+        container_length_limit=len(frame),
+    )
+    try:
+        processor.process(protocol, TBinaryProtocolAccelerated(target))
+    except Exception as error:  # the handler's own do not get here
+        raise GarbageError(f"{type(error).__name__}: {error}"[:200]) from error
+    reply: bytes = target.getvalue()
+    return reply

@@ -1,0 +1,36 @@
+"""Structured logs on standard error: one line for each event."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from typing import Any
+
+import structlog
+
+
+def configure(log_format: str, level: str) -> None:
+    """Set the process's log format ("auto", "console" or "json") and least severity."""
+    machine = log_format == "json" or (log_format == "auto" and not sys.stderr.isatty())
+    renderer: Any = (
+        structlog.processors.JSONRenderer(ensure_ascii=False)
+        if machine
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    severity = getattr(logging, level.upper())
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            *([structlog.processors.format_exc_info] if machine else []),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(severity),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    # Libraries that log by the standard library: warnings and worse, plainly.
+    logging.basicConfig(
+        level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
+    )

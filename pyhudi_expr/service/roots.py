@@ -1,0 +1,62 @@
+"""Which tables the service may read."""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+from collections.abc import Iterable
+
+_URI = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*):(.*)", re.DOTALL)
+_AUTHORITY = re.compile(r"//([^/]*)(.*)", re.DOTALL)
+_S3 = ("s3a", "s3n")
+
+
+class RootError(ValueError):
+    """The table lies outside of the allowed directories, or its path makes no sense."""
+
+
+class TableRoots:
+    """The directories and URIs below which tables may be read; none: everywhere.
+
+    Local paths are compared after resolving symbolic links and "..", so a link inside of a root
+    that leads out of it is refused.
+    """
+
+    def __init__(self, roots: Iterable[str] = ()) -> None:
+        """Raises RootError for a root that is neither an absolute path nor a URI."""
+        self._roots = tuple(map(_location, roots))
+
+    def resolve(self, base_path: str) -> str:
+        """The path to open for a table, a local one without symbolic links. Raises RootError."""
+        scheme, _ = _split(base_path)
+        if scheme and not self._roots:
+            return base_path
+        store, path = _location(base_path)
+        if self._roots and not any(
+            store == root_store and f"{path}/".startswith(f"{root.rstrip('/')}/")
+            for root_store, root in self._roots
+        ):
+            raise RootError(f"{base_path}: not below one of the service's table_roots")
+        return base_path if store else path
+
+
+def _split(location: str) -> tuple[str, str]:
+    """The scheme in lower case, "" for local files, and what follows it."""
+    match = _URI.fullmatch(location)
+    scheme = match[1].lower() if match else ""
+    rest = match[2] if match else location
+    return ("s3" if scheme in _S3 else "" if scheme == "file" else scheme), rest
+
+
+def _location(location: str) -> tuple[str, str]:
+    """The store ("" for local files, else scheme and authority) and the normal path in it."""
+    scheme, rest = _split(location)
+    if not scheme:
+        if not rest.startswith("/") or "\0" in rest:
+            raise RootError(f"{location!r}: a table's path must be absolute")
+        return "", os.path.realpath("/" + rest.lstrip("/"))
+    match = _AUTHORITY.fullmatch(rest)
+    if match is None or set("%?#") & set(rest):
+        raise RootError(f"{location}: this form of URI cannot be checked against table_roots")
+    return f"{scheme}://{match[1]}", posixpath.normpath("/" + match[2].lstrip("/"))

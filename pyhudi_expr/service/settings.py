@@ -1,0 +1,107 @@
+"""The service's settings: command line over environment (``PYHUDI_...``) over one TOML file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import Field, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+    TomlConfigSettingsSource,
+)
+
+
+class SettingsError(ValueError):
+    """A setting is unknown or out of range, or the file cannot be read; the text says which."""
+
+
+class ServiceSettings(BaseSettings):
+    """What an operator can set; docs/settings.md has the same table."""
+
+    model_config = SettingsConfigDict(env_prefix="PYHUDI_", extra="forbid", frozen=True)
+
+    host: str = Field("127.0.0.1", description="Address to listen on; there is no authentication.")
+    port: int = Field(9099, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    table_roots: tuple[str, ...] = Field(
+        (), description="Only tables below these directories or URIs are read; empty: all."
+    )
+    footers: bool = Field(
+        False, description="Read Parquet footers where the metadata table has no statistics."
+    )
+    footer_wait: float = Field(
+        0.5, ge=0, description="Seconds that a request waits for footers that are being read."
+    )
+    cache_bytes: int = Field(
+        1 << 30, ge=0, description="Memory for tables kept between requests, in bytes."
+    )
+    workers: int = Field(4, ge=1, le=256, description="Requests that are judged at once.")
+    max_waiting: int = Field(
+        128, ge=0, description="Requests that may wait for a worker; more are told to go unpruned."
+    )
+    max_connections: int = Field(
+        512, ge=1, description="Open connections; further ones are closed at once."
+    )
+    max_frame_bytes: int = Field(
+        8 << 20, ge=1 << 10, le=1 << 30, description="Size of a request, in bytes."
+    )
+    max_nodes: int = Field(200_000, ge=1, description="Nodes in a request's filter.")
+    max_literal_bytes: int = Field(
+        1 << 16, ge=1, description="Size of one string or binary constant, in bytes."
+    )
+    idle_seconds: float = Field(
+        600, gt=0, description="A connection without a request for so long is closed."
+    )
+    transfer_seconds: float = Field(
+        10, gt=0, description="Time to receive one request, or to send one answer."
+    )
+    stop_seconds: float = Field(
+        30, gt=0, description="Time that running requests have to finish when the service stops."
+    )
+    log_format: Literal["auto", "console", "json"] = Field(
+        "auto", description="Log lines for people or for machines; auto: people at a terminal."
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least severity that is logged; info has one line for each request."
+    )
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Leave the order to `load`, which knows the file."""
+        file = cls.model_config.get("toml_file")
+        toml = (TomlConfigSettingsSource(settings_cls, Path(str(file))),) if file else ()
+        return (init_settings, env_settings, *toml)
+
+
+def load(file: Path | None = None, **overrides: Any) -> ServiceSettings:
+    """The settings; `overrides` that are None are left to the environment and the file.
+
+    Raises SettingsError.
+    """
+    given = {name: value for name, value in overrides.items() if value is not None}
+    if file is not None and not file.is_file():
+        raise SettingsError(f"the settings file {file} does not exist")
+    bound = type(
+        "ServiceSettings",
+        (ServiceSettings,),
+        {"model_config": SettingsConfigDict(toml_file=file), "__module__": __name__},
+    )
+    try:
+        settings: ServiceSettings = bound(**given)
+    except ValidationError as error:
+        problems = (
+            f"{'.'.join(map(str, one['loc']))}: {one['msg'].lower()}" for one in error.errors()
+        )
+        raise SettingsError("; ".join(problems)) from None
+    except ValueError as error:
+        raise SettingsError(f"{file or 'the environment'}: {error}") from None
+    return settings
