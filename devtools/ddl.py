@@ -37,6 +37,8 @@ def create_with_handler(
 def create_native(table: HudiTable, name: str, input_format: str | None = None) -> list[str]:
     """The statements that register a native table, as Hudi's own sync does.
 
+    A partition for null is beyond them: Hive does not let anybody ADD it.
+
     Args:
         table: what to register.
         name: the table's name in Hive.

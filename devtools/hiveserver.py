@@ -3,7 +3,6 @@
 import os
 import shutil
 import signal
-import socket
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ from devtools.runtime import (
     RuntimeMissingError,
     aux_jars,
     free_port,
+    is_listening,
     java,
 )
 
@@ -110,7 +110,7 @@ class HiveServer:
             cwd=self.run_dir,
         )
         try:
-            self._process.wait_until(self._listens, START_SECONDS)
+            self._process.wait_until(lambda: is_listening(self.port), START_SECONDS)
             with self.session() as session:
                 session.run("SELECT 1")
         except BaseException:
@@ -199,11 +199,6 @@ class HiveServer:
             os.pathsep.join([str(conf), f"{HIVE_LIB}/*", *map(str, jars)]),
             "org.apache.hive.service.server.HiveServer2",
         ]
-
-    def _listens(self) -> bool:
-        with socket.socket() as probe:
-            probe.settimeout(1)
-            return probe.connect_ex(("127.0.0.1", self.port)) == 0
 
 
 def main() -> None:

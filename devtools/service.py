@@ -10,7 +10,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport
 
 from devtools.process import ServerProcess
-from devtools.runtime import ROOT, free_port
+from devtools.runtime import ROOT, free_port, is_listening
 from pyhudi_expr.service.gen.pruning import PruningService
 from pyhudi_expr.service.gen.pruning.ttypes import ServiceInfo
 
@@ -85,6 +85,8 @@ class PruningServer:
         self.stop()
 
     def _answers(self) -> bool:
+        if not is_listening(self.port):
+            return False
         try:
             self.info()
         except (TException, OSError, EOFError):

@@ -1,0 +1,49 @@
+"""HiveServer2 from Maven jars reads Hudi tables on every engine, with Hudi's input formats."""
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.ddl import create_native
+from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer
+from devtools.matrix import Matrix, Partitioning, write_matrix
+from devtools.tables import TableType
+
+pytestmark = [pytest.mark.spark, pytest.mark.hive]
+
+
+@pytest.fixture(scope="module")
+def matrix(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Matrix:
+    return write_matrix(
+        spark,
+        tmp_path_factory.mktemp("tables"),
+        type=TableType.COW,
+        partitioning=Partitioning.LEVELS,
+    )
+
+
+@pytest.fixture(scope="module")
+def native_table(hive_server: HiveServer, matrix: Matrix) -> str:
+    with hive_server.session() as session:
+        for statement in create_native(matrix.table, "native_matrix"):
+            session.run(statement)
+    return "native_matrix"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_reads_the_rows(
+    hive_server: HiveServer, matrix: Matrix, native_table: str, engine: str
+) -> None:
+    settings = {**HUDI_INPUT_FORMAT_SETTINGS, **ENGINES[engine]}
+    with hive_server.session(settings) as session:
+        rows = session.run(f"SELECT id, s FROM {native_table} WHERE i >= 0")
+        count = session.run(f"SELECT count(*) FROM {native_table}")
+    expected = [(row["id"], row["s"]) for row in matrix.rows if row["i"] >= 0]
+    assert sorted(rows) == expected
+    assert count == [(len(matrix.rows),)]
+
+
+def test_the_log_is_quiet(hive_server: HiveServer, native_table: str) -> None:
+    with hive_server.session() as session:
+        begun = len(hive_server.log())
+        session.run("SELECT 1")
+    assert hive_server.log()[begun:] == ""
