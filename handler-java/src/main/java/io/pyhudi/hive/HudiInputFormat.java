@@ -1,0 +1,96 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.read.SliceReaders;
+import io.pyhudi.hive.scan.HudiSplit;
+import io.pyhudi.hive.scan.Splits;
+import io.pyhudi.hive.scan.TableScan;
+import io.pyhudi.hive.table.HudiTable;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.vector.VectorizedInputFormatInterface;
+import org.apache.hadoop.hive.ql.exec.vector.VectorizedSupport;
+import org.apache.hadoop.hive.ql.io.CombineHiveInputFormat;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hadoop.mapred.Reporter;
+
+/**
+ * Reads Hudi tables, or partitions of them, and only the files that can hold matching rows.
+ *
+ * <p>Files are dropped here, when splits are made, and never while reading: a split may serve
+ * several scans with different filters. Hive keeps one instance for all queries, so there is no
+ * state.
+ *
+ * <p>This is no MapredParquetInputFormat on purpose: Hive would collect statistics from all Parquet
+ * files that it finds in the directories, old versions included.
+ */
+abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritable>
+    implements VectorizedInputFormatInterface, CombineHiveInputFormat.AvoidSplitCombination {
+
+  /** What the format makes of a table's settings. */
+  abstract PruningSettings settings(JobConf job);
+
+  @Override
+  public InputSplit[] getSplits(JobConf job, int numSplits) throws IOException {
+    PruningSettings settings = settings(job);
+    List<InputSplit> splits = new ArrayList<>();
+    for (Map.Entry<Path, List<Path>> table : tables(job).entrySet()) {
+      TableScan scan = TableScan.plan(job, table.getKey(), table.getValue(), settings);
+      splits.addAll(Splits.of(scan, job, numSplits));
+    }
+    return splits.toArray(new InputSplit[0]);
+  }
+
+  /** The locations to scan, by the base path of their table. */
+  private static Map<Path, List<Path>> tables(JobConf job) throws IOException {
+    Map<Path, List<Path>> tables = new LinkedHashMap<>();
+    Path last = null;
+    for (Path location : getInputPaths(job)) {
+      // Partitions of one table follow each other: one look-up for all of them.
+      if (last == null || !isBelow(location, last)) {
+        last = HudiTable.basePathOf(job, location);
+      }
+      tables.computeIfAbsent(last, basePath -> new ArrayList<>()).add(location);
+    }
+    return tables;
+  }
+
+  private static boolean isBelow(Path location, Path basePath) {
+    return location.toString().startsWith(basePath + Path.SEPARATOR);
+  }
+
+  @Override
+  public RecordReader<NullWritable, ArrayWritable> getRecordReader(
+      InputSplit split, JobConf job, Reporter reporter) throws IOException {
+    if (!(split instanceof HudiSplit)) {
+      throw new IOException(
+          getClass().getSimpleName()
+              + " reads its own splits only, not "
+              + split
+              + "; SET hive.input.format=org.apache.hadoop.hive.ql.io.HiveInputFormat");
+    }
+    HudiSplit hudi = (HudiSplit) split;
+    hudi.count(reporter);
+    return SliceReaders.open(hudi, job, reporter);
+  }
+
+  /** Combined splits would be made of every file in the directories. */
+  @Override
+  public boolean shouldSkipCombine(Path path, Configuration conf) {
+    return true;
+  }
+
+  @Override
+  public VectorizedSupport.Support[] getSupportedFeatures() {
+    return null;
+  }
+}

@@ -1,0 +1,147 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.client.ServiceAddress;
+import io.pyhudi.hive.protocol.TableView;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Properties;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.session.SessionState;
+
+/**
+ * What a user can set, by SET in a session or as a table property; SET wins.
+ *
+ * <p>A value that cannot be understood is replaced by its default: a typing error must not make a
+ * query fail.
+ */
+public final class PruningSettings {
+  public static final String ENABLED = "hudi.pruning.enabled";
+  public static final String ADDRESSES = "hudi.pruning.service.addresses";
+  public static final String TIMEOUT_MS = "hudi.pruning.timeout.ms";
+  public static final String MAX_RESPONSE_BYTES = "hudi.pruning.max.response.bytes";
+  public static final String BREAKER_MS = "hudi.pruning.breaker.ms";
+  public static final String LOG_LEVEL = "hudi.pruning.log.level";
+  public static final String REPORT_DIR = "hudi.pruning.report.dir";
+  public static final String VIEW = "hudi.view";
+
+  private static final Map<String, String> DEFAULTS;
+
+  static {
+    Map<String, String> defaults = new LinkedHashMap<>();
+    defaults.put(ENABLED, "true");
+    defaults.put(ADDRESSES, "127.0.0.1:9099");
+    defaults.put(TIMEOUT_MS, "2000");
+    defaults.put(MAX_RESPONSE_BYTES, "67108864");
+    defaults.put(BREAKER_MS, "5000");
+    defaults.put(LOG_LEVEL, "info");
+    defaults.put(REPORT_DIR, "");
+    defaults.put(VIEW, "snapshot");
+    DEFAULTS = Collections.unmodifiableMap(defaults);
+  }
+
+  /** Levels of the line that is logged for each scan. */
+  public enum LogLevel {
+    OFF,
+    DEBUG,
+    INFO
+  }
+
+  private final Map<String, String> values;
+
+  private PruningSettings(Map<String, String> values) {
+    this.values = values;
+  }
+
+  /**
+   * The settings of one table, decided when a query is compiled.
+   *
+   * @param table the table's properties
+   */
+  public static PruningSettings ofTable(Properties table) {
+    return read(table::getProperty);
+  }
+
+  /** The settings of a scan, from the job in which Hive has put the table's properties. */
+  public static PruningSettings ofJob(Configuration job) {
+    return read(job::get);
+  }
+
+  private static PruningSettings read(java.util.function.UnaryOperator<String> source) {
+    SessionState session = SessionState.get();
+    Map<String, String> values = new LinkedHashMap<>();
+    for (Map.Entry<String, String> entry : DEFAULTS.entrySet()) {
+      String key = entry.getKey();
+      String set = session == null ? null : session.getConf().get(key);
+      String value = set != null ? set : source.apply(key);
+      values.put(key, value == null ? entry.getValue() : value.trim());
+    }
+    return new PruningSettings(values);
+  }
+
+  /** The same settings for base files only. */
+  PruningSettings readOptimized() {
+    Map<String, String> copy = new LinkedHashMap<>(values);
+    copy.put(VIEW, "read_optimized");
+    return new PruningSettings(copy);
+  }
+
+  /** Every setting with its value, to travel in a job's properties. */
+  public Map<String, String> asMap() {
+    return Collections.unmodifiableMap(values);
+  }
+
+  public boolean enabled() {
+    return !"false".equalsIgnoreCase(values.get(ENABLED));
+  }
+
+  /** The services to ask, in order; empty if none could be understood. */
+  public List<ServiceAddress> addresses() {
+    return ServiceAddress.parseList(values.get(ADDRESSES));
+  }
+
+  /** The time that pruning may cost a scan, connecting and all addresses together. */
+  public long timeoutMillis() {
+    return number(TIMEOUT_MS);
+  }
+
+  /** The largest answer that is read, in bytes. */
+  public int maxResponseBytes() {
+    return (int) Math.min(number(MAX_RESPONSE_BYTES), Integer.MAX_VALUE - 8);
+  }
+
+  /** How long an address that keeps failing is not asked. */
+  public long breakerMillis() {
+    return number(BREAKER_MS);
+  }
+
+  public LogLevel logLevel() {
+    try {
+      return LogLevel.valueOf(values.get(LOG_LEVEL).toUpperCase(Locale.ROOT));
+    } catch (IllegalArgumentException e) {
+      return LogLevel.INFO;
+    }
+  }
+
+  /** A local directory that gets one JSON line per scan, or empty. */
+  public String reportDir() {
+    return values.get(REPORT_DIR);
+  }
+
+  /** Whether log files are read; anything but read_optimized reads them. */
+  public TableView view() {
+    return "read_optimized".equalsIgnoreCase(values.get(VIEW))
+        ? TableView.READ_OPTIMIZED
+        : TableView.SNAPSHOT;
+  }
+
+  private long number(String key) {
+    try {
+      return Math.max(0, Long.parseLong(values.get(key)));
+    } catch (NumberFormatException e) {
+      return Long.parseLong(DEFAULTS.get(key));
+    }
+  }
+}

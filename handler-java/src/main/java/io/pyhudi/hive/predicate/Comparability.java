@@ -1,0 +1,71 @@
+package io.pyhudi.hive.predicate;
+
+import org.apache.hadoop.hive.ql.exec.FunctionRegistry;
+import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector.PrimitiveCategory;
+import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+
+/** When Hive compares two types as they are, and what it converts them to when it does not. */
+final class Comparability {
+  private Comparability() {}
+
+  /** Whether values of the two types are compared without any conversion. */
+  static boolean isDirect(TypeInfo left, TypeInfo right) {
+    PrimitiveCategory a = category(left);
+    PrimitiveCategory b = category(right);
+    return a != null && (a == b || (isText(a) && isText(b)));
+  }
+
+  private static boolean isText(PrimitiveCategory category) {
+    return category == PrimitiveCategory.STRING || category == PrimitiveCategory.VARCHAR;
+  }
+
+  static boolean isFloating(TypeInfo type) {
+    PrimitiveCategory category = category(type);
+    return category == PrimitiveCategory.FLOAT || category == PrimitiveCategory.DOUBLE;
+  }
+
+  /**
+   * The type in which Hive compares two numbers of different types.
+   *
+   * @return null if they are not both numbers, or if Hive's execution modes do not agree (a float
+   *     with another type is compared as float by rows and as double by vectors)
+   */
+  static PrimitiveTypeInfo common(TypeInfo left, TypeInfo right) {
+    if (!isNumber(left) || !isNumber(right)) {
+      return null;
+    }
+    TypeInfo common = FunctionRegistry.getCommonClassForComparison(left, right);
+    PrimitiveCategory category = common == null ? null : category(common);
+    boolean involvesFloat =
+        category(left) == PrimitiveCategory.FLOAT || category(right) == PrimitiveCategory.FLOAT;
+    return category == null || category == PrimitiveCategory.FLOAT || involvesFloat
+        ? null
+        : (PrimitiveTypeInfo) common;
+  }
+
+  private static boolean isNumber(TypeInfo type) {
+    PrimitiveCategory category = category(type);
+    if (category == null) {
+      return false;
+    }
+    switch (category) {
+      case BYTE:
+      case SHORT:
+      case INT:
+      case LONG:
+      case FLOAT:
+      case DOUBLE:
+      case DECIMAL:
+        return true;
+      default:
+        return false;
+    }
+  }
+
+  private static PrimitiveCategory category(TypeInfo type) {
+    return type instanceof PrimitiveTypeInfo
+        ? ((PrimitiveTypeInfo) type).getPrimitiveCategory()
+        : null;
+  }
+}

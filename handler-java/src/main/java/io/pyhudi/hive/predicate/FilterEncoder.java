@@ -1,0 +1,257 @@
+package io.pyhudi.hive.predicate;
+
+import io.pyhudi.hive.protocol.Literal;
+import io.pyhudi.hive.protocol.Node;
+import io.pyhudi.hive.protocol.NodeKind;
+import io.pyhudi.hive.protocol.PredicateOperator;
+import io.pyhudi.hive.protocol.TruthValue;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import java.util.Locale;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.io.sarg.ConvertAstToSearchArg;
+import org.apache.hadoop.hive.ql.io.sarg.SearchArgument;
+import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBetween;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFIn;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPAnd;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqual;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualNS;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualOrGreaterThan;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualOrLessThan;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPGreaterThan;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPLessThan;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNot;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotEqual;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotEqualNS;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotNull;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNull;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPOr;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
+
+/**
+ * A scan's filter as the protocol's nodes.
+ *
+ * <p>AND, OR and NOT keep their shape. Each condition below them goes through Hive's SearchArgument
+ * where that says exactly the same, else it is written out as a comparison of typed terms, else it
+ * is UNKNOWN. What travels is never stronger than the filter, in either direction: UNKNOWN may be
+ * true, false or null.
+ */
+public final class FilterEncoder {
+  private static final int MAX_DEPTH = 200;
+
+  private final Configuration conf;
+  private final Terms terms;
+  private final NodeList nodes = new NodeList();
+
+  private FilterEncoder(Configuration conf, Set<String> opaqueColumns) {
+    this.conf = conf;
+    this.terms = new Terms(nodes, opaqueColumns);
+  }
+
+  /**
+   * Encodes a filter; never fails.
+   *
+   * @param opaqueColumns lower-case names of columns whose values are not what the files hold
+   * @return nodes in post-order, the last one the root
+   */
+  public static List<Node> encode(
+      ExprNodeDesc filter, Configuration conf, Set<String> opaqueColumns) {
+    FilterEncoder encoder = new FilterEncoder(conf, opaqueColumns);
+    encoder.predicate(filter, 0);
+    return encoder.nodes.nodes();
+  }
+
+  private int predicate(ExprNodeDesc expression, int depth) {
+    int start = nodes.size();
+    try {
+      if (depth > MAX_DEPTH) {
+        throw new InexpressibleException("nested too deeply");
+      }
+      if (expression instanceof ExprNodeGenericFuncDesc) {
+        return function((ExprNodeGenericFuncDesc) expression, depth);
+      }
+      if (expression instanceof ExprNodeConstantDesc) {
+        return nodes.constant(truth(((ExprNodeConstantDesc) expression).getValue()));
+      }
+      return isTrue(expression);
+    } catch (InexpressibleException | RuntimeException e) {
+      nodes.truncate(start);
+      return nodes.unknown(textOf(expression));
+    }
+  }
+
+  private static String textOf(ExprNodeDesc expression) {
+    try {
+      return expression.getExprString();
+    } catch (RuntimeException e) {
+      return expression.getClass().getSimpleName();
+    }
+  }
+
+  private static TruthValue truth(Object value) throws InexpressibleException {
+    if (value == null) {
+      return TruthValue.NULL;
+    }
+    if (value instanceof Boolean) {
+      return (Boolean) value ? TruthValue.YES : TruthValue.NO;
+    }
+    throw new InexpressibleException(value.toString());
+  }
+
+  /** A boolean column or field that stands for itself. */
+  private int isTrue(ExprNodeDesc expression) throws InexpressibleException {
+    if (!TypeInfoFactory.booleanTypeInfo.equals(expression.getTypeInfo())) {
+      throw new InexpressibleException(expression.getTypeString());
+    }
+    int term = terms.term(expression);
+    int literal = nodes.literal(Literals.of(true, TypeInfoFactory.booleanTypeInfo));
+    return nodes.leaf(PredicateOperator.EQUALS, Arrays.asList(term, literal));
+  }
+
+  private int function(ExprNodeGenericFuncDesc expression, int depth)
+      throws InexpressibleException {
+    GenericUDF function = expression.getGenericUDF();
+    List<ExprNodeDesc> children = expression.getChildren();
+    if (function instanceof GenericUDFOPAnd) {
+      return nodes.tree(NodeKind.AND, predicates(children, depth));
+    }
+    if (function instanceof GenericUDFOPOr) {
+      return nodes.tree(NodeKind.OR, predicates(children, depth));
+    }
+    if (function instanceof GenericUDFOPNot) {
+      return nodes.tree(NodeKind.NOT, predicates(children, depth));
+    }
+    int start = nodes.size();
+    try {
+      return searchArgument(expression);
+    } catch (InexpressibleException | RuntimeException e) {
+      nodes.truncate(start);
+      return comparison(expression, function, children);
+    }
+  }
+
+  private List<Integer> predicates(List<ExprNodeDesc> expressions, int depth) {
+    List<Integer> indexes = new ArrayList<>();
+    for (ExprNodeDesc expression : expressions) {
+      indexes.add(predicate(expression, depth + 1));
+    }
+    return indexes;
+  }
+
+  /** A condition on one plain column and constants of its own type, as Hive's SearchArgument. */
+  private int searchArgument(ExprNodeGenericFuncDesc expression) throws InexpressibleException {
+    ExprNodeColumnDesc column = null;
+    List<ExprNodeConstantDesc> constants = new ArrayList<>();
+    List<ExprNodeDesc> children = expression.getChildren();
+    boolean between = expression.getGenericUDF() instanceof GenericUDFBetween;
+    for (ExprNodeDesc child : between ? children.subList(1, children.size()) : children) {
+      if (child instanceof ExprNodeConstantDesc) {
+        constants.add((ExprNodeConstantDesc) child);
+      } else if (child instanceof ExprNodeColumnDesc && column == null) {
+        column = (ExprNodeColumnDesc) child;
+      } else {
+        throw new InexpressibleException(child.getClass().getSimpleName());
+      }
+    }
+    if (column == null || isFloatingGreaterThan(expression, column)) {
+      throw new InexpressibleException("not a condition on a column");
+    }
+    List<Literal> literals = new ArrayList<>();
+    for (ExprNodeConstantDesc constant : constants) {
+      if (!Comparability.isDirect(column.getTypeInfo(), constant.getTypeInfo())) {
+        throw new InexpressibleException("another type");
+      }
+      literals.add(Literals.of(constant.getValue(), constant.getTypeInfo()));
+    }
+    SearchArgument argument = ConvertAstToSearchArg.create(conf, expression);
+    if (argument.getExpression().toString().contains("YES_NO_NULL")) {
+      throw new InexpressibleException("Hive makes no search argument of it");
+    }
+    return new SearchArguments(
+            nodes, terms.pathOf(column), column.getTypeString().toLowerCase(Locale.ROOT), literals)
+        .encode(argument);
+  }
+
+  /** x > 1 is not NOT x <= 1 when x is NaN; it travels as 1 < x. */
+  private static boolean isFloatingGreaterThan(
+      ExprNodeGenericFuncDesc expression, ExprNodeDesc column) {
+    GenericUDF function = expression.getGenericUDF();
+    return Comparability.isFloating(column.getTypeInfo())
+        && (function instanceof GenericUDFOPGreaterThan
+            || function instanceof GenericUDFOPEqualOrGreaterThan);
+  }
+
+  private int comparison(
+      ExprNodeGenericFuncDesc expression, GenericUDF function, List<ExprNodeDesc> children)
+      throws InexpressibleException {
+    // GenericUDFOPEqualNS extends GenericUDFOPEqual, GenericUDFOPNotEqualNS GenericUDFOPNotEqual.
+    if (function instanceof GenericUDFOPEqualNS) {
+      return terms.leaf(PredicateOperator.NULL_SAFE_EQUALS, children);
+    }
+    if (function instanceof GenericUDFOPEqual) {
+      return terms.leaf(PredicateOperator.EQUALS, children);
+    }
+    if (function instanceof GenericUDFOPNotEqualNS) {
+      return not(terms.leaf(PredicateOperator.NULL_SAFE_EQUALS, children));
+    }
+    if (function instanceof GenericUDFOPNotEqual) {
+      return not(terms.leaf(PredicateOperator.EQUALS, children));
+    }
+    if (function instanceof GenericUDFOPLessThan) {
+      return terms.leaf(PredicateOperator.LESS_THAN, children);
+    }
+    if (function instanceof GenericUDFOPEqualOrLessThan) {
+      return terms.leaf(PredicateOperator.LESS_THAN_EQUALS, children);
+    }
+    if (function instanceof GenericUDFOPGreaterThan) {
+      return terms.leaf(PredicateOperator.LESS_THAN, reversed(children));
+    }
+    if (function instanceof GenericUDFOPEqualOrGreaterThan) {
+      return terms.leaf(PredicateOperator.LESS_THAN_EQUALS, reversed(children));
+    }
+    if (function instanceof GenericUDFIn) {
+      return terms.leaf(PredicateOperator.IN, children);
+    }
+    if (function instanceof GenericUDFBetween) {
+      int leaf = terms.leaf(PredicateOperator.BETWEEN, children.subList(1, children.size()));
+      return isInverted(children.get(0)) ? not(leaf) : leaf;
+    }
+    if (function instanceof GenericUDFOPNull) {
+      return terms.leaf(PredicateOperator.IS_NULL, children);
+    }
+    if (function instanceof GenericUDFOPNotNull) {
+      return not(terms.leaf(PredicateOperator.IS_NULL, children));
+    }
+    if (!TypeInfoFactory.booleanTypeInfo.equals(expression.getTypeInfo())) {
+      throw new InexpressibleException(expression.getTypeString());
+    }
+    return terms.term(expression);
+  }
+
+  private int not(int index) {
+    return nodes.tree(NodeKind.NOT, Collections.singletonList(index));
+  }
+
+  private static List<ExprNodeDesc> reversed(List<ExprNodeDesc> children) {
+    List<ExprNodeDesc> reversed = new ArrayList<>(children);
+    Collections.reverse(reversed);
+    return reversed;
+  }
+
+  private static boolean isInverted(ExprNodeDesc flag) throws InexpressibleException {
+    Object value =
+        flag instanceof ExprNodeConstantDesc ? ((ExprNodeConstantDesc) flag).getValue() : null;
+    if (!(value instanceof Boolean)) {
+      throw new InexpressibleException("BETWEEN without its flag");
+    }
+    return (Boolean) value;
+  }
+}

@@ -1,0 +1,64 @@
+package io.pyhudi.hive.predicate;
+
+import io.pyhudi.hive.protocol.Literal;
+import io.pyhudi.hive.protocol.Node;
+import io.pyhudi.hive.protocol.NodeKind;
+import io.pyhudi.hive.protocol.PredicateOperator;
+import io.pyhudi.hive.protocol.TruthValue;
+import java.util.ArrayList;
+import java.util.List;
+
+/** A tree in post-order, being built: each method adds one node and returns its index. */
+final class NodeList {
+  private static final int MAX_TEXT = 200;
+
+  private final List<Node> nodes = new ArrayList<>();
+
+  List<Node> nodes() {
+    return nodes;
+  }
+
+  int size() {
+    return nodes.size();
+  }
+
+  /** Takes back every node from an index on. */
+  void truncate(int size) {
+    nodes.subList(size, nodes.size()).clear();
+  }
+
+  int tree(NodeKind kind, List<Integer> children) {
+    return add(new Node(kind).setChildren(children));
+  }
+
+  int constant(TruthValue truth) {
+    return add(new Node(NodeKind.CONSTANT).setTruth(truth));
+  }
+
+  int leaf(PredicateOperator op, List<Integer> children) {
+    return add(new Node(NodeKind.LEAF).setOp(op).setChildren(children));
+  }
+
+  int column(List<String> path, String type) {
+    return add(new Node(NodeKind.COLUMN).setPath(path).setType(type));
+  }
+
+  int literal(Literal literal) {
+    return add(new Node(NodeKind.LITERAL).setLiteral(literal));
+  }
+
+  int function(String name, String type, List<Integer> children) {
+    return add(
+        new Node(NodeKind.FUNCTION).setFunctionName(name).setType(type).setChildren(children));
+  }
+
+  int unknown(String text) {
+    String shown = text.length() <= MAX_TEXT ? text : text.substring(0, MAX_TEXT) + "...";
+    return add(new Node(NodeKind.UNKNOWN).setText(shown));
+  }
+
+  private int add(Node node) {
+    nodes.add(node);
+    return nodes.size() - 1;
+  }
+}

@@ -1,0 +1,87 @@
+package io.pyhudi.hive.predicate;
+
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
+import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.exec.Utilities;
+import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.plan.MapWork;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.mapred.JobConf;
+
+/** The filter that holds for all rows that a scan of some locations has to give. */
+public final class ScanFilter {
+  private ScanFilter() {}
+
+  /**
+   * The filter of a scan, or null if there is none that can be trusted.
+   *
+   * <p>One MapReduce job may scan several tables, and one table for several aliases, with one
+   * configuration: what stands there can be another scan's filter. Where there is a plan, the
+   * filter must be that of the only alias that reads these locations.
+   */
+  public static ExprNodeGenericFuncDesc of(JobConf job, List<Path> locations) {
+    String serialized = job.get(TableScanDesc.FILTER_EXPR_CONF_STR);
+    if (serialized == null) {
+      return null;
+    }
+    ExprNodeGenericFuncDesc filter = SerializationUtilities.deserializeExpression(serialized);
+    return Utilities.getPlanPath(job) == null || isOfTheOnlyScan(filter, job, locations)
+        ? filter
+        : null;
+  }
+
+  private static boolean isOfTheOnlyScan(
+      ExprNodeGenericFuncDesc filter, JobConf job, List<Path> locations) {
+    MapWork work = Utilities.getMapWork(job);
+    Set<String> aliases = work == null ? Collections.emptySet() : aliasesOf(work, locations);
+    if (aliases.size() != 1) {
+      return false;
+    }
+    Operator<? extends OperatorDesc> scan = work.getAliasToWork().get(aliases.iterator().next());
+    if (!(scan instanceof TableScanOperator)) {
+      return false;
+    }
+    TableScanDesc description = ((TableScanOperator) scan).getConf();
+    return description != null
+        && description.getFilterExpr() != null
+        && description.getFilterExpr().getExprString().equals(filter.getExprString());
+  }
+
+  private static Set<String> aliasesOf(MapWork work, List<Path> locations) {
+    Set<String> wanted = new HashSet<>();
+    locations.forEach(location -> wanted.add(pathOf(location)));
+    Set<String> aliases = new HashSet<>();
+    for (Map.Entry<Path, List<String>> entry : work.getPathToAliases().entrySet()) {
+      if (wanted.contains(pathOf(entry.getKey()))) {
+        aliases.addAll(entry.getValue());
+      }
+    }
+    return aliases;
+  }
+
+  private static String pathOf(Path path) {
+    return Path.getPathWithoutSchemeAndAuthority(path).toString();
+  }
+
+  /**
+   * Lower-case names of the columns whose values come from the metastore's partitions and not from
+   * the files.
+   */
+  public static Set<String> metastoreColumns(JobConf job) {
+    String columns = job.get(hive_metastoreConstants.META_TABLE_PARTITION_COLUMNS);
+    return columns == null || columns.isEmpty()
+        ? Collections.emptySet()
+        : new HashSet<>(Arrays.asList(columns.toLowerCase(Locale.ROOT).split("/")));
+  }
+}

@@ -1,0 +1,122 @@
+package io.pyhudi.hive.read;
+
+import io.pyhudi.hive.scan.MergedSlice;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.IndexedRecord;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hudi.avro.HoodieAvroReaderContext;
+import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.schema.HoodieSchema;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.read.HoodieFileGroupReader;
+import org.apache.hudi.common.util.Option;
+import org.apache.hudi.common.util.collection.ClosableIterator;
+
+/** The rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
+final class MergedSliceReader implements RecordReader<NullWritable, ArrayWritable> {
+  private final ClosableIterator<IndexedRecord> records;
+  private final int columns;
+  private final List<Integer> targets = new ArrayList<>();
+  private final List<Integer> sources = new ArrayList<>();
+  private final List<WritableConverter> converters = new ArrayList<>();
+  private long rows;
+
+  MergedSliceReader(MergedSlice slice, JobConf job, Projection projection) throws IOException {
+    TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.instant());
+    columns = projection.columns();
+    List<Schema.Field> fields = new ArrayList<>();
+    for (int column : projection.wanted()) {
+      Schema.Field field = WritableConverters.field(table.schema(), projection.name(column));
+      if (field != null) {
+        targets.add(column);
+        sources.add(fields.size());
+        converters.add(
+            WritableConverters.of(
+                field.schema(), projection.type(column), projection.selection(column)));
+        fields.add(new Schema.Field(field, field.schema()));
+      }
+    }
+    if (fields.isEmpty()) {
+      // Rows are only counted; Hudi reads at least one column.
+      Schema.Field any = table.schema().getFields().get(0);
+      fields.add(new Schema.Field(any, any.schema()));
+    }
+    records = open(slice, table, requested(table.schema(), fields));
+  }
+
+  private static Schema requested(Schema table, List<Schema.Field> fields) {
+    return Schema.createRecord(
+        table.getName(), table.getDoc(), table.getNamespace(), false, fields);
+  }
+
+  private static ClosableIterator<IndexedRecord> open(
+      MergedSlice slice, TableAtInstant table, Schema requested) throws IOException {
+    HoodieTableMetaClient metaClient = table.metaClient();
+    TypedProperties properties = new TypedProperties();
+    properties.putAll(metaClient.getTableConfig().getProps());
+    return HoodieFileGroupReader.<IndexedRecord>newBuilder()
+        .withReaderContext(
+            new HoodieAvroReaderContext(
+                metaClient.getStorageConf(),
+                metaClient.getTableConfig(),
+                Option.empty(),
+                Option.empty(),
+                properties))
+        .withHoodieTableMetaClient(metaClient)
+        .withLatestCommitTime(slice.instant())
+        .withFileSlice(slice.slice())
+        .withDataSchema(HoodieSchema.fromAvroSchema(table.schema()))
+        .withRequestedSchema(HoodieSchema.fromAvroSchema(requested))
+        .withInternalSchema(table.internalSchema())
+        .withProps(properties)
+        .build()
+        .getClosableIterator();
+  }
+
+  @Override
+  public boolean next(NullWritable key, ArrayWritable row) {
+    if (!records.hasNext()) {
+      return false;
+    }
+    IndexedRecord record = records.next();
+    Writable[] values = new Writable[columns];
+    for (int i = 0; i < targets.size(); i++) {
+      values[targets.get(i)] = converters.get(i).nullable(record.get(sources.get(i)));
+    }
+    row.set(values);
+    rows++;
+    return true;
+  }
+
+  @Override
+  public NullWritable createKey() {
+    return NullWritable.get();
+  }
+
+  @Override
+  public ArrayWritable createValue() {
+    return new ArrayWritable(Writable.class, new Writable[columns]);
+  }
+
+  @Override
+  public long getPos() {
+    return rows;
+  }
+
+  @Override
+  public float getProgress() {
+    return 0;
+  }
+
+  @Override
+  public void close() {
+    records.close();
+  }
+}

@@ -1,0 +1,90 @@
+package io.pyhudi.hive.read;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import java.util.TreeSet;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.io.IOConstants;
+import org.apache.hadoop.hive.ql.io.parquet.read.DataWritableReadSupport;
+import org.apache.hadoop.hive.serde2.ColumnProjectionUtils;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+
+/** The table's columns as Hive declares them, and which of them a scan reads. */
+final class Projection {
+  private final List<String> names;
+  private final List<TypeInfo> types;
+  private final List<Integer> wanted;
+  private final Map<String, FieldSelection> selections;
+
+  private Projection(
+      List<String> names,
+      List<TypeInfo> types,
+      List<Integer> wanted,
+      Map<String, FieldSelection> selections) {
+    this.names = names;
+    this.types = types;
+    this.wanted = wanted;
+    this.selections = selections;
+  }
+
+  /** What Hive has put into a task's configuration. */
+  static Projection of(Configuration conf) {
+    List<String> names =
+        new ArrayList<>(DataWritableReadSupport.getColumnNames(conf.get(IOConstants.COLUMNS, "")));
+    List<TypeInfo> types =
+        DataWritableReadSupport.getColumnTypes(conf.get(IOConstants.COLUMNS_TYPES, ""));
+    List<Integer> wanted = new ArrayList<>();
+    if (ColumnProjectionUtils.isReadAllColumns(conf)) {
+      for (int i = 0; i < names.size(); i++) {
+        wanted.add(i);
+      }
+    } else {
+      for (int id : new TreeSet<>(ColumnProjectionUtils.getReadColumnIDs(conf))) {
+        if (id < names.size()) {
+          wanted.add(id);
+        }
+      }
+    }
+    return new Projection(names, types, wanted, nested(conf));
+  }
+
+  private static Map<String, FieldSelection> nested(Configuration conf) {
+    Map<String, FieldSelection> selections = new LinkedHashMap<>();
+    for (String path : ColumnProjectionUtils.getNestedColumnPaths(conf)) {
+      String[] parts = path.toLowerCase(Locale.ROOT).split("\\.", 2);
+      selections
+          .computeIfAbsent(parts[0], name -> FieldSelection.none())
+          .add(parts.length == 1 ? "" : parts[1]);
+    }
+    return selections;
+  }
+
+  int columns() {
+    return names.size();
+  }
+
+  List<Integer> wanted() {
+    return wanted;
+  }
+
+  String name(int column) {
+    return names.get(column);
+  }
+
+  TypeInfo type(int column) {
+    return types.get(column);
+  }
+
+  List<TypeInfo> types() {
+    return types;
+  }
+
+  /** The fields of a struct column that the rows have. */
+  FieldSelection selection(int column) {
+    return selections.getOrDefault(
+        names.get(column).toLowerCase(Locale.ROOT), FieldSelection.all());
+  }
+}

@@ -1,0 +1,70 @@
+package io.pyhudi.hive.read;
+
+import io.pyhudi.hive.scan.HudiSplit;
+import java.io.IOException;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hadoop.hive.ql.exec.Utilities;
+import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector.Category;
+import org.apache.hadoop.hive.serde2.typeinfo.ListTypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.MapTypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.StructTypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hadoop.mapred.Reporter;
+
+/** Chooses the reader of a split. */
+public final class SliceReaders {
+  private SliceReaders() {}
+
+  /**
+   * A reader of rows, or of batches where the query is vectorised: Hive passes batches through the
+   * type of rows.
+   */
+  public static RecordReader<NullWritable, ArrayWritable> open(
+      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+    boolean vectorized = Utilities.getIsVectorized(job);
+    Projection projection = Projection.of(job);
+    if (split.mergedSlice() != null) {
+      RecordReader<NullWritable, ArrayWritable> rows =
+          new MergedSliceReader(split.mergedSlice(), job, projection);
+      return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
+    }
+    if (!vectorized) {
+      return PlainParquet.rows(split, job, reporter);
+    }
+    if (hasDeepTypes(projection)) {
+      RecordReader<NullWritable, ArrayWritable> rows = PlainParquet.rows(split, job, reporter);
+      return asRows(new BatchReader(rows, split, job, projection));
+    }
+    return asRows(PlainParquet.batches(split, job));
+  }
+
+  @SuppressWarnings("unchecked")
+  private static RecordReader<NullWritable, ArrayWritable> asRows(RecordReader<?, ?> batches) {
+    return (RecordReader<NullWritable, ArrayWritable>) batches;
+  }
+
+  /** Hive's vectorised Parquet reader reads structs, arrays and maps of primitives only. */
+  private static boolean hasDeepTypes(Projection projection) {
+    return projection.wanted().stream()
+        .flatMap(column -> children(projection.type(column)).stream())
+        .anyMatch(child -> child.getCategory() != Category.PRIMITIVE);
+  }
+
+  private static List<TypeInfo> children(TypeInfo type) {
+    switch (type.getCategory()) {
+      case LIST:
+        return Collections.singletonList(((ListTypeInfo) type).getListElementTypeInfo());
+      case MAP:
+        return Collections.singletonList(((MapTypeInfo) type).getMapValueTypeInfo());
+      case STRUCT:
+        return ((StructTypeInfo) type).getAllStructFieldTypeInfos();
+      default:
+        return Collections.emptyList();
+    }
+  }
+}

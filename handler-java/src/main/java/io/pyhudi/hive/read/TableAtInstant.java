@@ -1,0 +1,69 @@
+package io.pyhudi.hive.read;
+
+import io.pyhudi.hive.table.HudiTable;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.avro.Schema;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.security.UserGroupInformation;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.TableSchemaResolver;
+import org.apache.hudi.common.util.Option;
+import org.apache.hudi.internal.schema.InternalSchema;
+
+/** What every merged slice of one query needs of its table; opened once for many slices. */
+final class TableAtInstant {
+  private static final int ENTRIES = 8;
+
+  private static final Map<List<String>, TableAtInstant> RECENT =
+      new LinkedHashMap<List<String>, TableAtInstant>(ENTRIES, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<List<String>, TableAtInstant> eldest) {
+          return size() > ENTRIES;
+        }
+      };
+
+  private final HoodieTableMetaClient metaClient;
+  private final Schema schema;
+  private final Option<InternalSchema> internalSchema;
+
+  private TableAtInstant(HudiTable table) throws IOException {
+    metaClient = table.metaClient();
+    schema = table.schema();
+    internalSchema =
+        table.hasSchemaHistory()
+            ? new TableSchemaResolver(metaClient).getTableInternalSchemaFromCommitMetadata()
+            : Option.empty();
+  }
+
+  static TableAtInstant of(Configuration conf, Path basePath, String instant) throws IOException {
+    String user = UserGroupInformation.getCurrentUser().getUserName();
+    List<String> key = Arrays.asList(user, basePath.toString(), instant);
+    synchronized (RECENT) {
+      TableAtInstant table = RECENT.get(key);
+      if (table == null) {
+        table = new TableAtInstant(HudiTable.open(conf, basePath));
+        RECENT.put(key, table);
+      }
+      return table;
+    }
+  }
+
+  HoodieTableMetaClient metaClient() {
+    return metaClient;
+  }
+
+  Schema schema() {
+    return schema;
+  }
+
+  Option<InternalSchema> internalSchema() {
+    return internalSchema;
+  }
+}

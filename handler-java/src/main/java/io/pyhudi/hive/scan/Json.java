@@ -1,0 +1,33 @@
+package io.pyhudi.hive.scan;
+
+import java.util.Map;
+import java.util.StringJoiner;
+
+/** The little JSON that a line of the scan log needs: strings, numbers and null. */
+final class Json {
+  private Json() {}
+
+  static String object(Map<String, ?> fields) {
+    StringJoiner members = new StringJoiner(",", "{", "}");
+    fields.forEach((name, value) -> members.add(string(name) + ":" + value(value)));
+    return members.toString();
+  }
+
+  private static String value(Object value) {
+    return value == null || value instanceof Number ? String.valueOf(value) : string(value);
+  }
+
+  private static String string(Object value) {
+    StringBuilder text = new StringBuilder("\"");
+    for (char c : value.toString().toCharArray()) {
+      if (c == '"' || c == '\\') {
+        text.append('\\').append(c);
+      } else if (c < 0x20 || Character.isSurrogate(c)) {
+        text.append(String.format("\\u%04x", (int) c));
+      } else {
+        text.append(c);
+      }
+    }
+    return text.append('"').toString();
+  }
+}

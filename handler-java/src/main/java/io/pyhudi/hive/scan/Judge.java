@@ -1,0 +1,110 @@
+package io.pyhudi.hive.scan;
+
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.client.PruningClient;
+import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.predicate.FilterEncoder;
+import io.pyhudi.hive.predicate.ScanFilter;
+import io.pyhudi.hive.protocol.Node;
+import io.pyhudi.hive.protocol.NodeKind;
+import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.pruningConstants;
+import io.pyhudi.hive.table.HudiTable;
+import java.time.ZoneId;
+import java.util.Arrays;
+import java.util.List;
+import java.util.UUID;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.mapred.JobConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** Turns a scan's filter into a question to the pruning service. Never fails. */
+final class Judge {
+  private static final Logger LOG = LoggerFactory.getLogger(Judge.class);
+  private static final AtomicLong REQUESTS = new AtomicLong();
+  private static final QueryCache RECENT = new QueryCache();
+
+  private final JobConf job;
+  private final PruningSettings settings;
+
+  Judge(JobConf job, PruningSettings settings) {
+    this.job = job;
+    this.settings = settings;
+  }
+
+  /**
+   * @param locations what the scan reads of the table
+   */
+  Judgement judge(HudiTable table, List<Path> locations) {
+    if (!settings.enabled()) {
+      return Judgement.unpruned(Outcome.DISABLED, null, 0);
+    }
+    try {
+      ExprNodeGenericFuncDesc filter = ScanFilter.of(job, locations);
+      if (filter == null) {
+        return Judgement.unpruned(Outcome.NO_FILTER, null, 0);
+      }
+      List<Object> key =
+          Arrays.asList(
+              queryId(job),
+              table.basePath(),
+              job.get(TableScanDesc.FILTER_EXPR_CONF_STR),
+              settings.asMap());
+      return RECENT.get(key, () -> ask(table, filter));
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
+      return Judgement.unpruned(Outcome.FAILED, e.toString(), 0);
+    }
+  }
+
+  private Judgement ask(HudiTable table, ExprNodeGenericFuncDesc filter) {
+    long start = System.nanoTime();
+    try {
+      List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
+      if (nodes.get(nodes.size() - 1).getKind() == NodeKind.UNKNOWN) {
+        return Judgement.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
+      }
+      PruningClient.Limits limits =
+          new PruningClient.Limits(
+              settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
+      return Judgement.answered(
+          PruningClient.shared().prune(request(table, nodes), settings.addresses(), limits),
+          micros(start));
+    } catch (PruningException e) {
+      return Judgement.unpruned(e.outcome(), e.getMessage(), micros(start));
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: the filter cannot be sent, nothing is pruned", table.basePath(), e);
+      return Judgement.unpruned(Outcome.FAILED, e.toString(), micros(start));
+    }
+  }
+
+  private PruneRequest request(HudiTable table, List<Node> nodes) {
+    PruneRequest request =
+        new PruneRequest(
+            pruningConstants.PROTOCOL_VERSION,
+            queryId(job) + "#" + REQUESTS.incrementAndGet(),
+            table.basePath().toString(),
+            nodes,
+            settings.view());
+    // Hive's Parquet reader turns instants into wall clocks in the JVM's zone.
+    request.setTimeZone(ZoneId.systemDefault().getId());
+    request.setNewestInstant(table.newestInstant());
+    return request;
+  }
+
+  static String queryId(JobConf job) {
+    String id = HiveConf.getVar(job, HiveConf.ConfVars.HIVE_QUERY_ID);
+    return id == null || id.isEmpty() ? UUID.randomUUID().toString() : id;
+  }
+
+  private static long micros(long startNanos) {
+    return TimeUnit.NANOSECONDS.toMicros(System.nanoTime() - startNanos);
+  }
+}

@@ -1,0 +1,87 @@
+package io.pyhudi.hive.scan;
+
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.table.HudiTable;
+import java.io.IOException;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.nio.file.StandardOpenOption;
+import java.time.Instant;
+import java.util.EnumSet;
+import java.util.LinkedHashMap;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.mapred.JobConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** One structured line for each scan: in the log, and in the report directory if one is set. */
+final class ScanLog {
+  private static final Logger LOG = LoggerFactory.getLogger("io.pyhudi.hive.scan");
+  private static final String FILE = "scans.jsonl";
+  private static final Set<Outcome> EXPECTED =
+      EnumSet.of(
+          Outcome.PRUNED,
+          Outcome.DISABLED,
+          Outcome.NO_FILTER,
+          Outcome.NOT_EXPRESSIBLE,
+          Outcome.NOTHING_PROVED);
+
+  private ScanLog() {}
+
+  /**
+   * @param name the table's name in Hive, or null
+   */
+  static void write(
+      JobConf job,
+      String name,
+      PruningSettings settings,
+      HudiTable table,
+      Judgement judgement,
+      ScanReport report) {
+    Map<String, Object> fields = new LinkedHashMap<>();
+    fields.put("time", Instant.now().toString());
+    fields.put("queryId", Judge.queryId(job));
+    fields.put("table", name);
+    fields.put("basePath", table.basePath().toString());
+    fields.put("instant", table.newestInstant());
+    fields.put("view", settings.view().name());
+    fields.put("outcome", judgement.outcome().name());
+    fields.putAll(report.numbers());
+    fields.put("pruningMicros", judgement.elapsedMicros());
+    fields.put("message", judgement.message());
+    String line = Json.object(fields);
+    if (settings.logLevel() == PruningSettings.LogLevel.INFO) {
+      LOG.info("{}", line);
+    } else if (settings.logLevel() == PruningSettings.LogLevel.DEBUG) {
+      LOG.debug("{}", line);
+    }
+    if (!EXPECTED.contains(judgement.outcome())) {
+      LOG.warn(
+          "{}: nothing is pruned, {}: {}",
+          table.basePath(),
+          judgement.outcome(),
+          judgement.message());
+    }
+    if (!settings.reportDir().isEmpty()) {
+      append(settings.reportDir(), line);
+    }
+  }
+
+  private static synchronized void append(String directory, String line) {
+    try {
+      Path path = Paths.get(directory);
+      Files.createDirectories(path);
+      Files.write(
+          path.resolve(FILE),
+          (line + "\n").getBytes(StandardCharsets.UTF_8),
+          StandardOpenOption.CREATE,
+          StandardOpenOption.APPEND);
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("no scan report in {}: {}", directory, e.toString());
+    }
+  }
+}

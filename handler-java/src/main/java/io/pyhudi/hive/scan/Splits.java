@@ -1,0 +1,77 @@
+package io.pyhudi.hive.scan;
+
+import io.pyhudi.hive.table.Slice;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
+import org.apache.hadoop.fs.FileStatus;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.mapred.FileInputFormat;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.InputSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hadoop.mapred.Reporter;
+import org.apache.hudi.common.model.HoodieBaseFile;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
+
+/** Splits of the slices that a scan has to read. */
+public final class Splits {
+  private Splits() {}
+
+  /**
+   * Plain Parquet files are cut by Hadoop's rules, with their hosts; a slice to merge is one split.
+   *
+   * @param wanted how many splits the engine asks for
+   */
+  public static List<HudiSplit> of(TableScan scan, JobConf job, int wanted) throws IOException {
+    List<HudiSplit> splits = new ArrayList<>();
+    List<FileStatus> plain = new ArrayList<>();
+    boolean throughHudi = !scan.slices().isEmpty() && scan.table().hasSchemaHistory();
+    for (Slice slice : scan.slices()) {
+      if (slice.isPlainParquet() && !throughHudi) {
+        plain.add(status(slice.fileSlice().getBaseFile().get()));
+      } else {
+        splits.add(HudiSplit.merged(scan.table().basePath(), slice, scan.table().newestInstant()));
+      }
+    }
+    for (InputSplit part : new ListedFiles(plain).getSplits(job, wanted)) {
+      splits.add(HudiSplit.plain((FileSplit) part));
+    }
+    if (!splits.isEmpty()) {
+      splits.get(0).carrying(scan.report());
+    }
+    return splits;
+  }
+
+  private static FileStatus status(HoodieBaseFile file) {
+    return HadoopFSUtils.convertToHadoopFileStatus(file.getPathInfo());
+  }
+
+  /** Hadoop's way to cut files, for files that are listed already. */
+  private static final class ListedFiles extends FileInputFormat<NullWritable, ArrayWritable> {
+    private final List<FileStatus> files;
+
+    ListedFiles(List<FileStatus> files) {
+      this.files = files;
+    }
+
+    @Override
+    protected FileStatus[] listStatus(JobConf job) {
+      return files.toArray(new FileStatus[0]);
+    }
+
+    @Override
+    protected FileSplit makeSplit(Path file, long start, long length, String[] hosts) {
+      return new FileSplit(file, start, length, hosts);
+    }
+
+    @Override
+    public RecordReader<NullWritable, ArrayWritable> getRecordReader(
+        InputSplit split, JobConf job, Reporter reporter) {
+      throw new UnsupportedOperationException("these splits are wrapped");
+    }
+  }
+}

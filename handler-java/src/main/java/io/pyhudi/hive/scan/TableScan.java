@@ -1,0 +1,98 @@
+package io.pyhudi.hive.scan;
+
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.protocol.PruneCounts;
+import io.pyhudi.hive.table.HudiTable;
+import io.pyhudi.hive.table.Slice;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
+import org.apache.hadoop.mapred.JobConf;
+
+/** The file slices that one scan of a table has to read. */
+public final class TableScan {
+  private final HudiTable table;
+  private final List<Slice> slices;
+  private final ScanReport report;
+
+  private TableScan(HudiTable table, List<Slice> slices, ScanReport report) {
+    this.table = table;
+    this.slices = slices;
+    this.report = report;
+  }
+
+  /**
+   * Asks the pruning service, lists what it did not rule out, and drops what it proved.
+   *
+   * @param locations the table's base path, or partitions of it
+   */
+  public static TableScan plan(
+      JobConf job, Path basePath, List<Path> locations, PruningSettings settings)
+      throws IOException {
+    HudiTable table = HudiTable.open(job, basePath);
+    Judgement judgement = new Judge(job, settings).judge(table, locations);
+    boolean wholeTable = locations.equals(Collections.singletonList(basePath));
+    Tally tally = new Tally();
+    try (HudiTable.Listing listing = table.list(locations)) {
+      List<String> partitions = listing.partitions();
+      if (wholeTable) {
+        tally.unlisted = partitions.removeIf(judgement.verdicts()::dropsPartition);
+      }
+      Map<String, List<Slice>> listed = listing.slices(partitions, settings.view());
+      listed.forEach(
+          (partition, slices) -> tally.add(slices, judgement.verdicts().keep(partition, slices)));
+    }
+    ScanReport report = tally.report(judgement);
+    String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
+    ScanLog.write(job, name, settings, table, judgement, report);
+    return new TableScan(table, tally.kept, report);
+  }
+
+  public HudiTable table() {
+    return table;
+  }
+
+  public List<Slice> slices() {
+    return slices;
+  }
+
+  public ScanReport report() {
+    return report;
+  }
+
+  /** Counts while partitions are gone through. */
+  private static final class Tally {
+    private final List<Slice> kept = new ArrayList<>();
+    private boolean unlisted;
+    private long files;
+    private long bytes;
+
+    void add(List<Slice> listed, List<Slice> keep) {
+      files += filesOf(listed);
+      bytes += bytesOf(listed);
+      kept.addAll(keep);
+    }
+
+    ScanReport report(Judgement judgement) {
+      PruneCounts counts = judgement.counts();
+      if (unlisted && counts != null) {
+        // Dropped partitions were not listed here; the service knows their size.
+        files = Math.max(files, counts.getFilesConsidered());
+        bytes = Math.max(bytes, counts.getBytesConsidered());
+      }
+      return new ScanReport(judgement.outcome(), files, filesOf(kept), bytes, bytesOf(kept));
+    }
+
+    private static long filesOf(List<Slice> slices) {
+      return slices.stream().mapToLong(slice -> slice.tokens().size()).sum();
+    }
+
+    private static long bytesOf(List<Slice> slices) {
+      return slices.stream().mapToLong(Slice::bytes).sum();
+    }
+  }
+}

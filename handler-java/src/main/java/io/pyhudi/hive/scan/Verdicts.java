@@ -1,0 +1,149 @@
+package io.pyhudi.hive.scan;
+
+import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.protocol.PartitionVerdict;
+import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.protocol.VerdictKind;
+import io.pyhudi.hive.table.Slice;
+import java.nio.charset.StandardCharsets;
+import java.security.MessageDigest;
+import java.security.NoSuchAlgorithmException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+
+/**
+ * What an answer proves about the files that this side has listed.
+ *
+ * <p>A slice is dropped only when each of its files is proved to hold no matching row. A verdict
+ * that was judged on another listing, or that says less than its kind needs, proves nothing.
+ */
+public final class Verdicts {
+  private static final Verdicts NONE = new Verdicts(Collections.emptyMap());
+
+  private final Map<String, PartitionVerdict> byPartition;
+
+  private Verdicts(Map<String, PartitionVerdict> byPartition) {
+    this.byPartition = byPartition;
+  }
+
+  /** Keeps everything. */
+  public static Verdicts none() {
+    return NONE;
+  }
+
+  /**
+   * @throws PruningException if the answer contradicts itself
+   */
+  public static Verdicts of(PruneResponse response) throws PruningException {
+    Map<String, PartitionVerdict> byPartition = new HashMap<>();
+    if (response.getVerdicts() != null) {
+      for (PartitionVerdict verdict : response.getVerdicts()) {
+        if (byPartition.put(verdict.getPartitionPath(), verdict) != null) {
+          throw new PruningException(
+              Outcome.WRONG_ANSWER, "two verdicts for partition " + verdict.getPartitionPath());
+        }
+      }
+    }
+    return new Verdicts(byPartition);
+  }
+
+  /** Whether the partition needs no listing: whatever its files are, none can match. */
+  public boolean dropsPartition(String partitionPath) {
+    PartitionVerdict verdict = byPartition.get(partitionPath);
+    return verdict != null && verdict.getKind() == VerdictKind.DROP_PARTITION;
+  }
+
+  /**
+   * The slices of one partition that must be read.
+   *
+   * @param listed all slices of the partition in the view that was asked for
+   */
+  public List<Slice> keep(String partitionPath, List<Slice> listed) {
+    PartitionVerdict verdict = byPartition.get(partitionPath);
+    if (verdict == null || verdict.getKind() == null) {
+      return listed;
+    }
+    switch (verdict.getKind()) {
+      case DROP_PARTITION:
+        return Collections.emptyList();
+      case DROP_LISTED:
+        return wasListed(verdict, listed) ? Collections.emptyList() : listed;
+      case DROP_TOKENS:
+        Set<String> dropped = tokensOf(verdict);
+        return keepIf(listed, slice -> !dropped.containsAll(slice.tokens()));
+      case KEEP_TOKENS:
+        Set<String> kept = tokensOf(verdict);
+        return wasListed(verdict, listed) && verdict.isSetTokens()
+            ? keepIf(listed, slice -> !Collections.disjoint(kept, slice.tokens()))
+            : listed;
+      default:
+        return listed;
+    }
+  }
+
+  private static List<Slice> keepIf(
+      List<Slice> listed, java.util.function.Predicate<Slice> condition) {
+    List<Slice> kept = new ArrayList<>();
+    for (Slice slice : listed) {
+      if (slice.tokens().isEmpty() || condition.test(slice)) {
+        kept.add(slice);
+      }
+    }
+    return kept;
+  }
+
+  private static Set<String> tokensOf(PartitionVerdict verdict) {
+    return verdict.isSetTokens()
+        ? new HashSet<>(verdict.getTokens())
+        : Collections.<String>emptySet();
+  }
+
+  private static boolean wasListed(PartitionVerdict verdict, List<Slice> listed) {
+    if (!verdict.isSetDigest()) {
+      return false;
+    }
+    List<String> tokens = new ArrayList<>();
+    for (Slice slice : listed) {
+      tokens.addAll(slice.tokens());
+    }
+    return MessageDigest.isEqual(verdict.getDigest(), digest(tokens));
+  }
+
+  /** The SHA-256 over tokens, sorted as unsigned UTF-8 bytes, each followed by a line feed. */
+  static byte[] digest(Collection<String> tokens) {
+    List<byte[]> sorted = new ArrayList<>(tokens.size());
+    for (String token : tokens) {
+      sorted.add((token + "\n").getBytes(StandardCharsets.UTF_8));
+    }
+    // The line feed is below every byte of a file name, so it does not change the order.
+    sorted.sort(Verdicts::compareUnsigned);
+    MessageDigest digest = sha256();
+    sorted.forEach(digest::update);
+    return digest.digest();
+  }
+
+  private static int compareUnsigned(byte[] left, byte[] right) {
+    for (int i = 0; i < left.length && i < right.length; i++) {
+      int difference = (left[i] & 0xff) - (right[i] & 0xff);
+      if (difference != 0) {
+        return difference;
+      }
+    }
+    return left.length - right.length;
+  }
+
+  private static MessageDigest sha256() {
+    try {
+      return MessageDigest.getInstance("SHA-256");
+    } catch (NoSuchAlgorithmException e) {
+      throw new IllegalStateException("every JVM has SHA-256", e);
+    }
+  }
+}

@@ -1,0 +1,134 @@
+package io.pyhudi.hive.schema;
+
+import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
+import io.pyhudi.hive.HudiMergeOnReadInputFormat;
+import io.pyhudi.hive.HudiStorageHandler;
+import java.io.IOException;
+import java.util.Arrays;
+import java.util.HashSet;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.metastore.HiveMetaHook;
+import org.apache.hadoop.hive.metastore.TableType;
+import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
+import org.apache.hadoop.hive.metastore.api.MetaException;
+import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
+import org.apache.hadoop.hive.metastore.api.Table;
+import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
+import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
+
+/** Lets a table into the metastore, and be altered, only as the Hudi table really is. */
+public final class HudiMetaHook implements HiveMetaHook {
+  private static final String PURGE = "external.table.purge";
+  private static final Set<String> ALLOWED =
+      new HashSet<>(Arrays.asList("ADDPROPS", "DROPPROPS", "ADDCOLS"));
+
+  private final Configuration conf;
+
+  public HudiMetaHook(Configuration conf) {
+    this.conf = conf;
+  }
+
+  @Override
+  public void preCreateTable(Table table) throws MetaException {
+    if (!TableType.EXTERNAL_TABLE.name().equals(table.getTableType())) {
+      throw refuse(
+          table, "Hudi tables can only be EXTERNAL: CREATE EXTERNAL TABLE ... LOCATION '...'");
+    }
+    refusePurge(table);
+    StorageDescriptor storage = table.getSd();
+    if (storage.getLocation() == null) {
+      throw refuse(table, "a Hudi table needs LOCATION, the path of the existing table");
+    }
+    TableColumns columns = columns(table);
+    check(table, columns);
+    storage.getSerdeInfo().setSerializationLib(ParquetHiveSerDe.class.getName());
+    storage.setInputFormat(
+        columns.isCopyOnWrite()
+            ? HudiCopyOnWriteInputFormat.class.getName()
+            : HudiMergeOnReadInputFormat.class.getName());
+    storage.setOutputFormat(MapredParquetOutputFormat.class.getName());
+  }
+
+  private TableColumns columns(Table table) throws MetaException {
+    try {
+      return TableColumns.of(conf, new Path(table.getSd().getLocation()));
+    } catch (IOException e) {
+      throw refuse(table, e.getMessage());
+    }
+  }
+
+  private static void check(Table table, TableColumns columns) throws MetaException {
+    String problem = columns.problemWith(table.getSd().getCols());
+    if (problem != null) {
+      String statement =
+          columns.statement(
+              table.getDbName() + "." + table.getTableName(),
+              HudiStorageHandler.class.getName(),
+              table.getSd().getLocation());
+      throw refuse(
+          table,
+          problem + ". Leave the columns out, they are taken from the table, or:\n" + statement);
+    }
+  }
+
+  @Override
+  public void preAlterTable(Table table, EnvironmentContext context) throws MetaException {
+    Map<String, String> properties = context == null ? null : context.getProperties();
+    String operation = properties == null ? null : properties.get(ALTER_TABLE_OPERATION_TYPE);
+    if (operation == null) {
+      // Statistics only.
+      return;
+    }
+    if (!ALLOWED.contains(operation)) {
+      throw refuse(
+          table,
+          "ALTER TABLE "
+              + operation
+              + " would not change the Hudi table; change it with Apache Hudi, then DROP TABLE and"
+              + " CREATE EXTERNAL TABLE again (the data stays)");
+    }
+    refusePurge(table);
+    if (operation.equals("ADDCOLS")) {
+      check(table, columns(table));
+    }
+  }
+
+  private static void refusePurge(Table table) throws MetaException {
+    if (Boolean.parseBoolean(table.getParameters().get(PURGE))) {
+      throw refuse(table, PURGE + " would delete the Hudi table's data with DROP TABLE");
+    }
+  }
+
+  private static MetaException refuse(Table table, String reason) {
+    return new MetaException(
+        "Hudi table " + table.getDbName() + "." + table.getTableName() + ": " + reason);
+  }
+
+  @Override
+  public void rollbackCreateTable(Table table) {
+    // Nothing was made.
+  }
+
+  @Override
+  public void commitCreateTable(Table table) {
+    // The metastore has it.
+  }
+
+  @Override
+  public void preDropTable(Table table) {
+    // The data stays.
+  }
+
+  @Override
+  public void rollbackDropTable(Table table) {
+    // Nothing was removed.
+  }
+
+  @Override
+  public void commitDropTable(Table table, boolean deleteData) {
+    // The data stays.
+  }
+}

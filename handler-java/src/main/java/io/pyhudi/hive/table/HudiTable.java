@@ -1,0 +1,210 @@
+package io.pyhudi.hive.table;
+
+import io.pyhudi.hive.protocol.TableView;
+import java.io.FileNotFoundException;
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.stream.Collectors;
+import org.apache.avro.Schema;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hudi.BaseHoodieTableFileIndex.PartitionPath;
+import org.apache.hudi.common.config.HoodieMetadataConfig;
+import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.model.FileSlice;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.table.TableSchemaResolver;
+import org.apache.hudi.common.table.timeline.HoodieInstant;
+import org.apache.hudi.common.util.Option;
+import org.apache.hudi.hadoop.fs.HadoopFSUtils;
+import org.apache.hudi.storage.StoragePath;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/** A Hudi table at the newest instant that was completed when it was opened. */
+public final class HudiTable {
+  private static final Logger LOG = LoggerFactory.getLogger(HudiTable.class);
+  private static final String PROPERTIES = ".hoodie/hoodie.properties";
+
+  private final HoodieTableMetaClient metaClient;
+  private final Path basePath;
+
+  private HudiTable(HoodieTableMetaClient metaClient, Path basePath) {
+    this.metaClient = metaClient;
+    this.basePath = basePath;
+  }
+
+  /** Opens the table whose base path this is. */
+  public static HudiTable open(Configuration conf, Path basePath) {
+    HoodieTableMetaClient metaClient =
+        HoodieTableMetaClient.builder()
+            .setConf(HadoopFSUtils.getStorageConfWithCopy(conf))
+            .setBasePath(basePath.toString())
+            .setLoadActiveTimelineOnLoad(true)
+            .build();
+    return new HudiTable(metaClient, basePath);
+  }
+
+  /** Whether this directory is a table's base path. */
+  public static boolean isBasePath(Configuration conf, Path directory) throws IOException {
+    FileSystem fs = directory.getFileSystem(conf);
+    return fs.exists(new Path(directory, PROPERTIES));
+  }
+
+  /**
+   * The base path of the table that a location belongs to: the location itself, or for a partition
+   * the directory above it that holds the table.
+   *
+   * @throws FileNotFoundException if no directory on the way up is a Hudi table
+   */
+  public static Path basePathOf(Configuration conf, Path location) throws IOException {
+    for (Path directory = location; directory != null; directory = directory.getParent()) {
+      if (isBasePath(conf, directory)) {
+        return directory;
+      }
+    }
+    throw new FileNotFoundException(
+        location + " is not in a Hudi table: no directory above it has a " + PROPERTIES);
+  }
+
+  public Path basePath() {
+    return basePath;
+  }
+
+  public HoodieTableMetaClient metaClient() {
+    return metaClient;
+  }
+
+  /** The requested time of the newest completed instant, or null in a table without commits. */
+  public String newestInstant() {
+    Option<HoodieInstant> newest =
+        metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
+    return newest.isPresent() ? newest.get().requestedTime() : null;
+  }
+
+  /**
+   * Whether files of this table must be read through the history of its schemas (columns were
+   * renamed or dropped under schema-on-read): their names alone do not tell.
+   */
+  public boolean hasSchemaHistory() {
+    return new TableSchemaResolver(metaClient)
+        .getTableHistorySchemaStrFromCommitMetadata()
+        .isPresent();
+  }
+
+  /**
+   * The table's schema, with the meta columns if the table has them.
+   *
+   * @throws IOException if the table has no schema yet, or none that can be read
+   */
+  public Schema schema() throws IOException {
+    try {
+      return new TableSchemaResolver(metaClient).getTableSchema().toAvroSchema();
+    } catch (Exception e) {
+      throw new IOException(basePath + ": the table's schema cannot be read", e);
+    }
+  }
+
+  /** Lists partitions now and their slices on demand. */
+  public Listing list(Collection<Path> locations) {
+    try {
+      return new Listing(listing(locations, true), locations);
+    } catch (RuntimeException e) {
+      LOG.warn("{}: its metadata table cannot be listed, listing the directories", basePath, e);
+      return new Listing(listing(locations, false), locations);
+    }
+  }
+
+  private FileListing listing(Collection<Path> locations, boolean fromMetadataTable) {
+    TypedProperties properties = new TypedProperties();
+    properties.setProperty(HoodieMetadataConfig.ENABLE.key(), Boolean.toString(fromMetadataTable));
+    List<StoragePath> paths =
+        locations.stream().map(HadoopFSUtils::convertToStoragePath).collect(Collectors.toList());
+    return new FileListing(metaClient, paths, properties);
+  }
+
+  /** The partitions below some locations of the table. */
+  @SuppressWarnings("try")
+  public final class Listing implements AutoCloseable {
+    private FileListing files;
+    private final Collection<Path> locations;
+    private final Map<String, PartitionPath> partitions = new LinkedHashMap<>();
+
+    private Listing(FileListing files, Collection<Path> locations) {
+      this.files = files;
+      this.locations = locations;
+      List<String> prefixes = new ArrayList<>();
+      for (Path location : locations) {
+        prefixes.add(relative(location));
+      }
+      for (PartitionPath partition : files.partitions()) {
+        if (prefixes.stream().anyMatch(prefix -> isBelow(partition.getPath(), prefix))) {
+          partitions.put(partition.getPath(), partition);
+        }
+      }
+    }
+
+    private String relative(Path location) {
+      String base = Path.getPathWithoutSchemeAndAuthority(basePath).toString();
+      String path = Path.getPathWithoutSchemeAndAuthority(location).toString();
+      return path.length() <= base.length() ? "" : path.substring(base.length() + 1);
+    }
+
+    private boolean isBelow(String partition, String prefix) {
+      return prefix.isEmpty() || partition.equals(prefix) || partition.startsWith(prefix + "/");
+    }
+
+    /** Partition paths relative to the base path. */
+    public List<String> partitions() {
+      return new ArrayList<>(partitions.keySet());
+    }
+
+    /** The slices of some partitions as the view reads them, by partition path. */
+    public Map<String, List<Slice>> slices(Collection<String> wanted, TableView view) {
+      List<PartitionPath> paths = wanted.stream().map(partitions::get).collect(Collectors.toList());
+      Map<String, List<Slice>> slices = new LinkedHashMap<>();
+      if (!paths.isEmpty()) {
+        load(paths).forEach((path, found) -> slices.put(path.getPath(), toSlices(found, view)));
+      }
+      return slices;
+    }
+
+    private Map<PartitionPath, List<FileSlice>> load(List<PartitionPath> paths) {
+      try {
+        return files.slices(paths);
+      } catch (RuntimeException e) {
+        LOG.warn("{}: its metadata table cannot be listed, listing the directories", basePath, e);
+        files = listing(locations, false);
+        return files.slices(paths);
+      }
+    }
+
+    private List<Slice> toSlices(List<FileSlice> found, TableView view) {
+      List<Slice> slices = new ArrayList<>();
+      for (FileSlice slice : found) {
+        if (view == TableView.SNAPSHOT) {
+          slices.add(Slice.snapshot(slice));
+        } else if (slice.getBaseFile().isPresent()) {
+          slices.add(Slice.readOptimized(slice));
+        }
+      }
+      return slices;
+    }
+
+    @Override
+    public void close() throws IOException {
+      try {
+        files.close();
+      } catch (IOException | RuntimeException e) {
+        throw e;
+      } catch (Exception e) {
+        throw new IOException(e);
+      }
+    }
+  }
+}

@@ -1,0 +1,82 @@
+package io.pyhudi.hive.table;
+
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hudi.common.model.FileSlice;
+import org.apache.hudi.common.model.HoodieBaseFile;
+import org.apache.hudi.common.model.HoodieLogFile;
+
+/** One file slice as a query reads it: a base file, log files, or both. */
+public final class Slice {
+  private final FileSlice slice;
+  private final List<String> tokens;
+  private final long bytes;
+
+  private Slice(FileSlice slice, List<String> tokens, long bytes) {
+    this.slice = slice;
+    this.tokens = Collections.unmodifiableList(tokens);
+    this.bytes = bytes;
+  }
+
+  /** The slice with its log files. */
+  static Slice snapshot(FileSlice slice) {
+    List<String> tokens = baseTokens(slice);
+    long bytes = baseBytes(slice);
+    List<HoodieLogFile> logs = new ArrayList<>();
+    slice.getLogFiles().forEach(logs::add);
+    for (HoodieLogFile log : logs) {
+      tokens.add(log.getFileName() + "@" + log.getFileSize());
+      bytes += Math.max(0, log.getFileSize());
+    }
+    return new Slice(slice, tokens, bytes);
+  }
+
+  /** The slice's base file alone. */
+  static Slice readOptimized(FileSlice slice) {
+    FileSlice base = new FileSlice(slice.getFileGroupId(), slice.getBaseInstantTime());
+    slice.getBaseFile().ifPresent(base::setBaseFile);
+    return new Slice(base, baseTokens(slice), baseBytes(slice));
+  }
+
+  private static List<String> baseTokens(FileSlice slice) {
+    List<String> tokens = new ArrayList<>();
+    if (slice.getBaseFile().isPresent()) {
+      tokens.add(slice.getBaseFile().get().getFileName());
+    }
+    return tokens;
+  }
+
+  private static long baseBytes(FileSlice slice) {
+    return slice.getBaseFile().isPresent()
+        ? Math.max(0, slice.getBaseFile().get().getFileSize())
+        : 0;
+  }
+
+  /** The partition path relative to the table's base path; "" for none. */
+  public String partitionPath() {
+    return slice.getPartitionPath();
+  }
+
+  /** What identifies the bytes of each file: a base file's name, a log file's "name@length". */
+  public List<String> tokens() {
+    return tokens;
+  }
+
+  public long bytes() {
+    return bytes;
+  }
+
+  public FileSlice fileSlice() {
+    return slice;
+  }
+
+  /** Whether the slice is one Parquet file that holds the rows as they are. */
+  public boolean isPlainParquet() {
+    if (slice.hasLogFiles() || !slice.getBaseFile().isPresent()) {
+      return false;
+    }
+    HoodieBaseFile base = slice.getBaseFile().get();
+    return base.getFileName().endsWith(".parquet") && !base.getBootstrapBaseFile().isPresent();
+  }
+}
