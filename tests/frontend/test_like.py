@@ -1,0 +1,83 @@
+"""LIKE patterns, against Hive's own reading of them."""
+
+import re
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.expr.nodes import And, Column, Comparison, Literal, Op, StartsWith, Unknown
+from pyhudi_expr.frontend.like import like, pattern_of
+
+S = Column(("s",))
+
+
+def test_a_pattern_without_wildcards_is_the_whole_text():
+    equal = Comparison(Op.EQ, S, Literal("abc", pa.string()))
+    assert like(S, "abc") == And((equal, StartsWith(S, "abc")))
+
+
+def test_a_trailing_percent_is_a_prefix():
+    assert like(S, "abc%") == StartsWith(S, "abc")
+    assert like(S, "abc%%") == StartsWith(S, "abc")
+    assert like(S, "%") == StartsWith(S, "")
+
+
+def test_a_backslash_escapes_wildcards_only():
+    assert like(S, r"a\%b\_%") == StartsWith(S, "a%b_")
+    # Readers differ about the rest, so only what comes before it counts.
+    for pattern in (r"a\b%", r"a\\%", "a\\", r"a\_b%%", r"a\_b_%"):
+        found = like(S, pattern)
+        assert isinstance(found, And), pattern
+        assert found.children[0] == StartsWith(S, "a"), pattern
+        assert isinstance(found.children[1], Unknown), pattern
+
+
+def test_other_patterns_have_at_most_a_prefix():
+    assert like(S, "ab_d%").children[0] == StartsWith(S, "ab")
+    assert isinstance(like(S, "%b"), Unknown)
+    assert isinstance(like(S, "_"), Unknown)
+
+
+def hive_regex(pattern: str) -> re.Pattern[str]:
+    """Hive's translation of a pattern (UDFLike.likePatternToRegExp)."""
+    out, i = "", 0
+    while i < len(pattern):
+        if pattern[i] == "\\" and pattern[i + 1 : i + 2] in ("%", "_"):
+            i += 1
+            out += re.escape(pattern[i])
+        else:
+            out += {"_": ".", "%": ".*?"}.get(pattern[i], re.escape(pattern[i]))
+        i += 1
+    return re.compile(out, re.DOTALL)
+
+
+def value_of(node, text):
+    """True, False or None for unknown."""
+    match node:
+        case And(children=children):
+            values = [value_of(child, text) for child in children]
+            return False if False in values else None if None in values else True
+        case Comparison(right=literal):
+            return text == literal.value
+        case StartsWith(prefix=prefix):
+            return text.startswith(prefix)
+    return None
+
+
+TEXTS = st.text(alphabet="ab%_\\", max_size=6)
+
+
+@given(TEXTS, TEXTS)
+def test_it_never_contradicts_hive(pattern, text):
+    matches = hive_regex(pattern).fullmatch(text) is not None
+    assert value_of(like(S, pattern), text) in (matches, None)
+
+
+@given(TEXTS)
+def test_a_prefix_has_a_pattern_unless_it_has_a_backslash(prefix):
+    pattern = pattern_of(prefix)
+    if pattern is None:
+        assert "\\" in prefix
+    else:
+        assert like(S, pattern) == StartsWith(S, prefix)
