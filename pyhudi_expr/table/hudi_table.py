@@ -84,8 +84,9 @@ class HudiTable:
     def schema(self, as_of: str | None = None) -> pa.Schema:
         """The table's schema at an instant (None: now), the meta columns first.
 
-        A table with virtual keys has the meta columns too, without values. Taken from the newest commit that carries one, else from the table's creation, else from a
-        base file. Raises HudiError when nothing tells.
+        A table with virtual keys has the meta columns too, without values. The schema is that of
+        the newest commit that carries one, else of the table's creation, else of a base file.
+        Raises HudiError when nothing tells.
         """
         schema = self._recorded_schema(as_of)
         if schema is None:

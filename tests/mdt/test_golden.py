@@ -1,0 +1,170 @@
+"""The metadata tables that Apache Hudi wrote: every record is found, under the key it must have."""
+
+import json
+from collections.abc import Mapping
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.mdt.keys import (
+    column_partition_prefix,
+    column_stats_key,
+    partition_stats_key,
+    split_secondary_key,
+)
+from pyhudi_expr.mdt.reader import (
+    COLUMN_STATS,
+    PARTITION_STATS,
+    MetadataTable,
+    current_listing,
+)
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+from tests.conftest import GOLDEN_DATA
+
+TABLES = [
+    "cow_v9_timebasedkeygen_nonhivestyle",
+    "cow_v9_txns_simple_meta",
+    "mor_v6_metadata_pending_compaction",
+    "mor_v8_metadata_pending_compaction",
+    "mor_v9_txns_simple_meta",
+]
+READ_BY_HUDI = sorted(GOLDEN_DATA.glob("expected/*.metadata.json"))
+
+
+def opened(path: Path) -> MetadataTable:
+    metadata = MetadataTable.open(HudiTable.open(str(path)))
+    assert metadata is not None
+    return metadata
+
+
+@pytest.fixture(scope="module", params=TABLES)
+def metadata(request: pytest.FixtureRequest, golden: Mapping[str, Path]) -> MetadataTable:
+    return opened(golden[request.param])
+
+
+def test_it_knows_the_newest_write(metadata: MetadataTable) -> None:
+    assert metadata.instant == metadata.table.instant
+    assert metadata.lists_files
+    assert not metadata.covers("29991231000000000")
+
+
+@pytest.mark.parametrize("view", list(TableView))
+def test_it_lists_the_files_that_the_storage_has(metadata: MetadataTable, view: TableView) -> None:
+    table = metadata.table
+    from_metadata, from_storage = current_listing(table, metadata, view), table.listing(view)
+    assert from_metadata.tokens.equals(from_storage.tokens)
+    assert from_metadata.partitions.equals(from_storage.partitions)
+    digests = [from_metadata.digest(p) for p in range(len(from_metadata.partitions))]
+    assert digests == [from_storage.digest(p) for p in range(len(from_storage.partitions))]
+
+
+def test_every_key_is_found_in_its_shard(metadata: MetadataTable) -> None:
+    for partition in metadata.partitions:
+        if not partition.startswith("secondary_index"):
+            everything = metadata.scan(partition)
+            found = metadata.lookup(partition, everything.keys)
+            assert (found.keys, found.payloads) == (everything.keys, everything.payloads)
+            assert not len(metadata.lookup(partition, ["no such key"]))
+
+
+def test_every_statistics_key_can_be_computed(metadata: MetadataTable) -> None:
+    stored = metadata.stored_files()
+    paths = stored.partitions.take(pa.array(stored.partition)).to_pylist()
+    partition_of = dict(zip(stored.name.to_pylist(), paths, strict=True))
+    stats = metadata.statistics(COLUMN_STATS, [""])
+    assert len(stats)
+    names, columns = stats.file_name.to_pylist(), stats.column_name.to_pylist()
+    for key, name, column in zip(stats.key, names, columns, strict=True):
+        assert key == column_stats_key(column, partition_of[name], name)
+    if PARTITION_STATS in metadata.partitions:
+        stats = metadata.statistics(PARTITION_STATS, [""])
+        names, columns = stats.file_name.to_pylist(), stats.column_name.to_pylist()
+        for key, name, column in zip(stats.key, names, columns, strict=True):
+            assert key == partition_stats_key(column, name)
+
+
+def test_a_prefix_gives_one_columns_entries_in_one_partition(metadata: MetadataTable) -> None:
+    stats = metadata.statistics(COLUMN_STATS, [""])
+    for partition in metadata.table.listing().partitions.to_pylist():
+        for column in set(stats.column_name.to_pylist()):
+            prefix = column_partition_prefix(column, partition)
+            found = metadata.statistics(COLUMN_STATS, [prefix])
+            assert found.key == [key for key in stats.key if key.startswith(prefix)]
+
+
+def test_statistics_are_those_of_the_files(metadata: MetadataTable) -> None:
+    """Of types that Parquet and Hudi hold alike, in the base files that a query sees."""
+    listing = metadata.table.listing(TableView.READ_OPTIMIZED)
+    stats = metadata.statistics(COLUMN_STATS, [""])
+    row_of = {
+        entry: row
+        for row, entry in enumerate(
+            zip(stats.file_name.to_pylist(), stats.column_name.to_pylist(), strict=True)
+        )
+    }
+    compared = 0
+    for number, name in enumerate(listing.file_name.to_pylist()):
+        partition = listing.partitions[int(listing.file_partition[number])].as_py()
+        file = pq.ParquetFile(Path(metadata.table.base_path, partition, name))
+        table = file.read()
+        for column in table.column_names:
+            row = row_of.get((name, column))
+            if row is None or stats.wrapper[row] not in ("IntWrapper", "StringWrapper"):
+                continue
+            if pa.types.is_date(table.schema.field(column).type):
+                values = table.column(column).cast(pa.int32()).drop_null().to_pylist()
+            else:
+                values = table.column(column).drop_null().to_pylist()
+            assert (stats.minimum[row], stats.maximum[row]) == (min(values), max(values))
+            assert stats.null_count[row].as_py() == table.num_rows - len(values)
+            assert stats.value_count[row].as_py() == table.num_rows
+            compared += 1
+    assert compared
+
+
+def test_every_row_is_in_the_record_index(golden: Mapping[str, Path]) -> None:
+    metadata = opened(golden["mor_v9_txns_simple_meta"])
+    listing = metadata.table.listing(TableView.READ_OPTIMIZED)
+    keys = set()
+    for number, name in enumerate(listing.file_name.to_pylist()):
+        partition = listing.partitions[int(listing.file_partition[number])].as_py()
+        file = Path(metadata.table.base_path, partition, name)
+        keys |= set(pq.read_table(file, columns=["txn_id"]).column(0).to_pylist())
+    assert set(metadata.scan("record_index").keys) == keys
+    secondary = metadata.scan("secondary_index_merchant_idx").keys
+    assert {split_secondary_key(key)[1] for key in secondary} == keys
+
+
+@pytest.mark.parametrize("expected", READ_BY_HUDI, ids=lambda file: file.stem)
+def test_records_are_those_that_hudi_reads(expected: Path, golden: Mapping[str, Path]) -> None:
+    wanted = json.loads(expected.read_text())
+    metadata = opened(golden[expected.stem.removesuffix(".metadata")])
+    assert metadata.scan("record_index").keys == sorted(wanted["record_keys"])
+
+    records = metadata.scan("files")
+    files = {
+        key: {n: f["size"] for n, f in payload["filesystemMetadata"].items() if not f["isDeleted"]}
+        for key, payload in zip(records.keys, records.payloads, strict=True)
+    }
+    assert files == wanted["files"]
+
+    found = {}
+    for partition in metadata.partitions & {COLUMN_STATS, PARTITION_STATS}:
+        stats = metadata.statistics(partition, [""])
+        for row, key in enumerate(stats.key):
+            bounds = [_text(stats.wrapper[row], v[row]) for v in (stats.minimum, stats.maximum)]
+            names = [c[row].as_py() for c in (stats.file_name, stats.column_name)]
+            counts = [c[row].as_py() for c in (stats.value_count, stats.null_count)]
+            found[key] = [*names, *bounds, *counts]
+    assert found == wanted["statistics"]
+
+
+def _text(wrapper: str, value: object) -> str | None:
+    if wrapper == "DecimalWrapper":
+        assert isinstance(value, bytes)
+        return str(Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-15))
+    return None if value is None else str(value)
