@@ -10,7 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.hiveserver import HiveServer
-from devtools.service import PruningServer
+from devtools.service import ServiceProcess
 from devtools.spark import spark_session
 
 
@@ -29,9 +29,9 @@ def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveServer
 
 
 @pytest.fixture(scope="session")
-def pruning_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PruningServer]:
+def pruning_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ServiceProcess]:
     """A pruning service."""
-    with PruningServer(tmp_path_factory.mktemp("service")) as server:
+    with ServiceProcess(tmp_path_factory.mktemp("service")) as server:
         yield server
 
 

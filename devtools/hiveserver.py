@@ -11,10 +11,12 @@ from types import MappingProxyType
 from typing import Any
 
 from pyhive import hive
+from pyhive.exc import OperationalError
 
 from devtools.process import ServerError, ServerProcess
 from devtools.runtime import (
     ADD_OPENS,
+    HANDLER_JAR,
     HIVE_CONF,
     HIVE_LIB,
     WORK,
@@ -50,6 +52,10 @@ HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
 """What a session needs to read a table with Hudi's own input formats on Hive 4."""
 
 
+class QueryError(RuntimeError):
+    """Hive refused or failed a statement; the message is Hive's own."""
+
+
 class HiveSession:
     """One session of a HiveServer2."""
 
@@ -61,15 +67,19 @@ class HiveSession:
         """Run one statement (no semicolon at its end) and return its rows, [] if it has none.
 
         Raises:
-            pyhive.exc.OperationalError: Hive refused or failed it.
+            QueryError: Hive refused or failed it.
         """
-        self._cursor.execute(statement)
-        return self._cursor.fetchall() if self._cursor.description else []
+        try:
+            self._cursor.execute(statement)
+            return self._cursor.fetchall() if self._cursor.description else []
+        except OperationalError as error:
+            status = getattr(error.args[0], "status", None)
+            raise QueryError(getattr(status, "errorMessage", None) or str(error)) from error
 
     def set(self, settings: Mapping[str, str]) -> None:
         """SET each of them for the rest of the session."""
         for name, value in settings.items():
-            self._cursor.execute(f"SET {name}={value}")
+            self.run(f"SET {name}={value}")
 
 
 class HiveServer:
@@ -81,7 +91,13 @@ class HiveServer:
     def __init__(
         self, run_dir: Path, *, jars: Sequence[Path] | None = None, heap: str = "2g"
     ) -> None:
-        """Prepare, but do not start; `jars` replaces the auxiliary path (Hudi and the handler)."""
+        """Prepare, but do not start.
+
+        Args:
+            run_dir: its own directory, made if it is not there.
+            jars: the auxiliary path; None for Hudi and the storage handler.
+            heap: the JVM's largest heap.
+        """
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._jars = jars
@@ -103,7 +119,7 @@ class HiveServer:
         conf = self._write_configuration()
         self._process = ServerProcess(
             "HiveServer2",
-            self._command(conf, jars),
+            self._command(conf, [self._own_copy(jar) for jar in jars]),
             output=self.run_dir / "hiveserver2.out",
             logs=(self.run_dir / "hiveserver2.log",),
             env={**os.environ, "HIVE_CONF_DIR": str(conf), "TZ": "UTC"},
@@ -182,6 +198,16 @@ class HiveServer:
         for name in ("hive-log4j2.properties", "log4j.properties"):
             shutil.copyfile(HIVE_CONF / name, conf / name)
         return conf
+
+    def _own_copy(self, jar: Path) -> Path:
+        """A jar that a build may replace while the server runs is copied first: a JVM that finds
+        another file under the same name fails at the next class that it loads from it.
+        """
+        if jar != HANDLER_JAR:
+            return jar
+        copy = self.run_dir / "conf" / jar.name
+        shutil.copyfile(jar, copy)
+        return copy
 
     def _command(self, conf: Path, jars: Sequence[Path]) -> list[str]:
         temporary = self.run_dir / "tmp"

@@ -4,20 +4,16 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TException
-from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TFramedTransport
 
 from devtools.process import ServerProcess
 from devtools.runtime import ROOT, free_port, is_listening
-from pyhudi_expr.service.gen.pruning import PruningService
-from pyhudi_expr.service.gen.pruning.ttypes import ServiceInfo
+from pyhudi_expr.service.client import PruningClient
 
 START_SECONDS = 60.0
 
 
-class PruningServer:
+class ServiceProcess:
     """`pyhudi serve` on a free port of the loopback interface, its log in `run_dir`."""
 
     def __init__(self, run_dir: Path, *options: str) -> None:
@@ -40,7 +36,7 @@ class PruningServer:
         """
         self.stop()
         self.port = free_port()
-        command = [sys.executable, "-m", "pyhudi_expr.cli.main", "serve", "--host", "127.0.0.1"]
+        command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--host", "127.0.0.1"]
         self._process = ServerProcess(
             "The pruning service",
             [*command, "--port", str(self.port), *self._options],
@@ -55,27 +51,16 @@ class PruningServer:
             self._process.stop()
             self._process = None
 
-    def info(self) -> ServiceInfo:
-        """What the service says about itself.
-
-        Raises:
-            thrift.Thrift.TException: it does not answer.
-        """
-        socket = TSocket("127.0.0.1", self.port)
-        socket.setTimeout(2_000)
-        transport = TFramedTransport(socket)
-        transport.open()
-        try:
-            return PruningService.Client(TBinaryProtocol(transport)).info()
-        finally:
-            transport.close()
+    def client(self) -> PruningClient:
+        """A client of it, which the caller closes."""
+        return PruningClient("127.0.0.1", self.port)
 
     def log(self) -> str:
         """All that it has logged."""
         path = self.run_dir / "pruning-service.log"
         return path.read_text(errors="replace") if path.is_file() else ""
 
-    def __enter__(self) -> "PruningServer":
+    def __enter__(self) -> "ServiceProcess":
         """Start it."""
         self.start()
         return self
@@ -88,7 +73,8 @@ class PruningServer:
         if not is_listening(self.port):
             return False
         try:
-            self.info()
+            with self.client() as client:
+                client.info()
         except (TException, OSError, EOFError):
             return False
         return True
