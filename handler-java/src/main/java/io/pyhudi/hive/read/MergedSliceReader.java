@@ -11,12 +11,10 @@ import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
-import org.apache.hudi.avro.HoodieAvroReaderContext;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.schema.HoodieSchema;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.read.HoodieFileGroupReader;
-import org.apache.hudi.common.util.Option;
 import org.apache.hudi.common.util.collection.ClosableIterator;
 
 /** The rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
@@ -62,13 +60,7 @@ final class MergedSliceReader implements RecordReader<NullWritable, ArrayWritabl
     TypedProperties properties = new TypedProperties();
     properties.putAll(metaClient.getTableConfig().getProps());
     return HoodieFileGroupReader.<IndexedRecord>newBuilder()
-        .withReaderContext(
-            new HoodieAvroReaderContext(
-                metaClient.getStorageConf(),
-                metaClient.getTableConfig(),
-                Option.empty(),
-                Option.empty(),
-                properties))
+        .withReaderContext(new MergeContext(metaClient, properties))
         .withHoodieTableMetaClient(metaClient)
         .withLatestCommitTime(slice.instant())
         .withFileSlice(slice.slice())

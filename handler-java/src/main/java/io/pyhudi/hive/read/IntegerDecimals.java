@@ -1,0 +1,195 @@
+package io.pyhudi.hive.read;
+
+import java.math.BigDecimal;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collection;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.apache.avro.Conversions.DecimalConversion;
+import org.apache.avro.LogicalTypes;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.GenericData;
+import org.apache.avro.generic.IndexedRecord;
+import org.apache.parquet.schema.GroupType;
+import org.apache.parquet.schema.LogicalTypeAnnotation;
+import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotation;
+import org.apache.parquet.schema.Type;
+
+/**
+ * Decimals that a Parquet file keeps as integers (Spark's newer format for up to 18 digits).
+ *
+ * <p>Avro has no such decimals: Hudi's Avro reader takes the unscaled integer for the number. Here
+ * such columns are requested as the integers that they are, and turned into decimals afterwards.
+ */
+final class IntegerDecimals {
+  private static final DecimalConversion CONVERSION = new DecimalConversion();
+
+  private IntegerDecimals() {}
+
+  /**
+   * The schema to ask of a file.
+   *
+   * @param wanted the schema that the caller wants
+   * @param file the file's schema as Avro sees it, without the scale of integer decimals
+   * @return {@code wanted} itself if the file has no integer decimals among its columns
+   */
+  static Schema asStored(Schema wanted, Schema file) {
+    Schema stored = WritableConverters.withoutNull(file);
+    switch (wanted.getType()) {
+      case UNION:
+        return unionAsStored(wanted, stored);
+      case RECORD:
+        return stored.getType() == Schema.Type.RECORD ? recordAsStored(wanted, stored) : wanted;
+      case ARRAY:
+        if (stored.getType() == Schema.Type.ARRAY) {
+          Schema element = asStored(wanted.getElementType(), stored.getElementType());
+          return element == wanted.getElementType() ? wanted : Schema.createArray(element);
+        }
+        return wanted;
+      case MAP:
+        if (stored.getType() == Schema.Type.MAP) {
+          Schema value = asStored(wanted.getValueType(), stored.getValueType());
+          return value == wanted.getValueType() ? wanted : Schema.createMap(value);
+        }
+        return wanted;
+      default:
+        return isDecimal(wanted) && isInteger(stored) ? Schema.create(stored.getType()) : wanted;
+    }
+  }
+
+  private static Schema unionAsStored(Schema wanted, Schema stored) {
+    List<Schema> branches = new ArrayList<>();
+    boolean changed = false;
+    for (Schema branch : wanted.getTypes()) {
+      Schema asStored = asStored(branch, stored);
+      changed |= asStored != branch;
+      branches.add(asStored);
+    }
+    return changed ? Schema.createUnion(branches) : wanted;
+  }
+
+  private static Schema recordAsStored(Schema wanted, Schema stored) {
+    List<Schema.Field> fields = new ArrayList<>();
+    boolean changed = false;
+    for (Schema.Field field : wanted.getFields()) {
+      Schema.Field other = stored.getField(field.name());
+      Schema asStored = other == null ? field.schema() : asStored(field.schema(), other.schema());
+      changed |= asStored != field.schema();
+      fields.add(
+          asStored == field.schema()
+              ? new Schema.Field(field, asStored)
+              : new Schema.Field(field.name(), asStored, field.doc()));
+    }
+    return changed
+        ? Schema.createRecord(
+            wanted.getName(), wanted.getDoc(), wanted.getNamespace(), false, fields)
+        : wanted;
+  }
+
+  private static boolean isDecimal(Schema schema) {
+    return schema.getLogicalType() instanceof LogicalTypes.Decimal;
+  }
+
+  private static boolean isInteger(Schema schema) {
+    return (schema.getType() == Schema.Type.INT || schema.getType() == Schema.Type.LONG)
+        && schema.getLogicalType() == null;
+  }
+
+  /**
+   * What turns values read with {@link #asStored} into values of the wanted schema.
+   *
+   * @param parquet the file's own type, which knows the scales
+   */
+  static UnaryOperator<Object> converter(Schema wanted, Schema stored, Type parquet) {
+    if (wanted == stored) {
+      return UnaryOperator.identity();
+    }
+    UnaryOperator<Object> converter =
+        present(
+            WritableConverters.withoutNull(wanted),
+            WritableConverters.withoutNull(stored),
+            parquet);
+    return value -> value == null ? null : converter.apply(value);
+  }
+
+  private static UnaryOperator<Object> present(Schema wanted, Schema stored, Type parquet) {
+    switch (wanted.getType()) {
+      case RECORD:
+        return record(wanted, stored, parquet.asGroupType());
+      case ARRAY:
+        UnaryOperator<Object> element =
+            converter(wanted.getElementType(), stored.getElementType(), elementOf(parquet));
+        return value -> {
+          GenericData.Array<Object> elements =
+              new GenericData.Array<>(((Collection<?>) value).size(), wanted);
+          ((Collection<?>) value).forEach(each -> elements.add(element.apply(each)));
+          return elements;
+        };
+      case MAP:
+        UnaryOperator<Object> entry =
+            converter(wanted.getValueType(), stored.getValueType(), valueOf(parquet));
+        return value -> {
+          Map<Object, Object> entries = new LinkedHashMap<>();
+          ((Map<?, ?>) value).forEach((key, each) -> entries.put(key, entry.apply(each)));
+          return entries;
+        };
+      default:
+        return decimal(wanted, scaleOf(parquet));
+    }
+  }
+
+  private static UnaryOperator<Object> record(Schema wanted, Schema stored, GroupType parquet) {
+    List<UnaryOperator<Object>> fields = new ArrayList<>();
+    for (Schema.Field field : wanted.getFields()) {
+      Schema other = stored.getField(field.name()).schema();
+      fields.add(
+          other.equals(field.schema())
+              ? UnaryOperator.identity()
+              : converter(field.schema(), other, parquet.getType(field.name())));
+    }
+    return value -> {
+      GenericData.Record copy = new GenericData.Record(wanted);
+      for (int i = 0; i < fields.size(); i++) {
+        copy.put(i, fields.get(i).apply(((IndexedRecord) value).get(i)));
+      }
+      return copy;
+    };
+  }
+
+  private static UnaryOperator<Object> decimal(Schema wanted, int scale) {
+    LogicalTypes.Decimal type = (LogicalTypes.Decimal) wanted.getLogicalType();
+    boolean isFixed = wanted.getType() == Schema.Type.FIXED;
+    return value -> {
+      BigDecimal number =
+          BigDecimal.valueOf(((Number) value).longValue(), scale).setScale(type.getScale());
+      return isFixed
+          ? CONVERSION.toFixed(number, wanted, type)
+          : ByteBuffer.wrap(number.unscaledValue().toByteArray());
+    };
+  }
+
+  /** The scale in the file; a plain integer has none. */
+  private static int scaleOf(Type parquet) {
+    LogicalTypeAnnotation annotation = parquet.getLogicalTypeAnnotation();
+    return annotation instanceof DecimalLogicalTypeAnnotation
+        ? ((DecimalLogicalTypeAnnotation) annotation).getScale()
+        : 0;
+  }
+
+  /** Lists have a repeated group around the element, or (older) repeat the element itself. */
+  private static Type elementOf(Type list) {
+    Type repeated = list.asGroupType().getType(0);
+    boolean isWrapper =
+        !repeated.isPrimitive()
+            && repeated.asGroupType().getFieldCount() == 1
+            && !repeated.getName().equals("array");
+    return isWrapper ? repeated.asGroupType().getType(0) : repeated;
+  }
+
+  private static Type valueOf(Type map) {
+    return map.asGroupType().getType(0).asGroupType().getType(1);
+  }
+}

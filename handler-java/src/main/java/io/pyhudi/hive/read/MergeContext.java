@@ -1,0 +1,88 @@
+package io.pyhudi.hive.read;
+
+import java.io.IOException;
+import java.util.Collections;
+import java.util.Map;
+import java.util.function.UnaryOperator;
+import org.apache.avro.Schema;
+import org.apache.avro.generic.IndexedRecord;
+import org.apache.hudi.avro.HoodieAvroReaderContext;
+import org.apache.hudi.common.config.TypedProperties;
+import org.apache.hudi.common.schema.HoodieSchema;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+import org.apache.hudi.common.util.Option;
+import org.apache.hudi.common.util.ParquetUtils;
+import org.apache.hudi.common.util.collection.ClosableIterator;
+import org.apache.hudi.common.util.collection.CloseableMappingIterator;
+import org.apache.hudi.common.util.collection.Pair;
+import org.apache.hudi.io.storage.HoodieAvroFileReader;
+import org.apache.hudi.storage.HoodieStorage;
+import org.apache.hudi.storage.StoragePath;
+import org.apache.hudi.storage.StoragePathInfo;
+import org.apache.parquet.schema.MessageType;
+
+/** Hudi's Avro reader, which it uses to merge, with integer decimals read as what they are. */
+final class MergeContext extends HoodieAvroReaderContext {
+  private HoodieStorage storage;
+
+  MergeContext(HoodieTableMetaClient metaClient, TypedProperties properties) {
+    super(
+        metaClient.getStorageConf(),
+        metaClient.getTableConfig(),
+        Option.empty(),
+        Option.empty(),
+        properties);
+  }
+
+  @Override
+  public ClosableIterator<IndexedRecord> getFileRecordIterator(
+      StoragePathInfo path,
+      long start,
+      long length,
+      HoodieSchema data,
+      HoodieSchema required,
+      HoodieStorage pathStorage)
+      throws IOException {
+    storage = pathStorage;
+    return super.getFileRecordIterator(path, start, length, data, required, pathStorage);
+  }
+
+  @Override
+  public ClosableIterator<IndexedRecord> getFileRecordIterator(
+      StoragePath path,
+      long start,
+      long length,
+      HoodieSchema data,
+      HoodieSchema required,
+      HoodieStorage pathStorage)
+      throws IOException {
+    storage = pathStorage;
+    return super.getFileRecordIterator(path, start, length, data, required, pathStorage);
+  }
+
+  /** Both of the above come here with the file's reader. */
+  @Override
+  public ClosableIterator<IndexedRecord> getFileRecordIterator(
+      HoodieAvroFileReader reader,
+      StoragePath path,
+      boolean isLogFile,
+      HoodieSchema data,
+      HoodieSchema required)
+      throws IOException {
+    Pair<HoodieSchema, Map<String, String>> ofFile =
+        isLogFile
+            ? Pair.of(required, Collections.emptyMap())
+            : getSchemaHandler().getRequiredSchemaForFileAndRenamedColumns(path);
+    Schema wanted = ofFile.getLeft().toAvroSchema();
+    Schema stored = IntegerDecimals.asStored(wanted, reader.getSchema().toAvroSchema());
+    if (stored == wanted) {
+      return super.getFileRecordIterator(reader, path, isLogFile, data, required);
+    }
+    MessageType parquet = new ParquetUtils().readMessageType(storage, path);
+    UnaryOperator<Object> converter = IntegerDecimals.converter(wanted, stored, parquet);
+    return new CloseableMappingIterator<>(
+        reader.getIndexedRecordIterator(
+            data, HoodieSchema.fromAvroSchema(stored), ofFile.getRight()),
+        record -> (IndexedRecord) converter.apply(record));
+  }
+}
