@@ -5,6 +5,8 @@ See the protocol buffers encoding guide. Every reader raises ValueError for dama
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 Fields = dict[int, list["int | bytes"]]
 """The values of a message by field number, in their order."""
 
@@ -69,3 +71,29 @@ def varint(content: bytes, at: int) -> tuple[int, int]:
         if byte < 0x80:
             return value, at + i + 1
     raise ValueError("a number is too long")
+
+
+def encode(values: Iterable[tuple[int, int | bytes]]) -> bytes:
+    """A message of fields in their order: number and value; integers are not negative."""
+    parts = []
+    for number, value in values:
+        if isinstance(value, int):
+            parts += [encode_varint(number << 3 | _VARINT), encode_varint(value)]
+        else:
+            parts += [encode_varint(number << 3 | _BYTES), encode_varint(len(value)), value]
+    return b"".join(parts)
+
+
+def delimited(message: bytes) -> bytes:
+    """The message behind its length, as `delimited_fields` reads it."""
+    return encode_varint(len(message)) + message
+
+
+def encode_varint(value: int) -> bytes:
+    """A number that is not negative."""
+    encoded = bytearray()
+    while value >= 0x80:
+        encoded.append(value & 0x7F | 0x80)
+        value >>= 7
+    encoded.append(value)
+    return bytes(encoded)
