@@ -7,8 +7,8 @@ unknown, and rows stay right.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from enum import Enum
 from functools import singledispatch
 from typing import Any, TypeAlias
@@ -148,18 +148,17 @@ class Scope:
     zone: str | None = None
 
 
+_FIXED_POINT = (Kind.INTEGER, Kind.DECIMAL)
+
+
 class _UnboundError(ValueError):
     """Why a piece cannot be judged."""
 
 
 def bind(node: HudiExpression, scope: Scope) -> BoundExpression:
     """The predicate in terms of the scope's columns, constants folded. Never raises."""
-    return _judged(lambda: _bind(node, scope))
-
-
-def _judged(attempt: Callable[[], BoundExpression]) -> BoundExpression:
     try:
-        return attempt()
+        return _bind(node, scope)
     except (_UnboundError, NotComparableError) as reason:
         return Unknown(str(reason))
 
@@ -232,9 +231,9 @@ def _(node: Comparison, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Between, scope: Scope) -> BoundExpression:
-    beside = tuple(end for end in (node.low, node.high) if isinstance(end, Literal))
-    low = _judged(lambda: _compare(Op.LTEQ, node.low, node.term, scope, beside))
-    high = _judged(lambda: _compare(Op.LTEQ, node.term, node.high, scope, beside))
+    floats = _float_widths((node.term, node.low, node.high), scope)
+    low = _compare(Op.LTEQ, node.low, node.term, scope, floats)
+    high = _compare(Op.LTEQ, node.term, node.high, scope, floats)
     return _conjunction([low, high])
 
 
@@ -252,26 +251,35 @@ def _(node: In, scope: Scope) -> BoundExpression:
     if len(literals) < len(node.options):
         raise _UnboundError("IN with an option that is no literal")
     # x IN (NULL, ...) gives NULL instead of FALSE: keeping FALSE is sound.
-    beside = tuple(literal for literal in literals if literal.value is not None)
-    found = [_interval(literal, term, scope, beside) for literal in beside]
+    given = [literal for literal in literals if literal.value is not None]
+    floats = _float_widths(given, scope)
+    found = [_interval(literal, term, scope, floats) for literal in given]
     places = [_place(place, term.domain) for place in found if not place.equals_none]
     options = [place for place in places if isinstance(place, BoundLiteral)]
     if not options:
         return Constant(Truth.NO_NULL)
-    among = BoundIn(term, tuple(sorted(options, key=lambda option: option.lower)))
-    doubt = _doubt_of_not_in(among, beside)
+    among = _among(term, sorted(set(options), key=lambda option: (option.lower, option.upper)))
+    doubt = _doubt_of_not_in(term.domain, options, given)
     # TRUE is TRUE still, FALSE is no longer known.
     return BoundAnd((among, Unknown(doubt))) if doubt else among
 
 
-def _doubt_of_not_in(among: BoundIn, literals: tuple[Literal, ...]) -> str | None:
+def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
+    if len(options) == 1:
+        return BoundComparison(Op.EQ, term, options[0])
+    return BoundIn(term, tuple(options))
+
+
+def _doubt_of_not_in(
+    domain: Domain, options: list[BoundLiteral], literals: list[Literal]
+) -> str | None:
     """Why an engine's IN may miss an option that equals the value."""
-    match among.term.domain.kind:
+    match domain.kind:
         case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
             if any(isinstance(literal.value, str) for literal in literals):
                 return "NOT IN with text options, which some engines compare as text"
         case Kind.FLOAT:
-            if any(option.lower <= 0 <= option.upper for option in among.options):
+            if any(option.lower <= 0 <= option.upper for option in options):
                 return "NOT IN with zero, whose signs a hashed IN tells apart"
     return None
 
@@ -284,7 +292,7 @@ def _(node: StartsWith, scope: Scope) -> BoundExpression:
         raise _UnboundError("a prefix of something that is no plain string")
     if not node.prefix:
         return Constant(Truth.YES_NULL)
-    prefix = _interval(Literal(node.prefix, pa.string()), term, scope).lower
+    prefix = _interval(Literal(node.prefix, pa.string()), term, scope, frozenset()).lower
     return BoundStartsWith(term, prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
 
 
@@ -307,9 +315,9 @@ def _single_or(
 
 
 def _compare(
-    op: Op, left: Term, right: Term, scope: Scope, beside: tuple[Literal, ...] = ()
+    op: Op, left: Term, right: Term, scope: Scope, floats: frozenset[int] = frozenset()
 ) -> BoundExpression:
-    """beside: the literals for which, and this one, an engine may look for a common type."""
+    """floats: as in `_float_widths`."""
     if isinstance(left, Literal) and isinstance(right, Literal):
         raise _UnboundError("a comparison of two literals")
     for side, other in ((left, right), (right, left)):
@@ -319,11 +327,11 @@ def _compare(
             return Constant(Truth.NULL)
     if isinstance(right, Literal):
         term = _bind_term(left, scope)
-        return _compare_literal(op, term, _interval(right, term, scope, beside), False)
+        return _compare_literal(op, term, _interval(right, term, scope, floats), False)
     if isinstance(left, Literal):
         term = _bind_term(right, scope)
-        return _compare_literal(op, term, _interval(left, term, scope, beside), True)
-    return _compare_terms(op, _bind_term(left, scope), _bind_term(right, scope))
+        return _compare_literal(op, term, _interval(left, term, scope, floats), True)
+    return _compare_terms(op, _bind_term(left, scope), _bind_term(right, scope), floats)
 
 
 def _compare_literal(
@@ -343,7 +351,9 @@ def _compare_literal(
     return Constant(Truth.YES_NULL if literal_is_greater != literal_first else Truth.NO_NULL)
 
 
-def _compare_terms(op: Op, left: BoundTerm, right: BoundTerm) -> BoundExpression:
+def _compare_terms(
+    op: Op, left: BoundTerm, right: BoundTerm, floats: frozenset[int]
+) -> BoundExpression:
     for side in (left, right):
         if isinstance(side, BoundColumn) and side.char is not None:
             raise _UnboundError("a char or varchar column against another column")
@@ -351,6 +361,8 @@ def _compare_terms(op: Op, left: BoundTerm, right: BoundTerm) -> BoundExpression
     if common is None:
         kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
         raise _UnboundError(f"a comparison of {kinds}")
+    if floats and common.kind in _FIXED_POINT:
+        raise _UnboundError("a comparison that a float beside it may turn into one of floats")
     left, right = _converted(left, common), _converted(right, common)
     reading = functions.as_read(common)
     if reading is not None:
@@ -367,21 +379,29 @@ def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
     return BoundCall(function, term, domain)
 
 
-def _interval(
-    literal: Literal, term: BoundTerm, scope: Scope, beside: tuple[Literal, ...] = ()
-) -> Interval:
+def _interval(literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]) -> Interval:
+    readings = [literal]
+    if term.domain.kind in _FIXED_POINT and _is_number(literal):
+        types = (pa.float32() if bits == 32 else pa.float64() for bits in sorted(floats))
+        readings += [Literal(float(literal.value), type_) for type_ in types]
     char = term.char if isinstance(term, BoundColumn) else None
-    readings = [literal, *_as_floats(literal, term.domain, beside)]
     return hull(interval(reading, term.domain, char, scope.zone) for reading in readings)
 
 
-def _as_floats(literal: Literal, domain: Domain, beside: tuple[Literal, ...]) -> list[Literal]:
-    """The literal as the float types beside it: one float makes all of IN and BETWEEN floats."""
-    if domain.kind not in (Kind.INTEGER, Kind.DECIMAL):
-        return []
-    types = {other.type for other in beside if isinstance(other.type, pa.DataType)}
-    floats = [type_ for type_ in types if pa.types.is_floating(type_)]
-    return [Literal(float(literal.value), type_) for type_ in floats if type_ != literal.type]
+def _float_widths(operands: Iterable[Term], scope: Scope) -> frozenset[int]:
+    """Widths of the floats in IN or BETWEEN: some engines make all operands of one type."""
+    domains = [
+        _declared_domain(operand.type)
+        if isinstance(operand, Literal)
+        else _bind_term(operand, scope).domain
+        for operand in operands
+    ]
+    return frozenset(domain.bits for domain in domains if domain and domain.kind is Kind.FLOAT)
+
+
+def _is_number(literal: Literal) -> bool:
+    domain = _declared_domain(literal.type)
+    return domain is not None and domain.kind in (*_FIXED_POINT, Kind.FLOAT)
 
 
 class _Side(Enum):
@@ -434,6 +454,8 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
     target = None if isinstance(term.type, CharType) else domain_of(term.type)
     if target is None or (isinstance(inner, BoundColumn) and inner.char is not None):
         raise _UnboundError(f"a cast to {term.type}")
+    if inner.domain.kind is Kind.DATE and target.kind is Kind.WALL_CLOCK:
+        target = replace(target, units=1)  # finer int64 units would not reach every midnight
     return _converted(inner, target)
 
 

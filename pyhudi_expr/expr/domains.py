@@ -105,7 +105,8 @@ def float_ordinals(values: npt.ArrayLike) -> Ordinals:
     """
     doubles = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
     bits = doubles.view(np.int64)
-    ordinals = np.where(bits >= 0, bits, np.int64(MIN_ORDINAL) - bits)
+    with np.errstate(over="ignore"):  # what overflows is not chosen
+        ordinals = np.where(bits >= 0, bits, np.int64(MIN_ORDINAL) - bits)
     return np.asarray(np.where(np.isnan(doubles), np.int64(MAX_ORDINAL), ordinals), dtype=np.int64)
 
 

@@ -57,6 +57,8 @@ def common_domain(left: Domain, right: Domain) -> Domain | None:
         return left
     if left.kind is right.kind and left.kind in (Kind.INTEGER, Kind.FLOAT):
         return left if left.bits >= right.bits else right
+    if left.kind is right.kind and left.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
+        return left if left.units >= right.units else right
     pair = {left.kind: left, right.kind: right}
     if pair.keys() == {Kind.INTEGER, Kind.FLOAT}:
         exact = pair[Kind.INTEGER].bits <= 32 and pair[Kind.FLOAT].bits == 64
@@ -83,6 +85,10 @@ def conversion(source: Domain, target: Domain) -> Function | None:
             return _same
         case (Kind.DATE, Kind.WALL_CLOCK):
             return _DatesToTimestamps(_SECONDS_PER_DAY * target.units)
+        case (Kind.WALL_CLOCK, Kind.WALL_CLOCK) | (Kind.INSTANT, Kind.INSTANT) if (
+            target.units >= source.units
+        ):
+            return _Scale(target.units // source.units)
     return None
 
 
@@ -117,7 +123,7 @@ def _addition(call: Call, operand: Domain) -> tuple[Function, Domain] | None:
     type_ = domain_of(literal.type)
     if type_ is None or type_.kind is not Kind.INTEGER or literal.value is None:
         return None
-    domain = Domain(Kind.INTEGER)
+    domain = Domain(Kind.INTEGER, bits=max(operand.bits, type_.bits))
     amount = int(literal.value)
     if not MIN_ORDINAL < amount <= MAX_ORDINAL:
         return None
