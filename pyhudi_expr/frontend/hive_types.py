@@ -33,37 +33,37 @@ _MAX_DIGITS = 76
 _MAX_SMALL_DIGITS = 38
 
 
-class UnknownTypeError(ValueError):
-    """The name is not one of a primitive type of Hive."""
+class InexpressibleError(ValueError):
+    """Expressions have no such type, or no such value; the text says which."""
 
 
 def parse_type(name: str) -> Type:
-    """The type of a Hive type name, in any letter case. Raises UnknownTypeError."""
+    """The type of a Hive type name, in any letter case. Raises InexpressibleError."""
     words = " ".join(name.lower().split())
     if words in _SIMPLE:
         return _SIMPLE[words]
     match = _PARAMETERS.fullmatch(words.replace(" ", ""))
     if match is None:
-        raise UnknownTypeError(f"the type {name[:100]!r}")
+        raise InexpressibleError(f"the type {name[:100]!r}")
     kind, first, second = match[1], match[2], match[3]
     if kind in ("decimal", "numeric"):
         return decimal_type(int(first or 10), int(second or 0))
     if first is None or second is not None or int(first) == 0:
-        raise UnknownTypeError(f"the type {name[:100]!r}")
+        raise InexpressibleError(f"the type {name[:100]!r}")
     return CharType(int(first), padded=kind == "char")
 
 
 def decimal_type(precision: int, scale: int) -> pa.DataType:
-    """decimal(precision,scale). Raises UnknownTypeError beyond 76 digits."""
+    """decimal(precision,scale). Raises InexpressibleError beyond 76 digits."""
     if not 1 <= precision <= _MAX_DIGITS or scale > precision:
-        raise UnknownTypeError(f"the type decimal({precision},{scale})")
+        raise InexpressibleError(f"the type decimal({precision},{scale})")
     if precision > _MAX_SMALL_DIGITS:
         return pa.decimal256(precision, scale)
     return pa.decimal128(precision, scale)
 
 
 def type_name(type_: Type) -> str:
-    """The inverse of `parse_type`. Raises UnknownTypeError."""
+    """The inverse of `parse_type`. Raises InexpressibleError."""
     if isinstance(type_, CharType):
         return f"{'char' if type_.padded else 'varchar'}({type_.length})"
     if pa.types.is_decimal(type_):
@@ -77,4 +77,4 @@ def type_name(type_: Type) -> str:
     for name, known in _SIMPLE.items():
         if known == type_:
             return name
-    raise UnknownTypeError(f"Hive has no name for {type_}")
+    raise InexpressibleError(f"Hive has no name for {type_}")

@@ -14,7 +14,7 @@ from typing import TypeAlias, cast
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
 from pyhudi_expr.frontend.constants import fold
-from pyhudi_expr.frontend.hive_types import UnknownTypeError, parse_type
+from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.thrift_literals import BadRequestError, decode_literal
 from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction, truth_of
@@ -136,7 +136,7 @@ class _Decoder:
     def _decoded(self, index: int, node: Node) -> _Value:
         try:
             return _DECODERS[node.kind](self, index, node)
-        except UnknownTypeError as reason:
+        except InexpressibleError as reason:
             return Unknown(str(reason))
 
     def _predicates(self, index: int) -> list[HudiExpression]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyhudi_expr.expr import nodes
 from pyhudi_expr.expr.nodes import CharType
 from pyhudi_expr.frontend.constants import split_timestamp, timestamp
-from pyhudi_expr.frontend.hive_types import Type, parse_type, type_name
+from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type, type_name
 from pyhudi_expr.service.gen.pruning import ttypes
 
 _VALUE_FIELDS = (
@@ -27,6 +27,8 @@ _VALUE_FIELDS = (
 _MAX_SCALE = 76
 _MAX_UNSCALED_BYTES = 32
 _NANOS = 10**9
+#: What the protocol's reader puts in the place of bytes that are no UTF-8.
+_REPLACED = "\ufffd"
 
 
 class BadRequestError(ValueError):
@@ -37,7 +39,7 @@ def decode_literal(wire: ttypes.Literal, max_bytes: int) -> nodes.Literal:
     """The constant that the protocol's literal names.
 
     Raises BadRequestError where it breaks the protocol or has more than `max_bytes`, and
-    `hive_types.UnknownTypeError` for a type that expressions do not have.
+    `hive_types.InexpressibleError` for a type or text that expressions do not have.
     """
     if not isinstance(wire.type, str):
         raise BadRequestError("a literal without a type")
@@ -49,6 +51,8 @@ def decode_literal(wire: ttypes.Literal, max_bytes: int) -> nodes.Literal:
     if found != [wanted]:
         raise BadRequestError(f"a literal of type {wire.type[:100]} with {' and '.join(found)}")
     value = getattr(wire, wanted)
+    if isinstance(value, str) and _REPLACED in value:
+        raise InexpressibleError("a text that was no UTF-8")
     if isinstance(value, str | bytes) and len(value) > max_bytes:
         raise BadRequestError(f"a literal of {len(value)} bytes, {max_bytes} are allowed")
     decoded: nodes.Literal = _DECODERS.get(wanted, _plain)(value, wire, type_)

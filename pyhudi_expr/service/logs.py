@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import sys
 from typing import Any
 
 import structlog
+
+
+class _StandardError:
+    """Writes lines; a reader of the log that goes away must not fail a request."""
+
+    def msg(self, line: str) -> None:
+        """Write one line."""
+        with contextlib.suppress(OSError, ValueError):
+            print(line, file=sys.stderr, flush=True)
+
+    debug = info = warning = error = critical = msg
 
 
 def configure(log_format: str, level: str) -> None:
@@ -27,7 +39,7 @@ def configure(log_format: str, level: str) -> None:
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(severity),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=lambda *_: _StandardError(),
         cache_logger_on_first_use=True,
     )
     # Libraries that log by the standard library: warnings and worse, plainly.

@@ -22,8 +22,13 @@ from pyhudi_expr.service.handler import BusyHandler
 from pyhudi_expr.service.settings import ServiceSettings
 
 _T = TypeVar("_T")
+_ABANDON_SECONDS = 1.0
 
 _log: Any = structlog.get_logger()
+
+
+class AddressError(OSError):
+    """The address is taken, or none of this machine's."""
 
 
 class PruningServer:
@@ -41,16 +46,30 @@ class PruningServer:
         self._connections: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
 
+    @property
+    def open_connections(self) -> int:
+        """Callers that are connected."""
+        return len(self._connections)
+
+    @property
+    def unanswered(self) -> int:
+        """Requests that are judged or wait for it."""
+        return self._unanswered
+
     def stop(self) -> None:
         """Take no more requests; `run` returns when those that came have been answered."""
         self._stopping.set()
 
     async def run(self, listening: Callable[[str, int], None] | None = None) -> None:
-        """Listen until `stop`; `listening` is told the address. Raises OSError if it is taken."""
+        """Listen until `stop`; `listening` is told the address. Raises AddressError."""
         settings = self._settings
-        server = await asyncio.start_server(
-            self._accepted, settings.host, settings.port, backlog=settings.max_connections
-        )
+        try:
+            server = await asyncio.start_server(
+                self._accepted, settings.host, settings.port, backlog=settings.max_connections
+            )
+        except OSError as error:
+            address = f"{settings.host}:{settings.port}"
+            raise AddressError(f"cannot listen on {address}: {error.strerror or error}") from error
         host, port = server.sockets[0].getsockname()[:2]
         _log.info("listening", host=host, port=port, workers=settings.workers)
         if listening is not None:
@@ -72,6 +91,8 @@ class PruningServer:
             for task in late:
                 _log.warning("request abandoned: the service stops")
                 task.cancel()
+            if late:
+                await asyncio.wait(late, timeout=_ABANDON_SECONDS)
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
@@ -92,6 +113,7 @@ class PruningServer:
         except (GarbageError, TimeoutError, asyncio.TimeoutError) as error:
             _log.warning("connection closed", peer=peer, reason=str(error) or "it was too slow")
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+            writer.transport.abort()
             _log.debug("connection closed by the caller, or as the service stops", peer=peer)
         finally:
             await self._closed(writer)
@@ -143,7 +165,7 @@ class PruningServer:
 
 
 def serve(handler: PruningService.Iface, settings: ServiceSettings) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs. Raises OSError for a taken address."""
+    """Serve until SIGTERM or SIGINT, then finish what runs. Raises AddressError."""
     asyncio.run(_serve(handler, settings))
 
 

@@ -168,6 +168,9 @@ def test_what_cannot_be_judged_is_unknown_with_its_reason():
     assert decode([odd, leaf(PredicateOperator.IS_NULL, 0)]) == e.Unknown("id IN (RS[7])")
     struct = Node(kind=NodeKind.COLUMN, path=["a"], type="struct<x:int>")
     assert decode([struct, leaf(PredicateOperator.IS_NULL, 0)]).reason.startswith("the type")
+    mangled = Literal(type="string", stringValue="a\ufffd")
+    text = Node(kind=NodeKind.LITERAL, literal=mangled)
+    assert decode([A, text, leaf(PredicateOperator.EQUALS, 0, 1)]).reason.endswith("UTF-8")
     is_null = leaf(PredicateOperator.IS_NULL, 0)
     found = decode([A, is_null, ONE, leaf(PredicateOperator.EQUALS, 1, 2)])
     assert found == e.Unknown("a predicate as a value")
@@ -260,14 +263,15 @@ def stamps(unit: str, factor: int, zone: str | None) -> st.SearchStrategy[e.Lite
     return st.builds(e.Literal, values, st.just(pa.timestamp(unit, tz=zone)))
 
 
+TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\ufffd"), max_size=20)
 LITERALS = (
     st.builds(e.Literal, st.booleans(), st.just(pa.bool_()))
     | st.builds(e.Literal, st.integers(-128, 127), st.just(pa.int8()))
     | st.builds(e.Literal, st.integers(-(2**63), 2**63 - 1), st.just(pa.int64()))
     | st.builds(e.Literal, st.floats(width=32, allow_nan=False), st.just(pa.float32()))
     | st.builds(e.Literal, st.floats(allow_nan=False), st.just(pa.float64()))
-    | st.builds(e.Literal, st.text(max_size=20), st.just(pa.string()))
-    | st.builds(e.Literal, st.text(max_size=20), st.builds(CharType, st.just(20), st.booleans()))
+    | st.builds(e.Literal, TEXTS, st.just(pa.string()))
+    | st.builds(e.Literal, TEXTS, st.builds(CharType, st.just(20), st.booleans()))
     | st.builds(e.Literal, st.binary(max_size=20), st.just(pa.binary()))
     | st.builds(e.Literal, st.integers(-(2**31), 2**31 - 1), st.just(pa.date32()))
     | st.builds(e.Literal, SECONDS, st.sampled_from([pa.timestamp("s", tz="UTC")]))

@@ -1,0 +1,167 @@
+"""The command line, run as people run it."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.cli.main import main
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+@pytest.fixture
+def table(golden) -> Path:
+    return golden["cow_v9_txns_simple_meta"]
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: exit code, standard output, standard error."""
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        code = main([str(argument) for argument in arguments])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+def test_prune_prints_the_files_to_read(run, table):
+    code, out, err = run("prune", table, "region = 'us'")
+    assert code == 0
+    paths = out.splitlines()
+    assert paths
+    assert all(path.startswith("region=us/") and (table / path).is_file() for path in paths)
+    listing = HudiTable.open(str(table)).listing()
+    assert err.startswith(f"keep {len(paths)} of {listing.num_files} files")
+
+
+@pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
+def test_the_json_of_prune(run, golden, name):
+    code, out, _ = run("prune", golden[name], "txn_id = 'TXN-017'", "--json")
+    assert code == 0
+    report = json.loads(out)
+    assert report["files_kept"] == len(report["kept"]) < report["files_total"]
+    assert all((golden[name] / path).is_file() for path in report["kept"])
+    assert report["bytes_kept"] == sum((golden[name] / p).stat().st_size for p in report["kept"])
+    assert report["partitions_kept"] == len({Path(path).parent for path in report["kept"]})
+    assert report["instant"] == HudiTable.open(str(golden[name])).instant
+
+
+def test_nothing_is_left_for_a_predicate_that_is_never_true(run, table):
+    code, out, _ = run("prune", table, "region = 'mars'")
+    assert (code, out) == (0, "")
+
+
+def test_view_instant_zone_and_footers(run, golden):
+    mor = golden["mor_v6_simplekeygen_nonhivestyle"]
+    every = json.loads(run("prune", mor, "true", "--json")[1])
+    bases = json.loads(run("prune", mor, "true", "--json", "--view", "read-optimized")[1])
+    assert any(".log." in path for path in every["kept"])
+    assert not any(".log." in path for path in bases["kept"])
+    table = HudiTable.open(str(mor))
+    first = table.timeline.writes[0].requested
+    assert json.loads(run("prune", mor, "true", "--json", "--as-of", first)[1])["instant"] == first
+    cow = golden["cow_v8_simplekeygen_hivestyle_no_metafields"]
+    predicate = "timestampField < timestamp '1990-01-01 00:00:00'"
+    without = json.loads(run("prune", cow, predicate, "--zone", "UTC", "--json")[1])
+    found = json.loads(run("prune", cow, predicate, "--zone", "UTC", "--footers", "--json")[1])
+    zoneless = json.loads(run("prune", cow, predicate, "--footers", "--json")[1])
+    assert without["files_kept"] == zoneless["files_kept"] == without["files_total"] == 3
+    assert found["files_kept"] == 0
+
+
+def test_explain(run, table):
+    predicate = "region = 'us' AND merchant_name RLIKE 'x'"
+    code, out, _ = run("explain", table, predicate)
+    assert code == 0
+    assert "excludes" in out
+    assert "not judged" in out
+    report = json.loads(run("explain", table, predicate, "--json")[1])
+    assert report["explanation"]["files"] == report["files_total"]
+    assert len(report["explanation"]["children"]) == 2
+    assert "kept" not in report
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "cow_v6_simplekeygen_hivestyle_no_metafields",
+        "cow_v8_complexkeygen_hivestyle",
+        "cow_v9_timebasedkeygen_nonhivestyle",
+        "cow_v9_txns_nonpart_nometa",
+        "cow_v9_txns_simple_meta",
+        "mor_v6_simplekeygen_nonhivestyle",
+        "mor_v9_txns_simple_meta",
+    ],
+)
+def test_inspect(run, golden, name):
+    code, out, _ = run("inspect", golden[name], "--json")
+    assert code == 0
+    report = json.loads(out)
+    kind, version = re.match(r"(cow|mor)_v(\d)", name).groups()
+    assert report["table_version"] == int(version)
+    assert report["type"] == {"cow": "COPY_ON_WRITE", "mor": "MERGE_ON_READ"}[kind]
+    files = report["files"]
+    assert sum(report["partitions"].values()) == files["base_files"] + files["log_files"] > 0
+    assert report["schema"]
+    assert report["timeline"]["last_write"] == report["instant"]
+    if (golden[name] / ".hoodie" / "metadata").is_dir():
+        assert report["metadata_table"]["up_to_date"]
+        assert {"files", "column_stats"} <= set(report["metadata_table"]["indexes"])
+    else:
+        assert report["metadata_table"] is None
+    code, text, _ = run("inspect", golden[name])
+    assert code == 0
+    assert f"instant: {report['instant']}" in text
+
+
+def test_a_table_may_be_named_from_where_one_is(run, table, monkeypatch):
+    monkeypatch.chdir(table.parent)
+    assert run("prune", table.name, "region = 'us'")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "says"),
+    [
+        (["prune", "{tmp}", "a = 1"], 1, "no Hudi table"),
+        (["inspect", "{tmp}"], 1, "no Hudi table"),
+        (["explain", "{table}", "a ="], 1, "line 1, column 3"),
+        (["prune", "{table}", "(" * 5000], 1, "nested too deeply"),
+        (["prune", "{table}"], 2, "PREDICATE"),
+        (["prune", "{table}", "a = 1", "--view", "x"], 2, "--view"),
+        (["nothing"], 2, "nothing"),
+        (["serve", "--port", "700000"], 1, "port"),
+        (["serve", "--config", "{tmp}/none"], 1, "none"),
+        (["serve", "--port", "0", "--host", "256.0.0.1"], 1, "256.0.0.1"),
+        (["serve", "--port", "0", "--root", "relative"], 1, "relative"),
+        (["prune", "gs2://bucket/t", "a = 1"], 1, "gs2://bucket/t"),
+    ],
+)
+def test_errors_are_one_clear_line_and_an_exit_code(run, table, tmp_path, arguments, code, says):
+    given = [
+        one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments
+    ]
+    found, out, err = run(*given)
+    assert found == code
+    assert out == ""
+    assert says in err
+    assert "Traceback" not in err
+    if code == 1:
+        assert err.startswith("pyhudi: ")
+        assert err.count("\n") == 1
+
+
+def test_debug_shows_where_an_error_comes_from(run, tmp_path):
+    assert "Traceback" in run("--debug", "inspect", tmp_path)[2]
+
+
+@pytest.mark.parametrize("module", ["pyhudi_expr.cli", "pyhudi_expr.cli.main"])
+def test_it_runs_as_a_module(module):
+    done = subprocess.run(
+        [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("pyhudi, version ")

@@ -1,0 +1,31 @@
+"""A server over the golden tables, one for all tests that only ask."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.settings import ServiceSettings
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from running import Running, running
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Running]:
+    """The real handler, with small limits."""
+    limits = {"max_frame_bytes": 1 << 20, "transfer_seconds": 1.0}
+    with running(PruningHandler(Pruner(), ServiceSettings()), **limits) as started:
+        yield started
+
+
+@pytest.fixture
+def client(server: Running) -> Iterator[PruningClient]:
+    """A connection to `server`."""
+    with PruningClient(port=server.port, timeout=20) as connected:
+        yield connected

@@ -1,0 +1,99 @@
+"""A pruning server in a thread of the test, and raw connections to it."""
+
+import asyncio
+import contextlib
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+
+from pyhudi_expr.service.gen.pruning import PruningService, ttypes
+from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
+from pyhudi_expr.service.server import PruningServer
+from pyhudi_expr.service.settings import ServiceSettings
+
+#: Longer than anything takes that a test waits for.
+PATIENCE = 20.0
+
+
+class Running:
+    """A server that runs; `port` is the one it listens on."""
+
+    server: PruningServer
+
+    def __init__(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
+        self._handler = handler
+        self._settings = settings
+        self._loop = asyncio.new_event_loop()
+        self._address: Future[int] = Future()
+        self._thread = threading.Thread(target=self._run)
+        self._thread.start()
+        self.port = self._address.result(PATIENCE)
+
+    def stop(self) -> None:
+        """Tell the server to stop."""
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self.server.stop)
+
+    def ended(self) -> bool:
+        """Wait for its end."""
+        self._thread.join(PATIENCE)
+        return not self._thread.is_alive()
+
+    def connect(self) -> socket.socket:
+        """A raw connection."""
+        return socket.create_connection(("127.0.0.1", self.port), PATIENCE)
+
+    def _run(self) -> None:
+        async def run() -> None:
+            self.server = PruningServer(self._handler, self._settings)
+            await self.server.run(lambda host, port: self._address.set_result(port))
+
+        with contextlib.closing(self._loop):
+            self._loop.run_until_complete(run())
+
+
+@contextlib.contextmanager
+def running(handler: PruningService.Iface, **settings: object) -> Iterator[Running]:
+    """A server for the handler, on a free port."""
+    server = Running(handler, ServiceSettings(port=0, **settings))
+    try:
+        yield server
+    finally:
+        server.stop()
+        assert server.ended()
+
+
+class Gated(PruningService.Iface):
+    """A handler whose answers wait until the test lets them go."""
+
+    def __init__(self) -> None:
+        self.gate = threading.Event()
+        self.entered = threading.Semaphore(0)
+
+    def info(self) -> ttypes.ServiceInfo:
+        return ttypes.ServiceInfo(protocolVersion=PROTOCOL_VERSION, version="test")
+
+    def prune(self, request: ttypes.PruneRequest) -> ttypes.PruneResponse:
+        self.entered.release()
+        assert self.gate.wait(PATIENCE)
+        return ttypes.PruneResponse(
+            protocolVersion=PROTOCOL_VERSION,
+            requestId=request.requestId,
+            basePath=request.basePath,
+            status=ttypes.PruneStatus.OK,
+        )
+
+
+def framed(payload: bytes) -> bytes:
+    """A frame: its size and its bytes."""
+    return struct.pack("!i", len(payload)) + payload
+
+
+def closed_by_peer(connection: socket.socket) -> bool:
+    """Whether the other side closes without a byte more."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionResetError:
+        return True

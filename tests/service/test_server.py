@@ -1,0 +1,226 @@
+"""The server against callers that are many, slow, huge or wrong."""
+
+import contextlib
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from running import PATIENCE, Gated, closed_by_peer, framed, running
+from thrift.Thrift import TException
+
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.service.frames import GarbageError, answer
+from pyhudi_expr.service.gen.pruning import PruningService, ttypes
+from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
+from pyhudi_expr.service.gen.pruning.ttypes import PruneStatus
+from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.settings import ServiceSettings
+
+PREDICATE = parse_predicate("region = 'us' AND amount > 100")
+STRUCT, I32, LIST = b"\x0c", b"\x08", b"\x0f"
+CALL_PRUNE = struct.pack("!Ii5si", 0x80010001, 5, b"prune", 0)
+
+
+def test_many_clients_at_once_get_the_same_answer(server, golden):
+    table = str(golden["cow_v9_txns_simple_meta"])
+
+    def ask(_: int) -> list[object]:
+        with PruningClient(port=server.port, timeout=PATIENCE) as client:
+            answers = [client.prune(table, PREDICATE) for _ in range(10)]
+        assert {one.status for one in answers} == {PruneStatus.OK}
+        return [one.verdicts for one in answers]
+
+    with ThreadPoolExecutor(40) as pool:
+        found = [verdicts for some in pool.map(ask, range(40)) for verdicts in some]
+    assert len(found) == 400
+    assert all(verdicts == found[0] for verdicts in found)
+
+
+@pytest.mark.parametrize("size", [0, -1, -(2**31), (1 << 20) + 1, 2**31 - 1])
+def test_a_frame_of_a_wrong_size_is_not_read(server, client, size):
+    with server.connect() as caller:
+        caller.sendall(struct.pack("!i", size))
+        assert closed_by_peer(caller)
+    assert client.info()
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        b"\0" * 100,
+        b"GET / HTTP/1.1\r\n\r\n",
+        b"\x80\x01\x00\x01",
+        b"\x80\x02" + CALL_PRUNE[2:],
+        CALL_PRUNE,
+        CALL_PRUNE + STRUCT + b"\0\1" + b"\xff" * 50,
+        struct.pack("!Ii", 0x80010001, 2**31 - 1),
+        struct.pack("!Ii", 0x80010001, -5),
+        # filter: a list of two billion nodes
+        CALL_PRUNE + STRUCT + b"\0\1" + LIST + b"\0\4" + STRUCT + struct.pack("!i", 2**31 - 1),
+        # an unknown field: structs in structs, a hundred thousand deep
+        CALL_PRUNE + (STRUCT + b"\0\x63") * 100_000,
+        CALL_PRUNE + LIST + b"\0\x63" + (LIST + struct.pack("!i", 1)) * 100_000,
+    ],
+    ids=lambda payload: payload[:24].hex(),
+)
+def test_garbage_closes_the_connection_and_nothing_else(server, client, payload):
+    with server.connect() as caller:
+        caller.sendall(framed(payload))
+        assert closed_by_peer(caller)
+    assert client.info()
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_any_bytes_are_answered_or_refused(payload, like_a_call):
+    handler = PruningHandler(Pruner(), ServiceSettings())
+    frame = CALL_PRUNE + payload if like_a_call else payload
+    with contextlib.suppress(GarbageError):
+        assert isinstance(answer(frame, PruningService.Processor(handler)), bytes)
+
+
+def test_a_frame_may_come_in_pieces(server):
+    call = struct.pack("!Ii4si", 0x80010001, 4, b"info", 7) + b"\0"
+    with server.connect() as caller:
+        for byte in framed(call):
+            caller.sendall(bytes([byte]))
+        size = struct.unpack("!i", caller.recv(4, socket.MSG_WAITALL))[0]
+        assert b"info" in caller.recv(size, socket.MSG_WAITALL)
+
+
+def test_a_caller_that_stops_in_the_middle_is_closed_and_keeps_nobody_waiting(server, client):
+    callers = [server.connect() for _ in range(50)]
+    for caller in callers:
+        caller.sendall(struct.pack("!i", 1000) + b"\x80\x01")
+    begun = time.monotonic()
+    assert client.info()
+    assert time.monotonic() - begun < 1
+    for caller in callers:
+        assert closed_by_peer(caller)
+        caller.close()
+
+
+def test_a_caller_that_does_not_take_its_answer_is_closed():
+    class Huge(Gated):
+        def prune(self, request):
+            response = super().prune(request)
+            response.message = "x" * (32 << 20)
+            return response
+
+    handler = Huge()
+    handler.gate.set()
+    with running(handler, transfer_seconds=0.5) as server, PruningClient(port=server.port) as asker:
+        begun = time.monotonic()
+        with server.connect() as caller:
+            caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            caller.sendall(framed(_prune_call()))
+            assert asker.info()
+            # Not a byte is read until the server gives up; then only the buffered ones are left.
+            while server.server.open_connections > 1:
+                assert time.monotonic() - begun < PATIENCE
+                time.sleep(0.05)
+
+
+def test_an_idle_connection_is_closed():
+    with running(Gated(), idle_seconds=0.2) as server, server.connect() as caller:
+        assert closed_by_peer(caller)
+
+
+def test_connections_beyond_the_limit_are_closed_at_once():
+    with running(Gated(), max_connections=2) as server:
+        with PruningClient(port=server.port) as one, PruningClient(port=server.port) as two:
+            assert one.info()
+            assert two.info()
+            with server.connect() as third:
+                assert closed_by_peer(third)
+            assert one.info()
+        with PruningClient(port=server.port) as later:
+            assert later.wait_until_ready(PATIENCE)
+
+
+def test_requests_that_would_wait_too_long_are_told_to_go_unpruned():
+    handler = Gated()
+    with running(handler, workers=1, max_waiting=1) as server, ThreadPoolExecutor(2) as pool:
+        first, second = pool.submit(_ask, server.port), pool.submit(_ask, server.port)
+        assert handler.entered.acquire(timeout=PATIENCE)
+        while server.server.unanswered < 2:
+            time.sleep(0.01)
+        third = _ask(server.port)
+        assert third.status == PruneStatus.NOT_PRUNED
+        assert "busy" in third.message
+        handler.gate.set()
+        assert first.result(PATIENCE).status == PruneStatus.OK
+        assert second.result(PATIENCE).status == PruneStatus.OK
+
+
+def test_stopping_waits_for_the_requests_that_run_and_closes_the_idle():
+    handler = Gated()
+    with running(handler) as server, ThreadPoolExecutor(1) as pool:
+        idle = server.connect()
+        answered = pool.submit(_ask, server.port)
+        assert handler.entered.acquire(timeout=PATIENCE)
+        server.stop()
+        assert closed_by_peer(idle)
+        idle.close()
+        with pytest.raises((TException, OSError)):
+            _ask(server.port)
+        assert not answered.done()
+        handler.gate.set()
+        assert answered.result(PATIENCE).status == PruneStatus.OK
+        assert server.ended()
+
+
+def test_stopping_does_not_wait_for_ever():
+    handler = Gated()
+    with running(handler, stop_seconds=0.2) as server, ThreadPoolExecutor(1) as pool:
+        answered = pool.submit(_ask, server.port)
+        assert handler.entered.acquire(timeout=PATIENCE)
+        server.stop()
+        assert server.ended()
+        with pytest.raises((TException, OSError, EOFError)):
+            answered.result(PATIENCE)
+        handler.gate.set()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_in_order(golden, number, tmp_path):
+    settings = tmp_path / "service.toml"
+    settings.write_text('port = 0\nlog_format = "json"\n')
+    command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(settings)]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        listening = process.stderr.readline()
+        port = int(listening.split('"port": ')[1].split(",")[0])
+        with PruningClient(port=port, timeout=PATIENCE) as client:
+            table = str(golden["cow_v9_txns_simple_meta"])
+            assert client.prune(table, PREDICATE).status == PruneStatus.OK
+            process.send_signal(number)
+            assert process.wait(PATIENCE) == 0
+        lines = process.stderr.read().splitlines()
+    assert '"event": "prune"' in lines[0]
+    assert '"status": "OK"' in lines[0]
+    assert '"event": "stopped"' in lines[-1]
+
+
+def _ask(port: int) -> ttypes.PruneResponse:
+    with PruningClient(port=port, timeout=PATIENCE) as client:
+        return client.prune("/t", PREDICATE)
+
+
+def _prune_call() -> bytes:
+    request = ttypes.PruneRequest(
+        protocolVersion=PROTOCOL_VERSION, requestId="1", basePath="/t", filter=[], view=1
+    )
+    from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+    from thrift.transport.TTransport import TMemoryBuffer
+
+    buffer = TMemoryBuffer()
+    PruningService.Client(TBinaryProtocol(buffer)).send_prune(request)
+    return buffer.getvalue()

@@ -1,0 +1,70 @@
+"""Settings: where they come from, what is refused, and that the documentation lists them all."""
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError, load
+
+DOCUMENT = Path(__file__).parents[2] / "docs" / "settings.md"
+
+
+@pytest.fixture(autouse=True)
+def _no_environment(monkeypatch):
+    for name in ServiceSettings.model_fields:
+        monkeypatch.delenv(f"PYHUDI_{name.upper()}", raising=False)
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "service.toml"
+    path.write_text('port = 1\nworkers = 7\ntable_roots = ["/a", "/b"]\n')
+    return path
+
+
+def test_the_command_line_goes_before_the_environment_and_that_before_the_file(file, monkeypatch):
+    assert load(file).port == 1
+    monkeypatch.setenv("PYHUDI_PORT", "2")
+    assert load(file).port == 2
+    assert load(file, port=3).port == 3
+    assert load(file, port=None).port == 2
+    assert load(file).workers == 7
+    assert load(file).table_roots == ("/a", "/b")
+    assert load().workers == 4
+
+
+def test_lists_in_the_environment_are_json(monkeypatch):
+    monkeypatch.setenv("PYHUDI_TABLE_ROOTS", '["/x"]')
+    assert load().table_roots == ("/x",)
+
+
+@pytest.mark.parametrize(
+    ("content", "named"),
+    [
+        ("prot = 1", "prot"),
+        ("port = 70000", "port"),
+        ('workers = "many"', "workers"),
+        ("port = ", "service.toml"),
+    ],
+)
+def test_mistakes_are_named(tmp_path: Path, content, named):
+    path = tmp_path / "service.toml"
+    path.write_text(content)
+    with pytest.raises(SettingsError, match=named):
+        load(path)
+
+
+def test_a_file_that_does_not_exist_is_an_error(tmp_path: Path):
+    with pytest.raises(SettingsError, match="nowhere"):
+        load(tmp_path / "nowhere.toml")
+
+
+def test_the_documentation_has_every_setting_with_its_default_and_meaning():
+    rows = re.findall(r"^\| `(\w+)` \| `(.*)` \| (.*) \|$", DOCUMENT.read_text(), re.MULTILINE)
+    documented = {name: (default, meaning) for name, default, meaning in rows}
+    for name, field in ServiceSettings.model_fields.items():
+        default = field.default if isinstance(field.default, str) else json.dumps(field.default)
+        shown = f'"{default}"' if name.startswith("log_") else default
+        assert documented[name] == (shown, field.description)
