@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -13,6 +14,7 @@ from pyhudi_expr.service.gen.pruning.ttypes import PartitionVerdict, PruneCounts
 
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 4
+_NO_VERDICT = 0
 
 
 def verdicts(result: PruneResult) -> list[PartitionVerdict]:
@@ -22,17 +24,31 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
     shorter, the tokens of the dropped files, or those of the kept ones together with the digest
     of the listing that was judged (for none kept: the digest alone).
     """
-    return list(_verdicts(result))
+    plan = _plan(result)
+    listing = result.listing
+    names = listing.partitions.to_numpy(zero_copy_only=False)
+    texts = _texts(listing.tokens.filter(pa.array(plan.sent)))
+    ends = np.cumsum(np.bincount(listing.file_partition[plan.sent], minlength=len(names)))
+    answer = []
+    for index in np.flatnonzero(plan.kinds).tolist():
+        kind = int(plan.kinds[index])
+        verdict = PartitionVerdict(partitionPath=names[index], kind=kind)
+        if kind in (VerdictKind.DROP_TOKENS, VerdictKind.KEEP_TOKENS):
+            verdict.tokens = texts[int(ends[index - 1]) if index else 0 : int(ends[index])]
+        if kind in (VerdictKind.DROP_LISTED, VerdictKind.KEEP_TOKENS):
+            verdict.digest = listing.digest(index)
+        answer.append(verdict)
+    return answer
 
 
 def counts(result: PruneResult, elapsed_micros: int) -> PruneCounts:
     """What was considered and dropped."""
     listing = result.listing
-    kept = result.keep[listing.file_slice]
+    kept = result.file_keep
     size = listing.file_size
     partitions = len(listing.partitions)
     kept_partitions = np.zeros(partitions, np.bool_)
-    kept_partitions[listing.file_partition[kept]] = True
+    kept_partitions[listing.slice_partition[result.keep]] = True
     return PruneCounts(
         filesConsidered=len(kept),
         filesDropped=int(len(kept) - kept.sum()),
@@ -44,40 +60,46 @@ def counts(result: PruneResult, elapsed_micros: int) -> PruneCounts:
     )
 
 
-def _verdicts(result: PruneResult) -> Iterator[PartitionVerdict]:
+@dataclass(frozen=True)
+class _Plan:
+    """kinds: the verdict's kind for each partition, 0 for none. sent: the files to be named."""
+
+    kinds: npt.NDArray[np.int64]
+    sent: npt.NDArray[np.bool_]
+
+
+def _plan(result: PruneResult) -> _Plan:
+    """Compares, for each partition, what naming the dropped files costs with naming the kept."""
     listing = result.listing
-    partitions = len(listing.partitions)
-    dropped = ~result.keep[listing.file_slice]
-    by_values = ~result.partition_keep
+    partition, partitions = listing.file_partition, len(listing.partitions)
+    kept = result.file_keep
     weights = pc.binary_length(listing.tokens).to_numpy(zero_copy_only=False) + _LENGTH_BYTES
-    drop_bytes, keep_bytes = (
-        np.bincount(listing.file_partition, np.where(chosen, weights, 0), partitions)
-        for chosen in (dropped, ~dropped)
+    all_bytes = np.bincount(partition, weights, partitions)
+    kept_bytes = np.bincount(partition[kept], weights[kept], partitions)
+    dropped_bytes = all_bytes - kept_bytes
+    kinds = np.select(
+        [
+            ~result.partition_keep,
+            dropped_bytes == 0,
+            dropped_bytes <= kept_bytes + _DIGEST_BYTES,
+            kept_bytes == 0,
+        ],
+        [
+            VerdictKind.DROP_PARTITION,
+            _NO_VERDICT,
+            VerdictKind.DROP_TOKENS,
+            VerdictKind.DROP_LISTED,
+        ],
+        VerdictKind.KEEP_TOKENS,
     )
-    names = listing.partitions
-    for index in np.flatnonzero(by_values | (drop_bytes > 0)).tolist():
-        path = names[index].as_py()
-        if by_values[index]:
-            yield PartitionVerdict(partitionPath=path, kind=VerdictKind.DROP_PARTITION)
-        elif drop_bytes[index] <= keep_bytes[index] + _DIGEST_BYTES:
-            tokens = _tokens(result, index, dropped)
-            yield PartitionVerdict(partitionPath=path, kind=VerdictKind.DROP_TOKENS, tokens=tokens)
-        elif keep_bytes[index] == 0:
-            yield PartitionVerdict(
-                partitionPath=path, kind=VerdictKind.DROP_LISTED, digest=listing.digest(index)
-            )
-        else:
-            yield PartitionVerdict(
-                partitionPath=path,
-                kind=VerdictKind.KEEP_TOKENS,
-                tokens=_tokens(result, index, ~dropped),
-                digest=listing.digest(index),
-            )
+    by_file = kinds[partition]
+    sent = (~kept & (by_file == VerdictKind.DROP_TOKENS)) | (
+        kept & (by_file == VerdictKind.KEEP_TOKENS)
+    )
+    return _Plan(kinds, sent)
 
 
-def _tokens(result: PruneResult, partition: int, chosen: np.ndarray) -> list[str]:
-    listing = result.listing
-    start, end = listing.partition_file_bounds[partition : partition + 2].tolist()
-    tokens = listing.tokens.slice(start, end - start)
-    found: list[str] = tokens.filter(pa.array(chosen[start:end])).to_pylist()
-    return found
+def _texts(tokens: pa.StringArray) -> list[str]:
+    # Far faster than to_pylist, which makes a scalar of each.
+    texts: list[str] = tokens.to_numpy(zero_copy_only=False).tolist()
+    return texts

@@ -142,6 +142,12 @@ def test_counts(judged):
     assert found.elapsedMicros == 7
 
 
+def test_an_empty_table_has_no_verdicts():
+    empty = result([], 0, [], [])
+    assert verdicts(empty) == []
+    assert counts(empty, 1).filesConsidered == 0
+
+
 def test_the_shorter_way_is_taken():
     def kinds(keep: list[bool]) -> list[int]:
         slices = [(0, [f"{'x' * 70}{number:03}"]) for number in range(len(keep))]
