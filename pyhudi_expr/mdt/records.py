@@ -166,7 +166,12 @@ def _order(bound: tuple[str, Payload], is_decimal: bool) -> Any:
 
 def wrapper_name(bound: tuple[str, Payload]) -> str:
     """The wrapper's name without its namespace, such as "LongWrapper"."""
-    return bound[0].rpartition(".")[2]
+    return _simple_name(bound[0])
+
+
+@lru_cache(maxsize=256)
+def _simple_name(full_name: str) -> str:
+    return full_name.rpartition(".")[2]
 
 
 def _type_ordinal(stats: Payload) -> int | None:

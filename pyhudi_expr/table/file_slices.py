@@ -76,7 +76,7 @@ def select(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListin
     log_slice, log_seen = _slices_of_logs(groups, instants, base_slice, compactions, rules)
 
     # Which slices are seen, and which one each is shown as.
-    slices = np.unique(np.concatenate([base_slice, compactions, log_slice[log_seen]]))
+    slices = _distinct(np.concatenate([base_slice, compactions, log_slice[log_seen]]))
     slices = slices[instants.committed[slices % instants.count]]
     slices = slices[~np.isin(slices // instants.count, groups.replaced(rules.replaced))]
     shown_as, seen = _latest_merged(slices, compactions, instants.count)
@@ -145,7 +145,7 @@ class _Groups:
         pairs = list(slices)
         number, known = self.numbers(group for group, _ in pairs)
         rank = np.array([instants.rank[instant] for _, instant in pairs], np.int64)
-        return np.unique(instants.slice_key(number[known], rank[known]))
+        return _distinct(instants.slice_key(number[known], rank[known]))
 
 
 @dataclass(frozen=True)
@@ -195,7 +195,7 @@ def _slices_of_logs(
     """For each log file its slice's key, and whether a query sees it."""
     if rules.layout == 1:
         return instants.slice_key(groups.log, instants.log), np.ones(len(groups.log), np.bool_)
-    used = np.unique(instants.log)
+    used = np.flatnonzero(np.bincount(instants.log, minlength=instants.count))
     reached = np.full(instants.count, -1, np.int64)
     for rank in used.tolist():
         completed = rules.completion_time(instants.values[rank])
@@ -204,7 +204,7 @@ def _slices_of_logs(
             reached[rank] = np.searchsorted(np.array(instants.values), completed, "right") - 1
     newest = reached[instants.log]
     seen = newest >= 0
-    opened = np.unique(np.concatenate([base_slice, compactions]))
+    opened = _distinct(np.concatenate([base_slice, compactions]))
     position = np.searchsorted(opened, instants.slice_key(groups.log, newest), "right") - 1
     candidate = opened[position] if len(opened) else np.full(len(position), -1, np.int64)
     has_slice = (position >= 0) & (candidate // instants.count == groups.log)
@@ -291,6 +291,12 @@ def _assemble(
         file_size=_frozen(files.size[rows]),
         file_is_log=_frozen(is_log),
     )
+
+
+def _distinct(keys: Ints) -> Ints:
+    """The keys sorted, each once. (numpy's own `unique` hashes, which is several times slower.)"""
+    ordered = np.sort(keys)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
 def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
