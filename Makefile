@@ -67,8 +67,10 @@ $(HANDLER): handler-java/pom.xml $(shell find handler-java/src -type f)
 runtime: $(RUNTIME) ## fetch Hive, Hadoop, Tez and Hudi into .work/runtime
 $(RUNTIME): hive-conf/pom.xml
 	@echo "fetching the Hive runtime (about 340 MB) ..."
+	rm -rf .work/runtime.new
+	$(MVN) -q -f hive-conf/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime.new"
 	rm -rf .work/runtime
-	$(MVN) -q -f hive-conf/pom.xml package
+	mv .work/runtime.new .work/runtime
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it

@@ -5,7 +5,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -166,18 +166,21 @@ class HiveServer:
         Raises:
             ServerError: the server died meanwhile; the message shows its log.
         """
+        connection = self.connect()
         try:
-            connection = self.connect()
-            try:
-                session = HiveSession(connection)
-                session.set(settings or {})
-                yield session
-            finally:
-                connection.close()
+            session = HiveSession(connection)
+            session.set(settings or {})
+            yield session
         except Exception as error:
+            with suppress(Exception):
+                connection.close()
             if self._process is not None and not self._process.is_running():
                 raise self._process.error("died during a session") from error
             raise
+        else:
+            connection.close()
+        # After Ctrl-C in the middle of an answer the connection is out of step and stays as it is:
+        # the server closes a session whose client is gone.
 
     def __enter__(self) -> "HiveServer":
         """Start it."""
