@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.table.errors import CorruptFile
-from tests.mdt.hfile_writer import hfile
+from tests.mdt.file_bytes import hfile
 
 ROWS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(str.encode)
 TABLES = st.dictionaries(ROWS, st.binary(max_size=20), max_size=60)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.log import BlockKind, LogFile
 from pyhudi_expr.table.errors import CorruptFile
-from tests.mdt.hfile_writer import delete_block, log_block
+from tests.mdt.file_bytes import delete_block, log_block
 
 
 def opened(content: bytes) -> LogFile:

@@ -1,4 +1,8 @@
-"""Writes small HFiles and log files, so that tests can hold what no golden table holds."""
+"""The bytes of HFiles and log files, put together independently of the library's own writer.
+
+So that tests can hold what no writer of today writes: two index levels, checksums, keys sorted as
+Java sorts texts, several blocks in one log file.
+"""
 
 import struct
 import zlib
