@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import time
 import uuid
 from collections.abc import Iterator
@@ -22,6 +23,9 @@ from pyhudi_expr.table.listing import TableView
 
 _MAX_ANSWER_BYTES = 64 << 20
 _PAUSE_SECONDS = 0.05
+
+# A refused connection is the caller's error to handle; by itself Thrift also prints it.
+logging.getLogger("thrift").addHandler(logging.NullHandler())
 
 
 class PruningClient:
