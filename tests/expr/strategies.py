@@ -87,7 +87,8 @@ _DOUBLES = (
     *(float(np.float32(0.1)), math.nextafter(0.1, 1), 3.4028235e38, 3.4028235677973366e38),
 )
 _SINGLES = (
-    *(float(np.float32(value)) for value in _DOUBLES if not 3.5e38 < abs(value) < math.inf),
+    *(float(np.float32(value)) for value in _DOUBLES if not 3.4e38 < abs(value) < math.inf),
+    float(np.finfo(np.float32).max),
     *(1.401298464324817e-45, float(np.nextafter(np.float32(0.1), np.float32(1)))),
 )
 _CENTS = tuple(

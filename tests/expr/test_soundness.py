@@ -1,4 +1,7 @@
-"""Whatever the rows, statistics and predicate: a file that holds a matching row is kept."""
+"""Whatever the rows, statistics and predicate: a file that holds a matching row is kept.
+
+PYHUDI_EXAMPLES sets how many random tables are tried.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from tests.expr.oracle import ENGINES, truths
 from tests.expr.strategies import Case, cases
 
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "2000"))
+_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000"))
 
 
 @settings(

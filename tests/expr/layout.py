@@ -1,0 +1,68 @@
+"""Small tables with known rows, and which of their files a predicate keeps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import (
+    CharType,
+    Column,
+    Comparison,
+    HudiExpression,
+    In,
+    Literal,
+    Op,
+    Term,
+)
+from tests.expr.statistics import Given, RowStatistics
+
+X = Column(("x",))
+Y = Column(("y",))
+
+
+def lit(value: Any, type_: pa.DataType | CharType) -> Literal:
+    """A literal."""
+    return Literal(value, type_)
+
+
+def eq(left: Term, right: Term) -> Comparison:
+    """``left = right``."""
+    return Comparison(Op.EQ, left, right)
+
+
+def less(left: Term, right: Term) -> Comparison:
+    """``left < right``."""
+    return Comparison(Op.LT, left, right)
+
+
+def among(term: Term, *options: Literal) -> In:
+    """``term IN (options)``."""
+    return In(term, options)
+
+
+def kept(
+    predicate: HudiExpression,
+    types: pa.DataType | Mapping[str, pa.DataType],
+    *files: Sequence[Any],
+    zone: str | None = None,
+    given: Mapping[tuple[str, int], Given] | None = None,
+) -> list[int]:
+    """Indexes of the files that `predicate` keeps.
+
+    types: the type of the only column ``x``, or of each. files: values of ``x``, or tuples.
+    """
+    columns = {"x": types} if isinstance(types, pa.DataType) else dict(types)
+    single = isinstance(types, pa.DataType)
+    rows = [
+        [dict(zip(columns, (row,) if single else row, strict=True)) for row in values]
+        for values in files
+    ]
+    bound = bind(predicate, Scope(pa.schema(list(columns.items())), zone))
+    statistics = RowStatistics(rows, given or {})
+    answer = as_array(may_be(bound, True, [StatisticsEvidence(statistics)]), len(files))
+    return [index for index, keep in enumerate(answer) if keep]

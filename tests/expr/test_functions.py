@@ -1,0 +1,143 @@
+"""Functions of a column whose bounds follow from the column's."""
+
+from __future__ import annotations
+
+from datetime import date
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.expr.nodes import Call, Cast, HudiExpression, IsNull, Literal, Not, Term
+from tests.expr.layout import X, Y, eq, kept, less, lit
+from tests.expr.statistics import NOTHING, Given
+
+TINY, INT, LONG, DOUBLE = pa.int8(), pa.int32(), pa.int64(), pa.float64()
+
+
+def plus(left: Term, right: Term) -> Call:
+    return Call("+", (left, right))
+
+
+def minus(left: Term, right: Term) -> Call:
+    return Call("-", (left, right))
+
+
+def days(year: int, month: int, day: int) -> int:
+    return (date(year, month, day) - date(1970, 1, 1)).days
+
+
+ONE = lit(1, INT)
+
+
+@pytest.mark.parametrize(
+    ("predicate", "type_", "files", "expected"),
+    [
+        (eq(plus(X, ONE), lit(6, INT)), INT, [[4], [5], [6]], [1]),
+        (eq(plus(ONE, X), lit(6, INT)), INT, [[4], [5], [6]], [1]),
+        (eq(minus(X, ONE), lit(4, INT)), INT, [[4], [5], [6]], [1]),
+        (eq(minus(ONE, X), lit(-4, INT)), INT, [[4], [5], [6]], [1]),
+        (Not(eq(plus(X, ONE), lit(6, INT))), INT, [[4], [5], [6]], [0, 2]),
+        (less(plus(plus(X, ONE), ONE), lit(7, INT)), INT, [[4], [5], [6]], [0]),
+        (IsNull(plus(X, ONE)), INT, [[4], [None]], [1]),
+        (eq(plus(X, lit(300, INT)), lit(310, INT)), TINY, [[10], [11]], [0, 1]),
+        # overflow wraps in one engine, is null or an error in others
+        (eq(plus(X, lit(1, TINY)), lit(-128, INT)), TINY, [[127], [126]], [0]),
+        (eq(plus(X, ONE), lit(-(2**31), INT)), INT, [[2**31 - 1], [5]], [0]),
+        (IsNull(plus(X, ONE)), INT, [[2**31 - 1], [5]], [0]),
+        (less(minus(X, lit(-(2**63), LONG)), lit(0, LONG)), LONG, [[1], [-1]], [0, 1]),
+        # of several columns, or of floats: unknown
+        (eq(plus(X, lit(1.0, DOUBLE)), lit(6.0, DOUBLE)), INT, [[4], [5]], [0, 1]),
+        (eq(plus(X, lit(None, INT)), lit(6, INT)), INT, [[4], [5]], [0, 1]),
+        (eq(Call("*", (X, ONE)), lit(6, INT)), INT, [[4], [5]], [0, 1]),
+    ],
+)
+def test_addition_of_a_constant(
+    predicate: HudiExpression, type_: pa.DataType, files: list[list[Any]], expected: list[int]
+) -> None:
+    assert kept(predicate, type_, *files) == expected
+
+
+def test_nested_additions_wrap_at_the_width_of_the_inner_one() -> None:
+    hundred = lit(100, TINY)
+    predicate = less(plus(plus(X, hundred), hundred), lit(0, TINY))
+    assert kept(predicate, TINY, [10]) == [0]  # 10 + 100 fits, 110 + 100 is -46
+
+
+@pytest.mark.parametrize(
+    ("target", "literal", "type_", "files", "expected"),
+    [
+        (LONG, lit(5, LONG), INT, [[4], [5]], [1]),
+        (TINY, lit(5, TINY), INT, [[4], [5]], [1]),
+        (TINY, lit(5, TINY), INT, [[261], [4]], [0]),  # 261 wraps to 5
+        (TINY, lit(500, INT), INT, [[500], [4]], []),  # no tinyint is 500
+        (DOUBLE, lit(5.5, DOUBLE), INT, [[5], [6], [5, 6]], [2]),
+        (DOUBLE, lit(2.0**53, DOUBLE), LONG, [[2**53 + 1], [2**53 + 2]], [0]),
+        (DOUBLE, lit(0.5, DOUBLE), pa.float32(), [[0.25], [0.5]], [1]),
+        (pa.decimal128(10, 2), lit(Decimal("5.00"), pa.decimal128(3, 2)), INT, [[4], [5]], [1]),
+        (pa.timestamp("us"), lit(86_400_000_000, pa.timestamp("us")), pa.date32(), [[0], [1]], [1]),
+        (pa.timestamp("ns"), lit(2_932_896, pa.date32()), pa.date32(), [[0], [2_932_896]], [1]),
+        (INT, lit(5, INT), pa.string(), [["4"]], [0]),
+        (pa.string(), lit("5", pa.string()), INT, [[4]], [0]),
+        (INT, lit(5, INT), DOUBLE, [[4.5]], [0]),
+        (pa.float32(), lit(5.0, pa.float32()), INT, [[4]], [0]),
+    ],
+)  # fmt: skip
+def test_casts(
+    target: pa.DataType,
+    literal: Literal,
+    type_: pa.DataType,
+    files: list[list[Any]],
+    expected: list[int],
+) -> None:
+    assert kept(eq(Cast(X, target), literal), type_, *files) == expected
+
+
+def test_a_cast_that_may_overflow_may_be_null() -> None:
+    assert kept(IsNull(Cast(X, TINY)), INT, [5], [500], [None]) == [1, 2]
+    assert kept(IsNull(Cast(X, LONG)), INT, [5], [None]) == [1]
+    assert kept(IsNull(Cast(X, pa.decimal128(2, 0))), INT, [5]) == [0]
+
+
+def test_the_year_of_a_date() -> None:
+    year, files = (
+        Call("year", (X,)),
+        [[days(2019, 12, 31)], [days(2020, 1, 1)], [days(2020, 12, 31)]],
+    )
+    assert kept(eq(year, lit(2020, INT)), pa.date32(), *files) == [1, 2]
+    assert kept(less(year, lit(2020, INT)), pa.date32(), *files) == [0]
+    old = [days(1500, 1, 5)]
+    assert kept(eq(year, lit(1499, INT)), pa.date32(), old) == [0]  # may be relabelled
+    assert kept(eq(Call("year", (X,)), lit(1970, INT)), pa.timestamp("us"), [0]) == [0]
+
+
+def test_a_cast_date_meets_a_timestamp_column() -> None:
+    types = {"x": pa.date32(), "y": pa.timestamp("us")}
+    files = [[(1, 86_400_000_000)], [(1, 86_400_000_001)]]
+    assert kept(eq(Cast(X, pa.timestamp("us")), Y), types, *files) == [0]
+
+
+@pytest.mark.parametrize(
+    ("term", "type_", "literal", "value"),
+    [
+        (plus(X, ONE), INT, lit(-100, INT), 5),
+        (minus(ONE, X), INT, lit(-100, INT), 5),
+        (Cast(X, pa.timestamp("us")), pa.date32(), lit(-(10**6), pa.date32()), 5),
+        (Cast(X, pa.decimal128(10, 2)), INT, lit(-100, INT), 5),
+        (Cast(X, pa.decimal128(10, 2)), LONG, lit(-100, INT), 5),
+        (Cast(X, DOUBLE), LONG, lit(-100, INT), 5),
+        (Call("year", (X,)), pa.date32(), lit(-5, INT), 5),
+        (Call("year", (X,)), pa.date32(), lit(3000, INT), 5),
+    ],
+)
+@pytest.mark.parametrize("given", [NOTHING, Given(minimum=False), Given(maximum=False)])
+def test_the_function_of_an_unknown_bound_is_unknown(
+    term: Term, type_: pa.DataType, literal: Literal, value: int, given: Given
+) -> None:
+    for predicate, unknown_side in (
+        (less(term, literal), "minimum"),
+        (less(literal, term), "maximum"),
+    ):
+        if not getattr(given, unknown_side):
+            assert kept(predicate, type_, [value], given={("x", 0): given}) == [0]
