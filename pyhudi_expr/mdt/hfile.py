@@ -10,22 +10,25 @@ from __future__ import annotations
 
 import itertools
 import struct
-import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from pyhudi_expr.mdt import protobuf
-from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.mdt.hfile_blocks import (
+    GZIP,
+    HEADER,
+    UNCOMPRESSED,
+    BlockReader,
+    RandomAccess,
+    vint,
+    vint_length,
+)
 
 TRAILER_SIZE = 4096
-_TAIL_READ = 64 * 1024
 _RUN_BYTES = 8 * 1024 * 1024
-_MAX_BLOCK_BYTES = 512 * 1024 * 1024
 _MAX_INDEX_LEVELS = 8
 
-_HEADER = struct.Struct(">8siiqBii")
 _TRAILER_MAGIC = b'TRABLK"$'
 _DATA_MAGICS = frozenset({b"DATABLK*", b"DATABLKE"})
 _ROOT_INDEX, _LEAF_INDEX, _INNER_INDEX = b"IDXROOT2", b"IDXLEAF2", b"IDXINTE2"
@@ -34,18 +37,9 @@ _FILE_INFO_MAGIC = b"PBUF"
 # Cells end with a variable-length number, HBase's read point.
 _WITH_MVCC = b"\0\0\0\1"
 
-_GZIP, _NONE = 1, 2
-_CRC32 = 1
-
 # Writers may have sorted keys as UTF-16; that differs from the order of bytes only between
 # characters whose UTF-8 begins with one of these bytes or a greater one.
 _FIRST_AMBIGUOUS_BYTE = 0xEE
-
-
-class RandomAccess(Protocol):
-    """What a pyarrow NativeFile offers."""
-
-    def read_at(self, nbytes: int, offset: int) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -84,20 +78,12 @@ class HFile:
 
         `size` is the file's length in bytes, `name` what errors call it. Raises CorruptFile.
         """
-        self._source = source
-        self._size = size
-        self._name = name
-        self.bytes_read = 0
-        if size < TRAILER_SIZE:
-            raise self._corrupt(f"{size} bytes are too few for an HFile")
-        # The end of the file is read once: it nearly always holds all but the data blocks.
-        self._tail, self._tail_start = b"", size
-        start = max(0, size - _TAIL_READ)
-        self._tail, self._tail_start = self._fetch(start, size - start), start
+        self._file = BlockReader(source, size, name)
         self._trailer = self._read_trailer()
+        self._file.codec = self._trailer.codec
         self.info = self._read_file_info()
         if self.info.get(b"hfile.MAX_TAGS_LEN") is not None:
-            raise self._corrupt("cells with tags are not supported")
+            raise self._file.corrupt("cells with tags are not supported")
         self._has_mvcc = self.info.get(b"KEY_VALUE_VERSION") == _WITH_MVCC
         self._index = self._read_index()
         self._first_rows = [entry.first_row for entry in self._index]
@@ -107,11 +93,16 @@ class HFile:
         """The Avro schema of the values, as JSON."""
         schema = self.info.get(b"schema")
         if schema is None:
-            raise self._corrupt("the file info holds no Avro schema")
+            raise self._file.corrupt("the file info holds no Avro schema")
         try:
             return schema.decode()
         except UnicodeDecodeError as error:
-            raise self._corrupt(f"the Avro schema is not UTF-8: {error}") from error
+            raise self._file.corrupt(f"the Avro schema is not UTF-8: {error}") from error
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read from the source so far."""
+        return self._file.bytes_read
 
     @property
     def num_cells(self) -> int:
@@ -124,7 +115,7 @@ class HFile:
             count += len(cells)
             yield cells
         if count != self.num_cells:
-            raise self._corrupt(f"holds {count} cells, not {self.num_cells} as it claims")
+            raise self._file.corrupt(f"holds {count} cells, not {self.num_cells} as it claims")
 
     def lookup(self, keys: Sequence[bytes]) -> Cells:
         """The cells of those of the keys that the file has, in the keys' sorted order."""
@@ -194,11 +185,13 @@ class HFile:
                     break
                 run.append(entry)
                 length += entry.size
-            content = self._fetch(run[0].offset, length)
+            content = self._file.fetch(run[0].offset, length)
             start = 0
             for entry in run:
                 block = content[start : start + entry.size]
-                yield self._cells(self._open_block(block, entry.offset, _DATA_MAGICS), entry.offset)
+                yield self._cells(
+                    self._file.open_block(block, entry.offset, _DATA_MAGICS), entry.offset
+                )
                 start += entry.size
             at += len(run)
 
@@ -214,65 +207,65 @@ class HFile:
                 value = at + 8 + key_length
                 at = value + value_length
                 if row_length + 2 > key_length or value_length < 0 or at + mvcc > end:
-                    raise self._corrupt(f"a cell of the block at {offset} breaks its bounds")
+                    raise self._file.corrupt(f"a cell of the block at {offset} breaks its bounds")
                 add_key(block[row : row + row_length])
                 add_value(block[value:at])
                 if mvcc:
-                    at += _vint_length(block[at])
+                    at += vint_length(block[at])
         except (struct.error, IndexError) as error:
-            raise self._corrupt(f"the block at {offset} ends within a cell") from error
+            raise self._file.corrupt(f"the block at {offset} ends within a cell") from error
         return cells
 
     def _read_trailer(self) -> _Trailer:
-        trailer = self._tail[-TRAILER_SIZE:]
+        trailer = self._file.fetch(self._file.size - TRAILER_SIZE, TRAILER_SIZE)
         if not trailer.startswith(_TRAILER_MAGIC):
-            raise self._corrupt("no HFile trailer")
+            raise self._file.corrupt("no HFile trailer")
         major = int.from_bytes(trailer[-3:], "big")
         if major != 3:
-            raise self._corrupt(f"HFile version {major} is not supported (supported: 3)")
+            raise self._file.corrupt(f"HFile version {major} is not supported (supported: 3)")
         try:
             numbers, _ = protobuf.delimited_fields(trailer, len(_TRAILER_MAGIC))
         except ValueError as error:
-            raise self._corrupt(f"the trailer cannot be read: {error}") from error
+            raise self._file.corrupt(f"the trailer cannot be read: {error}") from error
 
         def number(tag: int, default: int = 0) -> int:
             value = numbers.get(tag, [default])[-1]
             if not isinstance(value, int):
-                raise self._corrupt(f"field {tag} of the trailer is not a number")
+                raise self._file.corrupt(f"field {tag} of the trailer is not a number")
             return value
 
         found = _Trailer(number(1), number(2), number(5), number(7), number(8, 1), number(12))
-        if found.codec not in (_GZIP, _NONE):
-            raise self._corrupt(f"compression {found.codec} is not supported (gzip, none)")
-        if not 0 <= found.load_on_open <= found.file_info < self._size:
-            raise self._corrupt("the trailer points outside the file")
+        if found.codec not in (GZIP, UNCOMPRESSED):
+            raise self._file.corrupt(f"compression {found.codec} is not supported (gzip, none)")
+        if not 0 <= found.load_on_open <= found.file_info < self._file.size:
+            raise self._file.corrupt("the trailer points outside the file")
         if not 1 <= found.levels <= _MAX_INDEX_LEVELS:
-            raise self._corrupt(f"{found.levels} index levels")
+            raise self._file.corrupt(f"{found.levels} index levels")
         return found
 
     def _read_file_info(self) -> dict[bytes, bytes]:
-        block = self._block_at(self._trailer.file_info, frozenset({_FILE_INFO}))
+        block = self._file.block_at(self._trailer.file_info, frozenset({_FILE_INFO}))
         if not block.startswith(_FILE_INFO_MAGIC):
-            raise self._corrupt("the file info is not a protocol buffer")
+            raise self._file.corrupt("the file info is not a protocol buffer")
         try:
             entries, _ = protobuf.delimited_fields(block, len(_FILE_INFO_MAGIC))
             pairs = [protobuf.fields(entry) for entry in protobuf.messages(entries, 1)]
             return {protobuf.text(pair, 1): protobuf.text(pair, 2) for pair in pairs}
         except ValueError as error:
-            raise self._corrupt(f"the file info cannot be read: {error}") from error
+            raise self._file.corrupt(f"the file info cannot be read: {error}") from error
 
     def _read_index(self) -> list[_IndexEntry]:
         if not self._trailer.data_entries:
             return []
-        root = self._block_at(self._trailer.load_on_open, frozenset({_ROOT_INDEX}))
+        root = self._file.block_at(self._trailer.load_on_open, frozenset({_ROOT_INDEX}))
         entries = self._root_entries(root)
         for _ in range(self._trailer.levels - 1):
             entries = [leaf for entry in entries for leaf in self._inner_entries(entry)]
         for entry in entries:
-            if entry.offset < 0 or entry.size < _HEADER.size:
-                raise self._corrupt("the index points outside the file")
+            if entry.offset < 0 or entry.size < HEADER.size:
+                raise self._file.corrupt("the index points outside the file")
             if entry.offset + entry.size > self._trailer.load_on_open:
-                raise self._corrupt("the index points behind the data blocks")
+                raise self._file.corrupt("the index points behind the data blocks")
         return entries
 
     def _root_entries(self, block: bytes) -> list[_IndexEntry]:
@@ -281,102 +274,36 @@ class HFile:
         try:
             for _ in range(self._trailer.data_entries):
                 offset, size = struct.unpack_from(">qi", block, at)
-                length, at = _vint(block, at + 12)
+                length, at = vint(block, at + 12)
                 entries.append(self._entry(block[at : at + length], offset, size))
                 at += length
                 if length < 0 or at > len(block):
-                    raise self._corrupt("the root index breaks its bounds")
+                    raise self._file.corrupt("the root index breaks its bounds")
         except (struct.error, IndexError) as error:
-            raise self._corrupt("the root index ends within an entry") from error
+            raise self._file.corrupt("the root index ends within an entry") from error
         return entries
 
     def _inner_entries(self, parent: _IndexEntry) -> list[_IndexEntry]:
         """[i32 n][i32 offsets x (n + 1)], then entries of [i64 offset][i32 size][key]."""
-        block = self._block_at(parent.offset, frozenset({_LEAF_INDEX, _INNER_INDEX}))
+        block = self._file.block_at(parent.offset, frozenset({_LEAF_INDEX, _INNER_INDEX}))
         try:
             (count,) = struct.unpack_from(">i", block)
             if not 0 <= count <= len(block) // 12:
-                raise self._corrupt(f"an index block with {count} entries")
+                raise self._file.corrupt(f"an index block with {count} entries")
             starts = struct.unpack_from(f">{count + 1}i", block, 4)
             base, entries = 8 + 4 * count, []
             for start, end in itertools.pairwise(starts):
                 offset, size = struct.unpack_from(">qi", block, base + start)
                 entries.append(self._entry(block[base + start + 12 : base + end], offset, size))
         except struct.error as error:
-            raise self._corrupt(f"the index block at {parent.offset} is damaged") from error
+            raise self._file.corrupt(f"the index block at {parent.offset} is damaged") from error
         return entries
 
     def _entry(self, key: bytes, offset: int, size: int) -> _IndexEntry:
         row_length = int.from_bytes(key[:2], "big")
         if len(key) < 2 + row_length:
-            raise self._corrupt("an index key breaks its bounds")
+            raise self._file.corrupt("an index key breaks its bounds")
         return _IndexEntry(key[2 : 2 + row_length], offset, size)
-
-    def _block_at(self, offset: int, magics: frozenset[bytes]) -> bytes:
-        header = self._fetch(offset, _HEADER.size)
-        on_disk = _HEADER.unpack(header)[1]
-        if on_disk < 0:
-            raise self._corrupt(f"the block at {offset} has a negative size")
-        whole = self._fetch(offset, _HEADER.size + on_disk)
-        return self._open_block(whole, offset, magics)
-
-    def _open_block(self, block: bytes, offset: int, magics: frozenset[bytes]) -> bytes:
-        """The uncompressed content of a whole block, its header and checksums checked."""
-        magic, on_disk, uncompressed, _, checksum, per_checksum, with_header = _HEADER.unpack_from(
-            block
-        )
-        if magic not in magics:
-            raise self._corrupt(f"the block at {offset} is of an unexpected kind ({magic!r})")
-        if on_disk + _HEADER.size != len(block) or not _HEADER.size <= with_header <= len(block):
-            raise self._corrupt(f"the block at {offset} has sizes that do not fit together")
-        if not 0 <= uncompressed <= _MAX_BLOCK_BYTES:
-            raise self._corrupt(f"the block at {offset} claims {uncompressed} bytes")
-        if checksum == _CRC32:
-            self._check_crc32(block, with_header, per_checksum, offset)
-        content = block[_HEADER.size : with_header]
-        if self._trailer.codec == _GZIP:
-            content = self._gunzip(content, uncompressed, offset)
-        if len(content) != uncompressed:
-            raise self._corrupt(f"the block at {offset} has not the size that it claims")
-        return content
-
-    def _check_crc32(self, block: bytes, with_header: int, per_checksum: int, offset: int) -> None:
-        """One CRC-32 for each begun chunk. CRC-32C, HBase's default, is left to gzip's own."""
-        if per_checksum <= 0:
-            raise self._corrupt(f"the block at {offset} has no checksum interval")
-        at = with_header
-        for start in range(0, with_header, per_checksum):
-            chunk = block[start : min(start + per_checksum, with_header)]
-            if zlib.crc32(chunk) != int.from_bytes(block[at : at + 4], "big"):
-                raise self._corrupt(f"the block at {offset} fails its checksum")
-            at += 4
-
-    def _gunzip(self, content: bytes, size: int, offset: int) -> bytes:
-        inflate = zlib.decompressobj(wbits=31)
-        try:
-            plain = inflate.decompress(content, size + 1)
-            # Asks for the end of the stream, where zlib compares its checksum.
-            rest = b"" if inflate.eof else inflate.decompress(inflate.unconsumed_tail, 1)
-        except zlib.error as error:
-            raise self._corrupt(f"the block at {offset} cannot be uncompressed: {error}") from error
-        if rest or not inflate.eof:
-            raise self._corrupt(f"the block at {offset} has not the size that it claims")
-        return plain
-
-    def _fetch(self, offset: int, length: int) -> bytes:
-        if offset < 0 or length < 0 or offset + length > self._size:
-            raise self._corrupt(f"{length} bytes at {offset} are outside of its {self._size} bytes")
-        if offset >= self._tail_start:
-            start = offset - self._tail_start
-            return self._tail[start : start + length]
-        content = bytes(self._source.read_at(length, offset))
-        if len(content) != length:
-            raise self._corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")
-        self.bytes_read += length
-        return content
-
-    def _corrupt(self, reason: str) -> CorruptFile:
-        return CorruptFile(self._name, reason)
 
 
 def _is_ambiguous(key: bytes) -> bool:
@@ -390,20 +317,3 @@ def _without_covered(prefixes: Sequence[bytes]) -> list[bytes]:
         if not kept or not prefix.startswith(kept[-1]):
             kept.append(prefix)
     return kept
-
-
-def _vint_length(first: int) -> int:
-    """Length in bytes of one of Hadoop's variable-length numbers, by its first byte."""
-    signed = first - 256 if first > 127 else first
-    if signed >= -112:
-        return 1
-    return (-119 if signed < -120 else -111) - signed
-
-
-def _vint(block: bytes, at: int) -> tuple[int, int]:
-    """A variable-length number and where it ends."""
-    length = _vint_length(block[at])
-    if length == 1:
-        first = block[at]
-        return (first - 256 if first > 127 else first), at + 1
-    return int.from_bytes(block[at + 1 : at + length], "big"), at + length

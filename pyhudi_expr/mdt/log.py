@@ -16,7 +16,7 @@ from enum import IntEnum
 
 import fastavro
 
-from pyhudi_expr.mdt.hfile import RandomAccess
+from pyhudi_expr.mdt.hfile_blocks import RandomAccess
 from pyhudi_expr.table.errors import CorruptFile
 
 _MAGIC = b"#HUDI#"

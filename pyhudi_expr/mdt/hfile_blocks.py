@@ -1,0 +1,125 @@
+"""The blocks that an HFile is made of: read within bounds, checked and uncompressed.
+
+A block is a 33-byte header (magic, sizes, checksum type and interval), its content, compressed or
+not, and checksums (HBase reference guide, "HFile format").
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from typing import Protocol
+
+from pyhudi_expr.table.errors import CorruptFile
+
+GZIP, UNCOMPRESSED = 1, 2
+HEADER = struct.Struct(">8siiqBii")
+
+_TAIL_READ = 64 * 1024
+_MAX_BLOCK_BYTES = 512 * 1024 * 1024
+_CRC32 = 1
+
+
+class RandomAccess(Protocol):
+    """What a pyarrow NativeFile offers."""
+
+    def read_at(self, nbytes: int, offset: int) -> bytes: ...
+
+
+class BlockReader:
+    """Bytes and blocks of one HFile. Every way in which they can be wrong ends in CorruptFile."""
+
+    def __init__(self, source: RandomAccess, size: int, name: str) -> None:
+        self.size = size
+        self.codec = UNCOMPRESSED
+        """Compression of all blocks; the trailer tells."""
+        self.bytes_read = 0
+        self._source = source
+        self._name = name
+        # The end of the file is read once: it nearly always holds all but the data blocks.
+        self._tail, self._tail_start = b"", size
+        start = max(0, size - _TAIL_READ)
+        self._tail, self._tail_start = self.fetch(start, size - start), start
+
+    def block_at(self, offset: int, magics: frozenset[bytes]) -> bytes:
+        header = self.fetch(offset, HEADER.size)
+        on_disk = HEADER.unpack(header)[1]
+        if on_disk < 0:
+            raise self.corrupt(f"the block at {offset} has a negative size")
+        whole = self.fetch(offset, HEADER.size + on_disk)
+        return self.open_block(whole, offset, magics)
+
+    def open_block(self, block: bytes, offset: int, magics: frozenset[bytes]) -> bytes:
+        """The uncompressed content of a whole block, its header and checksums checked."""
+        magic, on_disk, uncompressed, _, checksum, per_checksum, with_header = HEADER.unpack_from(
+            block
+        )
+        if magic not in magics:
+            raise self.corrupt(f"the block at {offset} is of an unexpected kind ({magic!r})")
+        if on_disk + HEADER.size != len(block) or not HEADER.size <= with_header <= len(block):
+            raise self.corrupt(f"the block at {offset} has sizes that do not fit together")
+        if not 0 <= uncompressed <= _MAX_BLOCK_BYTES:
+            raise self.corrupt(f"the block at {offset} claims {uncompressed} bytes")
+        if checksum == _CRC32:
+            self._check_crc32(block, with_header, per_checksum, offset)
+        content = block[HEADER.size : with_header]
+        if self.codec == GZIP:
+            content = self._gunzip(content, uncompressed, offset)
+        if len(content) != uncompressed:
+            raise self.corrupt(f"the block at {offset} has not the size that it claims")
+        return content
+
+    def _check_crc32(self, block: bytes, with_header: int, per_checksum: int, offset: int) -> None:
+        """One CRC-32 for each begun chunk. CRC-32C, HBase's default, is left to gzip's own."""
+        if per_checksum <= 0:
+            raise self.corrupt(f"the block at {offset} has no checksum interval")
+        at = with_header
+        for start in range(0, with_header, per_checksum):
+            chunk = block[start : min(start + per_checksum, with_header)]
+            if zlib.crc32(chunk) != int.from_bytes(block[at : at + 4], "big"):
+                raise self.corrupt(f"the block at {offset} fails its checksum")
+            at += 4
+
+    def _gunzip(self, content: bytes, size: int, offset: int) -> bytes:
+        inflate = zlib.decompressobj(wbits=31)
+        try:
+            plain = inflate.decompress(content, size + 1)
+            # Asks for the end of the stream, where zlib compares its checksum.
+            rest = b"" if inflate.eof else inflate.decompress(inflate.unconsumed_tail, 1)
+        except zlib.error as error:
+            raise self.corrupt(f"the block at {offset} cannot be uncompressed: {error}") from error
+        if rest or not inflate.eof:
+            raise self.corrupt(f"the block at {offset} has not the size that it claims")
+        return plain
+
+    def fetch(self, offset: int, length: int) -> bytes:
+        if offset < 0 or length < 0 or offset + length > self.size:
+            raise self.corrupt(f"{length} bytes at {offset} are outside of its {self.size} bytes")
+        if offset >= self._tail_start:
+            start = offset - self._tail_start
+            return self._tail[start : start + length]
+        content = bytes(self._source.read_at(length, offset))
+        if len(content) != length:
+            raise self.corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")
+        self.bytes_read += length
+        return content
+
+    def corrupt(self, reason: str) -> CorruptFile:
+        return CorruptFile(self._name, reason)
+
+
+def vint_length(first: int) -> int:
+    """Length in bytes of one of Hadoop's variable-length numbers, by its first byte."""
+    signed = first - 256 if first > 127 else first
+    if signed >= -112:
+        return 1
+    return (-119 if signed < -120 else -111) - signed
+
+
+def vint(block: bytes, at: int) -> tuple[int, int]:
+    """A variable-length number and where it ends."""
+    length = vint_length(block[at])
+    if length == 1:
+        first = block[at]
+        return (first - 256 if first > 127 else first), at + 1
+    return int.from_bytes(block[at + 1 : at + length], "big"), at + length
