@@ -19,7 +19,7 @@ Not believed (each was seen to lose rows in Hudi itself):
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,9 @@ _WRAPPED_TYPES = {
     "BytesWrapper": pa.large_binary(),
     "DecimalWrapper": pa.large_binary(),
 }
+
+#: What Parquet's integers, and what is made of them, are without a value.
+_ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}
 
 #: Kinds whose Parquet footers hold statistics wherever there are values.
 _ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
@@ -151,45 +154,81 @@ def decode(entries: StatisticsEntries, column: BoundColumn, is_log: _Flags) -> D
     is_log: for each entry whether its file is a log file. There "all null" may be a column that
     a partial update left out, and "no value" a column that its writer did not collect.
     """
-    doubted = _all_null(entries) & ((entries.value_count > 0) | is_log)
+    without_bounds = _all_null(entries, _absent(entries))
+    # Of nulls alone a footer's integers have counts and no bounds; zeros are recorded then. So
+    # zeros show that the footer has statistics, whatever type is kept as integers.
+    zeros = _all_null(entries, _zeros(entries)) & ~is_log
+    doubted = without_bounds & ((entries.value_count > 0) | is_log)
     if column.domain.kind in _ALWAYS_IN_FOOTERS:
         doubted &= is_log
-    return _decode(entries, column.domain, doubted)
+    return _decode(entries, column.domain, doubted, without_bounds | zeros)
 
 
 def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> Decoded:
     """The bounds of entries that aggregate files (partition_stats).
 
     A file whose statistics were missing was counted as all null and left out of the range, so a
-    range is complete only where no null was counted; a float range was merged from zeros.
+    range is complete only where no null was counted; a float range was merged from zeros. Files
+    from before the column was added are not counted at all, so there may always be nulls.
     """
     doubted = np.zeros(len(entries), dtype=np.bool_)
     if column.domain.kind is Kind.FLOAT:
         doubted[:] = True
     elif column.domain.kind not in _ALWAYS_IN_FOOTERS:
         doubted = entries.null_count != 0
-    return _decode(entries, column.domain, doubted)
+    all_null = _all_null(entries, _absent(entries) | _zeros(entries))
+    found = _decode(entries, column.domain, doubted, all_null)
+    return replace(found, bounds=replace(found.bounds, may_be_null=np.ones_like(doubted)))
 
 
-def _decode(entries: StatisticsEntries, domain: Domain, doubted: _Flags) -> Decoded:
+def _decode(
+    entries: StatisticsEntries, domain: Domain, doubted: _Flags, all_null: _Flags
+) -> Decoded:
     if domain.is_ordinal:
         lower, upper, wrong = _ordinal_bounds(entries, domain, doubted)
     else:
         lower, upper, wrong = _arrow_bounds(entries, domain, doubted)
     doubted = doubted | wrong
     counted = (entries.null_count >= 0) & (entries.value_count >= 0)
-    may_be_value = doubted | ~_all_null(entries)
+    may_be_value = doubted | ~all_null
     may_be_null = doubted | ~counted | (entries.null_count != 0)
-    return Decoded(Bounds(lower, upper, may_be_value, may_be_null), doubted)
+    unbounded = may_be_value & (
+        _unknown_ends(lower, MIN_ORDINAL) | _unknown_ends(upper, MAX_ORDINAL)
+    )
+    return Decoded(Bounds(lower, upper, may_be_value, may_be_null), doubted | unbounded)
 
 
-def _all_null(entries: StatisticsEntries) -> _Flags:
-    bounds = [*entries.minimum.values(), *entries.maximum.values()]
-    present = [array.is_valid().to_numpy(zero_copy_only=False) for array in bounds]
-    absent = ~np.logical_or.reduce(present) if present else np.ones(len(entries), dtype=np.bool_)
+def _unknown_ends(ends: Any, unknown: int) -> _Flags:
+    if isinstance(ends, np.ndarray):
+        return np.asarray(ends == unknown, dtype=np.bool_)
+    return np.asarray(ends.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _all_null(entries: StatisticsEntries, without_values: _Flags) -> _Flags:
     counted = (entries.null_count >= 0) & (entries.value_count >= 0)
-    answer: _Flags = absent & counted & (entries.null_count == entries.value_count)
+    answer: _Flags = without_values & counted & (entries.null_count == entries.value_count)
     return answer
+
+
+def _absent(entries: StatisticsEntries) -> _Flags:
+    """Which entries have neither bound."""
+    present = np.zeros(len(entries), dtype=np.bool_)
+    for values in (*entries.minimum.values(), *entries.maximum.values()):
+        present |= values.is_valid().to_numpy(zero_copy_only=False)
+    return ~present
+
+
+def _zeros(entries: StatisticsEntries) -> _Flags:
+    """Which entries have zeros, as numbers, for both bounds."""
+    zeros = np.zeros((2, len(entries)), dtype=np.bool_)
+    for of_end, encoded in zip(zeros, (entries.minimum, entries.maximum), strict=True):
+        for values in encoded.values():
+            zero = _ZEROS.get(str(values.type))
+            if zero is not None:
+                same = pc.equal(values, pa.scalar(zero, values.type))
+                of_end |= same.fill_null(False).to_numpy(zero_copy_only=False)
+    both: _Flags = zeros[0] & zeros[1]
+    return both
 
 
 def _ordinal_bounds(
@@ -197,9 +236,12 @@ def _ordinal_bounds(
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], _Flags]:
     lower = np.full(len(entries), MIN_ORDINAL, dtype=np.int64)
     upper = np.full(len(entries), MAX_ORDINAL, dtype=np.int64)
-    for encoded, bound in ((entries.minimum, lower), (entries.maximum, upper)):
+    for encoded, bound, outward in (
+        (entries.minimum, lower, -np.inf),
+        (entries.maximum, upper, np.inf),
+    ):
         for encoding, values in encoded.items():
-            found, present = _ordinals(values, encoding, domain)
+            found, present = _ordinals(values, encoding, domain, outward)
             bound[present] = found[present]
     wrong = lower > upper
     if domain.kind is Kind.FLOAT:
@@ -236,9 +278,12 @@ def _without(texts: Any, pattern: str) -> Any:
 
 
 def _ordinals(
-    values: pa.Array, encoding: Encoding, domain: Domain
+    values: pa.Array, encoding: Encoding, domain: Domain, outward: float
 ) -> tuple[npt.NDArray[np.int64], _Flags]:
-    """Ordinals of the values, and where there is one that can be read with certainty."""
+    """Ordinals of the bounds, and where there is one that can be read with certainty.
+
+    outward: the infinity towards which a bound may be moved.
+    """
     present = values.is_valid().to_numpy(zero_copy_only=False)
     nothing = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
     match domain.kind, encoding.wrapper:
@@ -247,8 +292,9 @@ def _ordinals(
         case (Kind.INTEGER | Kind.DATE, "IntWrapper" | "LongWrapper" | "DateWrapper"):
             return _integers(values), present
         case (Kind.FLOAT, "FloatWrapper" | "DoubleWrapper" | "IntWrapper" | "LongWrapper"):
-            floats = pc.cast(values, pa.float64(), safe=False)
-            return float_ordinals(pc.fill_null(floats, 0.0).to_numpy()), present
+            floats = pc.fill_null(pc.cast(values, pa.float64(), safe=False), 0.0).to_numpy()
+            evolved = encoding.wrapper != ("FloatWrapper" if domain.bits == 32 else "DoubleWrapper")
+            return float_ordinals(widened(floats, outward) if evolved else floats), present
         case (Kind.WALL_CLOCK | Kind.INSTANT, "LongWrapper" | "TimestampMicrosWrapper"):
             return _timestamps(_integers(values), present, encoding, domain)
         case (Kind.DECIMAL, "DecimalWrapper" | "BytesWrapper"):
@@ -257,6 +303,18 @@ def _ordinals(
             numbers = [u if fit else 0 for u, fit in zip(unscaled, fits, strict=True)]
             return np.array(numbers, dtype=np.int64), np.array(fits, dtype=np.bool_)
     return nothing
+
+
+def widened(floats: npt.NDArray[np.float64], outward: float) -> npt.NDArray[np.float64]:
+    """The next float32 beyond each bound of a column whose type has been widened since.
+
+    Readers do not agree on the widened value: Hudi takes a float to double through its decimal
+    text, so that 0.1 becomes 0.1, others keep the bits. Zeros are what they were.
+    """
+    with np.errstate(over="ignore"):
+        single = floats.astype(np.float32)
+        beyond = np.nextafter(single, np.float32(outward)).astype(np.float64)
+    return np.where(np.isfinite(floats) & (floats != 0), beyond, floats)
 
 
 def _integers(values: pa.Array) -> npt.NDArray[np.int64]:
