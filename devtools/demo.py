@@ -1,5 +1,6 @@
 """`make demo`: the same queries with pruning off and on, in a real HiveServer2, side by side."""
 
+import shutil
 import signal
 import sys
 import time
@@ -19,7 +20,7 @@ from devtools.reports import ScanReports, ScanTotals
 from devtools.runtime import WORK, RuntimeMissingError
 from devtools.service import ServiceProcess
 
-_RUN_DIR = WORK / "demo"
+_RUN_DIR = WORK / "demo" / "run"
 _LOG_WIDTH = 180
 _ERROR_CHARACTERS = 4_000
 _MEGABYTE = 1_000_000
@@ -81,7 +82,8 @@ def main() -> int:
     if not console.is_terminal:
         console = Console(width=_LOG_WIDTH)
     _stop_at_sigterm()
-    _RUN_DIR.mkdir(parents=True, exist_ok=True)
+    shutil.rmtree(_RUN_DIR, ignore_errors=True)
+    _RUN_DIR.mkdir(parents=True)
     begun = time.monotonic()
     try:
         with ExitStack() as running:
