@@ -1,8 +1,6 @@
 """A server over the golden tables, one for all tests that only ask."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
@@ -10,6 +8,7 @@ from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
+from tests.service.running import Running, running
 
 sys.path.insert(0, str(Path(__file__).parent))
 

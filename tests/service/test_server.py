@@ -12,8 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from running import PATIENCE, Gated, closed_by_peer, framed, running
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TException
+from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.prune import Pruner
@@ -24,6 +25,7 @@ from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.gen.pruning.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
+from tests.service.running import PATIENCE, Gated, closed_by_peer, framed, running
 
 PREDICATE = parse_predicate("region = 'us' AND amount > 100")
 STRUCT, I32, LIST = b"\x0c", b"\x08", b"\x0f"
@@ -218,9 +220,6 @@ def _prune_call() -> bytes:
     request = ttypes.PruneRequest(
         protocolVersion=PROTOCOL_VERSION, requestId="1", basePath="/t", filter=[], view=1
     )
-    from thrift.protocol.TBinaryProtocol import TBinaryProtocol
-    from thrift.transport.TTransport import TMemoryBuffer
-
     buffer = TMemoryBuffer()
     PruningService.Client(TBinaryProtocol(buffer)).send_prune(request)
     return buffer.getvalue()
