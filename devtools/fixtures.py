@@ -10,6 +10,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.hiveserver import HiveServer
+from devtools.matrix import Matrices
 from devtools.service import ServiceProcess
 from devtools.spark import spark_session
 
@@ -23,8 +24,12 @@ def spark() -> Iterator[SparkSession]:
 
 @pytest.fixture(scope="session")
 def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveServer]:
-    """A HiveServer2 with the storage handler; restart it after a failed Tez task."""
-    with HiveServer(tmp_path_factory.mktemp("hive")) as server:
+    """A HiveServer2 with the storage handler; restart it after a failed Tez task.
+
+    Its time zone is New York's: what confuses instants with wall clocks, or forgets that clocks
+    change, is seen.
+    """
+    with HiveServer(tmp_path_factory.mktemp("hive"), zone="America/New_York") as server:
         yield server
 
 
@@ -39,3 +44,9 @@ def pruning_service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Servic
 def table_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory for the session's tables."""
     return tmp_path_factory.mktemp("tables")
+
+
+@pytest.fixture(scope="session")
+def matrices(spark: SparkSession, table_root: Path) -> Matrices:
+    """The matrix tables of the session, each written at its first use. Read only."""
+    return Matrices(spark, table_root / "matrices")

@@ -89,7 +89,12 @@ class HiveServer:
     """
 
     def __init__(
-        self, run_dir: Path, *, jars: Sequence[Path] | None = None, heap: str = "2g"
+        self,
+        run_dir: Path,
+        *,
+        jars: Sequence[Path] | None = None,
+        heap: str = "2g",
+        zone: str = "UTC",
     ) -> None:
         """Prepare, but do not start.
 
@@ -97,11 +102,13 @@ class HiveServer:
             run_dir: its own directory, made if it is not there.
             jars: the auxiliary path; None for Hudi and the storage handler.
             heap: the JVM's largest heap.
+            zone: the JVM's time zone, in which Hive shows instants.
         """
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._jars = jars
         self._heap = heap
+        self._zone = zone
         self._process: ServerProcess | None = None
 
     def start(self) -> None:
@@ -122,7 +129,7 @@ class HiveServer:
             self._command(conf, [self._own_copy(jar) for jar in jars]),
             output=self.run_dir / "hiveserver2.out",
             logs=(self.run_dir / "hiveserver2.log",),
-            env={**os.environ, "HIVE_CONF_DIR": str(conf), "TZ": "UTC"},
+            env={**os.environ, "HIVE_CONF_DIR": str(conf), "TZ": self._zone},
             cwd=self.run_dir,
         )
         try:
@@ -219,7 +226,7 @@ class HiveServer:
             str(java()),
             f"-Xmx{self._heap}",
             *ADD_OPENS,
-            "-Duser.timezone=UTC",
+            f"-Duser.timezone={self._zone}",
             f"-Djava.io.tmpdir={temporary}",
             f"-Dpyhudi.run.dir={self.run_dir}",
             f"-Dderby.system.home={temporary}",

@@ -168,6 +168,27 @@ def write_matrix(
     return Matrix(table, tuple(final[key] for key in sorted(final)))
 
 
+class Matrices:
+    """Matrix tables that several tests read: each is written once, at its first use."""
+
+    def __init__(self, spark: SparkSession, parent: Path) -> None:
+        """Nothing is written yet; tables will be directories of `parent`."""
+        self._spark = spark
+        self._parent = parent
+        self._written: dict[tuple[TableType, int, Partitioning], Matrix] = {}
+
+    def get(
+        self, type: TableType, version: int = 9, partitioning: Partitioning = Partitioning.NONE
+    ) -> Matrix:
+        """The table as `write_matrix` writes it. Not to be changed."""
+        key = (type, version, partitioning)
+        if key not in self._written:
+            self._written[key] = write_matrix(
+                self._spark, self._parent, type=type, version=version, partitioning=partitioning
+            )
+        return self._written[key]
+
+
 def _partitions(partitioning: Partitioning) -> tuple[str, ...]:
     return {
         Partitioning.NONE: (),
