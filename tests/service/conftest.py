@@ -10,10 +10,6 @@ from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running import Running, running
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from running import Running, running
-
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Running]:
