@@ -380,12 +380,14 @@ def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
 
 
 def _interval(literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]) -> Interval:
-    readings = [literal]
-    if term.domain.kind in _FIXED_POINT and _is_number(literal):
-        types = (pa.float32() if bits == 32 else pa.float64() for bits in sorted(floats))
-        readings += [Literal(float(literal.value), type_) for type_ in types]
     char = term.char if isinstance(term, BoundColumn) else None
-    return hull(interval(reading, term.domain, char, scope.zone) for reading in readings)
+    found = interval(literal, term.domain, char, scope.zone)
+    if not floats or term.domain.kind not in _FIXED_POINT or not _is_number(literal):
+        return found
+    types = (pa.float32() if bits == 32 else pa.float64() for bits in sorted(floats))
+    readings = (Literal(float(literal.value), type_) for type_ in types)
+    as_floats = (interval(reading, term.domain, char, scope.zone) for reading in readings)
+    return hull([found, *as_floats])
 
 
 def _float_widths(operands: Iterable[Term], scope: Scope) -> frozenset[int]:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -73,6 +74,7 @@ class Domain:
         return pa.large_binary()
 
 
+@lru_cache(maxsize=256)
 def domain_of(type_: pa.DataType) -> Domain | None:
     """The domain of an Arrow type; None for types without an order (arrays, maps, structs)."""
     if pa.types.is_boolean(type_):

@@ -110,6 +110,8 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 
 def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
+    if source.kind is Kind.INTEGER and domain.kind is Kind.INTEGER:
+        return Interval(value, value)  # long IN lists are mostly of these
     if isinstance(value, float) and not math.isfinite(value):
         # Every fixed-point value lies on one known side of an infinity; NaN has no side.
         if math.isnan(value):
