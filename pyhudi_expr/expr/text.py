@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+from typing import Any
+
+import numpy as np
+
 from pyhudi_expr.expr.bind import (
     BoundAnd,
     BoundCall,
@@ -16,8 +21,10 @@ from pyhudi_expr.expr.bind import (
     BoundStartsWith,
     BoundTerm,
 )
+from pyhudi_expr.expr.domains import Domain, Kind, exact_decimal, floats_of
 from pyhudi_expr.expr.nodes import Constant, Unknown
 
+_EPOCH = datetime(1970, 1, 1)
 _SHOWN_OPTIONS = 3
 
 
@@ -40,7 +47,7 @@ def render(node: BoundExpression) -> str:
         case BoundIsNull(term=term):
             return f"{render_term(term)} IS NULL"
         case BoundStartsWith(term=term, prefix=prefix):
-            return f"{render_term(term)} LIKE {prefix.decode()!r} + '%'"
+            return f"{render_term(term)} LIKE {prefix.decode() + '%'!r}"
         case Constant(truth=truth):
             return str(truth.name)
         case Unknown(reason=reason):
@@ -52,10 +59,42 @@ def render_term(term: BoundTerm) -> str:
     match term:
         case BoundColumn(name=name):
             return name
-        case BoundLiteral(lower=lower, upper=upper):
-            return repr(lower) if lower == upper else f"[{lower!r}, {upper!r}]"
+        case BoundLiteral(lower=lower, upper=upper, domain=domain):
+            low, high = _value(lower, domain), _value(upper, domain)
+            return low if low == high else f"[{low}, {high}]"
         case BoundCall(function=function, term=operand):
             return f"{function}({render_term(operand)})"
+
+
+def _value(value: Any, domain: Domain) -> str:
+    """A value of a domain as a person would write it."""
+    match domain.kind:
+        case Kind.BOOLEAN:
+            return str(bool(value)).lower()
+        case Kind.FLOAT:
+            return repr(float(floats_of(np.array([value]))[0]))
+        case Kind.DECIMAL if domain.is_ordinal:
+            return f"{exact_decimal(value, domain.scale):f}"
+        case Kind.DECIMAL:
+            return f"{value:f}"
+        case Kind.TEXT:
+            return repr(value.decode(errors="replace"))
+        case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
+            return _moment(value, domain)
+        case _:
+            return repr(value)
+
+
+def _moment(value: int, domain: Domain) -> str:
+    try:
+        if domain.kind is Kind.DATE:
+            return str(_EPOCH.date() + timedelta(days=value))
+        seconds, rest = divmod(value, domain.units)
+        micros = rest * 10**6 // domain.units
+        text = str(_EPOCH + timedelta(seconds=seconds, microseconds=micros))
+    except OverflowError:
+        return repr(value)
+    return f"{text}Z" if domain.kind is Kind.INSTANT else text
 
 
 def _nested(node: BoundExpression) -> str:
