@@ -26,6 +26,7 @@ from pyhudi_expr.expr.domains import (
     exact_decimal,
     float_ordinal,
 )
+from pyhudi_expr.index.entries import widened
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
 
@@ -108,8 +109,8 @@ def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) 
         return _Range(may_be_value=False)
     if not statistics.has_min_max:
         return _Range(may_be_null=may_be_null)
-    lower = _physical(statistics.min_raw, stored, domain)
-    upper = _physical(statistics.max_raw, stored, domain)
+    lower = _physical(statistics.min_raw, stored, domain, -np.inf)
+    upper = _physical(statistics.max_raw, stored, domain, np.inf)
     if lower is None or upper is None or lower > upper:
         return _Range(may_be_null=may_be_null)
     return _Range(lower, upper, True, may_be_null)
@@ -129,13 +130,19 @@ def _union(left: _Range, right: _Range) -> _Range:
     )
 
 
-def _physical(raw: Any, stored: Domain, domain: Domain) -> Any:
-    """A footer's raw bound in the physical form of the column's domain; None when it has none."""
+def _physical(raw: Any, stored: Domain, domain: Domain, outward: float) -> Any:
+    """A footer's raw bound in the physical form of the column's domain; None when it has none.
+
+    outward: the infinity towards which a bound may be moved.
+    """
     match stored.kind:
         case Kind.BOOLEAN | Kind.INTEGER | Kind.DATE:
             return int(raw)
         case Kind.FLOAT:
-            ordinal = float_ordinal(float(raw))
+            value = float(raw)
+            if stored.bits < domain.bits:
+                value = float(widened(np.array([value]), outward)[0])
+            ordinal = float_ordinal(value)
             return None if ordinal == MAX_ORDINAL else ordinal
         case Kind.WALL_CLOCK | Kind.INSTANT:
             if not isinstance(raw, int) or domain.units % stored.units:

@@ -1,88 +1,89 @@
-"""What is right for a matrix table: which of its files hold matching rows, by reading all of them.
-
-File `k` of a matrix table holds the record keys from 1000 k on, in every version of it.
-"""
+"""What is right for a table: which of its file slices hold matching rows, from all its rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.prune import PruneRequest, PruneResult
+from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
 
-KEYS_PER_FILE = 1000
+#: A file group: partition path and file id.
+Group = tuple[str, str]
 
-READ_OPTIMIZED = {"hoodie.datasource.query.type": "read_optimized"}
 
-
-def read(spark: SparkSession, path: Path, skipping: bool, **options: str) -> DataFrame:
+def read(spark: SparkSession, path: Path, *, skipping: bool = False, **options: str) -> DataFrame:
     """The table as Hudi reads it, with or without its own data skipping."""
     own = {"hoodie.metadata.enable": str(skipping).lower()}
     own["hoodie.enable.data.skipping"] = str(skipping).lower()
-    return spark.read.format("hudi").options(**own, **options).load(str(path))
+    named = {name.replace("__", "."): value for name, value in options.items()}
+    return spark.read.format("hudi").options(**own, **named).load(str(path))
 
 
-def files_with_matches(
-    spark: SparkSession,
-    path: Path,
-    predicates: Iterable[str],
-    zone: str = "UTC",
-    options: Mapping[str, str] | None = None,
-) -> dict[str, set[int]]:
-    """For each predicate the numbers of the files with a row for which Spark says TRUE."""
-    asked = list(predicates)
-    before = str(spark.conf.get("spark.sql.session.timeZone"))
-    spark.conf.set("spark.sql.session.timeZone", zone)
-    try:
-        truths = [f.expr(f"coalesce({text}, false)").cast("int") for text in asked]
-        matches = [f.max(truth).alias(f"t{n}") for n, truth in enumerate(truths)]
-        number = f.floor(f.col("id") / KEYS_PER_FILE).alias("k")
-        frame = read(spark, path, skipping=False, **(options or {}))
-        rows = frame.groupBy(number).agg(*matches).collect()
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", before)
+def groups_with_matches(frame: DataFrame, predicates: Iterable[str]) -> dict[str, set[Group]]:
+    """For each predicate the file groups with a row for which Spark says TRUE.
+
+    Of all rows, `_hoodie_file_name` begins with the file id, those from log files included.
+    """
+    asked = list(dict.fromkeys(predicates))
+    truths = [f.expr(f"coalesce({text}, false)").cast("int") for text in asked]
+    matches = [f.max(truth).alias(f"t{n}") for n, truth in enumerate(truths)]
+    file_id = f.split("_hoodie_file_name", "_")[0].alias("file_id")
+    rows = frame.groupBy("_hoodie_partition_path", file_id).agg(*matches).collect()
     return {
-        text: {int(row["k"]) for row in rows if row[f"t{n}"] == 1} for n, text in enumerate(asked)
+        text: {(row[0], row["file_id"]) for row in rows if row[f"t{n}"] == 1}
+        for n, text in enumerate(asked)
     }
 
 
-def request(text: str, zone: str = "UTC", view: TableView = TableView.SNAPSHOT) -> PruneRequest:
+def request(
+    text: str,
+    zone: str = "UTC",
+    view: TableView = TableView.SNAPSHOT,
+    as_of: str | None = None,
+) -> PruneRequest:
     """The predicate's question."""
-    predicate: HudiExpression = parse_predicate(text)
-    return PruneRequest(predicate, view=view, zone=zone)
+    return PruneRequest(parse_predicate(text), view=view, zone=zone, as_of=as_of)
 
 
-class FileNumbers:
-    """Which number each slice of a matrix table has; base files are read once."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._known: dict[str, int] = {}
-
-    def kept(self, result: PruneResult) -> set[int]:
-        """The numbers of the slices that were kept."""
-        listing = result.listing
-        flags = result.keep.tolist()
-        return {self._number(result, s) for s in range(listing.num_slices) if flags[s]}
-
-    def _number(self, result: PruneResult, number: int) -> int:
-        listing = result.listing
-        file_id = str(listing.slice_file_id[number])
-        if file_id not in self._known:
-            base = int(listing.file_slice.searchsorted(number))
-            file = pq.ParquetFile(self._path / listing.paths([base])[0])
-            self._known[file_id] = file.read(["id"])["id"][0].as_py() // KEYS_PER_FILE
-        return self._known[file_id]
+def groups(result: PruneResult, *, kept_only: bool = True) -> set[Group]:
+    """The file groups of the kept slices, or of all."""
+    listing = result.listing
+    partitions = listing.partitions.to_pylist()
+    return {
+        (partitions[partition], str(file_id))
+        for partition, file_id, keep in zip(
+            listing.slice_partition, listing.slice_file_id.to_pylist(), result.keep, strict=True
+        )
+        if keep or not kept_only
+    }
 
 
-def files_that_hudi_reads(spark: SparkSession, path: Path, text: str) -> int:
+def assert_no_row_lost(
+    pruner: Pruner,
+    path: Path,
+    frame: DataFrame,
+    predicates: Iterable[str],
+    zone: str = "UTC",
+    view: TableView = TableView.SNAPSHOT,
+    as_of: str | None = None,
+) -> dict[str, int]:
+    """Every slice with a matching row of the frame is kept; gives how many slices each keeps."""
+    kept = {}
+    for text, right in groups_with_matches(frame, predicates).items():
+        result = pruner.prune(str(path), request(text, zone, view, as_of))
+        assert right <= groups(result, kept_only=False), f"{text}: unlisted file groups"
+        lost = right - groups(result)
+        assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explanation.text()}"
+        kept[text] = int(result.keep.sum())
+    return kept
+
+
+def slices_that_hudi_reads(spark: SparkSession, path: Path, text: str) -> int:
     """How many file slices Hudi's own data skipping leaves to be read."""
     plan = read(spark, path, skipping=True).where(text)._jdf.queryExecution().executedPlan()
     scan = plan.collectLeaves().head()
