@@ -83,13 +83,13 @@ $(VENV): pyproject.toml
 
 idl: ## generate the protocol's Java and Python code anew; needs the Thrift compiler 0.17
 	@thrift -version | grep -q ' 0\.17\.' || { echo "Thrift compiler 0.17 needed" >&2; exit 1; }
-	rm -rf handler-java/src/gen/java/io/pyhudi/hive/protocol pyhudi_expr/service/gen/pruning
+	rm -rf handler-java/src/gen/java/io/pyhudi/hive/protocol pyhudi_expr/protocol
 	mkdir -p handler-java/src/gen/java
 	thrift --gen java:generated_annotations=suppress -out handler-java/src/gen/java $(IDL)
 	mkdir -p .work/idl
 	thrift --gen py -out .work/idl $(IDL)
-	mv .work/idl/pyhudi_expr/service/gen/pruning pyhudi_expr/service/gen/
-	rm -rf .work/idl pyhudi_expr/service/gen/pruning/PruningService-remote
+	mv .work/idl/pyhudi_expr/protocol pyhudi_expr/protocol
+	rm -rf .work/idl pyhudi_expr/protocol/PruningService-remote
 
 bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything into bench/results.json
 	$(BIN)/python -m bench

@@ -18,7 +18,7 @@ from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.thrift_literals import BadRequestError, decode_literal
 from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction, truth_of
-from pyhudi_expr.service.gen.pruning.ttypes import Node, NodeKind, PredicateOperator, TruthValue
+from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 __all__ = ["BadRequestError", "Limits", "decode"]
 

@@ -9,7 +9,7 @@ from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.hive_types import type_name
 from pyhudi_expr.frontend.like import pattern_of
 from pyhudi_expr.frontend.thrift_literals import encode_literal
-from pyhudi_expr.service.gen.pruning.ttypes import Node, NodeKind, PredicateOperator, TruthValue
+from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 _OPERATORS = {
     Op.EQ: PredicateOperator.EQUALS,

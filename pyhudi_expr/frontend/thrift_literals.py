@@ -12,7 +12,7 @@ from pyhudi_expr.expr import nodes
 from pyhudi_expr.expr.nodes import CharType
 from pyhudi_expr.frontend.constants import split_timestamp, timestamp
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type, type_name
-from pyhudi_expr.service.gen.pruning import ttypes
+from pyhudi_expr.protocol import ttypes
 
 _VALUE_FIELDS = (
     "booleanValue",

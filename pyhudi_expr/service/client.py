@@ -16,9 +16,9 @@ from thrift.transport.TTransport import TFramedTransport
 
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.thrift_encoder import encode
-from pyhudi_expr.service.gen.pruning import PruningService, ttypes
-from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
-from pyhudi_expr.service.gen.pruning.ttypes import PruneResponse, ServiceInfo
+from pyhudi_expr.protocol import PruningService, ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.ttypes import PruneResponse, ServiceInfo
 from pyhudi_expr.table.listing import TableView
 
 _MAX_ANSWER_BYTES = 64 << 20

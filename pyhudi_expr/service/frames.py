@@ -5,7 +5,7 @@ from __future__ import annotations
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pyhudi_expr.service.gen.pruning import PruningService
+from pyhudi_expr.protocol import PruningService
 
 #: Bytes that tell a frame's size.
 HEADER_BYTES = 4

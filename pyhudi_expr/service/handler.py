@@ -10,10 +10,10 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
+from pyhudi_expr.protocol import PruningService, ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from pyhudi_expr.service.gen.pruning import PruningService, ttypes
-from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
-from pyhudi_expr.service.gen.pruning.ttypes import PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.service.roots import RootError, TableRoots
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.verdicts import counts, verdicts

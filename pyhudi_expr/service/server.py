@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 import structlog
 
+from pyhudi_expr.protocol import PruningService
 from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, answer
-from pyhudi_expr.service.gen.pruning import PruningService
 from pyhudi_expr.service.handler import BusyHandler
 from pyhudi_expr.service.settings import ServiceSettings
 

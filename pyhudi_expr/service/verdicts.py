@@ -9,8 +9,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.service.gen.pruning.ttypes import PartitionVerdict, PruneCounts, VerdictKind
 
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 4

@@ -12,7 +12,7 @@ from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, Column, Op, Truth
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
 from pyhudi_expr.frontend.thrift_encoder import encode
-from pyhudi_expr.service.gen.pruning.ttypes import (
+from pyhudi_expr.protocol.ttypes import (
     Literal,
     Node,
     NodeKind,

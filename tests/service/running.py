@@ -8,8 +8,8 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 
-from pyhudi_expr.service.gen.pruning import PruningService, ttypes
-from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol import PruningService, ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings
 

@@ -7,11 +7,11 @@ import pytest
 
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.protocol import ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.ttypes import Node, NodeKind, PruneStatus, VerdictKind
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.service.client import PruningClient
-from pyhudi_expr.service.gen.pruning import ttypes
-from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
-from pyhudi_expr.service.gen.pruning.ttypes import Node, NodeKind, PruneStatus, VerdictKind
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.table.listing import TableView

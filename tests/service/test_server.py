@@ -17,12 +17,12 @@ from thrift.Thrift import TException
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.protocol import PruningService, ttypes
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.frames import GarbageError, answer
-from pyhudi_expr.service.gen.pruning import PruningService, ttypes
-from pyhudi_expr.service.gen.pruning.constants import PROTOCOL_VERSION
-from pyhudi_expr.service.gen.pruning.ttypes import PruneStatus
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running import PATIENCE, Gated, closed_by_peer, framed, running

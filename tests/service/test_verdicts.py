@@ -10,13 +10,13 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.service.gen.pruning.ttypes import (
+from pyhudi_expr.protocol.ttypes import (
     PartitionVerdict,
     PruneResponse,
     PruneStatus,
     VerdictKind,
 )
+from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.service.verdicts import counts, verdicts
 from pyhudi_expr.table.listing import FileListing, TableView
 
