@@ -12,6 +12,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; 
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
 	&& { echo "$$p"; break; }; done)
 PYTEST_ARGS ?=
+BENCH ?=
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
 BIN := .venv/bin
@@ -55,6 +56,7 @@ format: $(VENV) ## rewrite the Python code in the project's style
 types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy
 	$(BIN)/mypy -p devtools
+	$(BIN)/mypy -p bench
 
 java: ## build the storage handler and run its tests
 	$(MVN) -f handler-java/pom.xml verify
@@ -91,8 +93,8 @@ idl: ## generate the protocol's Java and Python code anew; needs the Thrift comp
 	mv .work/idl/pyhudi_expr/protocol pyhudi_expr/protocol
 	rm -rf .work/idl pyhudi_expr/protocol/PruningService-remote
 
-bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything into bench/results.json
-	$(BIN)/python -m bench
+bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything, or BENCH=NAME, into bench/results.json
+	$(BIN)/python -m bench $(BENCH)
 
 clean: ## remove what was built, downloads and tables included
 	rm -rf .work .venv handler-java/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,61 @@
+"""`python -m bench [NAMES]`: run the named benchmarks, or all, and keep what they measured."""
+
+import os
+import sys
+from collections.abc import Sequence
+
+from rich.console import Console
+
+from bench import hive, results, service
+from bench.measuring import Benchmark, Measurement, registered
+from devtools.process import ServerError
+from devtools.runtime import RuntimeMissingError
+
+# They register themselves when they are imported.
+_MODULES = (service, hive)
+
+
+def main(names: Sequence[str]) -> int:
+    """Run them; 0 if none failed and every bar is cleared, 2 for a name that is unknown."""
+    console = Console()
+    known = {benchmark.name: benchmark for benchmark in registered()}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        console.print(f"unknown: {', '.join(unknown)}. The benchmarks are:", style="red")
+        for benchmark in known.values():
+            console.print(f"  {benchmark.name}: {benchmark.summary}")
+        return 2
+    failed = False
+    measured = []
+    for benchmark in (known[name] for name in names or known):
+        console.print(f"[bold]{benchmark.name}[/]: {benchmark.summary}")
+        try:
+            fresh = results.entries(benchmark.name, _measured(benchmark, console))
+        except (ServerError, RuntimeMissingError) as error:
+            console.print(str(error), style="red", markup=False)
+            failed = True
+            continue
+        results.save(results.updated(results.load(), {benchmark.name: fresh}))
+        measured.extend(fresh)
+    console.print(results.table(measured))
+    return 1 if failed or any(entry["holds"] is False for entry in measured) else 0
+
+
+def _measured(benchmark: Benchmark, console: Console) -> list[Measurement]:
+    """The benchmark's figures behind those of the machine."""
+    found = [
+        Measurement(f"{benchmark.name}: cores of the machine", os.cpu_count() or 0, "cores"),
+        Measurement(f"{benchmark.name}: load at the start", os.getloadavg()[0], "processes"),
+    ]
+    for measurement in benchmark.measure():
+        bar = f" ({measurement.bar})" if measurement.bar else ""
+        console.print(
+            f"  {measurement.name}: {measurement.value:,.4g} {measurement.unit}{bar}",
+            highlight=False,
+        )
+        found.append(measurement)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
