@@ -33,6 +33,11 @@ a LIKE 'x%'     the range meets ``['x', 'y')``   the range leaves ``['x', 'y')``
 UNKNOWN         True                             True
 ==============  ===============================  ===============================
 
+Engines disagree where SQL leaves room, and an answer here is sound for each of them. NaN is above
+all floats, or makes every comparison FALSE: a float comparison may be FALSE wherever NaN may be. A
+literal of another type stands for every value that it may be rounded, widened, padded or zoned to.
+IN may look for bits (zeros) or text (times): NOT IN then excludes nothing.
+
 This is RFC-27's leaf table (section "Predicate filtering"), completed for negation and nulls.
 
 The data flow is ``nodes`` (what was asked) -> ``bind`` (against a schema, literals made exact

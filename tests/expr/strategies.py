@@ -300,14 +300,19 @@ def leaves(draw: st.DrawFn, fields: Sequence[Field], rows: Sequence[Row]) -> Hud
     return Comparison(draw(st.sampled_from(Op)), term, other)
 
 
-def predicates(fields: Sequence[Field], rows: Sequence[Row]) -> st.SearchStrategy[HudiExpression]:
-    """Leaves under AND, OR and NOT."""
-
-    def nested(inner: st.SearchStrategy[HudiExpression]) -> st.SearchStrategy[HudiExpression]:
-        several = st.lists(inner, min_size=1, max_size=3).map(tuple)
-        return inner.map(Not) | several.map(And) | several.map(Or)
-
-    return st.recursive(leaves(fields, rows), nested, max_leaves=5)
+@st.composite
+def predicates(
+    draw: st.DrawFn, fields: Sequence[Field], rows: Sequence[Row], depth: int = 3
+) -> HudiExpression:
+    """Leaves under AND, OR and NOT, at most `depth` deep."""
+    kind = draw(st.integers(0, 7))
+    if kind < 4 or not depth:
+        return draw(leaves(fields, rows))
+    inner = predicates(fields, rows, depth - 1)
+    if kind < 6:
+        return Not(draw(inner))
+    connective = And if kind == 6 else Or
+    return connective(tuple(draw(inner) for _ in range(draw(st.integers(1, 3)))))
 
 
 _GIVEN = st.sampled_from(

@@ -270,6 +270,13 @@ def test_columns_against_columns() -> None:
     assert kept(Not(Comparison(Op.NULL_SAFE_EQ, X, Y)), types, *files) == [0, 2, 3, 4]
 
 
+def test_null_safe_equality_is_true_of_two_nulls_and_false_of_one() -> None:
+    types = {"x": pa.int64(), "y": pa.int64()}
+    files = [[(None, None)], [(None, 1)], [(1, None)], [(1, 1), (None, None)], [(1, 1)]]
+    assert kept(Comparison(Op.NULL_SAFE_EQ, X, Y), types, *files) == [0, 3, 4]
+    assert kept(Not(Comparison(Op.NULL_SAFE_EQ, X, Y)), types, *files) == [0, 1, 2, 3]
+
+
 @pytest.mark.parametrize(
     ("left", "right", "files", "expected"),
     [
