@@ -20,7 +20,7 @@ public final class Slice {
   }
 
   /** The slice with its log files. */
-  static Slice snapshot(FileSlice slice) {
+  public static Slice snapshot(FileSlice slice) {
     List<String> tokens = baseTokens(slice);
     long bytes = baseBytes(slice);
     List<HoodieLogFile> logs = new ArrayList<>();
@@ -33,7 +33,7 @@ public final class Slice {
   }
 
   /** The slice's base file alone. */
-  static Slice readOptimized(FileSlice slice) {
+  public static Slice readOptimized(FileSlice slice) {
     FileSlice base = new FileSlice(slice.getFileGroupId(), slice.getBaseInstantTime());
     slice.getBaseFile().ifPresent(base::setBaseFile);
     return new Slice(base, baseTokens(slice), baseBytes(slice));

@@ -1,0 +1,134 @@
+package io.pyhudi.hive.scan;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertNull;
+
+import io.pyhudi.hive.client.Outcome;
+import io.pyhudi.hive.table.Slice;
+import java.io.IOException;
+import java.util.stream.Collectors;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.DataInputBuffer;
+import org.apache.hadoop.io.DataOutputBuffer;
+import org.apache.hadoop.mapred.Counters;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.Reporter;
+import org.apache.hudi.common.model.FileSlice;
+import org.apache.hudi.common.model.HoodieBaseFile;
+import org.apache.hudi.common.model.HoodieLogFile;
+import org.apache.hudi.storage.StoragePath;
+import org.apache.hudi.storage.StoragePathInfo;
+import org.junit.jupiter.api.Test;
+
+class HudiSplitTest {
+  private static final Path TABLE = new Path("file:/table");
+
+  private static HudiSplit copy(HudiSplit split) throws IOException {
+    DataOutputBuffer out = new DataOutputBuffer();
+    split.write(out);
+    DataInputBuffer in = new DataInputBuffer();
+    in.reset(out.getData(), out.getLength());
+    HudiSplit copy = new HudiSplit();
+    copy.readFields(in);
+    return copy;
+  }
+
+  private static StoragePathInfo info(String path, long length) {
+    return new StoragePathInfo(new StoragePath(path), length, false, (short) 1, 0, 0);
+  }
+
+  @Test
+  void aPartOfAPlainFileTravels() throws Exception {
+    FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 10, 20, new String[] {"host"});
+    HudiSplit copy = copy(HudiSplit.plain(part));
+    assertEquals(part.getPath(), copy.getPath());
+    assertEquals(10, copy.getStart());
+    assertEquals(20, copy.getLength());
+    assertNull(copy.mergedSlice());
+  }
+
+  @Test
+  void aSliceTravelsWithAllOfItsFiles() throws Exception {
+    FileSlice slice = new FileSlice("é=1", "001", "aaaa-0");
+    slice.setBaseFile(new HoodieBaseFile(info("file:/table/é=1/aaaa-0_0-1-1_001.parquet", 100)));
+    slice.addLogFile(new HoodieLogFile(info("file:/table/é=1/.aaaa-0_002.log.1_0-2-2", 7)));
+    slice.addLogFile(new HoodieLogFile(info("file:/table/é=1/.aaaa-0_003.log.1_0-3-3", 8)));
+    MergedSlice merged = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "003")).mergedSlice();
+    assertEquals(TABLE, merged.basePath());
+    assertEquals("003", merged.instant());
+    assertEquals("é=1", merged.slice().getPartitionPath());
+    assertEquals(100, merged.slice().getBaseFile().get().getFileSize());
+    assertEquals(
+        slice.getLogFiles().map(HoodieLogFile::getPath).collect(Collectors.toList()),
+        merged.slice().getLogFiles().map(HoodieLogFile::getPath).collect(Collectors.toList()));
+  }
+
+  @Test
+  void aSliceOfLogFilesAloneTravels() throws Exception {
+    FileSlice slice = new FileSlice("", "001", "aaaa-0");
+    slice.addLogFile(new HoodieLogFile(info("file:/table/.aaaa-0_001.log.1_0-2-2", 7)));
+    HudiSplit copy = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "001"));
+    assertEquals(new Path(TABLE, ".aaaa-0_001.log.1_0-2-2"), copy.getPath());
+    assertEquals(false, copy.mergedSlice().slice().getBaseFile().isPresent());
+  }
+
+  @Test
+  void theFirstSplitBringsTheNumbersToTheCounters() throws Exception {
+    FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 0, 1, new String[0]);
+    ScanReport report = new ScanReport(Outcome.PRUNED, 10, 1, 1000, 100);
+    Counters counters = new Counters();
+    copy(HudiSplit.plain(part).carrying(report)).count(new CountingReporter(counters));
+    copy(HudiSplit.plain(part)).count(new CountingReporter(counters));
+    assertEquals(10, counters.findCounter("Hudi pruning", "FILES_CONSIDERED").getValue());
+    assertEquals(9, counters.findCounter("Hudi pruning", "FILES_DROPPED").getValue());
+    assertEquals(1, counters.findCounter("Hudi pruning", "SCANS_PRUNED").getValue());
+  }
+
+  private static final class CountingReporter implements Reporter {
+    private final Counters counters;
+
+    CountingReporter(Counters counters) {
+      this.counters = counters;
+    }
+
+    @Override
+    public void incrCounter(String group, String name, long amount) {
+      counters.incrCounter(group, name, amount);
+    }
+
+    @Override
+    public void incrCounter(Enum<?> key, long amount) {
+      counters.incrCounter(key, amount);
+    }
+
+    @Override
+    public Counters.Counter getCounter(Enum<?> key) {
+      return counters.findCounter(key);
+    }
+
+    @Override
+    public Counters.Counter getCounter(String group, String name) {
+      return counters.findCounter(group, name);
+    }
+
+    @Override
+    public void setStatus(String status) {
+      // Not looked at.
+    }
+
+    @Override
+    public org.apache.hadoop.mapred.InputSplit getInputSplit() {
+      throw new UnsupportedOperationException();
+    }
+
+    @Override
+    public float getProgress() {
+      return 0;
+    }
+
+    @Override
+    public void progress() {
+      // Not looked at.
+    }
+  }
+}
