@@ -22,7 +22,9 @@ select id, cast(id as tinyint) as t, cast(id * 100 - 8000 as int) as i, id * 100
   if(id % 40 = 7, double('nan'), id / 4D) as nan,
   cast(id - 80 as decimal(7, 2)) as small, cast(id - 80 as decimal(38, 6)) as large,
   printf('name_%04d', id) as s, repeat('x', 1500) || printf('%04d', id) as long,
-  element_at(array('', 'a', 'é', '日本', '😀', '\ufffd', '\U00010000', 'z'), cast(id div 20 + 1 as int)) as u,
+  element_at(
+    array('', 'a', 'é', '日本', '😀', '\ufffd', '\U00010000', 'z'),
+    cast(id div 20 + 1 as int)) as u,
   date_add(date'1969-12-01', cast(id as int)) as day,
   timestamp'1969-12-01 00:00:00' + make_interval(0, 0, 0, id) + make_interval(0,0,0,0,0,0,0.000001)
     as ts,

@@ -19,8 +19,6 @@ from tests.prune.judging import assert_no_row_lost, read
 
 pytestmark = pytest.mark.spark
 
-PARTIAL_UPDATE = "hoodie.table.partial.update.mode"
-
 
 @pytest.fixture
 def pruner() -> Pruner:
@@ -76,30 +74,37 @@ def test_a_column_that_was_added_is_null_in_older_files(
     assert kept["y = 31"] <= 2
 
 
-WIDENED = [("int", "long", 7), ("float", "double", 0.1), ("int", "double", 7), ("long", "float", 7)]
+OLD = "id long, a int, b float, c int, d long"
+NEW = "id long, a long, b double, c double, d float"
 
 
-@pytest.mark.parametrize(("old", "new", "value"), WIDENED)
 @pytest.mark.parametrize("type", TableType)
-def test_a_column_that_was_widened(
-    spark: SparkSession,
-    tables: Tables,
-    pruner: Pruner,
-    type: TableType,
-    old: str,
-    new: str,
-    value: float,
+def test_columns_that_were_widened(
+    spark: SparkSession, tables: Tables, pruner: Pruner, type: TableType
 ) -> None:
     table = tables.create(
-        f"id long, x {old}", [(1, value)], [(2, value * 3)], [(4, value * 9)], type=type
+        OLD, *([(n, n, n / 10, n, 2**24 + n)] for n in (1, 2, 7)), type=type, version=9
     )
-    upsert(table, tables.frame(f"id long, x {new}", [(2, value * 5), (3, value * 7)]))
-    literals = [f"cast('{value * n}' as {new})" for n in (1, 3, 5, 7, 9)]
+    upsert(
+        table,
+        tables.frame(NEW, [(n, 2**40 + n, n / 10, n / 10, float(n)) for n in (2, 3)]),
+    )
+    literals = {
+        "a": [1, 2, 7, 2**40 + 2],
+        "b": [f"cast('{n / 10}' as double)" for n in (1, 2, 3, 7)],
+        "c": ["1.0", "0.2", "7"],
+        "d": [f"cast('{n}' as float)" for n in (2**24 + 1, 2**24 + 2, 2**24 + 7, 2, 3)],
+    }
     assert_no_row_lost(
         pruner,
         table.path,
         read(spark, table.path),
-        [f"x {op} {literal}" for op in ("=", "<", ">=") for literal in literals],
+        [
+            f"{name} {op} {literal}"
+            for name, values in literals.items()
+            for literal in values
+            for op in ("=", "<", ">=")
+        ],
     )
 
 
@@ -107,7 +112,7 @@ TIMES = ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"]
 
 
 @pytest.mark.parametrize("stored", TIMES)
-@pytest.mark.parametrize("version", [6, 8, 9])
+@pytest.mark.parametrize("version", [6, 9])
 def test_timestamps_in_each_parquet_type(
     spark: SparkSession, tables: Tables, pruner: Pruner, version: int, stored: str
 ) -> None:
@@ -134,8 +139,7 @@ def test_timestamps_in_each_parquet_type(
         assert kept["ts < timestamp'2020-01-02 00:00:00.123'"] == 1
 
 
-@pytest.mark.parametrize("legacy", ["true", "false"])
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize(("version", "legacy"), [(6, "true"), (9, "false")])
 def test_decimals_in_each_parquet_type(
     spark: SparkSession, tables: Tables, pruner: Pruner, version: int, legacy: str
 ) -> None:
@@ -153,13 +157,13 @@ def test_decimals_in_each_parquet_type(
         read(spark, table.path),
         [f"{name} {test}" for name in columns for test in ("= -1", "< -1.5", "> 0", "= 2.5")],
     )
-    for name in columns:
+    # Version 6 has no statistics of decimals with many digits.
+    for name in columns[: 2 if version == 6 else 4]:
         assert kept[f"{name} = -1"] == 1
         assert kept[f"{name} > 0"] == 2
 
 
-@pytest.mark.parametrize("type", TableType)
-@pytest.mark.parametrize("version", [6, 9])
+@pytest.mark.parametrize(("type", "version"), [(TableType.COW, 9), (TableType.MOR, 6)])
 def test_texts_too_long_for_statistics(
     spark: SparkSession, tables: Tables, pruner: Pruner, type: TableType, version: int
 ) -> None:
@@ -189,19 +193,16 @@ def test_texts_too_long_for_statistics(
     assert kept["s IS NOT NULL"] <= 5
 
 
-MERGING: list[dict[str, str]] = [
-    {"hoodie.record.merge.mode": "COMMIT_TIME_ORDERING"},
-    {"hoodie.record.merge.mode": "EVENT_TIME_ORDERING"},
-    {
-        "hoodie.datasource.write.payload.class": (
-            "org.apache.hudi.common.model.OverwriteNonDefaultsWithLatestAvroPayload"
-        )
-    },
-    {
-        "hoodie.datasource.write.payload.class": (
-            "org.apache.hudi.common.model.PartialUpdateAvroPayload"
-        )
-    },
+MODE = "hoodie.record.merge.mode"
+PAYLOAD = "hoodie.datasource.write.payload.class"
+MODEL = "org.apache.hudi.common.model"
+MERGING = [
+    (9, {MODE: "COMMIT_TIME_ORDERING"}),
+    (8, {MODE: "EVENT_TIME_ORDERING"}),
+    (6, {}),
+    (9, {PAYLOAD: f"{MODEL}.OverwriteNonDefaultsWithLatestAvroPayload"}),
+    (8, {PAYLOAD: f"{MODEL}.PartialUpdateAvroPayload"}),
+    (6, {PAYLOAD: f"{MODEL}.PartialUpdateAvroPayload"}),
 ]
 MERGED = [
     *(f"{column} {test}" for column in "xy" for test in ("= 1", "= 9", "= 20", "> 5", "IS NULL")),
@@ -210,8 +211,7 @@ MERGED = [
 ]
 
 
-@pytest.mark.parametrize("extra", MERGING)
-@pytest.mark.parametrize("version", [6, 8, 9])
+@pytest.mark.parametrize(("version", "extra"), MERGING)
 def test_records_that_are_merged_with_an_older_or_partial_one(
     spark: SparkSession, tables: Tables, pruner: Pruner, version: int, extra: dict[str, str]
 ) -> None:
@@ -230,7 +230,8 @@ def test_records_that_are_merged_with_an_older_or_partial_one(
     upsert(table, tables.frame(schema, [(3, 30, None, 9)]))
     frame = read(spark, table.path)
     kept = assert_no_row_lost(pruner, table.path, frame, MERGED)
-    assert kept["x = 20"] == 1
+    # A log file whose x is null alone may be one of partial updates.
+    assert kept["x = 20"] <= 2
     optimised = read(spark, table.path, hoodie__datasource__query__type="read_optimized")
     kept = assert_no_row_lost(pruner, table.path, optimised, MERGED, view=TableView.READ_OPTIMIZED)
     assert kept["x = 9"] == 0
@@ -268,8 +269,9 @@ def test_partial_updates_by_merge_into(
     )
 
 
-@pytest.mark.parametrize("version", [6, 9])
-@pytest.mark.parametrize("type", TableType)
+@pytest.mark.parametrize(
+    ("type", "version"), [(TableType.COW, 9), (TableType.MOR, 9), (TableType.MOR, 6)]
+)
 def test_records_that_were_deleted_and_inserted_again(
     spark: SparkSession, tables: Tables, pruner: Pruner, type: TableType, version: int
 ) -> None:
