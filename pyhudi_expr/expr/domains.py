@@ -103,9 +103,9 @@ def float_ordinals(values: npt.ArrayLike) -> Ordinals:
     """Floats as int64 in the same order: -0.0 and 0.0 are one, NaN is above infinity.
 
     The bits of a non-negative IEEE 754 number order like integers; those of a negative one order
-    backwards, so their magnitude is negated.
+    backwards, so their magnitude is negated, which makes -0.0 the 0 that 0.0 is.
     """
-    doubles = np.asarray(values, dtype=np.float64) + 0.0  # -0.0 + 0.0 is 0.0
+    doubles = np.asarray(values, dtype=np.float64)
     bits = doubles.view(np.int64)
     with np.errstate(over="ignore"):  # what overflows is not chosen
         ordinals = np.where(bits >= 0, bits, np.int64(MIN_ORDINAL) - bits)

@@ -94,6 +94,14 @@ def test_numbers(
     assert compared(type_, files, literal) == expected
 
 
+def test_a_literal_beyond_the_range_may_come_first() -> None:
+    above, below = lit(128, INT), lit(-129, INT)
+    assert kept(less(above, X), pa.int8(), [-128, 127]) == []
+    assert kept(less(below, X), pa.int8(), [-128, 127]) == [0]
+    assert kept(Not(less(above, X)), pa.int8(), [-128, 127]) == [0]
+    assert kept(Not(less(below, X)), pa.int8(), [-128, 127]) == []
+
+
 def test_a_long_rounded_straight_to_float_differs_from_one_rounded_twice() -> None:
     tricky = 2**60 + 2**36 + 1  # as double a tie, from which float32 rounds the other way
     assert kept(eq(X, lit(tricky, LONG)), FLOAT, [2.0**60], [2.0**60 + 2.0**37]) == [0, 1]
