@@ -111,10 +111,11 @@ class ColumnStats:
         is_log = self._listing.file_is_log[positions]
         decoded = decode(entries, column, is_log)
         known.store.put(positions, decoded.bounds)
-        if (is_log & (entries.value_count == 0)).any():
+        empty = positions[is_log & (entries.value_count == 0)]
+        if len(empty) and mdt.table.properties.meta_fields:
             # Only a log file without records has no record key, so this is no uncollected column.
             keyed, keys = self._read(mdt, _RECORD_KEY, missing)
-            without_rows = keyed[self._listing.file_is_log[keyed] & (keys.value_count == 0)]
+            without_rows = np.intersect1d(empty, keyed[keys.value_count == 0])
             known.store.put(without_rows, no_rows(len(without_rows), column.domain))
         doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
         doubted[positions] = decoded.doubted

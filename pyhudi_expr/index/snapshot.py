@@ -76,15 +76,20 @@ class TableSnapshot:
         self, mdt: MetadataTable | None, as_of: str | None, footers: bool, notes: list[str]
     ) -> None:
         available = mdt.partitions if mdt is not None else frozenset[str]()
-        if mdt is not None and COLUMN_STATS in available:
+        # An aggregate covers the files of its writes; so does the entry of a log file that grows.
+        covers = mdt is not None and mdt.lists_files
+        logs_grow = self.table.properties.timeline_layout == 1
+        if mdt is not None and COLUMN_STATS in available and (covers or not logs_grow):
             self.column_stats = ColumnStats(mdt, self.listing, self.table.storage)
         elif footers:
             self.column_stats = ColumnStats(None, self.listing, self.table.storage)
+        elif COLUMN_STATS in available:
+            notes.append("column_stats lags behind the table: files are not judged")
         else:
             notes.append("the table has no column_stats: files are not judged")
         # The aggregates describe the newest slices, base files and log files alike.
         newest = as_of is None and self.table.properties.table_type is TableType.COPY_ON_WRITE
-        if mdt is not None and PARTITION_STATS in available and newest:
+        if mdt is not None and PARTITION_STATS in available and newest and covers:
             self.partition_stats = PartitionStats(mdt, self.listing)
 
     @property
