@@ -37,7 +37,7 @@ from pyhudi_expr.expr.domains import (
     exact_decimal,
     float_ordinals,
 )
-from pyhudi_expr.mdt.records import ColumnStatistics
+from pyhudi_expr.mdt.statistics import ColumnStatistics
 
 # HoodieMetadataColumnStats.valueType.typeOrdinal, index version 2.
 _BYTES_TYPES = (None, 8, 9)

@@ -25,6 +25,36 @@ class StoredFile:
     size: int
 
 
+@dataclass(frozen=True)
+class EncodedRecords:
+    """Cells of one file whose values are still Avro, written with `schema` (JSON)."""
+
+    file: str
+    schema: str
+    cells: Cells
+
+    @staticmethod
+    def none() -> EncodedRecords:
+        """No records, of no file."""
+        return EncodedRecords("", '"null"', Cells())
+
+    def decoded(self) -> list[Payload]:
+        """The values. Raises CorruptFile."""
+        return decode(self.schema, self.cells.values, self.file)
+
+    def split(self, keys: frozenset[bytes]) -> tuple[EncodedRecords, EncodedRecords]:
+        """The records without those of the keys, and those."""
+        if keys.isdisjoint(self.cells.keys):
+            return self, EncodedRecords.none()
+        others, chosen = Cells(), Cells()
+        for key, value in zip(self.cells.keys, self.cells.values, strict=True):
+            part = chosen if key in keys else others
+            part.keys.append(key)
+            part.values.append(value)
+        own = (self.file, self.schema)
+        return EncodedRecords(*own, others), EncodedRecords(*own, chosen)
+
+
 @dataclass
 class FileGroup:
     """The group's newest slice. Files are opened once and stay open; safe for several threads.
@@ -42,15 +72,32 @@ class FileGroup:
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
         """The merged records among the answers, without the deleted ones. Raises CorruptFile."""
-        merged: dict[bytes, Payload] = {}
+        encoded, merged = self.read_apart(ask)
+        found = dict(zip(encoded.cells.keys, encoded.decoded(), strict=True)) | merged
+        return {key: payload for key, payload in found.items() if not is_deleted(payload)}
+
+    def read_apart(self, ask: Question) -> tuple[EncodedRecords, dict[bytes, Payload]]:
+        """The answers of the base file that no log file touches, and the merged other records.
+
+        Nearly all records of a large group are of the first kind, and cheaper to decode together.
+        Both may hold records that say that they are deleted. Raises CorruptFile.
+        """
         with self._lock:
-            for name, source in self._sources:
-                if isinstance(source, HFile):
-                    _add(merged, ask(source), source, name)
-                else:
-                    for key in source:
-                        merged.pop(key, None)
-        return {key: payload for key, payload in merged.items() if not is_deleted(payload)}
+            answers = [
+                _answer(source, name, ask) if isinstance(source, HFile) else source
+                for name, source in self._sources
+            ]
+        encoded, merged = EncodedRecords.none(), dict[bytes, Payload]()
+        if self.base is not None and isinstance(answers[0], EncodedRecords):
+            touched = frozenset(key for answer in answers[1:] for key in _keys(answer))
+            encoded, answers[0] = answers[0].split(touched)
+        for answer in answers:
+            if isinstance(answer, EncodedRecords):
+                _add(merged, answer)
+            else:
+                for key in answer:
+                    merged.pop(key, None)
+        return encoded, merged
 
     @property
     def bytes_read(self) -> int:
@@ -105,12 +152,19 @@ class FileGroup:
         return f"{self.storage.uri}/{file.path}"
 
 
-def _add(merged: dict[bytes, Payload], cells: Cells, hfile: HFile, name: str) -> None:
-    if not len(cells):
-        return
-    for key, payload in zip(cells.keys, decode(hfile.schema, cells.values, name), strict=True):
+def _answer(hfile: HFile, name: str, ask: Question) -> EncodedRecords:
+    cells = ask(hfile)
+    return EncodedRecords(name, hfile.schema, cells) if len(cells) else EncodedRecords.none()
+
+
+def _keys(answer: EncodedRecords | list[bytes]) -> list[bytes]:
+    return answer.cells.keys if isinstance(answer, EncodedRecords) else answer
+
+
+def _add(merged: dict[bytes, Payload], records: EncodedRecords) -> None:
+    for key, payload in zip(records.cells.keys, records.decoded(), strict=True):
         known = merged.get(key)
-        merged[key] = payload if known is None else merge(known, payload, name)
+        merged[key] = payload if known is None else merge(known, payload, records.file)
 
 
 @dataclass(frozen=True)

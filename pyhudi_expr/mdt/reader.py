@@ -14,7 +14,13 @@ import pyarrow as pa
 from pyhudi_expr.mdt.file_group import FileGroup, Question, StoredFile, all_cells
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, ROOT_PARTITION, shard
-from pyhudi_expr.mdt.records import ColumnStatistics, Payload, column_statistics
+from pyhudi_expr.mdt.records import Payload
+from pyhudi_expr.mdt.statistics import (
+    ColumnStatistics,
+    column_statistics,
+    concatenated,
+    decode_statistics,
+)
 from pyhudi_expr.mdt.valid_instants import BOOTSTRAP_PREFIX, valid_instants
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound
 from pyhudi_expr.table.file_names import log_files
@@ -137,9 +143,14 @@ class MetadataTable:
         return self._read_all(partition, all_cells)
 
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
-        """`prefix` for column_stats, partition_stats and column-stats expression indexes."""
-        records = self.prefix(partition, prefixes)
-        return column_statistics(records.keys, records.payloads)
+        """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
+        in no order."""
+        ask = partial(HFile.prefix, prefixes=[prefix.encode() for prefix in prefixes])
+        parts = []
+        for group in self._file_groups(partition):
+            encoded, merged = group.read_apart(ask)
+            parts += [decode_statistics(encoded), column_statistics(merged, merged.values())]
+        return concatenated(parts)
 
     def stored_files(self) -> StoredFiles:
         """All files of the data table, from the partition `files`."""

@@ -1,4 +1,4 @@
-"""Records of the metadata table: decoding, merging, and statistics as columns.
+"""Records of the metadata table: decoding and merging.
 
 Merging follows Hudi's `HoodieMetadataPayload`, with one difference: where Hudi would widen bounds
 with an entry that may not be believed, the merged entry says that it knows nothing.
@@ -9,14 +9,10 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import fastavro
-import numpy as np
-import numpy.typing as npt
-import pyarrow as pa
 
 from pyhudi_expr.table.errors import CorruptFile
 
@@ -177,63 +173,3 @@ def _simple_name(full_name: str) -> str:
 def _type_ordinal(stats: Payload) -> int | None:
     value_type = stats.get("valueType")
     return value_type["typeOrdinal"] if value_type else None
-
-
-@dataclass(frozen=True)
-class ColumnStatistics:
-    """Entries of column_stats or partition_stats as parallel columns; row i is one entry.
-
-    `file_name` is the partition path in partition_stats. `minimum` and `maximum` are raw values as
-    Avro holds them, None without bounds; `wrapper` names the wrapper of the bounds ("" without).
-    `value_type` is Hudi's type ordinal, -1 before table version 9; `type_info` its details, for
-    decimals "precision,scale". A null count or value count is null when it is not known, and then
-    nothing of the entry is.
-    """
-
-    key: list[str]
-    file_name: pa.StringArray
-    column_name: pa.StringArray
-    wrapper: list[str]
-    minimum: list[Any]
-    maximum: list[Any]
-    value_type: npt.NDArray[np.int8]
-    type_info: list[str | None]
-    value_count: pa.Int64Array
-    null_count: pa.Int64Array
-    is_tight: npt.NDArray[np.bool_]
-
-    def __len__(self) -> int:
-        return len(self.key)
-
-
-def column_statistics(keys: Sequence[str], payloads: Sequence[Payload]) -> ColumnStatistics:
-    """Statistics records as columns; records of other kinds are passed over."""
-    chosen = [
-        (key, payload[_STATS])
-        for key, payload in zip(keys, payloads, strict=True)
-        if payload.get(_STATS) is not None
-    ]
-    stats = [entry for _, entry in chosen]
-    bounds = [_bounds(entry) for entry in stats]
-    types = [entry.get("valueType") or {} for entry in stats]
-    return ColumnStatistics(
-        key=[key for key, _ in chosen],
-        file_name=pa.array([entry["fileName"] for entry in stats], pa.string()),
-        column_name=pa.array([entry["columnName"] for entry in stats], pa.string()),
-        wrapper=[bound[0] for bound in bounds],
-        minimum=[bound[1] for bound in bounds],
-        maximum=[bound[2] for bound in bounds],
-        value_type=np.array([kind.get("typeOrdinal", -1) for kind in types], np.int8),
-        type_info=[kind.get("additionalInfo") for kind in types],
-        value_count=pa.array([entry["valueCount"] for entry in stats], pa.int64()),
-        null_count=pa.array([entry["nullCount"] for entry in stats], pa.int64()),
-        is_tight=np.array([bool(entry.get("isTightBound")) for entry in stats], np.bool_),
-    )
-
-
-def _bounds(stats: Payload) -> tuple[str, Any, Any]:
-    """Wrapper, minimum, maximum; no bounds when one is missing or they are of two kinds."""
-    low, high = stats["minValue"], stats["maxValue"]
-    if low is None or high is None or low[0] != high[0] or "value" not in low[1]:
-        return "", None, None
-    return wrapper_name(low), low[1]["value"], high[1]["value"]

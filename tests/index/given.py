@@ -12,7 +12,7 @@ from pyhudi_expr.expr.bind import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
 from pyhudi_expr.index.entries import StatisticsEntries
-from pyhudi_expr.mdt.records import ColumnStatistics
+from pyhudi_expr.mdt.statistics import ColumnStatistics
 
 #: minimum, maximum, null count, value count of an entry.
 Entry = tuple[Any, Any, int | None, int | None]

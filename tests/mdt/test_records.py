@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from pyhudi_expr.mdt.records import column_statistics, is_deleted, merge
+from pyhudi_expr.mdt.records import is_deleted, merge
+from pyhudi_expr.mdt.statistics import column_statistics
 from pyhudi_expr.table.errors import CorruptFile
 
 
@@ -31,7 +32,7 @@ def stats(
 
 def merged(old: dict[str, Any], new: dict[str, Any]) -> tuple[Any, ...]:
     """Bounds and counts of the merged entry."""
-    found = column_statistics(["k"], [merge(old, new, "f")])
+    found = column_statistics([b"k"], [merge(old, new, "f")])
     counts = (found.value_count[0].as_py(), found.null_count[0].as_py())
     return (found.minimum[0], found.maximum[0], *counts)
 
