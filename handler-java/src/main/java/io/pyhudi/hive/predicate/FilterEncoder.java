@@ -5,9 +5,11 @@ import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PredicateOperator;
 import io.pyhudi.hive.protocol.TruthValue;
+import java.util.ArrayDeque;
 import java.util.ArrayList;
 import java.util.Arrays;
 import java.util.Collections;
+import java.util.Deque;
 import java.util.List;
 import java.util.Locale;
 import java.util.Set;
@@ -45,7 +47,8 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
  * true, false or null.
  */
 public final class FilterEncoder {
-  private static final int MAX_DEPTH = 200;
+  private static final int MAX_DEPTH = 50;
+  private static final int MAX_OPERANDS = 100_000;
 
   private final Configuration conf;
   private final Terms terms;
@@ -120,14 +123,16 @@ public final class FilterEncoder {
       throws InexpressibleException {
     GenericUDF function = expression.getGenericUDF();
     List<ExprNodeDesc> children = expression.getChildren();
-    if (function instanceof GenericUDFOPAnd) {
-      return nodes.tree(NodeKind.AND, predicates(children, depth));
-    }
-    if (function instanceof GenericUDFOPOr) {
-      return nodes.tree(NodeKind.OR, predicates(children, depth));
+    if (function instanceof GenericUDFOPAnd || function instanceof GenericUDFOPOr) {
+      return nodes.tree(
+          function instanceof GenericUDFOPAnd ? NodeKind.AND : NodeKind.OR,
+          predicates(operandsOfChain(expression), depth));
     }
     if (function instanceof GenericUDFOPNot) {
       return nodes.tree(NodeKind.NOT, predicates(children, depth));
+    }
+    if (children.size() > MAX_OPERANDS) {
+      throw new InexpressibleException("more operands than a service takes");
     }
     int start = nodes.size();
     try {
@@ -136,6 +141,27 @@ public final class FilterEncoder {
       nodes.truncate(start);
       return comparison(expression, function, children);
     }
+  }
+
+  /** The operands of a chain of one connective, however it is nested, from left to right. */
+  private static List<ExprNodeDesc> operandsOfChain(ExprNodeGenericFuncDesc chain) {
+    Class<?> connective = chain.getGenericUDF().getClass();
+    List<ExprNodeDesc> operands = new ArrayList<>();
+    Deque<ExprNodeDesc> open = new ArrayDeque<>();
+    open.push(chain);
+    while (!open.isEmpty()) {
+      ExprNodeDesc expression = open.pop();
+      if (expression instanceof ExprNodeGenericFuncDesc
+          && ((ExprNodeGenericFuncDesc) expression).getGenericUDF().getClass() == connective) {
+        List<ExprNodeDesc> children = expression.getChildren();
+        for (int i = children.size() - 1; i >= 0; i--) {
+          open.push(children.get(i));
+        }
+      } else {
+        operands.add(expression);
+      }
+    }
+    return operands;
   }
 
   private List<Integer> predicates(List<ExprNodeDesc> expressions, int depth) {

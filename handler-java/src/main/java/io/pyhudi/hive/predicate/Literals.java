@@ -4,6 +4,7 @@ import io.pyhudi.hive.protocol.Literal;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
+import java.nio.charset.StandardCharsets;
 import org.apache.hadoop.hive.common.type.Date;
 import org.apache.hadoop.hive.common.type.HiveChar;
 import org.apache.hadoop.hive.common.type.HiveDecimal;
@@ -18,6 +19,9 @@ import org.apache.hadoop.io.BytesWritable;
 /** Hive's constants as typed, exact literals. */
 final class Literals {
   private static final long EXACT_DOUBLE = 1L << 53;
+
+  /** The services' limit for one text or binary constant, in bytes of UTF-8. */
+  private static final int MAX_BYTES = 1 << 16;
 
   private Literals() {}
 
@@ -36,6 +40,9 @@ final class Literals {
     }
     try {
       set(literal, ((PrimitiveTypeInfo) type).getPrimitiveCategory(), value);
+      if (isTooLong(literal)) {
+        throw new InexpressibleException("a constant of more than " + MAX_BYTES + " bytes");
+      }
     } catch (ClassCastException | ArithmeticException e) {
       throw new InexpressibleException(value.getClass() + " for " + type.getTypeName());
     }
@@ -89,6 +96,12 @@ final class Literals {
       default:
         throw new InexpressibleException("a constant of type " + category);
     }
+  }
+
+  private static boolean isTooLong(Literal literal) {
+    return literal.isSetStringValue()
+            && literal.getStringValue().getBytes(StandardCharsets.UTF_8).length > MAX_BYTES
+        || literal.isSetBinaryValue() && literal.getBinaryValue().length > MAX_BYTES;
   }
 
   private static long integer(Object value) {

@@ -17,7 +17,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 
 /** Values in a filter: columns, fields, constants and functions of them. */
 final class Terms {
-  private static final int MAX_DEPTH = 100;
+  private static final int MAX_DEPTH = 40;
 
   private final NodeList nodes;
   private final Set<String> opaqueColumns;

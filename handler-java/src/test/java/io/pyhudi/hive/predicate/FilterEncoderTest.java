@@ -6,7 +6,10 @@ import static io.pyhudi.hive.predicate.Expressions.constant;
 import static io.pyhudi.hive.predicate.Expressions.encode;
 import static io.pyhudi.hive.predicate.Expressions.type;
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.util.Arrays;
 import java.util.Collections;
 import org.apache.hadoop.hive.common.type.Date;
 import org.apache.hadoop.hive.common.type.HiveChar;
@@ -186,12 +189,35 @@ class FilterEncoderTest {
   }
 
   @Test
-  void aDeepFilterIsCutOff() {
+  void aDeepFilterIsCutOffWhereItGetsTooDeep() {
     ExprNodeDesc filter = call("=", i, one);
     for (int level = 0; level < 1000; level++) {
-      filter = call(level % 2 == 0 ? "and" : "or", filter, call("=", i, two));
+      filter = call(level % 2 == 0 ? "or" : "and", filter, call("=", i, two));
     }
-    encode(filter);
+    String text = encode(filter);
+    assertTrue(text.startsWith("AND(OR(AND("), text);
+    assertTrue(text.contains("AND(UNKNOWN, UNKNOWN), EQUALS(i:int, 2:int))"), text);
+  }
+
+  @Test
+  void aChainOfOneConnectiveIsNotDeep() {
+    ExprNodeDesc filter = call("=", i, one);
+    for (int link = 0; link < 1000; link++) {
+      filter = call("or", filter, call("=", i, two));
+    }
+    String text = encode(filter);
+    assertTrue(text.startsWith("OR(EQUALS(i:int, 1:int), EQUALS(i:int, 2:int), "), text);
+    assertFalse(text.contains("UNKNOWN"), text);
+  }
+
+  @Test
+  void whatAServiceWouldRefuseIsUnknown() {
+    String large = String.join("", Collections.nCopies(70_000, "x"));
+    assertEquals("UNKNOWN", encode(call("=", column("s", "string"), constant(large, "string"))));
+    ExprNodeDesc[] many = new ExprNodeDesc[100_002];
+    Arrays.fill(many, one);
+    many[0] = i;
+    assertEquals("UNKNOWN", encode(call(new GenericUDFIn(), many)));
   }
 
   /** A function of a user's. */
