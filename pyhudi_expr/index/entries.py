@@ -12,7 +12,7 @@ Not believed (each was seen to lose rows in Hudi itself):
 * "all null" where a footer may lack statistics though there are values: long strings and binaries,
   NaN, INT96 (apache/hudi issue 18755);
 * bounds of strings that the order of UTF-16 units may have chosen, where it differs from that of
-  code points: Hudi merges bounds as Java strings;
+  code points: Hudi merges bounds as Java strings. They are loosened to hold in both orders;
 * a minimum above the maximum.
 """
 
@@ -67,10 +67,12 @@ _ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}
 #: Kinds whose Parquet footers hold statistics wherever there are values.
 _ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 
-# In UTF-8, the first bytes of U+E000..U+FFFF, which UTF-16 orders above supplementary characters,
-# and of those characters.
-_ABOVE_SURROGATES = r"[\xee\xef]"
-_SUPPLEMENTARY = r"[\xf0-\xf4]"
+# UTF-16 orders supplementary characters (first bytes f0 to f4 in UTF-8) below U+E000..U+FFFF (ee
+# and ef), UTF-8 above. Texts at or above P + a supplementary character in UTF-16's order are at or
+# above P + U+E000 in either; those at or below P + one of the others are below P + f5, which begins
+# no character.
+_LOOSENED_LOWER = (rb"(?s)[\xf0-\xf4].*", b"\xee\x80\x80")
+_LOOSENED_UPPER = (rb"(?s)[\xee\xef].*", b"\xf5")
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -184,10 +186,13 @@ def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> Decoded:
 def _decode(
     entries: StatisticsEntries, domain: Domain, doubted: _Flags, all_null: _Flags
 ) -> Decoded:
+    lower: Any
+    upper: Any
+    loosened = np.zeros(len(entries), dtype=np.bool_)
     if domain.is_ordinal:
         lower, upper, wrong = _ordinal_bounds(entries, domain, doubted)
     else:
-        lower, upper, wrong = _arrow_bounds(entries, domain, doubted)
+        lower, upper, wrong, loosened = _arrow_bounds(entries, domain, doubted)
     doubted = doubted | wrong
     counted = (entries.null_count >= 0) & (entries.value_count >= 0)
     may_be_value = doubted | ~all_null
@@ -195,7 +200,7 @@ def _decode(
     unbounded = may_be_value & (
         _unknown_ends(lower, MIN_ORDINAL) | _unknown_ends(upper, MAX_ORDINAL)
     )
-    return Decoded(Bounds(lower, upper, may_be_value, may_be_null), doubted | unbounded)
+    return Decoded(Bounds(lower, upper, may_be_value, may_be_null), doubted | unbounded | loosened)
 
 
 def _unknown_ends(ends: Any, unknown: int) -> _Flags:
@@ -225,8 +230,7 @@ def _zeros(entries: StatisticsEntries) -> _Flags:
         for values in encoded.values():
             zero = _ZEROS.get(str(values.type))
             if zero is not None:
-                same = pc.equal(values, pa.scalar(zero, values.type))
-                of_end |= same.fill_null(False).to_numpy(zero_copy_only=False)
+                of_end |= _holds(pc.equal(values, pa.scalar(zero, values.type)))
     both: _Flags = zeros[0] & zeros[1]
     return both
 
@@ -254,7 +258,8 @@ def _ordinal_bounds(
 
 def _arrow_bounds(
     entries: StatisticsEntries, domain: Domain, doubted: _Flags
-) -> tuple[pa.Array, pa.Array, _Flags]:
+) -> tuple[pa.Array, pa.Array, _Flags, _Flags]:
+    """Lower and upper bounds; which entries are wrong, and which were loosened."""
     nothing: Any = pa.scalar(None, type=domain.arrow_type)
     bounds = []
     for encoded in (entries.minimum, entries.maximum):
@@ -263,18 +268,21 @@ def _arrow_bounds(
             bound = pc.coalesce(bound, _arrow_values(values, encoding, domain))
         bounds.append(bound)
     lower, upper = bounds
-    wrong = pc.fill_null(pc.greater(lower, upper), False).to_numpy(zero_copy_only=False)
+    loosened = np.zeros(len(entries), dtype=np.bool_)
     if domain.kind is Kind.TEXT:
-        lower = _without(lower, _SUPPLEMENTARY)
-        upper = _without(upper, _ABOVE_SURROGATES)
+        stored_lower, stored_upper = lower, upper
+        lower = pc.replace_substring_regex(lower, *_LOOSENED_LOWER)
+        upper = pc.replace_substring_regex(upper, *_LOOSENED_UPPER)
+        loosened = _holds(pc.not_equal(lower, stored_lower))
+        loosened |= _holds(pc.not_equal(upper, stored_upper))
+    wrong = _holds(pc.greater(lower, upper))
     known = pa.array(~(doubted | wrong))
-    return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong
+    return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
 
 
-def _without(texts: Any, pattern: str) -> Any:
-    """The texts in which the bytes of the pattern do not occur; null for the others."""
-    clean = pc.invert(pc.fill_null(pc.match_substring_regex(texts, pattern), False))
-    return pc.if_else(clean, texts, pa.scalar(None, type=texts.type))
+def _holds(answer: Any) -> _Flags:
+    flags: _Flags = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
+    return flags
 
 
 def _ordinals(

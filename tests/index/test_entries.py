@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from pyhudi_expr.expr.domains import float_ordinal
 from pyhudi_expr.index.entries import Decoded, StatisticsEntries, decode, decode_merged
@@ -286,26 +288,40 @@ def test_a_partition_of_nulls_is_believed_where_footers_hold_statistics(
     assert plain(found.bounds) == [(None, None, False, True)]
 
 
+PRIVATE = "\ue000".encode()
+BEYOND = b"\xf5"  # above every text that goes on here
 UTF_16 = [
     # Java orders UTF-16 units: supplementary characters below U+E000..U+FFFF.
-    (("a", "\ufffd"), (b"a", None)),
-    (("😀", "😂"), (None, "😂".encode())),
-    (("\ufffd", "\ufffd"), ("\ufffd".encode(), None)),
+    (("a", "\ufffd"), (b"a", BEYOND)),
+    (("😀", "\ufffd"), (PRIVATE, BEYOND)),
+    (("😀", "😂"), (PRIVATE, "😂".encode())),
+    (("\ufffd", "\ufffd"), ("\ufffd".encode(), BEYOND)),
     (("a", "日本"), (b"a", "日本".encode())),
-    (("a", "z\ue000"), (b"a", None)),
-    (("x😀", "y"), (None, b"y")),
+    (("a", "z\ue000b"), (b"a", b"z" + BEYOND)),
+    (("x😀\ny", "y"), (b"x" + PRIVATE, b"y")),
+    (("x\ufffd😀", "y"), ("x\ufffd".encode() + PRIVATE, b"y")),
 ]
 
 
 @pytest.mark.parametrize(("stored", "expected"), UTF_16)
 @pytest.mark.parametrize("merged", [False, True])
-def test_text_bounds_that_utf_16_order_may_have_chosen_are_unknown(
+def test_text_bounds_that_utf_16_order_may_have_chosen_hold_in_both_orders(
     stored: tuple[str, str], expected: tuple[Any, Any], merged: bool
 ) -> None:
     given = entries("StringWrapper", [(*stored, 0, 9)])
     found = of_partitions(given, pa.string()) if merged else of_files(given, pa.string())
     assert plain(found.bounds) == [(*expected, True, merged)]
-    assert found.doubted.tolist() == [None in expected]
+    assert found.doubted.tolist() == [expected != tuple(text.encode() for text in stored)]
+
+
+@given(
+    st.lists(st.text(st.sampled_from("a\ud7ff\ue000\uffff😀\U0010ffff"), max_size=3), min_size=1)
+)
+def test_every_text_lies_between_bounds_that_java_chose(texts: list[str]) -> None:
+    low, high = (end(texts, key=lambda text: text.encode("utf-16-be")) for end in (min, max))
+    found = of_files(entries("StringWrapper", [(low, high, 0, 9)]), pa.string())
+    [(lower, upper, _, _)] = plain(found.bounds)
+    assert all(lower <= text.encode() <= upper for text in texts)
 
 
 @pytest.mark.parametrize(
@@ -313,7 +329,6 @@ def test_text_bounds_that_utf_16_order_may_have_chosen_are_unknown(
     [
         ("IntWrapper", (2, 1), pa.int32()),
         ("StringWrapper", ("b", "a"), pa.string()),
-        ("StringWrapper", ("😀", "\ufffd"), pa.string()),
         ("DoubleWrapper", (2.0, 1.0), pa.float64()),
     ],
 )

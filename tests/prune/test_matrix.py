@@ -72,6 +72,10 @@ COMPARED = (
 )
 
 
+#: A log file whose entry has nulls only may hold partial updates of other columns.
+UNTOLD_BY_LOGS = {"none IS NOT NULL", "none = 1"}
+
+
 @pytest.mark.parametrize(("type_", "partitioning"), [(COW, NONE), (MOR, HIVE)])
 def test_no_more_is_kept_than_by_hudi(
     spark: SparkSession,
@@ -82,7 +86,7 @@ def test_no_more_is_kept_than_by_hudi(
 ) -> None:
     path = matrices.get(type_, 9, partitioning).table.path
     more = {}
-    for text in COMPARED:
+    for text in COMPARED if type_ is COW else sorted(set(COMPARED) - UNTOLD_BY_LOGS):
         ours = int(pruner.prune(str(path), request(text)).keep.sum())
         theirs = slices_that_hudi_reads(spark, path, text)
         if ours > theirs:
