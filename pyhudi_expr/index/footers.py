@@ -26,7 +26,7 @@ from pyhudi_expr.expr.domains import (
     exact_decimal,
     float_ordinal,
 )
-from pyhudi_expr.index.entries import widened
+from pyhudi_expr.index.wrapped_values import widened
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
 
