@@ -16,14 +16,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.expr.bind import (
-    BoundColumn,
-    BoundExpression,
-    Scope,
-    bind,
-    columns,
-    unknown_reasons,
-)
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.explanation import Explanation, explain

@@ -11,11 +11,25 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import singledispatch
-from typing import Any, TypeAlias
+from typing import Any
 
 import pyarrow as pa
 
 from pyhudi_expr.expr import functions
+from pyhudi_expr.expr.bound import (
+    BoundAnd,
+    BoundCall,
+    BoundColumn,
+    BoundComparison,
+    BoundExpression,
+    BoundIn,
+    BoundIsNull,
+    BoundLiteral,
+    BoundNot,
+    BoundOr,
+    BoundStartsWith,
+    BoundTerm,
+)
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -46,98 +60,6 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
-
-
-@dataclass(frozen=True)
-class BoundColumn:
-    """A column of the table. name: as in the schema, nested fields joined by dots (Hudi's way)."""
-
-    name: str
-    type: pa.DataType
-    domain: Domain
-    char: CharType | None = None
-
-
-@dataclass(frozen=True)
-class BoundLiteral:
-    """An interval of the other operand's domain; both ends int, ``Decimal`` or bytes."""
-
-    lower: Any
-    upper: Any
-    domain: Domain
-
-
-@dataclass(frozen=True)
-class BoundCall:
-    """A function whose bounds follow from those of its operand."""
-
-    function: functions.Function
-    term: BoundTerm
-    domain: Domain
-
-
-BoundTerm: TypeAlias = BoundColumn | BoundLiteral | BoundCall
-
-
-@dataclass(frozen=True)
-class BoundComparison:
-    """EQ, NULL_SAFE_EQ, LT or LTEQ of two terms of one domain."""
-
-    op: Op
-    left: BoundTerm
-    right: BoundTerm
-
-
-@dataclass(frozen=True)
-class BoundIn:
-    """A term among intervals; `options` are sorted by their lower ends."""
-
-    term: BoundTerm
-    options: tuple[BoundLiteral, ...]
-
-
-@dataclass(frozen=True)
-class BoundIsNull:
-    """A term IS NULL."""
-
-    term: BoundTerm
-
-
-@dataclass(frozen=True)
-class BoundStartsWith:
-    """A text term with a prefix. successor: the least bytes above all that start with it."""
-
-    term: BoundTerm
-    prefix: bytes
-    successor: bytes
-
-
-#: What indexes are asked about.
-Leaf: TypeAlias = BoundComparison | BoundIn | BoundIsNull | BoundStartsWith
-
-
-@dataclass(frozen=True)
-class BoundAnd:
-    """Every child."""
-
-    children: tuple[BoundExpression, ...]
-
-
-@dataclass(frozen=True)
-class BoundOr:
-    """At least one child."""
-
-    children: tuple[BoundExpression, ...]
-
-
-@dataclass(frozen=True)
-class BoundNot:
-    """TRUE and FALSE exchanged."""
-
-    child: BoundExpression
-
-
-BoundExpression: TypeAlias = BoundAnd | BoundOr | BoundNot | Leaf | Constant | Unknown
 
 
 @dataclass(frozen=True)
@@ -366,7 +288,8 @@ def _compare_terms(
     left, right = _converted(left, common), _converted(right, common)
     reading = functions.as_read(common)
     if reading is not None:
-        left, right = BoundCall(reading, left, common), BoundCall(reading, right, common)
+        left = BoundCall("as read", reading, left, common)
+        right = BoundCall("as read", reading, right, common)
     return BoundComparison(op, left, right)
 
 
@@ -376,7 +299,7 @@ def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
     function = functions.conversion(term.domain, domain)
     if function is None:
         raise _UnboundError(f"{term.domain.kind.value} as {domain.kind.value}")
-    return BoundCall(function, term, domain)
+    return BoundCall("cast", function, term, domain)
 
 
 def _interval(literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]) -> Interval:
@@ -471,7 +394,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     if found is None:
         raise _UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
     function, domain = found
-    return BoundCall(function, inner, domain)
+    return BoundCall(term.name, function, inner, domain)
 
 
 def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]:
@@ -491,37 +414,3 @@ def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]
         type_ = matches[0].type
         fields = list(type_) if pa.types.is_struct(type_) else []
     return ".".join(names), type_
-
-
-def unknown_reasons(node: BoundExpression) -> list[str]:
-    """Why pieces of the predicate cannot be judged, each reason once."""
-    match node:
-        case BoundAnd(children=nodes) | BoundOr(children=nodes):
-            return list(dict.fromkeys(r for child in nodes for r in unknown_reasons(child)))
-        case BoundNot(child=child):
-            return unknown_reasons(child)
-        case Unknown(reason=reason):
-            return [reason]
-    return []
-
-
-def columns(node: BoundExpression) -> dict[str, BoundColumn]:
-    """The columns that a bound predicate needs evidence of, by name."""
-    found: dict[str, BoundColumn] = {}
-    stack: list[Any] = [node]
-    while stack:
-        top = stack.pop()
-        match top:
-            case BoundAnd(children=nodes) | BoundOr(children=nodes):
-                stack.extend(nodes)
-            case BoundNot(child=child):
-                stack.append(child)
-            case BoundComparison(left=left, right=right):
-                stack.extend((left, right))
-            case BoundIn(term=term) | BoundIsNull(term=term) | BoundStartsWith(term=term):
-                stack.append(term)
-            case BoundCall(term=term):
-                stack.append(term)
-            case BoundColumn():
-                found[top.name] = top
-    return found

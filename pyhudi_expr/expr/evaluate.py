@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr import bounds as b
-from pyhudi_expr.expr.bind import (
+from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundCall,
     BoundColumn,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyhudi_expr.expr.bind import (
+from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundCall,
     BoundColumn,
@@ -62,8 +62,8 @@ def render_term(term: BoundTerm) -> str:
         case BoundLiteral(lower=lower, upper=upper, domain=domain):
             low, high = _value(lower, domain), _value(upper, domain)
             return low if low == high else f"[{low}, {high}]"
-        case BoundCall(function=function, term=operand):
-            return f"{function}({render_term(operand)})"
+        case BoundCall(name=name, term=operand):
+            return f"{name}({render_term(operand)})"
 
 
 def _value(value: Any, domain: Domain) -> str:

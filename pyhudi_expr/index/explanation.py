@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from pyhudi_expr.expr.bind import BoundAnd, BoundExpression, BoundNot, BoundOr
+from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundNot, BoundOr
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.text import render

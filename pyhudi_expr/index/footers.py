@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi_expr.expr.bind import BoundColumn, resolve
+from pyhudi_expr.expr.bind import resolve
+from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.expr.bind import BoundExpression, Leaf, columns
+from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.table.listing import FileListing

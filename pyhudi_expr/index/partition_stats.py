@@ -10,7 +10,7 @@ import threading
 import numpy as np
 import pyarrow.compute as pc
 
-from pyhudi_expr.expr.bind import BoundColumn
+from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.bounds_store import BoundsStore
 from pyhudi_expr.index.entries import StatisticsEntries, decode_merged

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.expr.bind import BoundColumn
+from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
 from pyhudi_expr.index.column_stats import ColumnStats

@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bind import Scope, bind, columns
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.nodes import (
     Between,
     Column,

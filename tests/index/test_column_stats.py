@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from bench.synthetic import ROWS_PER_FILE, write_table
-from pyhudi_expr.expr.bind import BoundColumn
+from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.mdt.reader import COLUMN_STATS, MetadataTable, current_listing
