@@ -56,8 +56,8 @@ class Running:
 
 @contextlib.contextmanager
 def running(handler: PruningService.Iface, **settings: object) -> Iterator[Running]:
-    """A server for the handler, on a free port."""
-    server = Running(handler, ServiceSettings(port=0, **settings))
+    """A server for the handler, on a free port unless the settings name one."""
+    server = Running(handler, ServiceSettings(**{"port": 0, **settings}))
     try:
         yield server
     finally:
