@@ -103,7 +103,7 @@ def test_each_action_of_a_writer(
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
     ending[0].write_bytes(ending[1])
     check()
-    upsert(table, rows(spark, "id = 5", s="null"))
+    upsert(table, rows(spark, "id = 5", s="cast(null as string)"))
     check()
     overwrite(table, rows(spark, "id between 20 and 23", x="null"))
     check()

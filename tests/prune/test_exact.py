@@ -17,7 +17,7 @@ from tests.prune.judging import assert_no_row_lost, read
 pytestmark = pytest.mark.spark
 
 ROWS = """
-select id, cast(id as tinyint) as t, cast(id * 100 - 8000 as int) as i, id * 10000000000 as l,
+select id, cast(id as int) as t, cast(id * 100 - 8000 as int) as i, id * 10000000000 as l,
   id % 2 = 0 as even, id < 80 as low, cast(id as double) / 4 as d, cast(id as float) / 4 as f,
   if(id % 40 = 7, double('nan'), id / 4D) as nan,
   cast(id - 80 as decimal(7, 2)) as small, cast(id - 80 as decimal(38, 6)) as large,

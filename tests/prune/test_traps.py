@@ -193,7 +193,7 @@ def test_texts_too_long_for_statistics(
     assert kept["s IS NOT NULL"] <= 5
 
 
-MODE = "hoodie.record.merge.mode"
+MODE = "hoodie.write.record.merge.mode"
 PAYLOAD = "hoodie.datasource.write.payload.class"
 MODEL = "org.apache.hudi.common.model"
 MERGING = [
