@@ -5,6 +5,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# A slow machine is no failure: pytest's own time-out is the limit.
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
 
 GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
 

@@ -19,7 +19,6 @@ _EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000"))
 
 @settings(
     max_examples=_EXAMPLES,
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(cases())

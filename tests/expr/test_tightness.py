@@ -57,7 +57,7 @@ NEGATED = {
 
 
 @pytest.mark.parametrize("field", TIGHT, ids=lambda field: field.name)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_a_comparison_keeps_exactly_what_the_range_admits(
     field: Field, data: st.DataObject
@@ -79,7 +79,7 @@ def test_a_comparison_keeps_exactly_what_the_range_admits(
 
 
 @pytest.mark.parametrize("field", TIGHT, ids=lambda field: field.name)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_in_keeps_exactly_the_files_with_an_option_in_range(
     field: Field, data: st.DataObject
@@ -96,7 +96,7 @@ def test_in_keeps_exactly_the_files_with_an_option_in_range(
     assert kept(among(X, *literals), field.type, *files) == expected
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 @given(
     st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3), min_size=1, max_size=6),
     st.text(min_size=1, max_size=2),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.domains import float_ordinal
@@ -314,7 +314,6 @@ def test_text_bounds_that_utf_16_order_may_have_chosen_hold_in_both_orders(
     assert found.doubted.tolist() == [expected != tuple(text.encode() for text in stored)]
 
 
-@settings(deadline=None)
 @given(
     st.lists(st.text(st.sampled_from("a\ud7ff\ue000\uffff😀\U0010ffff"), max_size=3), min_size=1)
 )

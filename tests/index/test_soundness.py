@@ -33,7 +33,6 @@ from tests.index.given import Entry, entries
 
 SETTINGS = settings(
     max_examples=int(os.environ.get("PYHUDI_EXAMPLES", "300")),
-    deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.file_group import all_cells
@@ -37,7 +37,6 @@ def opened(content: bytes) -> HFile:
     return HFile(Memory(content), len(content), "written")
 
 
-@settings(deadline=None)
 @given(cells=_CELLS)
 def test_every_cell_is_found_again(cells: dict[bytes, bytes]) -> None:
     hfile = opened(written(sorted(cells.items())))

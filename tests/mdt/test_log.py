@@ -63,7 +63,7 @@ def test_an_empty_file_has_no_blocks() -> None:
     assert opened(b"").blocks == ()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 @given(st.integers(0, 2 * len(FIRST) - 1), st.integers(0, 255))
 def test_damage_never_hangs_and_keeps_to_the_file(at: int, byte: int) -> None:
     content = bytearray(FIRST + FIRST)
@@ -73,7 +73,7 @@ def test_damage_never_hangs_and_keeps_to_the_file(at: int, byte: int) -> None:
         assert len(log.content(block)) == block.length
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_opened(content: bytes) -> None:
     assert all(block.kind in BlockKind for block in opened(b"#HUDI#" + content).blocks)

@@ -10,7 +10,7 @@ from typing import Any
 import fastavro
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.avro_columns import UndecodedError, decode_columns
@@ -88,14 +88,12 @@ def one_by_one(records: EncodedRecords) -> ColumnStatistics:
     return column_statistics(records.cells.keys, records.decoded())
 
 
-@settings(deadline=None)
 @given(records=st.lists(_RECORDS, max_size=8))
 def test_columns_are_those_of_single_records(records: list[Any]) -> None:
     batch = encoded(records)
     assert rows(decode_statistics(batch)) == rows(one_by_one(batch))
 
 
-@settings(deadline=None)
 @given(records=st.lists(_STATS, min_size=1, max_size=5), at=st.integers(0), bit=st.integers(0, 7))
 def test_damage_is_told_or_changes_nothing_else(records: list[Any], at: int, bit: int) -> None:
     whole = encoded(

@@ -104,7 +104,7 @@ def test_a_caller_that_stops_in_the_middle_is_closed_and_keeps_nobody_waiting(se
         caller.sendall(struct.pack("!i", 1000) + b"\x80\x01")
     begun = time.monotonic()
     assert client.info()
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 5
     for caller in callers:
         assert closed_by_peer(caller)
         caller.close()
