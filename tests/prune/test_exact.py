@@ -43,8 +43,8 @@ KEPT = {
     **{"NOT (id < 140)": 2, "NOT (id BETWEEN 10 AND 149)": 2, "id = 5.0": 1, "id < 9.5": 1},
     **{
         "t = 7": 1,
-        "t = 300": 0,
-        "t < -129": 0,
+        "t = 3000000000": 0,
+        "t < -3000000000": 0,
         "i = -8000": 1,
         "i + 1 = -7999": 1,
         "0 - i > 7000": 1,
@@ -60,8 +60,8 @@ KEPT = {
     # texts and binaries
     **{"s = 'name_0055'": 1, "s LIKE 'name%'": 16, "s LIKE 'nbme%'": 0, "s > 'name_0149'": 1},
     **{"s < 'name'": 0, "s IN ('name_0001', 'x')": 1, "s NOT LIKE 'name%'": 0, "s = s": 16},
-    **{"u = ''": 2, "u = 'é'": 2, "u >= '😀'": 4, "u LIKE '日%'": 2, "u = '\ufffd'": 2},
-    **{"u = '\U00010000'": 2, "u > 'z'": 12, "u > '\U00010000'": 2, "u < 'é'": 6},
+    **{"u = ''": 2, "u = 'é'": 2, "u >= '😀'": 2, "u LIKE '日%'": 2, "u = '\ufffd'": 2},
+    **{"u = '\U00010000'": 2, "u > 'z'": 10, "u > '\U00010000'": 2, "u < 'é'": 6},
     **{"bin = X'30303535'": 1, "bin < X'30'": 0, "bin > X'30313439'": 1},
     # days and times
     **{"day = DATE '1970-01-01'": 1, "day < DATE '1969-12-11'": 1, "year(day) = 1969": 4},
@@ -80,7 +80,7 @@ KEPT = {
     **{"later IS NULL": 4, "later IS NOT NULL": 12, "later <> 50": 12, "later <=> NULL": 4},
     **{"none IS NULL": 16, "none IS NOT NULL": 0, "none = 0": 0, "none <> 0": 0, "none < 5": 0},
     **{"nothing IS NULL": 16, "nothing IS NOT NULL": 0, "nothing = ''": 0, "nothing LIKE 'a%'": 0},
-    **{"id = NULL": 0, "id IN (NULL)": 0, "id NOT IN (1, NULL)": 0, "id <=> NULL": 0},
+    **{"id = NULL": 0, "id IN (NULL)": 0, "id NOT IN (1, NULL)": 16, "id <=> NULL": 0},
     # trees
     **{"id = 55 AND s = 'name_0056'": 1, "id = 55 AND s = 'name_0060'": 0, "p = 'p1'": 8},
     **{"id = 5 OR i > 7500": 2, "id = 5 OR length(s) = 4": 16, "id = 5 AND length(s) = 4": 1},
