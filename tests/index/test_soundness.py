@@ -32,7 +32,7 @@ from tests.expr.test_soundness import assert_sound
 from tests.index.given import Entry, entries
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("PYHUDI_EXAMPLES", "300")),
+    max_examples=int(os.environ.get("PYHUDI_EXAMPLES", "120")),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -88,6 +88,7 @@ def base_paths(listing: FileListing) -> list[str]:
     return listing.paths(~listing.file_is_log)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_no_base_file_with_a_match_is_dropped(name: str, golden: Mapping[str, Path]) -> None:
     base = golden[name]
