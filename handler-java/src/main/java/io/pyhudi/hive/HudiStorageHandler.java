@@ -2,6 +2,7 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
+import io.pyhudi.hive.table.TableSize;
 import java.util.Map;
 import org.apache.hadoop.hive.metastore.HiveMetaHook;
 import org.apache.hadoop.hive.ql.ddl.table.AlterTableType;
@@ -13,6 +14,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.TableDesc;
+import org.apache.hadoop.hive.ql.stats.Partish;
 import org.apache.hadoop.hive.serde2.AbstractSerDe;
 import org.apache.hadoop.hive.serde2.Deserializer;
 import org.apache.hadoop.mapred.InputFormat;
@@ -71,6 +73,16 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   @Override
   public boolean alwaysUnpartitioned() {
     return true;
+  }
+
+  @Override
+  public boolean canProvideBasicStatistics() {
+    return true;
+  }
+
+  @Override
+  public Map<String, String> getBasicStatistics(Partish partish) {
+    return TableSize.statistics(getConf(), partish.getPath());
   }
 
   @Override

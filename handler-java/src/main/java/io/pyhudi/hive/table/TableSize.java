@@ -1,0 +1,95 @@
+package io.pyhudi.hive.table;
+
+import io.pyhudi.hive.protocol.TableView;
+import java.io.IOException;
+import java.util.Collection;
+import java.util.Collections;
+import java.util.HashMap;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.common.StatsSetupConst;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * How many files and bytes a table has, for Hive's planner.
+ *
+ * <p>Without it Hive asks the file system about every file below the table's location, old versions
+ * and metadata too, each time that it compiles a query.
+ */
+public final class TableSize {
+  private static final Logger LOG = LoggerFactory.getLogger(TableSize.class);
+  private static final int ENTRIES = 256;
+
+  private static final Map<Path, TableSize> KNOWN =
+      new LinkedHashMap<Path, TableSize>(ENTRIES, 0.75f, true) {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        protected boolean removeEldestEntry(Map.Entry<Path, TableSize> eldest) {
+          return size() > ENTRIES;
+        }
+      };
+
+  private final String instant;
+  private final long files;
+  private final long bytes;
+
+  private TableSize(String instant, long files, long bytes) {
+    this.instant = instant;
+    this.files = files;
+    this.bytes = bytes;
+  }
+
+  /**
+   * The table's size as Hive's basic statistics: numFiles and totalSize. Listed once for each
+   * instant of the table; empty if the table cannot be read, then Hive makes its own estimate.
+   */
+  public static Map<String, String> statistics(Configuration conf, Path basePath) {
+    try {
+      TableSize size = of(HudiTable.open(conf, basePath));
+      Map<String, String> statistics = new HashMap<>();
+      statistics.put(StatsSetupConst.NUM_FILES, Long.toString(size.files));
+      statistics.put(StatsSetupConst.TOTAL_SIZE, Long.toString(size.bytes));
+      return statistics;
+    } catch (IOException | RuntimeException e) {
+      LOG.warn("{}: the table's size is not known", basePath, e);
+      return Collections.emptyMap();
+    }
+  }
+
+  private static TableSize of(HudiTable table) throws IOException {
+    String instant = table.newestInstant();
+    synchronized (KNOWN) {
+      TableSize known = KNOWN.get(table.basePath());
+      if (known != null && instant != null && instant.equals(known.instant)) {
+        return known;
+      }
+    }
+    TableSize listed = list(table, instant);
+    synchronized (KNOWN) {
+      KNOWN.put(table.basePath(), listed);
+    }
+    return listed;
+  }
+
+  private static TableSize list(HudiTable table, String instant) throws IOException {
+    long files = 0;
+    long bytes = 0;
+    List<Path> everything = Collections.singletonList(table.basePath());
+    try (HudiTable.Listing listing = table.list(everything)) {
+      Collection<List<Slice>> partitions =
+          listing.slices(listing.partitions(), TableView.SNAPSHOT).values();
+      for (List<Slice> slices : partitions) {
+        for (Slice slice : slices) {
+          files += slice.tokens().size();
+          bytes += slice.bytes();
+        }
+      }
+    }
+    return new TableSize(instant, files, bytes);
+  }
+}
