@@ -165,22 +165,32 @@ class Pruner:
 
     def _snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
         key = (base_path, request.view, request.as_of)
+        known = self._current(key)
+        if known is not None:
+            return known
+        with self._lock:
+            opening = self._opening.setdefault(key, threading.Lock())
+        with opening:
+            try:
+                # Another thread may have opened it meanwhile; what it found may be old already.
+                known = self._current(key)
+                if known is None:
+                    table = HudiTable.open(base_path)
+                    known = TableSnapshot(table, request.view, request.as_of, self._options.footers)
+                    self._keep(key, known)
+                return known
+            finally:
+                with self._lock:
+                    self._opening.pop(key, None)
+
+    def _current(self, key: _Key) -> TableSnapshot | None:
+        """The kept snapshot, if the table has not changed since."""
         with self._lock:
             known = self._snapshots.get(key)
-            opening = self._opening.setdefault(key, threading.Lock())
-        if known is not None and known.table.refreshed() is known.table:
-            self._keep(key, known)
-            return known
-        with opening:
-            # Another thread may have opened it while this one waited.
-            with self._lock:
-                latest = self._snapshots.get(key)
-            if latest is not None and latest is not known:
-                return latest
-            table = HudiTable.open(base_path)
-            fresh = TableSnapshot(table, request.view, request.as_of, self._options.footers)
-            self._keep(key, fresh)
-            return fresh
+        if known is None or known.table.refreshed() is not known.table:
+            return None
+        self._keep(key, known)
+        return known
 
     def _keep(self, key: _Key, snapshot: TableSnapshot) -> None:
         """Makes the snapshot the most recent one and forgets the oldest beyond the limit."""
@@ -189,8 +199,7 @@ class Pruner:
             self._snapshots.move_to_end(key)
             held = sum(known.nbytes for known in self._snapshots.values())
             while held > self._options.cache_bytes and len(self._snapshots) > 1:
-                oldest, forgotten = self._snapshots.popitem(last=False)
-                self._opening.pop(oldest, None)
+                _, forgotten = self._snapshots.popitem(last=False)
                 held -= forgotten.nbytes
 
 
