@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -62,6 +62,22 @@ def spark_session(name: str, *, heap: str = "2g", cores: int = 2) -> Iterator[Sp
     finally:
         session.stop()
         _end_jvm()
+
+
+@contextmanager
+def session_settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
+    """The session with other settings for a while; Hudi takes some of its own from there."""
+    before = {name: session.conf.get(name, None) for name in values}
+    for name, value in values.items():
+        session.conf.set(name, value)
+    try:
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                session.conf.unset(name)
+            else:
+                session.conf.set(name, old)
 
 
 def _end_jvm() -> None:

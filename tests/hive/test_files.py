@@ -75,12 +75,8 @@ READ = {
     "ti = 0 AND length(s) = 5": {16},
 }
 
-# Of a log file two things are not believed: "all null", which may be a column that the log's writer
-# did not know, and bounds of texts beyond the BMP, since Hudi merged them in another order.
-READ_FOR_THEIR_LOGS = {
-    "none": UPDATED,
-    "u": UPDATED - {9, 21},
-}
+# "All null" is not believed of a log file: its writer may not have known the column.
+READ_FOR_THEIR_LOGS = {"none": UPDATED}
 
 
 def number_of_files(table: HudiTable, slices: frozenset[int]) -> int:

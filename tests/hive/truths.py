@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from pyspark.sql import SparkSession
 
+from devtools.spark import session_settings
 from devtools.tables import HudiTable
 from tests.hive.asking import Hive
 from tests.prune.predicates import ALL
@@ -50,7 +50,7 @@ class Truths:
             frame = self._spark.read.format("hudi").options(
                 **{"hoodie.metadata.enable": "false", "hoodie.enable.data.skipping": "false"}
             )
-            with _zone(self._spark):
+            with session_settings(self._spark, {"spark.sql.session.timeZone": ZONE}):
                 values = [f"({text}) AS t{n}" for n, text in enumerate(self._predicates)]
                 rows = frame.load(str(table.path)).selectExpr("id", *values).collect()
             self._in_spark[table.name] = self._by_predicate(rows)
@@ -61,13 +61,3 @@ class Truths:
             text: frozenset(int(str(row[0])) for row in rows if row[n])
             for n, text in enumerate(self._predicates, start=1)
         }
-
-
-@contextmanager
-def _zone(spark: SparkSession) -> Iterator[None]:
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", ZONE)
-    try:
-        yield
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", before)

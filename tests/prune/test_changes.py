@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
+from devtools.spark import session_settings
 from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.expr.bind import Scope, bind
@@ -142,7 +143,7 @@ def overwrite(table: WrittenTable, frame: DataFrame) -> None:
 
 def call(spark: SparkSession, procedure: str, table: WrittenTable) -> None:
     """Runs one of Hudi's procedures with the table's own options."""
-    for name, value in table.spec.options().items():
-        if name.startswith(("hoodie.metadata", "hoodie.write.table.version")):
-            spark.conf.set(name, value)
-    spark.sql(f"call {procedure}").collect()
+    prefixes = ("hoodie.metadata", "hoodie.write.table.version")
+    own = {name: v for name, v in table.spec.options().items() if name.startswith(prefixes)}
+    with session_settings(spark, own):
+        spark.sql(f"call {procedure}").collect()

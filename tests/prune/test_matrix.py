@@ -6,6 +6,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.matrix import FILES, Matrices, Partitioning
+from devtools.spark import session_settings
 from devtools.tables import TableType
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.listing import TableView
@@ -43,13 +44,9 @@ def test_every_slice_with_a_matching_row_is_kept(
     kept = assert_no_row_lost(pruner, path, read(spark, path), predicates.ALL)
     assert sum(kept.values()) < FILES * len(kept) / 2
 
-    spark.conf.set("spark.sql.session.timeZone", "America/New_York")
-    try:
-        assert_no_row_lost(
-            pruner, path, read(spark, path), predicates.TIMES, zone="America/New_York"
-        )
-    finally:
-        spark.conf.set("spark.sql.session.timeZone", "UTC")
+    zone = "America/New_York"
+    with session_settings(spark, {"spark.sql.session.timeZone": zone}):
+        assert_no_row_lost(pruner, path, read(spark, path), predicates.TIMES, zone=zone)
 
     if type_ is MOR:
         bases = read(spark, path, hoodie__datasource__query__type="read_optimized")

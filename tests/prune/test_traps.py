@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
+from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.listing import TableView
@@ -244,15 +245,15 @@ def test_partial_updates_by_merge_into(
     path = tmp_path / "merged"
     name = f"merged_{version}"
     spark.sql(f"drop table if exists {name}")
-    spark.sql("set hoodie.parquet.small.file.limit=0")
     spark.sql(
         f"create table {name} (id long, t long, x int, y int, z string) using hudi "
         f"tblproperties (type='mor', primaryKey='id', preCombineField='t', "
         f"'hoodie.write.table.version'='{version}', "
         f"'hoodie.metadata.index.column.stats.enable'='true') location '{path}'"
     )
-    for key in (1, 2, 3):
-        spark.sql(f"insert into {name} values ({key}, 1, {key}, {key * 10}, 'z{key}')")
+    with session_settings(spark, {"hoodie.parquet.small.file.limit": "0"}):
+        for key in (1, 2, 3):
+            spark.sql(f"insert into {name} values ({key}, 1, {key}, {key * 10}, 'z{key}')")
     spark.sql(
         f"merge into {name} as old using (select 2L as id, 5L as t, 777 as x) as new "
         "on old.id = new.id when matched then update set x = new.x, t = new.t"
