@@ -2,6 +2,8 @@ package io.pyhudi.hive.read;
 
 import java.io.IOException;
 import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.conf.HiveConf.ConfVars;
 import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
 import org.apache.hadoop.hive.ql.io.parquet.read.DataWritableReadSupport;
 import org.apache.hadoop.hive.ql.io.parquet.read.ParquetRecordReaderWrapper;
@@ -17,11 +19,14 @@ import org.apache.parquet.hadoop.ParquetInputFormat;
 import org.apache.parquet.schema.MessageType;
 
 /**
- * Hive's own Parquet readers without their filter.
+ * Hive's own Parquet readers without their filter, and with Hudi's calendar.
  *
  * <p>A MapReduce job that reads one file for several aliases leaves the filter of one of them in
  * the configuration, and Hive's readers drop row groups and rows by it. Hive filters every row
  * anyway.
+ *
+ * <p>Where a file does not name its calendar, Hive takes days before 1582-10-15 for Julian ones.
+ * Hudi's are Gregorian, and are so where it merges log files.
  */
 final class PlainParquet {
   private PlainParquet() {}
@@ -29,7 +34,7 @@ final class PlainParquet {
   static RecordReader<NullWritable, ArrayWritable> rows(
       FileSplit split, JobConf job, Reporter reporter) throws IOException {
     try {
-      return new Rows(split, job, reporter);
+      return new Rows(split, withGregorianDays(job), reporter);
     } catch (InterruptedException e) {
       Thread.currentThread().interrupt();
       throw new IOException("interrupted while opening " + split.getPath(), e);
@@ -38,7 +43,13 @@ final class PlainParquet {
 
   static RecordReader<NullWritable, VectorizedRowBatch> batches(FileSplit split, JobConf job)
       throws IOException {
-    return new Batches(split, job);
+    return new Batches(split, withGregorianDays(job));
+  }
+
+  private static JobConf withGregorianDays(JobConf job) {
+    JobConf copy = new JobConf(job);
+    HiveConf.setBoolVar(copy, ConfVars.HIVE_PARQUET_DATE_PROLEPTIC_GREGORIAN_DEFAULT, true);
+    return copy;
   }
 
   private static final class Rows extends ParquetRecordReaderWrapper {
