@@ -22,7 +22,8 @@ from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
-from pyhudi_expr.index.snapshot import NamedEvidence, TableSnapshot
+from pyhudi_expr.index.planner import NamedEvidence
+from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -135,7 +136,9 @@ class Pruner:
         by_values = _judge_partitions(predicate, values, snapshot)
         aggregates = _aggregate_evidence(snapshot, needed, notes)
         partitions = by_values & _judge_partitions(predicate, values + aggregates, snapshot)
-        evidence = self._file_evidence(snapshot, needed, partitions, notes)
+        evidence = snapshot.file_evidence(
+            predicate, needed, partitions, self._options.footer_wait, notes
+        )
         keep = keep_slices(
             predicate, [source.evidence for source in evidence], snapshot.listing, snapshot.merging
         )
@@ -149,19 +152,6 @@ class Pruner:
             notes=tuple(notes),
             evidence=evidence + snapshot.spread_aggregates(),
         )
-
-    def _file_evidence(
-        self,
-        snapshot: TableSnapshot,
-        needed: Sequence[BoundColumn],
-        partitions: _Flags,
-        notes: list[str],
-    ) -> list[NamedEvidence]:
-        try:
-            return snapshot.file_evidence(needed, partitions, self._options.footer_wait)
-        except HudiError as error:
-            notes.append(f"column_stats cannot be read: {error}")
-            return snapshot.file_evidence([], partitions, 0.0)
 
     def _snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
         key = (base_path, request.view, request.as_of)

@@ -12,7 +12,7 @@ from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundNot, BoundOr
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.expr.text import render
-from pyhudi_expr.index.snapshot import NamedEvidence
+from pyhudi_expr.index.planner import NamedEvidence
 
 
 @dataclass(frozen=True)

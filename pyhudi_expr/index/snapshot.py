@@ -4,19 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
+from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.mdt.reader import (
     COLUMN_STATS,
     PARTITION_STATS,
@@ -31,14 +33,6 @@ from pyhudi_expr.table.properties import TableType
 _Flags = npt.NDArray[np.bool_]
 
 _VALUES = "partition values"
-
-
-@dataclass(frozen=True)
-class NamedEvidence:
-    """Evidence with the name of the index that gives it, for the explanation."""
-
-    name: str
-    evidence: Evidence
 
 
 class TableSnapshot:
@@ -117,16 +111,27 @@ class TableSnapshot:
         return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(self.partition_stats))]
 
     def file_evidence(
-        self, columns: Sequence[BoundColumn], partitions: _Flags, footer_wait: float
+        self,
+        predicate: BoundExpression,
+        columns: Sequence[BoundColumn],
+        partitions: _Flags,
+        footer_wait: float,
+        notes: list[str],
     ) -> list[NamedEvidence]:
-        """Evidence over the files, loaded for the flagged partitions. Raises HudiError."""
-        values = _OfPartition(self.values, self.listing)
-        found = [NamedEvidence(_VALUES, StatisticsEvidence(values))]
+        """What the sources say of the files of the flagged partitions.
+
+        columns: those of the query's own predicate. Sources that cannot be read become notes.
+        """
+        question = Question(predicate, columns, self.listing, self.merging, partitions, footer_wait)
+        return gather(self.sources, question, notes)
+
+    @cached_property
+    def sources(self) -> tuple[Source, ...]:
+        """The sources of evidence over the files, in the order in which they are asked."""
+        sources: list[Source] = [_ValueSource(self.values, self.listing)]
         if self.column_stats is not None:
-            for column in columns:
-                self.column_stats.load(column, partitions, footer_wait)
-            found.append(NamedEvidence(COLUMN_STATS, StatisticsEvidence(self.column_stats)))
-        return found
+            sources.append(_ColumnStatsSource(self.column_stats))
+        return tuple(sources)
 
     def spread_aggregates(self) -> list[NamedEvidence]:
         """What `partition_stats` has told so far, over the files: for the explanation."""
@@ -134,6 +139,33 @@ class TableSnapshot:
             return []
         spread = _OfPartition(self.partition_stats, self.listing)
         return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(spread))]
+
+
+@dataclass(frozen=True)
+class _ValueSource:
+    """The partitions' values, for their files."""
+
+    values: PartitionValues
+    listing: FileListing
+    name: str = _VALUES
+
+    def answer(self, question: Question) -> Evidence | None:
+        """See `Source`."""
+        return StatisticsEvidence(_OfPartition(self.values, self.listing))
+
+
+@dataclass(frozen=True)
+class _ColumnStatsSource:
+    """`column_stats` of the partitions that are left."""
+
+    stats: ColumnStats
+    name: str = COLUMN_STATS
+
+    def answer(self, question: Question) -> Evidence | None:
+        """See `Source`."""
+        for column in question.columns:
+            self.stats.load(column, question.partitions, question.footer_wait)
+        return StatisticsEvidence(self.stats)
 
 
 class _OfPartition:

@@ -47,7 +47,7 @@ class Moment:
             predicate = bind(parse_predicate(text), Scope(schema, "UTC"))
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
-            evidence = self.snapshot.file_evidence(needed, everywhere, 10)
+            evidence = self.snapshot.file_evidence(predicate, needed, everywhere, 10, [])
             sources = [source.evidence for source in evidence]
             keep = keep_slices(predicate, sources, listing, self.snapshot.merging)
             kept = {
