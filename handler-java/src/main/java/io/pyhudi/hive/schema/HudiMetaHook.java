@@ -2,7 +2,6 @@ package io.pyhudi.hive.schema;
 
 import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
-import io.pyhudi.hive.HudiStorageHandler;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -16,6 +15,7 @@ import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
 import org.apache.hadoop.hive.metastore.api.MetaException;
 import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
 import org.apache.hadoop.hive.metastore.api.Table;
+import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
 import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
 
@@ -66,7 +66,7 @@ public final class HudiMetaHook implements HiveMetaHook {
       String statement =
           columns.statement(
               table.getDbName() + "." + table.getTableName(),
-              HudiStorageHandler.class.getName(),
+              table.getParameters().get(hive_metastoreConstants.META_TABLE_STORAGE),
               table.getSd().getLocation());
       throw refuse(
           table,
