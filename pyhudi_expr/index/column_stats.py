@@ -137,7 +137,7 @@ class ColumnStats:
             paths = self._listing.partitions.filter(pa.array(missing)).to_pylist()
             prefixes = [column_partition_prefix(column, path) for path in paths]
         found = mdt.statistics(COLUMN_STATS, prefixes)
-        positions = self._positions(pa.array(found.key, pa.string()), found.file_name)
+        positions = self._positions(found.key, found.file_name)
         listed = positions >= 0
         return positions[listed], StatisticsEntries.of(found).filter(listed)
 

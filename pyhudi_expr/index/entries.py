@@ -18,7 +18,7 @@ Not believed (each was seen to lose rows in Hudi itself):
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -37,19 +37,6 @@ from pyhudi_expr.expr.domains import (
 )
 from pyhudi_expr.index.wrapped_values import Encoding, arrow_values, ordinals
 from pyhudi_expr.mdt.statistics import ColumnStatistics
-
-_WRAPPED_TYPES = {
-    "BooleanWrapper": pa.bool_(),
-    "IntWrapper": pa.int64(),
-    "LongWrapper": pa.int64(),
-    "DateWrapper": pa.int64(),
-    "TimestampMicrosWrapper": pa.int64(),
-    "FloatWrapper": pa.float64(),
-    "DoubleWrapper": pa.float64(),
-    "StringWrapper": pa.large_string(),
-    "BytesWrapper": pa.large_binary(),
-    "DecimalWrapper": pa.large_binary(),
-}
 
 #: What Parquet's integers, and what is made of them, are without a value.
 _ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}
@@ -96,17 +83,13 @@ class StatisticsEntries:
     @staticmethod
     def of(records: ColumnStatistics) -> StatisticsEntries:
         """The entries of one column as the metadata table's reader gives them."""
-        encodings = list(
-            zip(records.wrapper, records.value_type.tolist(), records.type_info, strict=True)
-        )
-        minimum, maximum = {}, {}
-        for wrapper, ordinal, info in dict.fromkeys(encodings):
-            if not wrapper:
-                continue
-            encoding = Encoding(wrapper, None if ordinal < 0 else ordinal, info)
-            mask = np.array([own != (wrapper, ordinal, info) for own in encodings], dtype=np.bool_)
-            minimum[encoding] = _typed(records.minimum, mask, wrapper)
-            maximum[encoding] = _typed(records.maximum, mask, wrapper)
+        minimum: dict[Encoding, pa.Array] = {}
+        maximum: dict[Encoding, pa.Array] = {}
+        for (ordinal, info), rows in _value_types(records):
+            for encoded, wrapped in ((minimum, records.minimum), (maximum, records.maximum)):
+                for wrapper, values in wrapped.items():
+                    encoding = Encoding(wrapper, None if ordinal < 0 else ordinal, info)
+                    encoded[encoding] = values if rows is None else _only(values, rows)
         return StatisticsEntries(
             minimum,
             maximum,
@@ -115,12 +98,30 @@ class StatisticsEntries:
         )
 
 
-def _typed(values: Sequence[Any], mask: _Flags, wrapper: str) -> pa.Array:
-    """Raw values as an Arrow array, null where masked; all null when they are of no known type."""
-    type_ = _WRAPPED_TYPES.get(wrapper)
-    if type_ is None:
-        return pa.nulls(len(values), type=pa.binary())
-    return pa.array(values, type=type_, mask=mask)
+def _value_types(
+    records: ColumnStatistics,
+) -> Iterator[tuple[tuple[int, str | None], _Flags | None]]:
+    """The value types that occur, each with a flag for each entry; None: it is that of all."""
+    infos = records.type_info.dictionary_encode()
+    info = np.asarray(infos.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+    pairs = np.stack([records.value_type, info]) if len(records) else np.zeros((2, 0), np.int64)
+    for ordinal, number in _distinct_columns(pairs):
+        rows = (pairs[0] == ordinal) & (pairs[1] == number)
+        text = None if number < 0 else infos.dictionary[number].as_py()
+        yield (ordinal, text), None if rows.all() else rows
+
+
+def _distinct_columns(pairs: npt.NDArray[np.int64]) -> list[list[int]]:
+    if not pairs.size:
+        return []
+    if (pairs == pairs[:, :1]).all():
+        return [pairs[:, 0].tolist()]
+    return list(np.unique(pairs, axis=1).T.tolist())
+
+
+def _only(values: pa.Array, rows: _Flags) -> pa.Array:
+    """The values of the flagged rows, null elsewhere."""
+    return pc.if_else(pa.array(rows), values, pa.scalar(None, values.type))
 
 
 @dataclass(frozen=True)

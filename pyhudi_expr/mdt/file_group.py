@@ -7,7 +7,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from pyhudi_expr.mdt.hfile import Cells, HFile
+import numpy as np
+
+from pyhudi_expr.mdt.cells import Cells, joined
+from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
 from pyhudi_expr.mdt.records import Payload, decode, is_deleted, merge
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
@@ -44,15 +47,14 @@ class EncodedRecords:
 
     def split(self, keys: frozenset[bytes]) -> tuple[EncodedRecords, EncodedRecords]:
         """The records without those of the keys, and those."""
-        if keys.isdisjoint(self.cells.keys):
+        if not keys or keys.isdisjoint(self.cells.keys):
             return self, EncodedRecords.none()
-        others, chosen = Cells(), Cells()
-        for key, value in zip(self.cells.keys, self.cells.values, strict=True):
-            part = chosen if key in keys else others
-            part.keys.append(key)
-            part.values.append(value)
+        chosen = np.array([key in keys for key in self.cells.keys], np.bool_)
         own = (self.file, self.schema)
-        return EncodedRecords(*own, others), EncodedRecords(*own, chosen)
+        return (
+            EncodedRecords(*own, self.cells.take(~chosen)),
+            EncodedRecords(*own, self.cells.take(chosen)),
+        )
 
 
 @dataclass
@@ -180,8 +182,4 @@ class _Part:
 
 def all_cells(hfile: HFile) -> Cells:
     """The question for everything."""
-    every = Cells()
-    for cells in hfile.scan():
-        every.keys.extend(cells.keys)
-        every.values.extend(cells.values)
-    return every
+    return joined(list(hfile.scan()))

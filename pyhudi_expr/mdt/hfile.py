@@ -12,9 +12,13 @@ import itertools
 import struct
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+
+import numpy as np
 
 from pyhudi_expr.mdt import protobuf
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.cells import Cells, DamagedBlockError, joined, parse
 from pyhudi_expr.mdt.hfile_blocks import (
     GZIP,
     HEADER,
@@ -22,11 +26,12 @@ from pyhudi_expr.mdt.hfile_blocks import (
     BlockReader,
     RandomAccess,
     vint,
-    vint_length,
 )
 
 TRAILER_SIZE = 4096
 _RUN_BYTES = 8 * 1024 * 1024
+#: Uncompressed, at which cells are handed out.
+_CHUNK_BYTES = 16 * 1024 * 1024
 _MAX_INDEX_LEVELS = 8
 
 _TRAILER_MAGIC = b'TRABLK"$'
@@ -43,17 +48,6 @@ _FIRST_AMBIGUOUS_BYTE = 0xEE
 
 
 @dataclass(frozen=True)
-class Cells:
-    """Keys and their values (Avro, without a schema), in the order of the keys."""
-
-    keys: list[bytes] = field(default_factory=list)
-    values: list[bytes] = field(default_factory=list)
-
-    def __len__(self) -> int:
-        return len(self.keys)
-
-
-@dataclass(frozen=True)
 class _Trailer:
     file_info: int
     load_on_open: int
@@ -61,6 +55,7 @@ class _Trailer:
     cells: int
     levels: int
     codec: int
+    last_block: int | None
 
 
 @dataclass(frozen=True)
@@ -109,9 +104,13 @@ class HFile:
         return self._trailer.cells
 
     def scan(self) -> Iterator[Cells]:
-        """All cells, block by block."""
+        """All cells in order, some megabytes at a time.
+
+        The way to read millions of cells without an object for each: every piece gives its keys and
+        values as arrays over one buffer (`Cells.key_strings`, `Cells.value_strings`).
+        """
         count = 0
-        for cells in self._blocks(range(len(self._index))):
+        for _, cells in self._chunks(range(len(self._index))):
             count += len(cells)
             yield cells
         if count != self.num_cells:
@@ -127,21 +126,24 @@ class HFile:
             block = bisect_right(self._first_rows, key) - 1
             if block >= 0:
                 by_block.setdefault(block, []).append(key)
-        found = Cells()
-        for cells, block in zip(self._blocks(list(by_block)), by_block, strict=True):
-            for key in by_block[block]:
-                at = bisect_left(cells.keys, key)
-                if at < len(cells) and cells.keys[at] == key:
-                    found.keys.append(key)
-                    found.values.append(cells.values[at])
-        return found
+        found = []
+        for blocks, cells in self._chunks(list(by_block)):
+            chosen = ByteStrings.of([key for block in blocks for key in by_block[block]])
+            positions = cells.key_strings.search(chosen)
+            found.append(cells.take(positions[positions >= 0]))
+        return joined(found)
 
     def prefix(self, prefixes: Sequence[bytes]) -> Cells:
         """The cells whose keys begin with one of the prefixes, each once, in order."""
+        return joined(list(self.prefix_scan(prefixes)))
+
+    def prefix_scan(self, prefixes: Sequence[bytes]) -> Iterator[Cells]:
+        """`prefix`, some megabytes at a time."""
         wanted = _without_covered(prefixes)
         if any(_is_ambiguous(prefix) for prefix in wanted):
             chosen = tuple(wanted)
-            return self._filter_all(lambda key: key.startswith(chosen))
+            yield self._filter_all(lambda key: key.startswith(chosen))
+            return
         by_block: dict[int, list[bytes]] = {}
         for prefix in wanted:
             # Cells with the prefix can begin in the block before the first row that is not less.
@@ -152,28 +154,32 @@ class HFile:
                     break
                 by_block.setdefault(block, []).append(prefix)
                 block += 1
-        numbers = sorted(by_block)
-        found = Cells()
-        for cells, block in zip(self._blocks(numbers), numbers, strict=True):
-            for prefix in by_block[block]:
-                start = at = bisect_left(cells.keys, prefix)
-                while at < len(cells) and cells.keys[at].startswith(prefix):
-                    at += 1
-                found.keys.extend(cells.keys[start:at])
-                found.values.extend(cells.values[start:at])
-        return found
+        for blocks, cells in self._chunks(sorted(by_block)):
+            here = dict.fromkeys(prefix for block in blocks for prefix in by_block[block])
+            yield joined([cells.take(cells.prefix_range(prefix)) for prefix in here])
 
     def _filter_all(self, chosen: Callable[[bytes], bool]) -> Cells:
-        found = Cells()
-        for cells in self.scan():
-            for key, value in zip(cells.keys, cells.values, strict=True):
-                if chosen(key):
-                    found.keys.append(key)
-                    found.values.append(value)
-        return found
+        return joined(
+            [cells.take(np.array(list(map(chosen, cells.keys)), np.bool_)) for cells in self.scan()]
+        )
 
-    def _blocks(self, numbers: Sequence[int]) -> Iterator[Cells]:
-        """The cells of data blocks, given by ascending numbers; neighbours are read together."""
+    def _chunks(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], Cells]]:
+        """The cells of data blocks, given by ascending numbers: some of these and their cells."""
+        chunk: list[int] = []
+        contents: list[bytes] = []
+        size = 0
+        for number, content in self._blocks(numbers):
+            chunk.append(number)
+            contents.append(content)
+            size += len(content)
+            if size >= _CHUNK_BYTES:
+                yield chunk, self._cells(chunk, contents)
+                chunk, contents, size = [], [], 0
+        if chunk:
+            yield chunk, self._cells(chunk, contents)
+
+    def _blocks(self, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
+        """Numbers and uncompressed contents of data blocks; neighbours are read together."""
         at = 0
         while at < len(numbers):
             run = [self._index[numbers[at]]]
@@ -187,34 +193,20 @@ class HFile:
                 length += entry.size
             content = self._file.fetch(run[0].offset, length)
             start = 0
-            for entry in run:
+            for number, entry in zip(numbers[at : at + len(run)], run, strict=True):
                 block = content[start : start + entry.size]
-                yield self._cells(
-                    self._file.open_block(block, entry.offset, _DATA_MAGICS), entry.offset
-                )
+                yield number, self._file.open_block(block, entry.offset, _DATA_MAGICS)
                 start += entry.size
             at += len(run)
 
-    def _cells(self, block: bytes, offset: int) -> Cells:
-        cells = Cells()
-        add_key, add_value = cells.keys.append, cells.values.append
-        unpack, end, mvcc = struct.Struct(">iiH").unpack_from, len(block), self._has_mvcc
-        at = 0
+    def _cells(self, numbers: Sequence[int], contents: Sequence[bytes]) -> Cells:
         try:
-            while at < end:
-                key_length, value_length, row_length = unpack(block, at)
-                row = at + 10
-                value = at + 8 + key_length
-                at = value + value_length
-                if row_length + 2 > key_length or value_length < 0 or at + mvcc > end:
-                    raise self._file.corrupt(f"a cell of the block at {offset} breaks its bounds")
-                add_key(block[row : row + row_length])
-                add_value(block[value:at])
-                if mvcc:
-                    at += vint_length(block[at])
-        except (struct.error, IndexError) as error:
-            raise self._file.corrupt(f"the block at {offset} ends within a cell") from error
-        return cells
+            return parse(contents, self._has_mvcc)
+        except DamagedBlockError as error:
+            offset = self._index[numbers[error.block]].offset
+            raise self._file.corrupt(
+                f"a cell of the block at {offset} breaks its bounds"
+            ) from error
 
     def _read_trailer(self) -> _Trailer:
         trailer = self._file.fetch(self._file.size - TRAILER_SIZE, TRAILER_SIZE)
@@ -234,7 +226,15 @@ class HFile:
                 raise self._file.corrupt(f"field {tag} of the trailer is not a number")
             return value
 
-        found = _Trailer(number(1), number(2), number(5), number(7), number(8, 1), number(12))
+        found = _Trailer(
+            file_info=number(1),
+            load_on_open=number(2),
+            data_entries=number(5),
+            cells=number(7),
+            levels=number(8, 1),
+            codec=number(12),
+            last_block=number(10) if 10 in numbers else None,
+        )
         if found.codec not in (GZIP, UNCOMPRESSED):
             raise self._file.corrupt(f"compression {found.codec} is not supported (gzip, none)")
         if not 0 <= found.load_on_open <= found.file_info < self._file.size:
@@ -256,6 +256,8 @@ class HFile:
 
     def _read_index(self) -> list[_IndexEntry]:
         if not self._trailer.data_entries:
+            if self._trailer.cells:
+                raise self._file.corrupt(f"{self._trailer.cells} cells and no index")
             return []
         root = self._file.block_at(self._trailer.load_on_open, frozenset({_ROOT_INDEX}))
         entries = self._root_entries(root)
@@ -266,6 +268,9 @@ class HFile:
                 raise self._file.corrupt("the index points outside the file")
             if entry.offset + entry.size > self._trailer.load_on_open:
                 raise self._file.corrupt("the index points behind the data blocks")
+        last = self._trailer.last_block
+        if last is not None and entries and entries[-1].offset != last:
+            raise self._file.corrupt("the index does not reach the last data block")
         return entries
 
     def _root_entries(self, block: bytes) -> list[_IndexEntry]:

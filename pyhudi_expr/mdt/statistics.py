@@ -10,22 +10,40 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.mdt.avro_columns import (
+from pyhudi_expr.mdt.avro_columns import decode_columns
+from pyhudi_expr.mdt.avro_schema import (
     Branch,
     Column,
+    Ints,
     Numbers,
     Struct,
     Texts,
     UndecodedError,
     Union,
-    decode_columns,
 )
 from pyhudi_expr.mdt.file_group import EncodedRecords
 from pyhudi_expr.mdt.records import Payload, is_deleted, wrapper_name
 
 _STATS = "ColumnStatsMetadata"
 
-_Objects = npt.NDArray[np.object_]
+WRAPPED_TYPES: dict[str, pa.DataType] = {
+    "BooleanWrapper": pa.bool_(),
+    "IntWrapper": pa.int64(),
+    "LongWrapper": pa.int64(),
+    "DateWrapper": pa.int64(),
+    "LocalDateWrapper": pa.int64(),
+    "TimeMicrosWrapper": pa.int64(),
+    "TimestampMicrosWrapper": pa.int64(),
+    "FloatWrapper": pa.float64(),
+    "DoubleWrapper": pa.float64(),
+    "StringWrapper": pa.large_string(),
+    "BytesWrapper": pa.large_binary(),
+    "DecimalWrapper": pa.large_binary(),
+}
+"""Hudi's wrappers of a bound and the type of their raw values here."""
+
+Wrapped = dict[str, pa.Array]
+"""By wrapper the bounds of N entries, null where an entry has none or one in another wrapper."""
 
 
 @dataclass(frozen=True)
@@ -33,20 +51,18 @@ class ColumnStatistics:
     """Entries of column_stats or partition_stats as parallel columns; row i is one entry.
 
     `file_name` is the partition path in partition_stats. `minimum` and `maximum` are raw values as
-    Avro holds them, None without bounds; `wrapper` names the wrapper of the bounds ("" without).
-    `value_type` is Hudi's type ordinal, -1 before table version 9; `type_info` its details, for
-    decimals "precision,scale". A null count or value count is null when it is not known, and then
-    nothing of the entry is.
+    Avro holds them; an entry has both, in the same wrapper, or none. `value_type` is Hudi's type
+    ordinal, -1 before table version 9; `type_info` its details, for decimals "precision,scale". A
+    null count or value count is null when it is not known, and then nothing of the entry is.
     """
 
-    key: list[str]
+    key: pa.StringArray
     file_name: pa.StringArray
     column_name: pa.StringArray
-    wrapper: list[str]
-    minimum: list[Any]
-    maximum: list[Any]
-    value_type: npt.NDArray[np.int8]
-    type_info: list[str | None]
+    minimum: Wrapped
+    maximum: Wrapped
+    value_type: npt.NDArray[np.int64]
+    type_info: pa.StringArray
     value_count: pa.Int64Array
     null_count: pa.Int64Array
     is_tight: npt.NDArray[np.bool_]
@@ -58,7 +74,7 @@ class ColumnStatistics:
 def column_statistics(keys: Iterable[bytes], payloads: Iterable[Payload]) -> ColumnStatistics:
     """The entries of decoded records; deleted ones and records of other kinds are passed over."""
     chosen = [
-        (key.decode(), payload[_STATS])
+        (key, payload[_STATS])
         for key, payload in zip(keys, payloads, strict=True)
         if payload.get(_STATS) is not None and not is_deleted(payload)
     ]
@@ -66,14 +82,13 @@ def column_statistics(keys: Iterable[bytes], payloads: Iterable[Payload]) -> Col
     bounds = [_bounds(entry) for entry in stats]
     types = [entry.get("valueType") or {} for entry in stats]
     return ColumnStatistics(
-        key=[key for key, _ in chosen],
+        key=pa.array([key.decode() for key, _ in chosen], pa.string()),
         file_name=pa.array([entry["fileName"] for entry in stats], pa.string()),
         column_name=pa.array([entry["columnName"] for entry in stats], pa.string()),
-        wrapper=[bound[0] for bound in bounds],
-        minimum=[bound[1] for bound in bounds],
-        maximum=[bound[2] for bound in bounds],
-        value_type=np.array([kind.get("typeOrdinal", -1) for kind in types], np.int8),
-        type_info=[kind.get("additionalInfo") for kind in types],
+        minimum=_by_wrapper([(wrapper, low) for wrapper, low, _ in bounds]),
+        maximum=_by_wrapper([(wrapper, high) for wrapper, _, high in bounds]),
+        value_type=np.array([kind.get("typeOrdinal", -1) for kind in types], np.int64),
+        type_info=pa.array([kind.get("additionalInfo") for kind in types], pa.string()),
         value_count=pa.array([entry["valueCount"] for entry in stats], pa.int64()),
         null_count=pa.array([entry["nullCount"] for entry in stats], pa.int64()),
         is_tight=np.array([bool(entry.get("isTightBound")) for entry in stats], np.bool_),
@@ -88,75 +103,91 @@ def _bounds(stats: Payload) -> tuple[str, Any, Any]:
     return wrapper_name(low), low[1]["value"], high[1]["value"]
 
 
+def _by_wrapper(bounds: Sequence[tuple[str, Any]]) -> Wrapped:
+    return {
+        wrapper: pa.array([value if own == wrapper else None for own, value in bounds], type_)
+        for wrapper, type_ in WRAPPED_TYPES.items()
+        if any(own == wrapper for own, _ in bounds)
+    }
+
+
 def decode_statistics(records: EncodedRecords) -> ColumnStatistics:
     """The same of records that are still encoded, all at once. Raises CorruptFile."""
     try:
-        columns = decode_columns(records.schema, records.cells.values)
-        return _from_columns(records.cells.keys, columns)
+        columns = decode_columns(records.schema, records.cells.value_strings)
+        return _from_columns(records, columns)
     except Exception:
         # Damaged or unusual: reading record by record finds the entries, or says what is wrong.
         return column_statistics(records.cells.keys, records.decoded())
 
 
-def _from_columns(keys: Sequence[bytes], columns: Struct) -> ColumnStatistics:
+def _from_columns(records: EncodedRecords, columns: Struct) -> ColumnStatistics:
     found = _branches(columns.fields[_STATS])
     if not found:
         return column_statistics([], [])
     (entries,) = found
     size, stats = len(entries.rows), _fields(entries.column)
-    if any(_values(stats["isDeleted"])):
+    if _numbers(stats["isDeleted"]).any():
         raise UndecodedError("deleted records are left to the reader of single ones")
-    (wrapper, low), (high_wrapper, high) = (
-        _wrapped(stats[side], size) for side in ("minValue", "maxValue")
-    )
-    unlike = wrapper != high_wrapper
-    wrapper[unlike], low[unlike], high[unlike] = "", None, None
-    ordinals, details = np.full(size, -1, np.int8), _nothing(size)
+    minimum, maximum = _wrapped_bounds(stats["minValue"], stats["maxValue"], size)
+    ordinals, details = np.full(size, -1, np.int64), pa.nulls(size, pa.string())
     for kind in _branches(stats.get("valueType")):
-        ordinals[kind.rows] = _values(_fields(kind.column)["typeOrdinal"])
-        info = _optional(_fields(kind.column)["additionalInfo"], len(kind.rows))
-        details[kind.rows] = [None if text is None else text.decode() for text in info]
+        ordinals[kind.rows] = _numbers(_fields(kind.column)["typeOrdinal"])
+        info = _optional(_fields(kind.column)["additionalInfo"], len(kind.rows), pa.string())
+        details = _spread(info, kind.rows, size)
+    is_tight = stats.get("isTightBound")
     return ColumnStatistics(
-        key=[keys[row].decode() for row in entries.rows.tolist()],
-        file_name=pa.array(_optional(stats["fileName"], size), pa.string()),
-        column_name=pa.array(_optional(stats["columnName"], size), pa.string()),
-        wrapper=wrapper.tolist(),
-        minimum=low.tolist(),
-        maximum=high.tolist(),
+        key=records.cells.key_strings.take(entries.rows).texts(),
+        file_name=_optional(stats["fileName"], size, pa.string()),
+        column_name=_optional(stats["columnName"], size, pa.string()),
+        minimum=minimum,
+        maximum=maximum,
         value_type=ordinals,
-        type_info=details.tolist(),
-        value_count=pa.array(_optional(stats["valueCount"], size), pa.int64()),
-        null_count=pa.array(_optional(stats["nullCount"], size), pa.int64()),
-        is_tight=np.array(
-            _values(stats["isTightBound"]) if "isTightBound" in stats else [False] * size, np.bool_
-        ),
+        type_info=details,
+        value_count=_optional(stats["valueCount"], size, pa.int64()),
+        null_count=_optional(stats["nullCount"], size, pa.int64()),
+        is_tight=np.zeros(size, np.bool_) if is_tight is None else _numbers(is_tight),
     )
 
 
-def _wrapped(bound: Column, size: int) -> tuple[_Objects, _Objects]:
-    """For each entry the wrapper's name, "" without one, and its value."""
-    names, values = _nothing(size), _nothing(size)
-    names[:] = ""
-    for wrapper in _branches(bound):
-        content = _fields(wrapper.column).get("value")
-        if content is not None:
-            found = _values(content)
-            is_text = wrapper.name == "StringWrapper"
-            values[wrapper.rows] = [text.decode() for text in found] if is_text else found
-            names[wrapper.rows] = wrapper.name
-    return names, values
+def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrapped]:
+    """Minimum and maximum of the entries that have both in the same wrapper."""
+    highs = {branch.name: branch for branch in _branches(high)}
+    minimum: Wrapped = {}
+    maximum: Wrapped = {}
+    for branch in _branches(low):
+        other = highs.get(branch.name)
+        if other is None or branch.name not in WRAPPED_TYPES:
+            continue
+        for bounds, own, beside in ((minimum, branch, other), (maximum, other, branch)):
+            values = _plain(_fields(own.column)["value"], WRAPPED_TYPES[own.name])
+            chosen = np.isin(own.rows, beside.rows, assume_unique=True)
+            if not chosen.all():
+                values = values.filter(pa.array(chosen))
+            bounds[own.name] = _spread(values, own.rows[chosen], size)
+        if not minimum[branch.name].null_count < size:
+            del minimum[branch.name], maximum[branch.name]
+    return minimum, maximum
 
 
-def _optional(column: Column, size: int) -> _Objects:
-    """The values of a union with null, None where it is null."""
-    found = _nothing(size)
-    for branch in _branches(column):
-        found[branch.rows] = _values(branch.column)
-    return found
+def _optional(column: Column, size: int, type_: pa.DataType) -> pa.Array:
+    """The values of a union with null, null where it is; the union has one other branch."""
+    branches = _branches(column)
+    if not branches:
+        return pa.nulls(size, type_)
+    (branch,) = branches
+    return _spread(_plain(branch.column, type_), branch.rows, size)
 
 
-def _nothing(size: int) -> _Objects:
-    return np.full(size, None, dtype=object)
+def _spread(values: pa.Array, rows: Ints, size: int) -> pa.Array:
+    """An array of `size` with the values at their rows (ascending), null elsewhere."""
+    if len(rows) == size:
+        return values
+    places = np.zeros(size, np.int64)
+    places[rows] = np.arange(len(rows))
+    missing = np.ones(size, np.bool_)
+    missing[rows] = False
+    return values.take(pa.array(places, mask=missing))
 
 
 def _branches(column: Column) -> tuple[Branch, ...]:
@@ -174,27 +205,42 @@ def _fields(column: Column) -> dict[str, Column]:
     return column.fields
 
 
-def _values(column: Column) -> list[Any]:
-    match column:
-        case Numbers(values=numbers):
-            return list(numbers.tolist())
-        case Texts(values=texts):
-            return texts
-    raise UndecodedError("a value is neither number nor text")
+def _numbers(column: Column) -> npt.NDArray[Any]:
+    if not isinstance(column, Numbers):
+        raise UndecodedError("a value is no number")
+    return column.values
+
+
+def _plain(column: Column, type_: pa.DataType) -> pa.Array:
+    if isinstance(column, Texts):
+        return column.values.array().cast(type_)
+    return pa.array(_numbers(column), type_)
 
 
 def concatenated(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:
     """The entries of all parts, in their order."""
     return ColumnStatistics(
-        key=[key for part in parts for key in part.key],
+        key=pa.concat_arrays([part.key for part in parts]),
         file_name=pa.concat_arrays([part.file_name for part in parts]),
         column_name=pa.concat_arrays([part.column_name for part in parts]),
-        wrapper=[wrapper for part in parts for wrapper in part.wrapper],
-        minimum=[bound for part in parts for bound in part.minimum],
-        maximum=[bound for part in parts for bound in part.maximum],
+        minimum=_concatenated([(part.minimum, len(part)) for part in parts]),
+        maximum=_concatenated([(part.maximum, len(part)) for part in parts]),
         value_type=np.concatenate([part.value_type for part in parts]),
-        type_info=[info for part in parts for info in part.type_info],
+        type_info=pa.concat_arrays([part.type_info for part in parts]),
         value_count=pa.concat_arrays([part.value_count for part in parts]),
         null_count=pa.concat_arrays([part.null_count for part in parts]),
         is_tight=np.concatenate([part.is_tight for part in parts]),
     )
+
+
+def _concatenated(parts: Sequence[tuple[Wrapped, int]]) -> Wrapped:
+    wrappers = dict.fromkeys(wrapper for bounds, _ in parts for wrapper in bounds)
+    return {
+        wrapper: pa.concat_arrays(
+            [
+                bounds[wrapper] if wrapper in bounds else pa.nulls(size, WRAPPED_TYPES[wrapper])
+                for bounds, size in parts
+            ]
+        )
+        for wrapper in wrappers
+    }

@@ -12,7 +12,7 @@ from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
 from pyhudi_expr.index.entries import StatisticsEntries
-from pyhudi_expr.mdt.statistics import ColumnStatistics
+from pyhudi_expr.mdt.statistics import WRAPPED_TYPES, ColumnStatistics
 
 #: minimum, maximum, null count, value count of an entry.
 Entry = tuple[Any, Any, int | None, int | None]
@@ -37,16 +37,20 @@ def entries(
     wrapper: str, given: Sequence[Entry], value_type: str | None = None, info: str | None = None
 ) -> StatisticsEntries:
     """Entries as the metadata table's reader gives them; without a value type: version 1."""
+    known = [wrapper] if wrapper in WRAPPED_TYPES else []
+    bounds = [
+        {name: pa.array([entry[end] for entry in given], WRAPPED_TYPES[name]) for name in known}
+        for end in (0, 1)
+    ]
     return StatisticsEntries.of(
         ColumnStatistics(
-            key=["" for _ in given],
+            key=pa.array(["" for _ in given], pa.string()),
             file_name=pa.array(["" for _ in given], pa.string()),
             column_name=pa.array(["c" for _ in given], pa.string()),
-            wrapper=["" if low is None and high is None else wrapper for low, high, _, _ in given],
-            minimum=[entry[0] for entry in given],
-            maximum=[entry[1] for entry in given],
-            value_type=np.full(len(given), TYPES[value_type] if value_type else -1, np.int8),
-            type_info=[info for _ in given],
+            minimum=bounds[0],
+            maximum=bounds[1],
+            value_type=np.full(len(given), TYPES[value_type] if value_type else -1, np.int64),
+            type_info=pa.array([info for _ in given], pa.string()),
             null_count=pa.array([entry[2] for entry in given], pa.int64()),
             value_count=pa.array([entry[3] for entry in given], pa.int64()),
             is_tight=np.zeros(len(given), np.bool_),

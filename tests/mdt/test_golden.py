@@ -24,6 +24,9 @@ from pyhudi_expr.mdt.reader import (
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from tests.conftest import GOLDEN_DATA
+from tests.mdt.entry_rows import bounds_of
+
+pytestmark = pytest.mark.usefixtures("engine")
 
 TABLES = [
     "cow_v9_timebasedkeygen_nonhivestyle",
@@ -78,12 +81,12 @@ def test_every_statistics_key_can_be_computed(metadata: MetadataTable) -> None:
     stats = metadata.statistics(COLUMN_STATS, [""])
     assert len(stats)
     names, columns = stats.file_name.to_pylist(), stats.column_name.to_pylist()
-    for key, name, column in zip(stats.key, names, columns, strict=True):
+    for key, name, column in zip(stats.key.to_pylist(), names, columns, strict=True):
         assert key == column_stats_key(column, partition_of[name], name)
     if PARTITION_STATS in metadata.partitions:
         stats = metadata.statistics(PARTITION_STATS, [""])
         names, columns = stats.file_name.to_pylist(), stats.column_name.to_pylist()
-        for key, name, column in zip(stats.key, names, columns, strict=True):
+        for key, name, column in zip(stats.key.to_pylist(), names, columns, strict=True):
             assert key == partition_stats_key(column, name)
 
 
@@ -93,7 +96,8 @@ def test_a_prefix_gives_one_columns_entries_in_one_partition(metadata: MetadataT
         for column in set(stats.column_name.to_pylist()):
             prefix = column_partition_prefix(column, partition)
             found = metadata.statistics(COLUMN_STATS, [prefix])
-            assert found.key == [key for key in stats.key if key.startswith(prefix)]
+            keys = [key for key in stats.key.to_pylist() if key.startswith(prefix)]
+            assert found.key.to_pylist() == keys
 
 
 def test_statistics_are_those_of_the_files(metadata: MetadataTable) -> None:
@@ -113,13 +117,16 @@ def test_statistics_are_those_of_the_files(metadata: MetadataTable) -> None:
         table = file.read()
         for column in table.column_names:
             row = row_of.get((name, column))
-            if row is None or stats.wrapper[row] not in ("IntWrapper", "StringWrapper"):
+            if row is None:
+                continue
+            wrapper, *bounds = bounds_of(stats, row)
+            if wrapper not in ("IntWrapper", "StringWrapper"):
                 continue
             if pa.types.is_date(table.schema.field(column).type):
                 values = table.column(column).cast(pa.int32()).drop_null().to_pylist()
             else:
                 values = table.column(column).drop_null().to_pylist()
-            assert (stats.minimum[row], stats.maximum[row]) == (min(values), max(values))
+            assert bounds == [min(values), max(values)]
             assert stats.null_count[row].as_py() == table.num_rows - len(values)
             assert stats.value_count[row].as_py() == table.num_rows
             compared += 1
@@ -155,8 +162,9 @@ def test_records_are_those_that_hudi_reads(expected: Path, golden: Mapping[str, 
     found = {}
     for partition in metadata.partitions & {COLUMN_STATS, PARTITION_STATS}:
         stats = metadata.statistics(partition, [""])
-        for row, key in enumerate(stats.key):
-            bounds = [_text(stats.wrapper[row], v[row]) for v in (stats.minimum, stats.maximum)]
+        for row, key in enumerate(stats.key.to_pylist()):
+            wrapper, *ends = bounds_of(stats, row)
+            bounds = [_text(wrapper, end) for end in ends]
             names = [c[row].as_py() for c in (stats.file_name, stats.column_name)]
             counts = [c[row].as_py() for c in (stats.value_count, stats.null_count)]
             found[key] = [*names, *bounds, *counts]

@@ -11,6 +11,8 @@ from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.table.errors import CorruptFile
 from tests.mdt.file_bytes import hfile
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 ROWS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(str.encode)
 TABLES = st.dictionaries(ROWS, st.binary(max_size=20), max_size=60)
 FORMS = st.fixed_dictionaries(

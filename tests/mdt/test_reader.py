@@ -14,6 +14,8 @@ from pyhudi_expr.table.listing import TableView
 from tests.mdt.file_bytes import delete_block, hfile, log_block
 from tests.table.tables import TinyTable
 
+pytestmark = pytest.mark.usefixtures("engine")
+
 SCHEMA = {
     "type": "record",
     "name": "HoodieMetadataRecord",

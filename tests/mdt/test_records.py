@@ -7,6 +7,7 @@ import pytest
 from pyhudi_expr.mdt.records import is_deleted, merge
 from pyhudi_expr.mdt.statistics import column_statistics
 from pyhudi_expr.table.errors import CorruptFile
+from tests.mdt.entry_rows import bounds_of
 
 
 def files(**entries: int | None) -> dict[str, Any]:
@@ -34,7 +35,8 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> tuple[Any, ...]:
     """Bounds and counts of the merged entry."""
     found = column_statistics([b"k"], [merge(old, new, "f")])
     counts = (found.value_count[0].as_py(), found.null_count[0].as_py())
-    return (found.minimum[0], found.maximum[0], *counts)
+    _, low, high = bounds_of(found, 0)
+    return (low, high, *counts)
 
 
 UNKNOWN = (None, None, None, None)

@@ -1,0 +1,18 @@
+"""Both ways to read bytes: the compiled kernel's and numpy's."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from pyhudi_expr.mdt import kernel
+
+
+@pytest.fixture(scope="module", params=["kernel", "numpy"])
+def engine(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Runs a module's tests with the compiled kernel and without it."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == "numpy":
+            patch.setattr(kernel, "library", lambda: None)
+        elif kernel.library() is None:
+            pytest.skip("the kernel was not built: no C compiler")
+        yield request.param

@@ -1,0 +1,13 @@
+"""One entry of statistics that are kept in columns."""
+
+from typing import Any
+
+from pyhudi_expr.mdt.statistics import ColumnStatistics
+
+
+def bounds_of(found: ColumnStatistics, row: int) -> tuple[str, Any, Any]:
+    """The wrapper of an entry's bounds, its minimum and its maximum; "" and None without any."""
+    for wrapper, values in found.minimum.items():
+        if values[row].is_valid:
+            return wrapper, values[row].as_py(), found.maximum[wrapper][row].as_py()
+    return "", None, None
