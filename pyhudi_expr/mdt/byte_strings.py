@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.mdt import kernel
 
@@ -35,6 +36,13 @@ class ByteStrings:
         start = np.zeros_like(end)
         start[1:] = end[:-1]
         return ByteStrings(b"".join(strings), start, end)
+
+    @staticmethod
+    def from_arrow(array: pa.LargeBinaryArray) -> ByteStrings:
+        """The strings of an array without nulls."""
+        _, offsets, data = array.buffers()
+        ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+        return ByteStrings(data.to_pybytes() if data else b"", ends[:-1], ends[1:])
 
     def __len__(self) -> int:
         return len(self.start)
@@ -74,6 +82,11 @@ class ByteStrings:
     def texts(self) -> pa.StringArray:
         """An Arrow array of type string. Raises pyarrow.ArrowInvalid for what is not UTF-8."""
         return self.array().cast(pa.string())
+
+    def sorted(self) -> ByteStrings:
+        """The strings in the order of their bytes."""
+        array = self.array()
+        return ByteStrings.from_arrow(array.take(pc.array_sort_indices(array)))
 
     def search(self, wanted: ByteStrings) -> Ints:
         """For each wanted string its position among these, which are sorted by bytes; else -1."""

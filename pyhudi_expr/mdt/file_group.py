@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
+from pyhudi_expr.mdt.avro_columns import decode_columns
+from pyhudi_expr.mdt.avro_schema import Struct, UndecodedError
+from pyhudi_expr.mdt.byte_strings import ByteStrings, concatenated
 from pyhudi_expr.mdt.cells import Cells, joined
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
@@ -18,6 +19,10 @@ from pyhudi_expr.table.storage import Storage
 
 Question = Callable[[HFile], Cells]
 """What is asked of each HFile of the group."""
+Scan = Callable[[HFile], Iterator[Cells]]
+"""The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
+_Source = tuple[str, HFile]
+"""A file's name, and its records."""
 
 
 @dataclass(frozen=True)
@@ -45,16 +50,32 @@ class EncodedRecords:
         """The values. Raises CorruptFile."""
         return decode(self.schema, self.cells.values, self.file)
 
-    def split(self, keys: frozenset[bytes]) -> tuple[EncodedRecords, EncodedRecords]:
-        """The records without those of the keys, and those."""
-        if not keys or keys.isdisjoint(self.cells.keys):
+    def columns(self) -> Struct:
+        """The values by columns, as `avro_columns` decodes them. Raises CorruptFile."""
+        try:
+            return decode_columns(self.schema, self.cells.value_strings)
+        except UndecodedError as error:
+            raise CorruptFile(self.file, f"a record cannot be decoded: {error}") from error
+
+    def split(self, keys: ByteStrings) -> tuple[EncodedRecords, EncodedRecords]:
+        """The records without those of the keys (sorted), and those."""
+        if not len(keys):
             return self, EncodedRecords.none()
-        chosen = np.array([key in keys for key in self.cells.keys], np.bool_)
+        chosen = keys.search(self.cells.key_strings) >= 0
+        if not chosen.any():
+            return self, EncodedRecords.none()
         own = (self.file, self.schema)
         return (
             EncodedRecords(*own, self.cells.take(~chosen)),
             EncodedRecords(*own, self.cells.take(chosen)),
         )
+
+
+@dataclass(frozen=True)
+class MergedRecords:
+    """Records that were decoded and merged; some may say that they are deleted."""
+
+    payloads: dict[bytes, Payload]
 
 
 @dataclass
@@ -74,32 +95,79 @@ class FileGroup:
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
         """The merged records among the answers, without the deleted ones. Raises CorruptFile."""
-        encoded, merged = self.read_apart(ask)
-        found = dict(zip(encoded.cells.keys, encoded.decoded(), strict=True)) | merged
+        found: dict[bytes, Payload] = {}
+        for part in self.stream(lambda hfile: iter([ask(hfile)])):
+            if isinstance(part, EncodedRecords):
+                found.update(zip(part.cells.keys, part.decoded(), strict=True))
+            else:
+                found.update(part.payloads)
         return {key: payload for key, payload in found.items() if not is_deleted(payload)}
 
-    def read_apart(self, ask: Question) -> tuple[EncodedRecords, dict[bytes, Payload]]:
-        """The answers of the base file that no log file touches, and the merged other records.
+    def stream(self, ask: Scan) -> Iterator[EncodedRecords | MergedRecords]:
+        """The answers of the base file that no log file touches, piece by piece, then all others.
 
         Nearly all records of a large group are of the first kind, and cheaper to decode together.
         Both may hold records that say that they are deleted. Raises CorruptFile.
         """
-        with self._lock:
-            answers = [
-                _answer(source, name, ask) if isinstance(source, HFile) else source
-                for name, source in self._sources
-            ]
-        encoded, merged = EncodedRecords.none(), dict[bytes, Payload]()
-        if self.base is not None and isinstance(answers[0], EncodedRecords):
-            touched = frozenset(key for answer in answers[1:] for key in _keys(answer))
-            encoded, answers[0] = answers[0].split(touched)
-        for answer in answers:
+        base, logs = self._answers(ask)
+        touched = _keys(logs)
+        held = []
+        for records in base:
+            untouched, own = records.split(touched)
+            if len(untouched.cells):
+                yield untouched
+            held.append(own)
+        merged: dict[bytes, Payload] = {}
+        for answer in (*held, *logs):
             if isinstance(answer, EncodedRecords):
                 _add(merged, answer)
             else:
                 for key in answer:
                     merged.pop(key, None)
-        return encoded, merged
+        yield MergedRecords(merged)
+
+    def newest(self, ask: Scan) -> Iterator[EncodedRecords]:
+        """Each key's newest record among the answers, piece by piece, as it is stored.
+
+        For partitions where the newest record of a key is all there is to know: record_index,
+        secondary indexes, Bloom filters (in the others records are merged: `stream`). Nothing is
+        decoded here, so memory stays at some megabytes and what the logs hold. For millions of
+        records without a Python object for each::
+
+            for records in group.newest(HFile.scan):
+                keys = records.cells.key_strings.array()  # large_binary
+                fields = records.columns().fields
+
+        Records that say that they are deleted are among them. Raises CorruptFile.
+        """
+        base, logs = self._answers(ask)
+        seen = ByteStrings.none()
+        for answer in reversed(logs):
+            if isinstance(answer, EncodedRecords):
+                fresh, _ = answer.split(seen)
+                if len(fresh.cells):
+                    yield fresh
+            seen = concatenated([seen, _keys([answer])]).sorted()
+        for records in base:
+            fresh, _ = records.split(seen)
+            if len(fresh.cells):
+                yield fresh
+
+    def in_order(self, ask: Scan) -> list[EncodedRecords | list[bytes]]:
+        """All answers in merge order: records of a file, or keys that were deleted."""
+        base, logs = self._answers(ask)
+        return [*base, *logs]
+
+    def _answers(
+        self, ask: Scan
+    ) -> tuple[Iterator[EncodedRecords], list[EncodedRecords | list[bytes]]]:
+        """Those of the base file as they are read, and those of the log files in merge order."""
+        with self._lock:
+            base, logs = self._sources
+            answers = [
+                _joined(*source, ask) if isinstance(source, tuple) else source for source in logs
+            ]
+        return (iter(()) if base is None else _pieces(*base, ask)), answers
 
     @property
     def bytes_read(self) -> int:
@@ -107,21 +175,22 @@ class FileGroup:
         return sum(file.bytes_read for file in self._opened)
 
     @cached_property
-    def _sources(self) -> list[tuple[str, HFile | list[bytes]]]:
-        """What to merge, in order, with the file's name: records, or keys that were deleted."""
-        sources: list[tuple[str, HFile | list[bytes]]] = []
+    def _sources(self) -> tuple[_Source | None, list[_Source | list[bytes]]]:
+        """What to merge: the base file, then, in order, records or keys that were deleted."""
+        base: _Source | None = None
         if self.base is not None:
             name = self._name(self.base)
-            base = HFile(self.storage.open_input(self.base.path), self.base.size, name)
-            self._opened.append(base)
-            sources.append((name, base))
+            hfile = HFile(self.storage.open_input(self.base.path), self.base.size, name)
+            self._opened.append(hfile)
+            base = (name, hfile)
+        logs: list[_Source | list[bytes]] = []
         for log, block in self._counting_blocks():
             if block.kind is BlockKind.DELETE:
-                sources.append((log.name, log.deleted_keys(block)))
+                logs.append(log.deleted_keys(block))
             else:
                 content = HFile(_Part(log, block.offset), block.length, log.name)
-                sources.append((log.name, content))
-        return sources
+                logs.append((log.name, content))
+        return base, logs
 
     def _counting_blocks(self) -> list[tuple[LogFile, LogBlock]]:
         """Data and delete blocks of valid instants that were not rolled back, in merge order."""
@@ -154,13 +223,24 @@ class FileGroup:
         return f"{self.storage.uri}/{file.path}"
 
 
-def _answer(hfile: HFile, name: str, ask: Question) -> EncodedRecords:
-    cells = ask(hfile)
-    return EncodedRecords(name, hfile.schema, cells) if len(cells) else EncodedRecords.none()
+def _pieces(name: str, hfile: HFile, ask: Scan) -> Iterator[EncodedRecords]:
+    return (EncodedRecords(name, hfile.schema, cells) for cells in ask(hfile) if len(cells))
 
 
-def _keys(answer: EncodedRecords | list[bytes]) -> list[bytes]:
-    return answer.cells.keys if isinstance(answer, EncodedRecords) else answer
+def _joined(name: str, hfile: HFile, ask: Scan) -> EncodedRecords:
+    return EncodedRecords(name, hfile.schema, joined(list(ask(hfile))))
+
+
+def _keys(answers: Sequence[EncodedRecords | list[bytes]]) -> ByteStrings:
+    """The keys of all answers, sorted."""
+    return concatenated(
+        [
+            answer.cells.key_strings
+            if isinstance(answer, EncodedRecords)
+            else ByteStrings.of(answer)
+            for answer in answers
+        ]
+    ).sorted()
 
 
 def _add(merged: dict[bytes, Payload], records: EncodedRecords) -> None:

@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.mdt.file_group import FileGroup, Question, StoredFile, all_cells
+from pyhudi_expr.mdt import file_lists
+from pyhudi_expr.mdt.file_group import (
+    EncodedRecords,
+    FileGroup,
+    Question,
+    StoredFile,
+    all_cells,
+)
 from pyhudi_expr.mdt.hfile import HFile
-from pyhudi_expr.mdt.keys import ALL_PARTITIONS, ROOT_PARTITION, shard
+from pyhudi_expr.mdt.keys import shard
 from pyhudi_expr.mdt.records import Payload
 from pyhudi_expr.mdt.statistics import (
     ColumnStatistics,
@@ -145,37 +152,25 @@ class MetadataTable:
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
         in no order."""
-        ask = partial(HFile.prefix, prefixes=[prefix.encode() for prefix in prefixes])
-        parts = []
+        ask = partial(HFile.prefix_scan, prefixes=[prefix.encode() for prefix in prefixes])
+        return concatenated(
+            [
+                decode_statistics(part)
+                if isinstance(part, EncodedRecords)
+                else column_statistics(part.payloads, part.payloads.values())
+                for group in self._file_groups(partition)
+                for part in group.stream(ask)
+            ]
+        )
+
+    def newest(self, partition: str) -> Iterator[EncodedRecords]:
+        """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""
         for group in self._file_groups(partition):
-            encoded, merged = group.read_apart(ask)
-            parts += [decode_statistics(encoded), column_statistics(merged, merged.values())]
-        return concatenated(parts)
+            yield from group.newest(HFile.scan)
 
     def stored_files(self) -> StoredFiles:
         """All files of the data table, from the partition `files`."""
-        records = self.scan(FILES)
-        by_key = dict(zip(records.keys, records.payloads, strict=True))
-        listed = (by_key.pop(ALL_PARTITIONS, None) or {}).get("filesystemMetadata") or {}
-        partitions = [name for name, info in listed.items() if not info["isDeleted"]]
-        numbers: list[int] = []
-        names: list[str] = []
-        sizes: list[int] = []
-        for number, partition in enumerate(partitions):
-            files = (by_key.get(partition) or {}).get("filesystemMetadata") or {}
-            present = [
-                (name, info["size"]) for name, info in files.items() if not info["isDeleted"]
-            ]
-            numbers.extend([number] * len(present))
-            names.extend(name for name, _ in present)
-            sizes.extend(size for _, size in present)
-        paths = ["" if partition == ROOT_PARTITION else partition for partition in partitions]
-        return StoredFiles(
-            partitions=pa.array(paths, pa.string()),
-            partition=np.array(numbers, np.int32),
-            name=pa.array(names, pa.string()),
-            size=np.array(sizes, np.int64),
-        )
+        return file_lists.stored_files(self._file_groups(FILES))
 
     def _read_all(self, partition: str, ask: Question) -> Records:
         found: dict[bytes, Payload] = {}

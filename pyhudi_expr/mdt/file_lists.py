@@ -1,0 +1,180 @@
+"""The partition `files`: which files the data table has, as columns.
+
+A record lists the files of one partition (its key), or the partitions themselves (RFC-15). Log
+files add and delete: what an entry's last mention says, holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.mdt.avro_schema import Column, Entries, Numbers, Struct, Union
+from pyhudi_expr.mdt.file_group import EncodedRecords, FileGroup, all_cells
+from pyhudi_expr.mdt.hfile import HFile
+from pyhudi_expr.mdt.keys import ALL_PARTITIONS, ROOT_PARTITION
+from pyhudi_expr.mdt.records import Payload
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.listing import StoredFiles
+
+_LISTS = "filesystemMetadata"
+
+_Ints = npt.NDArray[np.int64]
+_Flags = npt.NDArray[np.bool_]
+
+
+def stored_files(groups: Sequence[FileGroup]) -> StoredFiles:
+    """All files of the data table. groups: the file groups of `files`. Raises CorruptFile."""
+    mentions = _mentions(groups)
+    return _one_by_one(groups) if mentions is None else _stored(mentions)
+
+
+@dataclass(frozen=True)
+class _Mentions:
+    """What records say of files (or partitions), in merge order: parallel columns.
+
+    keys: distinct record keys; key: for each mention the position of its record's key among them.
+    """
+
+    keys: list[str]
+    key: _Ints
+    name: pa.StringArray
+    size: _Ints
+    is_deleted: _Flags
+
+    def take(self, rows: _Ints) -> _Mentions:
+        return _Mentions(
+            self.keys,
+            self.key[rows],
+            self.name.take(pa.array(rows)),
+            self.size[rows],
+            self.is_deleted[rows],
+        )
+
+
+def _mentions(groups: Sequence[FileGroup]) -> _Mentions | None:
+    """None where records have to be read one by one, because they are damaged or unusual."""
+    numbers: dict[str, int] = {}
+    keys: list[_Ints] = []
+    names, sizes, deleted = [pa.array([], pa.string())], [], []
+    for group in groups:
+        for answer in group.in_order(HFile.scan):
+            if not isinstance(answer, EncodedRecords):
+                if answer:
+                    return None
+                continue
+            try:
+                rows, entries = _entries(answer.columns().fields[_LISTS])
+                info = _struct(entries.value)
+                own = [numbers.setdefault(key.decode(), len(numbers)) for key in answer.cells.keys]
+                names.append(entries.key.values.texts())
+                sizes.append(_numbers(info["size"]))
+                deleted.append(_numbers(info["isDeleted"]))
+            except (HudiError, KeyError, UnicodeDecodeError, pa.ArrowInvalid, _UnusualError):
+                return None
+            keys.append(np.array(own, np.int64)[rows])
+    return _Mentions(
+        list(numbers),
+        np.concatenate([np.zeros(0, np.int64), *keys]),
+        pa.concat_arrays(names),
+        np.concatenate([np.zeros(0, np.int64), *sizes]),
+        np.concatenate([np.zeros(0, np.bool_), *deleted]),
+    )
+
+
+class _UnusualError(ValueError):
+    """The records are not of the shape that is known."""
+
+
+def _entries(column: Column) -> tuple[_Ints, Entries]:
+    """All entries of the records' maps, and the records that they belong to."""
+    if isinstance(column, Entries):
+        return column.rows, column
+    if not isinstance(column, Union) or len(column.branches) != 1:
+        raise _UnusualError
+    branch = column.branches[0]
+    if not isinstance(branch.column, Entries):
+        raise _UnusualError
+    return branch.rows[branch.column.rows], branch.column
+
+
+def _struct(column: Column) -> dict[str, Column]:
+    if not isinstance(column, Struct):
+        raise _UnusualError
+    return column.fields
+
+
+def _numbers(column: Column) -> npt.NDArray[Any]:
+    if not isinstance(column, Numbers):
+        raise _UnusualError
+    return column.values
+
+
+def _stored(mentions: _Mentions) -> StoredFiles:
+    present = _present(mentions)
+    number = {key: position for position, key in enumerate(mentions.keys)}
+    of_list = present.key == number.get(ALL_PARTITIONS, -1)
+    partitions = present.name.filter(pa.array(of_list)).to_pylist()
+    position = np.full(len(mentions.keys), -1, np.int32)
+    for place, partition in enumerate(partitions):
+        if partition in number:
+            position[number[partition]] = place
+    partition = position[present.key]
+    listed = np.flatnonzero(~of_list & (partition >= 0))
+    paths = ["" if name == ROOT_PARTITION else name for name in partitions]
+    return StoredFiles(
+        partitions=pa.array(paths, pa.string()),
+        partition=partition[listed],
+        name=present.name.take(pa.array(listed)),
+        size=present.size[listed],
+    )
+
+
+def _present(mentions: _Mentions) -> _Mentions:
+    """The last mentions of what is there, with the largest size since it was last deleted."""
+    if not len(mentions.key):
+        return mentions
+    names = mentions.name.dictionary_encode()
+    name = np.asarray(names.indices.to_numpy(), np.int64)
+    entry = mentions.key * len(names.dictionary) + name
+    order = np.argsort(entry, kind="stable")
+    ordered, deleted = entry[order], mentions.is_deleted[order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    lengths = np.diff(np.append(starts, len(ordered)))
+    lasts = starts + lengths - 1
+    if len(starts) == len(ordered):
+        return mentions.take(np.flatnonzero(~mentions.is_deleted))
+    place = np.arange(len(ordered))
+    last_deletion = np.maximum.reduceat(np.where(deleted, place, -1), starts)
+    counts = place > np.repeat(last_deletion, lengths)
+    size = np.maximum.reduceat(np.where(counts, mentions.size[order], 0), starts)
+    kept = ~deleted[lasts]
+    found = mentions.take(order[lasts[kept]])
+    return _Mentions(found.keys, found.key, found.name, size[kept], found.is_deleted)
+
+
+def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:
+    by_key: dict[str, Payload] = {}
+    for group in groups:
+        for key, found in group.read(all_cells).items():
+            by_key[key.decode(errors="replace")] = found
+    listed = (by_key.pop(ALL_PARTITIONS, None) or {}).get(_LISTS) or {}
+    partitions = [name for name, info in listed.items() if not info["isDeleted"]]
+    files = [
+        (number, name, info["size"])
+        for number, partition in enumerate(partitions)
+        for name, info in ((by_key.get(partition) or {}).get(_LISTS) or {}).items()
+        if not info["isDeleted"]
+    ]
+    paths = ["" if partition == ROOT_PARTITION else partition for partition in partitions]
+    return StoredFiles(
+        partitions=pa.array(paths, pa.string()),
+        partition=np.array([number for number, _, _ in files], np.int32),
+        name=pa.array([name for _, name, _ in files], pa.string()),
+        size=np.array([size for _, _, size in files], np.int64),
+    )
