@@ -1,6 +1,5 @@
 """The pruning service over its socket: how fast and how large its answers are, warm and cold."""
 
-import hashlib
 import statistics
 import time
 from collections.abc import Iterator
@@ -17,7 +16,6 @@ from devtools.runtime import WORK
 from devtools.service import ServiceProcess
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.mdt import hfile_writer, record_schema
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.client import PruningClient
 
@@ -73,7 +71,7 @@ def _answers(
     size_bar: str | None,
     cold_bar: str | None,
 ) -> Iterator[Measurement]:
-    table = table_of(files, partitions)
+    table = synthetic.ensure_written(files, partitions)
     asked = cases(files, options)
     title = f"service: {files:,} files"
     yield from _cold(title, table, asked[0], cold_bar)
@@ -98,19 +96,6 @@ def _cold(title: str, table: Path, case: Case, bar: str | None) -> Iterator[Meas
             answers.append(seconds(partial(_checked, client, table, case)))
     yield Measurement(f"{title}: start of the process", statistics.median(starts), "s")
     yield Measurement(f"{title}, {case.name}: first answer", statistics.median(answers), "s", bar)
-
-
-def table_of(files: int, partitions: int) -> Path:
-    """The synthetic table of that size, written once by the code as it is now."""
-    digest = hashlib.sha256()
-    for module in (synthetic, hfile_writer, record_schema):
-        digest.update(Path(str(module.__file__)).read_bytes())
-    table = _RUN_DIR / f"synthetic-{files}"
-    marker = table / "written-by"
-    if not marker.is_file() or marker.read_text() != digest.hexdigest():
-        synthetic.write_table(table, files=files, partitions=partitions)
-        marker.write_text(digest.hexdigest())
-    return table
 
 
 def _slow_client(server: ServiceProcess) -> PruningClient:

@@ -9,16 +9,20 @@ File `k` of `files` holds 1,000 rows; all partitions have the same number of fil
 ==========  =================================================================================
 id          long: from `k * 1,000` on, so that partitions have ranges of their own
 spread      long: the same ranges in no order, so that every partition spans all of them
+amount      double: `spread / 4` of another file, in no order
 code        string, `item-<10 digits of spread / 10>-<a to z>`: in no order either
+f00, f01 .. long, as many as are asked for: the same range in every file
 day         string, the partition
 ==========  =================================================================================
 """
 
+import hashlib
 import io
 import json
 import shutil
+import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -28,7 +32,8 @@ import fastavro
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.mdt import hfile_writer
+from devtools.runtime import WORK
+from pyhudi_expr.mdt import hfile_writer, protobuf, record_schema
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, id64, id128
 from pyhudi_expr.mdt.reader import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
@@ -47,20 +52,13 @@ _SEED = 27
 
 _AVRO_NAMESPACE = "org.apache.hudi.avro.model"
 _PARSED_SCHEMA = fastavro.parse_schema(json.loads(RECORD_SCHEMA))
-_LONG, _STRING = 4, 7  # HoodieValueTypeInfo.typeOrdinal
-_WRAPPERS = {_LONG: f"{_AVRO_NAMESPACE}.LongWrapper", _STRING: f"{_AVRO_NAMESPACE}.StringWrapper"}
-
-_TABLE_SCHEMA = {
-    "type": "record",
-    "name": f"{_NAME}_record",
-    "namespace": f"hoodie.{_NAME}",
-    "fields": [
-        {"name": "id", "type": "long"},
-        {"name": "spread", "type": "long"},
-        {"name": "code", "type": "string"},
-        {"name": "day", "type": "string"},
-    ],
+_LONG, _DOUBLE, _STRING = 4, 6, 7  # HoodieValueTypeInfo.typeOrdinal
+_WRAPPERS = {
+    _LONG: f"{_AVRO_NAMESPACE}.LongWrapper",
+    _DOUBLE: f"{_AVRO_NAMESPACE}.DoubleWrapper",
+    _STRING: f"{_AVRO_NAMESPACE}.StringWrapper",
 }
+_TYPES = {_LONG: "long", _DOUBLE: "double", _STRING: "string"}
 _COMMIT_SCHEMA = {
     "type": "record",
     "name": "HoodieCommitMetadata",
@@ -94,8 +92,10 @@ class _Files:
     name: list[str]
 
 
-def write_table(path: Path, *, files: int, partitions: int) -> None:
+def write_table(path: Path, *, files: int, partitions: int, fillers: int = 0) -> None:
     """Writes the table's metadata to `path`; what was there is replaced.
+
+    fillers: how many of the columns f00, f01, ... there are.
 
     Raises:
         ValueError: `files` is no multiple of `partitions`.
@@ -103,16 +103,30 @@ def write_table(path: Path, *, files: int, partitions: int) -> None:
     if files % partitions:
         raise ValueError(f"{files} files cannot be spread evenly over {partitions} partitions")
     shutil.rmtree(path, ignore_errors=True)
-    stored, columns = _files(files, partitions), _columns(files)
-    _write_data_table(path / ".hoodie", columns)
+    stored, columns = _files(files, partitions), _columns(files, fillers)
+    schema = _table_schema(columns)
+    _write_data_table(path / ".hoodie", columns, schema)
     metadata = path / METADATA_DIR
-    _write_metadata_timeline(metadata / ".hoodie")
+    _write_metadata_timeline(metadata / ".hoodie", schema)
     _write_group(metadata / FILES, "files", 0, sorted(_file_lists(stored)))
     for shard, cells in enumerate(_column_stats(stored, columns)):
         _write_group(metadata / COLUMN_STATS, "col-stats", shard, cells)
     _write_group(
         metadata / PARTITION_STATS, "partition-stats", 0, sorted(_partition_stats(stored, columns))
     )
+
+
+def ensure_written(files: int, partitions: int, fillers: int = 0) -> Path:
+    """The table of that size, written once by the code as it is now."""
+    digest = hashlib.sha256()
+    for module in (__file__, hfile_writer.__file__, record_schema.__file__):
+        digest.update(Path(str(module)).read_bytes())
+    table = WORK / "bench" / f"synthetic-{files}-{partitions}-{fillers}"
+    marker = table / "written-by"
+    if not marker.is_file() or marker.read_text() != digest.hexdigest():
+        write_table(table, files=files, partitions=partitions, fillers=fillers)
+        marker.write_text(digest.hexdigest())
+    return table
 
 
 def _files(files: int, partitions: int) -> _Files:
@@ -126,15 +140,27 @@ def _files(files: int, partitions: int) -> _Files:
     return _Files(days, np.arange(files) // (files // partitions), names)
 
 
-def _columns(files: int) -> list[_Column]:
+def _table_schema(columns: Sequence[_Column]) -> str:
+    fields = [{"name": column.name, "type": _TYPES[column.type_ordinal]} for column in columns]
+    name = {"type": "record", "name": f"{_NAME}_record", "namespace": f"hoodie.{_NAME}"}
+    return json.dumps({**name, "fields": [*fields, {"name": "day", "type": "string"}]})
+
+
+def _columns(files: int, fillers: int) -> list[_Column]:
     first = np.arange(files, dtype=np.int64) * ROWS_PER_FILE
-    spread = np.random.default_rng(_SEED).permutation(first)
+    random = np.random.default_rng(_SEED)
+    spread, other = random.permutation(first), random.permutation(first)
     codes = [f"item-{value // 10:010d}" for value in spread.tolist()]
     last = ROWS_PER_FILE - 1
     return [
         _Column("id", _LONG, first.tolist(), (first + last).tolist()),
         _Column("spread", _LONG, spread.tolist(), (spread + last).tolist()),
+        _Column("amount", _DOUBLE, (other / 4).tolist(), ((other + last) / 4).tolist()),
         _Column("code", _STRING, [f"{c}-a" for c in codes], [f"{c}-z" for c in codes]),
+        *(
+            _Column(f"f{n:02d}", _LONG, [n] * files, [n + ROWS_PER_FILE] * files)
+            for n in range(fillers)
+        ),
     ]
 
 
@@ -165,9 +191,9 @@ def _column_stats(
     def cells(shard: int) -> Iterator[tuple[bytes, bytes]]:
         for column in ordered:
             prefix = id64(column.name)
+            encode = _entry_encoder(column)
             for k in order[shards[column.name][order] == shard].tolist():
-                bounds = column.minimum[k], column.maximum[k]
-                record = _stats_record(COLUMN_STATS_RECORD, column, files.name[k], bounds, 1)
+                record = encode(files.name[k], column.minimum[k], column.maximum[k])
                 yield f"{prefix}{suffixes[k]}".encode(), record
 
     return (cells(shard) for shard in range(_COLUMN_STATS_SHARDS))
@@ -218,6 +244,43 @@ def _stats_record(
     return _encoded(record)
 
 
+def _entry_encoder(column: _Column) -> Callable[[str, Any, Any], bytes]:
+    """`_stats_record` of single files, far faster: only the name and the bounds change."""
+    name, low, high = "the file's name", *_MARKS[column.type_ordinal]
+    encode = _ENCODERS[column.type_ordinal]
+    template = _stats_record(COLUMN_STATS_RECORD, column, name, (low, high), 1)
+    head, rest = template.split(_text(name))
+    before_low, rest = rest.split(encode(low))
+    before_high, tail = rest.split(encode(high))
+
+    def entry(name: str, low: Any, high: Any) -> bytes:
+        parts = (head, _text(name), before_low, encode(low), before_high, encode(high), tail)
+        return b"".join(parts)
+
+    return entry
+
+
+def _number(value: int) -> bytes:
+    return protobuf.encode_varint(value << 1)
+
+
+def _text(value: str) -> bytes:
+    encoded = value.encode()
+    return _number(len(encoded)) + encoded
+
+
+_ENCODERS: dict[int, Callable[[Any], bytes]] = {
+    _LONG: _number,
+    _DOUBLE: struct.Struct("<d").pack,
+    _STRING: _text,
+}
+_MARKS: dict[int, tuple[Any, Any]] = {
+    _LONG: (987_654_321_012, 987_654_321_013),
+    _DOUBLE: (987.654321, 987.654322),
+    _STRING: ("the least", "the greatest"),
+}
+
+
 def _encoded(record: Mapping[str, Any]) -> bytes:
     target = io.BytesIO()
     fastavro.schemaless_writer(target, _PARSED_SCHEMA, record)
@@ -235,8 +298,8 @@ def _write_group(
         hfile_writer.write(sink, cells, RECORD_SCHEMA)
 
 
-def _write_data_table(hoodie: Path, columns: Sequence[_Column]) -> None:
-    _write_instant(hoodie / "timeline", _COMMIT, _COMMITTED, "commit", "BULK_INSERT")
+def _write_data_table(hoodie: Path, columns: Sequence[_Column], schema: str) -> None:
+    _write_instant(hoodie / "timeline", _COMMIT, _COMMITTED, "commit", "BULK_INSERT", schema)
     _write_properties(
         hoodie,
         _NAME,
@@ -252,7 +315,7 @@ def _write_data_table(hoodie: Path, columns: Sequence[_Column]) -> None:
             "hoodie.table.metadata.partitions.inflight": "",
             "hoodie.table.index.defs.path": ".hoodie/.index_defs/index.json",
             "hoodie.record.merge.mode": "EVENT_TIME_ORDERING",
-            "hoodie.table.create.schema": json.dumps(_TABLE_SCHEMA).replace(":", "\\:"),
+            "hoodie.table.create.schema": schema.replace(":", "\\:"),
         },
     )
     definition = {
@@ -268,10 +331,10 @@ def _write_data_table(hoodie: Path, columns: Sequence[_Column]) -> None:
     (hoodie / ".index_defs" / "index.json").write_text(json.dumps(definitions, indent=2))
 
 
-def _write_metadata_timeline(hoodie: Path) -> None:
+def _write_metadata_timeline(hoodie: Path, schema: str) -> None:
     timeline = hoodie / "timeline"
-    _write_instant(timeline, _COMMIT, _COMMITTED, "deltacommit", "UPSERT_PREPPED")
-    _write_instant(timeline, _COMPACTION, _COMPACTED, "compaction", "COMPACT")
+    _write_instant(timeline, _COMMIT, _COMMITTED, "deltacommit", "UPSERT_PREPPED", schema)
+    _write_instant(timeline, _COMPACTION, _COMPACTED, "compaction", "COMPACT", schema)
     _write_properties(
         hoodie,
         f"{_NAME}_metadata",
@@ -289,14 +352,14 @@ def _write_metadata_timeline(hoodie: Path) -> None:
 
 
 def _write_instant(
-    timeline: Path, requested: str, completed: str, action: str, operation: str
+    timeline: Path, requested: str, completed: str, action: str, operation: str, schema: str
 ) -> None:
     timeline.mkdir(parents=True, exist_ok=True)
     inflight = "inflight" if action == "commit" else f"{action}.inflight"
     (timeline / f"{requested}.{action}.requested").touch()
     (timeline / f"{requested}.{inflight}").touch()
     content = io.BytesIO()
-    extra = {"schema": json.dumps(_TABLE_SCHEMA)}
+    extra = {"schema": schema}
     record = {"extraMetadata": extra, "operationType": operation}
     fastavro.writer(content, fastavro.parse_schema(_COMMIT_SCHEMA), [record])
     finished = "commit" if action == "compaction" else action

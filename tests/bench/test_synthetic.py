@@ -5,11 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from bench import synthetic
 from bench.service import cases
 from bench.synthetic import ROWS_PER_FILE, shards_of, write_table
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.mdt.keys import column_stats_key, partition_stats_key, shard
 from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS, MetadataTable
+from pyhudi_expr.mdt.records import COLUMN_STATS as COLUMN_STATS_RECORD
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -76,3 +78,12 @@ def test_it_is_pruned_as_it_is_laid_out(table: Path) -> None:
 def test_files_are_spread_evenly(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="10 files cannot be spread evenly over 3 partitions"):
         write_table(tmp_path / "table", files=10, partitions=3)
+
+
+@pytest.mark.parametrize("column", synthetic._columns(4, fillers=1), ids=lambda found: found.name)
+def test_entries_are_those_that_an_avro_library_writes(column: synthetic._Column) -> None:
+    encode = synthetic._entry_encoder(column)
+    for k in range(4):
+        bounds = column.minimum[k], column.maximum[k]
+        written = synthetic._stats_record(COLUMN_STATS_RECORD, column, "the file", bounds, 1)
+        assert encode("the file", *bounds) == written
