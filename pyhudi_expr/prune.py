@@ -129,8 +129,9 @@ class Pruner:
         Raises HudiError when the table cannot be read: then nothing is known of any file.
         """
         snapshot = self._snapshot(base_path, request)
-        predicate = bind(request.predicate, Scope(snapshot.schema, request.zone))
-        needed = list(columns(predicate).values())
+        asked = bind(request.predicate, Scope(snapshot.schema, request.zone))
+        needed = list(columns(asked).values())
+        predicate = snapshot.completed(asked)
         notes = [*snapshot.notes, *unknown_reasons(predicate)]
         values = snapshot.value_evidence()
         by_values = _judge_partitions(predicate, values, snapshot)

@@ -64,8 +64,8 @@ class Question:
 
     @cached_property
     def positive_leaves(self) -> tuple[Leaf, ...]:
-        """The leaves that are asked whether they may be TRUE, each once."""
-        return tuple(dict.fromkeys(_positive_leaves(self.predicate, True)))
+        """The leaves that are asked whether they may be TRUE."""
+        return tuple(_positive_leaves(self.predicate, True))
 
     @cached_property
     def slices(self) -> _Flags:

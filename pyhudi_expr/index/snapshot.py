@@ -19,6 +19,8 @@ from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
+from pyhudi_expr.index.record_index import RecordIndex, record_index
+from pyhudi_expr.index.record_keys import key_spelling, with_record_keys
 from pyhudi_expr.mdt.reader import (
     COLUMN_STATS,
     PARTITION_STATS,
@@ -54,16 +56,19 @@ class TableSnapshot:
         self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
+        self.key_spelling = key_spelling(table.properties)
         self.values = PartitionValues(
             self.listing.partitions.to_pylist(), path_layout(table.properties)
         )
         self.partition_stats: PartitionStats | None = None
         self.column_stats: ColumnStats | None = None
+        self.record_index: RecordIndex | None = None
         if table.has_schema_history:
             # Statistics go by a column's name in its file, which an evolution may have changed.
             notes.append("the table's schema was evolved on read: statistics are not used")
         else:
             self._open_statistics(mdt, as_of, footers, notes)
+            self._open_key_indexes(mdt, notes)
         self.notes: tuple[str, ...] = tuple(notes)
 
     def _open_statistics(
@@ -86,6 +91,14 @@ class TableSnapshot:
         if mdt is not None and PARTITION_STATS in available and newest and covers:
             self.partition_stats = PartitionStats(mdt, self.listing)
 
+    def _open_key_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
+        if mdt is None:
+            return
+        try:
+            self.record_index = record_index(mdt, self.listing)
+        except HudiError as error:
+            notes.append(f"the indexes of keys cannot be read: {error}")
+
     @property
     def nbytes(self) -> int:
         """Memory held, bytes (estimated)."""
@@ -96,7 +109,8 @@ class TableSnapshot:
             listing.file_size.nbytes,
         ]
         held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
-        return sum(held) + (self.column_stats.nbytes if self.column_stats else 0)
+        indexes = (self.column_stats, self.record_index)
+        return sum(held) + sum(index.nbytes for index in indexes if index is not None)
 
     def value_evidence(self) -> list[NamedEvidence]:
         """What the partitions' own values say, over the partitions."""
@@ -109,6 +123,12 @@ class TableSnapshot:
         for column in columns:
             self.partition_stats.load(column)
         return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(self.partition_stats))]
+
+    def completed(self, predicate: BoundExpression) -> BoundExpression:
+        """The predicate with what it implies for record keys, if an index of them can tell."""
+        if self.record_index is None or self.key_spelling is None:
+            return predicate
+        return with_record_keys(predicate, self.key_spelling)
 
     def file_evidence(
         self,
@@ -131,6 +151,8 @@ class TableSnapshot:
         sources: list[Source] = [_ValueSource(self.values, self.listing)]
         if self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats))
+        if self.record_index is not None:
+            sources.append(self.record_index)
         return tuple(sources)
 
     def spread_aggregates(self) -> list[NamedEvidence]:

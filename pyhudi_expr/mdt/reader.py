@@ -29,7 +29,7 @@ from pyhudi_expr.mdt.statistics import (
     decode_statistics,
 )
 from pyhudi_expr.mdt.valid_instants import BOOTSTRAP_PREFIX, valid_instants
-from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound
+from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.file_names import log_files
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
@@ -39,6 +39,7 @@ METADATA_DIR = f"{HOODIE_DIR}/metadata"
 FILES = "files"
 COLUMN_STATS = "column_stats"
 PARTITION_STATS = "partition_stats"
+RECORD_INDEX = "record_index"
 
 _SHARD = re.compile(r"-(\d{4})(?:-0)?$")
 _OPEN_ATTEMPTS = 5
@@ -149,6 +150,15 @@ class MetadataTable:
         """All records of the partition."""
         return self._read_all(partition, all_cells)
 
+    def stored_bytes(self, partition: str) -> int:
+        """The size of the partition's current base and log files."""
+        groups = self._file_groups(partition)
+        return sum(
+            file.size
+            for group in groups
+            for file in (*filter(None, [group.base]), *(log for log, _ in group.logs))
+        )
+
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
         in no order."""
@@ -204,7 +214,11 @@ class MetadataTable:
             if match is None:
                 path = f"{self.metadata.base_path}/{partition}"
                 raise CorruptFile(path, f"{file_id!r} is not a file group of a metadata table")
-            by_shard[int(match.group(1))] = self._file_group(partition, listing, number)
+            shard_number = int(match.group(1))
+            if shard_number in by_shard:
+                path = f"{self.metadata.base_path}/{partition}"
+                raise UnsupportedTable(f"{path}: shards for each partition are not supported")
+            by_shard[shard_number] = self._file_group(partition, listing, number)
         if sorted(by_shard) != list(range(len(by_shard))) or not by_shard:
             path = f"{self.metadata.base_path}/{partition}"
             raise CorruptFile(path, f"file groups are missing (found {sorted(by_shard)})")

@@ -1,0 +1,51 @@
+"""Entries of a key index as sorted hashes, each with the slice that it points to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.mdt.key_hashes import Hashes
+
+_Flags = npt.NDArray[np.bool_]
+SliceNumbers = npt.NDArray[np.int32]
+
+UNLISTED = -1
+
+
+@dataclass(frozen=True)
+class HashedEntries:
+    """hashes: ascending. slices: for each the slice's number in the listing; -1 for none of it."""
+
+    hashes: Hashes
+    slices: SliceNumbers
+
+    @staticmethod
+    def of(hashes: Hashes, slices: SliceNumbers) -> HashedEntries:
+        """The entries in any order."""
+        order = np.argsort(hashes)
+        return HashedEntries(hashes[order], slices[order])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return self.hashes.nbytes + self.slices.nbytes
+
+    def find(self, wanted: Hashes, num_slices: int) -> _Flags:
+        """For each slice whether an entry with one of the hashes points to it."""
+        # Sorted, so that the searches walk through memory in one direction.
+        ordered = np.sort(wanted)
+        start = np.searchsorted(self.hashes, ordered, "left")
+        count = np.searchsorted(self.hashes, ordered, "right") - start
+        # Of each wanted hash all entries, one behind the other.
+        first = np.repeat(start - (np.cumsum(count) - count), count)
+        found = self.slices[first + np.arange(len(first))]
+        flags = np.zeros(num_slices, np.bool_)
+        flags[found[found != UNLISTED]] = True
+        return flags
+
+    def per_slice(self, num_slices: int) -> npt.NDArray[np.int64]:
+        """For each slice how many entries point to it."""
+        return np.bincount(self.slices[self.slices != UNLISTED], minlength=num_slices)

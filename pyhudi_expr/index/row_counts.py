@@ -1,0 +1,163 @@
+"""How many rows a file slice can have at most: what an index of its keys has to account for.
+
+The rows of a base file are counted by its `column_stats` of the record key, else by the commit
+that wrote it. A log file adds at most the records that its commits counted as inserts. Deletes are
+taken off only where they surely removed a row each:
+
+* deletes win whatever the ordering values say: the table merges by commit time, or the operation
+  was one that only deletes;
+* one commit deleted from the slice, as a second one may delete the same key again;
+* no later commit wrote to the slice, as its updates may bring a deleted key back.
+
+Unknown, and so -1: a file that neither tells of, and a slice with log files in a partition whose
+file groups may be hash buckets (their writers count every record as an update).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.mdt.keys import column_prefix
+from pyhudi_expr.mdt.reader import COLUMN_STATS, MetadataTable
+from pyhudi_expr.table.commit_metadata import read_record
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.timeline import Instant
+
+RECORD_KEY = "_hoodie_record_key"
+UNKNOWN = -1
+
+_DELETING = frozenset({"DELETE", "DELETE_PREPPED"})
+_COMMIT_TIME = "COMMIT_TIME_ORDERING"
+_BUCKET = re.compile(r"[0-9]{8}-")
+
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class _Written:
+    """What one commit says of one file."""
+
+    instant: str
+    operation: str
+    rows: int
+    inserts: int
+    deletes: int
+
+
+def row_counts(mdt: MetadataTable, listing: FileListing) -> Counts:
+    """For each slice of the listing the rows that it has at most; -1 where that is unknown.
+
+    Raises HudiError.
+    """
+    rows = _base_rows(mdt, listing)
+    unknown = rows == UNKNOWN
+    added: dict[int, int | None] = {}
+    if unknown.any():
+        written = _written(mdt, listing, np.flatnonzero(unknown))
+        for file in written.keys() & set(np.flatnonzero(~listing.file_is_log).tolist()):
+            rows[file], unknown[file] = max(stat.rows for stat in written[file]), False
+        added = _added_by_logs(mdt, listing, written)
+    total = np.bincount(
+        listing.file_slice[~listing.file_is_log],
+        weights=rows[~listing.file_is_log],
+        minlength=listing.num_slices,
+    ).astype(np.int64)
+    unknown &= ~listing.file_is_log
+    total[listing.file_slice[unknown]] = UNKNOWN
+    for slice_, rows_added in added.items():
+        known = rows_added is not None and total[slice_] != UNKNOWN
+        total[slice_] = total[slice_] + rows_added if known else UNKNOWN
+    total[_in_buckets(listing)] = UNKNOWN
+    return total
+
+
+def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
+    """For each base file its rows, as far as `column_stats` tells."""
+    rows = np.full(listing.num_files, UNKNOWN, np.int64)
+    if COLUMN_STATS not in mdt.partitions:
+        return rows
+    found = mdt.statistics(COLUMN_STATS, [column_prefix(RECORD_KEY)])
+    # A base file's name is its own: it holds the group's id and the instant.
+    entry = pc.index_in(listing.file_name, pa.array(found.file_name, pa.string()))
+    counts = found.value_count.take(entry).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
+    rows[~listing.file_is_log] = counts[~listing.file_is_log]
+    return rows
+
+
+def _written(mdt: MetadataTable, listing: FileListing, files: Counts) -> dict[int, list[_Written]]:
+    """What the timeline says of the files, oldest first."""
+    position = dict(zip(listing.paths(files), files.tolist(), strict=True))
+    written: defaultdict[int, list[_Written]] = defaultdict(list)
+    for instant in mdt.table.timeline.writes:
+        for path, stat in _write_stats(mdt, instant):
+            if path in position:
+                written[position[path]].append(stat)
+    return written
+
+
+def _added_by_logs(
+    mdt: MetadataTable, listing: FileListing, written: Mapping[int, list[_Written]]
+) -> dict[int, int | None]:
+    """For each slice with log files the rows that they add, less those that they delete."""
+    start = mdt.table.timeline.start or ""
+    grows = mdt.table.properties.timeline_layout == 1
+    by_commit_time = mdt.table.properties.merge_mode.upper() == _COMMIT_TIME
+    logs: defaultdict[int, list[int]] = defaultdict(list)
+    for file in np.flatnonzero(listing.file_is_log).tolist():
+        logs[int(listing.file_slice[file])].append(file)
+    added: dict[int, int | None] = {}
+    for slice_, files in logs.items():
+        base_instant = listing.slice_base_instant[slice_].as_py()
+        # In layout 1 commits append to a log file, and the first of them may be archived.
+        told = all(written.get(file) for file in files) and not (grows and base_instant < start)
+        stats = [stat for file in files for stat in written.get(file, ())]
+        added[slice_] = _added(stats, by_commit_time) if told else None
+    return added
+
+
+def _added(stats: Sequence[_Written], by_commit_time: bool) -> int | None:
+    inserts = sum(stat.inserts for stat in stats)
+    deleting = [stat for stat in stats if stat.deletes]
+    if not deleting:
+        return inserts
+    always_win = all(by_commit_time or stat.operation in _DELETING for stat in deleting)
+    newest = max(stat.instant for stat in stats)
+    if not always_win or {stat.instant for stat in deleting} != {newest}:
+        return None
+    return inserts - sum(stat.deletes for stat in deleting)
+
+
+def _write_stats(mdt: MetadataTable, instant: Instant) -> Iterator[tuple[str, _Written]]:
+    table = mdt.table
+    path = f"{table.properties.timeline_dir}/{instant.file_name}"
+    record = read_record(table.storage.read(path), f"{table.base_path}/{path}")
+    operation = record.get("operationType") or ""
+    for stats in (record.get("partitionToWriteStats") or {}).values():
+        for stat in stats:
+            numbers = [_number(stat, name) for name in ("numWrites", "numInserts", "numDeletes")]
+            yield stat.get("path") or "", _Written(instant.requested, operation, *numbers)
+
+
+def _number(stat: dict[str, Any], name: str) -> int:
+    return int(stat.get(name) or 0)
+
+
+def _in_buckets(listing: FileListing) -> npt.NDArray[np.bool_]:
+    """The slices with logs of partitions where every file id begins like a bucket's."""
+    looks_so = np.array(
+        [bool(_BUCKET.match(text)) for text in listing.slice_file_id.to_pylist()], np.bool_
+    )
+    others = np.bincount(listing.slice_partition, weights=~looks_so) == 0
+    has_logs = np.zeros(listing.num_slices, np.bool_)
+    has_logs[listing.file_slice[listing.file_is_log]] = True
+    flags: npt.NDArray[np.bool_] = others[listing.slice_partition] & has_logs
+    return flags

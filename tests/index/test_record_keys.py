@@ -1,0 +1,122 @@
+"""Record keys that follow from equalities on the key's columns, and what nothing follows from."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.text import render
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.index.record_keys import KeySpelling, key_spelling, with_record_keys
+from pyhudi_expr.table.properties import TableProperties
+
+SCHEMA = pa.schema(
+    {
+        "_hoodie_record_key": pa.string(),
+        "a": pa.string(),
+        "n": pa.int64(),
+        "d": pa.date32(),
+        "b": pa.bool_(),
+        "m": pa.decimal128(10, 2),
+        "t": pa.timestamp("us"),
+        "f": pa.float64(),
+    }
+)
+
+
+def completed(text: str, *fields: str, named: bool = False) -> str:
+    bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
+    return render(with_record_keys(bound, KeySpelling(fields, named)))
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "implied"),
+    [
+        ("a = 'x'", "a", "= 'x'"),
+        ("'x' = a", "a", "= 'x'"),
+        ("a <=> 'x'", "a", "= 'x'"),
+        ("a IN ('y', 'x')", "a", "IN ('x', 'y')"),
+        ("a = ''", "a", "IN ('', '__empty__')"),
+        ("n = -5", "n", "= '-5'"),
+        ("b = true", "b", "= 'true'"),
+        ("d = DATE '2024-01-02'", "d", "IN ('19724', '2024-01-02')"),
+    ],
+)
+def test_the_key_of_one_column(text: str, field: str, implied: str) -> None:
+    assert completed(text, field).endswith(f" AND _hoodie_record_key {implied}")
+
+
+def test_a_generator_that_may_name_the_field() -> None:
+    assert completed("n = 5", "n", named=True).endswith("_hoodie_record_key IN ('5', 'n:5')")
+
+
+def test_the_key_of_several_columns_needs_all_of_them() -> None:
+    assert completed("n = 5 AND a = 'x'", "a", "n").endswith("_hoodie_record_key = 'a:x,n:5'")
+    both = completed("n IN (5, 6) AND a = 'x' AND d > DATE '2024-01-01'", "a", "n")
+    assert both.endswith("_hoodie_record_key IN ('a:x,n:5', 'a:x,n:6')")
+    assert "_hoodie_record_key" not in completed("n = 5", "a", "n")
+    assert "_hoodie_record_key" not in completed("n = 5 OR a = 'x'", "a", "n")
+
+
+def test_every_branch_of_an_or() -> None:
+    text = completed("(n = 5 AND a = 'x') OR (n = 6 AND a = 'y')", "a", "n")
+    assert "'a:x,n:5'" in text
+    assert "'a:y,n:6'" in text
+
+
+@pytest.mark.parametrize(
+    ("text", "field"),
+    [
+        ("NOT (n = 5)", "n"),
+        ("n > 5", "n"),
+        ("n IS NULL", "n"),
+        ("m = 1.5", "m"),
+        ("f = 1.5", "f"),
+        ("t = TIMESTAMP '2024-01-01 00:00:00'", "t"),
+        ("a = 'x'", "n"),
+    ],
+)
+def test_nothing_follows(text: str, field: str) -> None:
+    assert "_hoodie_record_key" not in completed(text, field)
+
+
+def test_too_many_combinations_imply_nothing() -> None:
+    many = ", ".join(str(n) for n in range(1001))
+    assert "_hoodie_record_key" not in completed(f"n IN ({many}) AND a = 'x'", "a", "n")
+
+
+def properties(**given: str) -> TableProperties:
+    raw = {"hoodie.table.version": "9", "hoodie.table.recordkey.fields": "a", **given}
+    named = {key.replace("__", "."): value for key, value in raw.items()}
+    named.setdefault("hoodie.record.merge.mode", "EVENT_TIME_ORDERING")
+    return TableProperties.parse(named, "t")
+
+
+@pytest.mark.parametrize(
+    ("generator", "named"),
+    [
+        ("SIMPLE", False),
+        ("COMPLEX_AVRO", True),
+        ("org.apache.hudi.keygen.SimpleKeyGenerator", False),
+        ("org.apache.hudi.keygen.ComplexAvroKeyGenerator", True),
+        ("org.apache.hudi.keygen.NonpartitionedKeyGenerator", True),
+        ("org.apache.hudi.keygen.TimestampBasedKeyGenerator", True),
+    ],
+)
+def test_generators_of_hudi(generator: str, named: bool) -> None:
+    spelling = key_spelling(properties(hoodie__table__keygenerator__type=generator))
+    assert spelling == KeySpelling(("a",), named)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"hoodie__table__keygenerator__class": "com.acme.OurKeyGenerator"},
+        {"hoodie__populate__meta__fields": "false"},
+        {"hoodie__table__recordkey__fields": ""},
+        {"hoodie__record__merge__mode": "CUSTOM"},
+    ],
+)
+def test_tables_whose_keys_are_not_known(given: dict[str, str]) -> None:
+    assert key_spelling(properties(**given)) is None
