@@ -17,7 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import Enum
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -80,14 +79,14 @@ def keep_slices(
     """
     if not listing.num_slices:
         return np.zeros(0, dtype=np.bool_)
-    has_logs = listing.file_is_log.any()
+    has_logs = listing.has_logs
     if has_logs and merging is Merging.FIELDS:
         per_slice = [_LeafBySlice(source, listing) for source in evidence]
         return as_array(may_be(predicate, True, per_slice), listing.num_slices)
     files = as_array(may_be(predicate, True, evidence), listing.num_files)
-    slices = _any_of_slice(files, listing)
+    slices = listing.any_of_slice(files)
     if has_logs and merging is Merging.OPAQUE:
-        slices = slices | _any_of_slice(listing.file_is_log, listing)
+        slices = slices | listing.any_of_slice(listing.file_is_log)
     return slices
 
 
@@ -97,17 +96,9 @@ class _LeafBySlice:
     def __init__(self, files: Evidence, listing: FileListing) -> None:
         self._files = files
         self._listing = listing
-        self._has_logs = _any_of_slice(listing.file_is_log, listing)
+        self._has_logs = listing.any_of_slice(listing.file_is_log)
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
         answer = as_array(self._files.may_be(leaf, truth), self._listing.num_files)
-        slices = _any_of_slice(answer, self._listing)
+        slices = self._listing.any_of_slice(answer)
         return slices if len(columns(leaf)) <= 1 else slices | self._has_logs
-
-
-def _any_of_slice(
-    files: np.ndarray[Any, np.dtype[np.bool_]], listing: FileListing
-) -> npt.NDArray[np.bool_]:
-    # Every slice has a file, and files are sorted by slice.
-    starts = np.searchsorted(listing.file_slice, np.arange(listing.num_slices, dtype=np.int32))
-    return np.logical_or.reduceat(files, starts)

@@ -7,11 +7,14 @@ import threading
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
+from typing import TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+_Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class TableView(Enum):
@@ -69,6 +72,30 @@ class FileListing:
     def file_partition(self) -> npt.NDArray[np.int32]:
         """For each file the index of its partition (ascending)."""
         return self.slice_partition[self.file_slice]
+
+    @cached_property
+    def has_logs(self) -> bool:
+        """Whether any file is a log file."""
+        return bool(self.file_is_log.any())
+
+    def of_files(self, slices: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
+        """What is known of each slice, for each of its files."""
+        return slices if self._is_file_per_slice else slices[self.file_slice]
+
+    def any_of_slice(self, files: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """For each slice whether one of its files is flagged."""
+        if self._is_file_per_slice:
+            return files
+        return np.logical_or.reduceat(files, self._slice_start)
+
+    @cached_property
+    def _is_file_per_slice(self) -> bool:
+        return self.num_files == self.num_slices  # every slice has a file
+
+    @cached_property
+    def _slice_start(self) -> npt.NDArray[np.int64]:
+        begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
+        return np.flatnonzero(begins).astype(np.int64)
 
     @cached_property
     def partition_file_bounds(self) -> npt.NDArray[np.int64]:
