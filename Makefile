@@ -76,7 +76,7 @@ $(RUNTIME): hive-conf/pom.xml
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it
-$(VENV): pyproject.toml
+$(VENV): pyproject.toml hatch_build.py pyhudi_expr/mdt/kernel.c
 	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
 	@echo "installing Python packages into .venv ..."
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv
