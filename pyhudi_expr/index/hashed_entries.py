@@ -46,6 +46,20 @@ class HashedEntries:
         flags[found[found != UNLISTED]] = True
         return flags
 
+    def rows_of(self, wanted: Hashes) -> tuple[npt.NDArray[np.int64], _Flags]:
+        """For each hash the row of the first entry that has it, and whether there is one."""
+        if not len(self.hashes):
+            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+        row = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
+        return row, self.hashes[row] == wanted
+
+    @property
+    def shared(self) -> _Flags:
+        """For each entry whether another one has its hash."""
+        same = self.hashes[1:] == self.hashes[:-1]
+        flags: _Flags = np.append(same, False) | np.append(False, same)
+        return flags if len(self.hashes) else flags[:0]
+
     def per_slice(self, num_slices: int) -> npt.NDArray[np.int64]:
         """For each slice how many entries point to it."""
         return np.bincount(self.slices[self.slices != UNLISTED], minlength=num_slices)

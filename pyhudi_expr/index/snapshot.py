@@ -21,6 +21,7 @@ from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_index import RecordIndex, record_index
 from pyhudi_expr.index.record_keys import key_spelling, with_record_keys
+from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.mdt.reader import (
     COLUMN_STATS,
     PARTITION_STATS,
@@ -63,6 +64,7 @@ class TableSnapshot:
         self.partition_stats: PartitionStats | None = None
         self.column_stats: ColumnStats | None = None
         self.record_index: RecordIndex | None = None
+        self.secondary: list[SecondaryIndex] = []
         if table.has_schema_history:
             # Statistics go by a column's name in its file, which an evolution may have changed.
             notes.append("the table's schema was evolved on read: statistics are not used")
@@ -96,6 +98,8 @@ class TableSnapshot:
             return
         try:
             self.record_index = record_index(mdt, self.listing)
+            if self.record_index is not None:
+                self.secondary = secondary_indexes(mdt, self.listing, self.record_index)
         except HudiError as error:
             notes.append(f"the indexes of keys cannot be read: {error}")
 
@@ -109,7 +113,7 @@ class TableSnapshot:
             listing.file_size.nbytes,
         ]
         held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
-        indexes = (self.column_stats, self.record_index)
+        indexes = (self.column_stats, self.record_index, *self.secondary)
         return sum(held) + sum(index.nbytes for index in indexes if index is not None)
 
     def value_evidence(self) -> list[NamedEvidence]:
@@ -153,6 +157,7 @@ class TableSnapshot:
             sources.append(_ColumnStatsSource(self.column_stats))
         if self.record_index is not None:
             sources.append(self.record_index)
+        sources.extend(self.secondary)
         return tuple(sources)
 
     def spread_aggregates(self) -> list[NamedEvidence]:

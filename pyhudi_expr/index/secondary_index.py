@@ -1,0 +1,189 @@
+"""`secondary_index_*`: from a value to record keys, and through them to file groups (RFC-77).
+
+An entry is a pair of a value and a record key; a tombstone in a log takes away one pair, not all of
+a value. Each value's keys are looked up in the record index once, when the entries are read, so a
+query goes from the hash of a value to slices.
+
+Which slices are believed
+-------------------------
+A slice's rows have to be accounted for, as those of the record index are:
+
+* the record index is believed about the slice: its entries are the slice's rows, one for each;
+* each of these keys has exactly one entry here. A key without one is a row that the index does not
+  know; of a key with two, one is older than the row, and then the right one may be missing too.
+
+Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where two record keys have
+one hash, their slices are not believed.
+
+How a column's values are spelled: text as it is, integers in digits, dates as days since 1970,
+timestamps in microseconds (version V2 only). The spelling is checked on some entries; floats, whose
+spelling is Java's own, are not looked up. All shards are read, so it does not matter that V1 shards
+by the whole key and V2 by the value.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
+from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
+from pyhudi_expr.index.leaf_answers import LeafAnswers
+from pyhudi_expr.index.planner import Question, is_worth
+from pyhudi_expr.index.record_index import RecordIndex
+from pyhudi_expr.index.record_keys import equality, exact
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.key_hashes import hashes
+from pyhudi_expr.mdt.reader import MetadataTable
+from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, live_entries
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.listing import FileListing
+
+_TYPE = "secondary_index"
+_NUMBER = re.compile(rb"-?[0-9]+")
+_SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT})
+_CHECKED_OF_A_PIECE = 100
+_MICROS = 10**6
+
+_Flags = npt.NDArray[np.bool_]
+
+
+def secondary_indexes(
+    mdt: MetadataTable, listing: FileListing, records: RecordIndex
+) -> list[SecondaryIndex]:
+    """The table's secondary indexes, for a listing that its record index is about."""
+    return [
+        SecondaryIndex(definition, mdt, listing, records)
+        for name, definition in sorted(index_definitions(mdt.table).items())
+        if definition.type == _TYPE and name in mdt.partitions and len(definition.fields) == 1
+    ]
+
+
+@dataclass(frozen=True)
+class _Loaded:
+    """entries: of all values. believed: one flag for each slice."""
+
+    entries: HashedEntries
+    believed: _Flags
+    numbers_only: bool
+
+
+class SecondaryIndex:
+    """One secondary index, a source of evidence for its column. Thread safe."""
+
+    def __init__(
+        self,
+        definition: IndexDefinition,
+        mdt: MetadataTable,
+        listing: FileListing,
+        records: RecordIndex,
+    ) -> None:
+        self.name = definition.name
+        self._definition = definition
+        self._mdt = mdt
+        self._listing = listing
+        self._records = records
+        self._lock = threading.Lock()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        loaded = self.__dict__.get("_loaded")
+        return loaded.entries.nbytes if loaded else 0
+
+    def answer(self, question: Question) -> Evidence | None:
+        """See `Source`."""
+        wanted = [
+            (leaf, found)
+            for leaf in question.positive_leaves
+            if (found := self._values(leaf)) is not None
+        ]
+        if not wanted or not is_worth(question, self._read_bytes):
+            return None
+        loaded = self.loaded()
+        answers = LeafAnswers(self._listing)
+        for leaf, (column, values) in wanted:
+            if column.domain.kind not in _SPELLED_AS_NUMBERS or loaded.numbers_only:
+                answers.add(leaf, self.slices_of(values))
+        return answers
+
+    def slices_of(self, values: Sequence[bytes]) -> _Flags:
+        """For each slice whether it may hold one of the values, spelled as the index does."""
+        loaded = self.loaded()
+        wanted = hashes(ByteStrings.of(values))
+        return loaded.entries.find(wanted, self._listing.num_slices) | ~loaded.believed
+
+    def loaded(self) -> _Loaded:
+        """The entries, read at the first call. Raises HudiError."""
+        with self._lock:
+            return self._loaded
+
+    @property
+    def _read_bytes(self) -> int:
+        if "_loaded" in self.__dict__:
+            return 0
+        return self._records.read_bytes + self._mdt.stored_bytes(self.name)
+
+    @cached_property
+    def _loaded(self) -> _Loaded:
+        records = self._records.loaded()
+        found_hashes, found_slices, numbers_only = [], [], True
+        of_key = np.zeros(len(records.entries.hashes), np.int32)
+        for piece in self._mdt.newest(self.name):
+            for part in live_entries(piece):
+                row, known = records.entries.rows_of(hashes(part.keys))
+                np.add.at(of_key, row[known], 1)
+                found_hashes.append(hashes(part.values))
+                found_slices.append(np.where(known, records.entries.slices[row], UNLISTED))
+                numbers_only &= _are_numbers(part.values)
+        if not found_hashes:
+            raise CorruptFile(f"{self._mdt.metadata.base_path}/{self.name}", "holds no entry")
+        entries = HashedEntries.of(
+            np.concatenate(found_hashes), np.concatenate(found_slices).astype(np.int32)
+        )
+        doubtful = (of_key != 1) | records.entries.shared
+        believed = records.believed.copy()
+        slices = records.entries.slices[doubtful]
+        believed[slices[slices != UNLISTED]] = False
+        return _Loaded(entries, believed, numbers_only)
+
+    def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
+        """The values that the leaf holds the index's column to, as the index spells them."""
+        match leaf:
+            case BoundIsNull(term=BoundColumn() as column) if self._is_over(column):
+                return column, [NULL_VALUE]
+        found = equality(leaf)
+        if found is None or not self._is_over(found[0]):
+            return None
+        values = [self._spelled(literal, found[0].domain) for literal in found[1]]
+        spelled = [value for value in values if value is not None]
+        return (found[0], spelled) if len(spelled) == len(values) else None
+
+    def _is_over(self, column: BoundColumn) -> bool:
+        return column.name == self._definition.fields[0] and column.char is None
+
+    def _spelled(self, literal: BoundLiteral, domain: Domain) -> bytes | None:
+        if not exact(literal):
+            return None
+        match domain.kind:
+            case Kind.TEXT:
+                return bytes(literal.lower)
+            case Kind.INTEGER | Kind.DATE:
+                return str(literal.lower).encode()
+            case Kind.INSTANT if domain.units == _MICROS and self._definition.version == "V2":
+                return str(literal.lower).encode()
+        return None
+
+
+def _are_numbers(values: ByteStrings) -> bool:
+    some = values.take(slice(0, _CHECKED_OF_A_PIECE)).to_list()
+    return all(_NUMBER.fullmatch(value) or value == NULL_VALUE for value in some)
