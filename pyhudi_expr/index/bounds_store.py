@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -69,3 +70,23 @@ def no_rows(size: int, domain: Domain) -> Bounds:
         return Bounds(lower, np.full(size, MAX_ORDINAL, dtype=np.int64), nothing, nothing)
     missing = pa.nulls(size, type=domain.arrow_type)
     return Bounds(missing, missing, nothing, nothing)
+
+
+def joined_bounds(
+    pieces: Sequence[tuple[npt.NDArray[np.int64], Bounds]],
+) -> tuple[npt.NDArray[np.int64], Bounds]:
+    """Positions and bounds of all pieces, of which there is one at least; bounds are arrays."""
+    if len(pieces) == 1:
+        return pieces[0]
+    bounds = [found for _, found in pieces]
+    return np.concatenate([positions for positions, _ in pieces]), Bounds(
+        _joined([found.lower for found in bounds]),
+        _joined([found.upper for found in bounds]),
+        _joined([found.may_be_value for found in bounds]),
+        _joined([found.may_be_null for found in bounds]),
+    )
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    join = np.concatenate if isinstance(arrays[0], np.ndarray) else pa.concat_arrays
+    return join(arrays)

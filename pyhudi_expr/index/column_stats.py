@@ -9,8 +9,10 @@ soon as that was read.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -20,10 +22,11 @@ import pyarrow.compute as pc
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index import footers
-from pyhudi_expr.index.bounds_store import BoundsStore, no_rows
+from pyhudi_expr.index.bounds_store import BoundsStore, joined_bounds, no_rows
 from pyhudi_expr.index.entries import StatisticsEntries, decode
 from pyhudi_expr.mdt.keys import column_partition_prefix, column_prefix, id64, partition_key
 from pyhudi_expr.mdt.reader import COLUMN_STATS, MetadataTable
+from pyhudi_expr.mdt.string_index import StringIndex
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 
@@ -107,18 +110,25 @@ class ColumnStats:
         self, mdt: MetadataTable, column: BoundColumn, known: _Column, missing: _Flags
     ) -> _Flags:
         """Stores the bounds of the files in the missing partitions; returns the doubted files."""
-        positions, entries = self._read(mdt, column.name, missing)
-        is_log = self._listing.file_is_log[positions]
-        decoded = decode(entries, column, is_log)
-        known.store.put(positions, decoded.bounds)
-        empty = positions[is_log & (entries.value_count == 0)]
-        if len(empty) and mdt.table.properties.meta_fields:
-            # Only a log file without records has no record key, so this is no uncollected column.
-            keyed, keys = self._read(mdt, _RECORD_KEY, missing)
-            without_rows = np.intersect1d(empty, keyed[keys.value_count == 0])
-            known.store.put(without_rows, no_rows(len(without_rows), column.domain))
         doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
-        doubted[positions] = decoded.doubted
+        found: list[tuple[_Positions, Bounds]] = []
+        empty: list[_Positions] = []
+        for positions, entries in self._pieces(mdt, column.name, missing):
+            is_log = self._listing.file_is_log[positions]
+            decoded = decode(entries, column, is_log)
+            found.append((positions, decoded.bounds))
+            doubted[positions] = decoded.doubted
+            empty.append(positions[is_log & (entries.value_count == 0)])
+        known.store.put(*joined_bounds(found))
+        without_values = np.concatenate(empty)
+        if len(without_values) and mdt.table.properties.meta_fields:
+            # Only a log file without records has no record key, so this is no uncollected column.
+            keyless = [
+                positions[keys.value_count == 0]
+                for positions, keys in self._pieces(mdt, _RECORD_KEY, missing)
+            ]
+            without_rows = np.intersect1d(without_values, np.concatenate(keyless))
+            known.store.put(without_rows, no_rows(len(without_rows), column.domain))
         return doubted
 
     def _check(self, column: BoundColumn, known: _Column, positions: _Positions) -> None:
@@ -127,31 +137,58 @@ class ColumnStats:
         with self._lock:
             known.store.put(positions, bounds)
 
-    def _read(
+    def _pieces(
         self, mdt: MetadataTable, column: str, missing: _Flags
-    ) -> tuple[_Positions, StatisticsEntries]:
-        """The column's entries for files of the listing, and which files these are."""
+    ) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+        """The column's entries for files of the listing, and which files these are.
+
+        They come some megabytes at a time, so that no index is too large for memory: what is kept
+        of an entry is a small part of it.
+        """
         if missing.all():
             prefixes = [column_prefix(column)]
         else:
             paths = self._listing.partitions.filter(pa.array(missing)).to_pylist()
             prefixes = [column_partition_prefix(column, path) for path in paths]
-        found = mdt.statistics(COLUMN_STATS, prefixes)
-        positions = self._positions(found.key, found.file_name)
-        listed = positions >= 0
-        return positions[listed], StatisticsEntries.of(found).filter(listed)
+        for found in mdt.statistics_pieces(COLUMN_STATS, prefixes):
+            positions = self._positions(found.key, found.file_name)
+            listed = positions >= 0
+            entries = StatisticsEntries.of(found)
+            yield (
+                (positions, entries)
+                if listed.all()
+                else (positions[listed], entries.filter(listed))
+            )
 
     def _positions(self, keys: pa.Array, file_names: pa.Array) -> _Positions:
         """For each entry the position of its file in the listing; -1 when it is not listed."""
-        partition_ids = pa.array(
-            [id64(partition_key(path)) for path in self._listing.partitions.to_pylist()]
-        )
-        entry_partition = pc.index_in(pc.utf8_slice_codeunits(keys, 12, 24), partition_ids)
-        entries = _qualified(entry_partition.fill_null(-1), file_names)
-        listed = _qualified(pa.array(self._listing.file_partition), self._listing.file_name)
-        found = pc.index_in(entries, listed).fill_null(-1)
-        return np.asarray(found.to_numpy(), dtype=np.int64)
+        if not self._listing.num_files:
+            return np.full(len(keys), -1, np.int64)
+        found = pc.index_in(pc.utf8_slice_codeunits(keys, 12, 24), self._partition_ids)
+        partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
+        if not self._names.are_distinct:
+            entries = _qualified(pa.array(partition), file_names)
+            return self._qualified_names.find(entries)
+        positions = self._names.find(file_names.fill_null(""))
+        # A name that is not listed has any partition here, and stays -1.
+        positions[self._listing.file_partition[positions] != partition] = -1
+        return positions
+
+    @cached_property
+    def _partition_ids(self) -> pa.StringArray:
+        paths = self._listing.partitions.to_pylist()
+        return pa.array([id64(partition_key(path)) for path in paths], pa.string())
+
+    @cached_property
+    def _names(self) -> StringIndex:
+        return StringIndex(self._listing.file_name)
+
+    @cached_property
+    def _qualified_names(self) -> StringIndex:
+        """Where files of different partitions have the same name."""
+        partition = pa.array(self._listing.file_partition)
+        return StringIndex(_qualified(partition, self._listing.file_name))
 
 
 def _qualified(partition: pa.Array, name: pa.Array) -> pa.Array:
-    return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name, "/")
+    return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name.fill_null(""), "/")

@@ -7,7 +7,7 @@ files add and delete: what an entry's last mention says, holds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -38,28 +38,31 @@ def stored_files(groups: Sequence[FileGroup]) -> StoredFiles:
 class _Mentions:
     """What records say of files (or partitions), in merge order: parallel columns.
 
-    keys: distinct record keys; key: for each mention the position of its record's key among them.
+    keys: distinct record keys, and whether each has several records; key: for each mention the
+    position of its record's key among them.
     """
 
     keys: list[str]
+    is_repeated: _Flags
     key: _Ints
     name: pa.StringArray
     size: _Ints
     is_deleted: _Flags
 
     def take(self, rows: _Ints) -> _Mentions:
-        return _Mentions(
-            self.keys,
-            self.key[rows],
-            self.name.take(pa.array(rows)),
-            self.size[rows],
-            self.is_deleted[rows],
+        return replace(
+            self,
+            key=self.key[rows],
+            name=self.name.take(pa.array(rows)),
+            size=self.size[rows],
+            is_deleted=self.is_deleted[rows],
         )
 
 
 def _mentions(groups: Sequence[FileGroup]) -> _Mentions | None:
     """None where records have to be read one by one, because they are damaged or unusual."""
     numbers: dict[str, int] = {}
+    records: list[int] = []
     keys: list[_Ints] = []
     names, sizes, deleted = [pa.array([], pa.string())], [], []
     for group in groups:
@@ -77,9 +80,11 @@ def _mentions(groups: Sequence[FileGroup]) -> _Mentions | None:
                 deleted.append(_numbers(info["isDeleted"]))
             except (HudiError, KeyError, UnicodeDecodeError, pa.ArrowInvalid, _UnusualError):
                 return None
+            records.extend(own)
             keys.append(np.array(own, np.int64)[rows])
     return _Mentions(
         list(numbers),
+        np.bincount(np.array(records, np.int64), minlength=len(numbers)) > 1,
         np.concatenate([np.zeros(0, np.int64), *keys]),
         pa.concat_arrays(names),
         np.concatenate([np.zeros(0, np.int64), *sizes]),
@@ -137,8 +142,21 @@ def _stored(mentions: _Mentions) -> StoredFiles:
 
 def _present(mentions: _Mentions) -> _Mentions:
     """The last mentions of what is there, with the largest size since it was last deleted."""
-    if not len(mentions.key):
-        return mentions
+    again = mentions.is_repeated[mentions.key]
+    alone = mentions.take(np.flatnonzero(~again & ~mentions.is_deleted))
+    if not again.any():
+        return alone
+    merged = _merged(mentions.take(np.flatnonzero(again)))
+    return replace(
+        mentions,
+        key=np.concatenate([alone.key, merged.key]),
+        name=pa.concat_arrays([alone.name, merged.name]),
+        size=np.concatenate([alone.size, merged.size]),
+        is_deleted=np.concatenate([alone.is_deleted, merged.is_deleted]),
+    )
+
+
+def _merged(mentions: _Mentions) -> _Mentions:
     names = mentions.name.dictionary_encode()
     name = np.asarray(names.indices.to_numpy(), np.int64)
     entry = mentions.key * len(names.dictionary) + name
@@ -146,16 +164,13 @@ def _present(mentions: _Mentions) -> _Mentions:
     ordered, deleted = entry[order], mentions.is_deleted[order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     lengths = np.diff(np.append(starts, len(ordered)))
-    lasts = starts + lengths - 1
-    if len(starts) == len(ordered):
-        return mentions.take(np.flatnonzero(~mentions.is_deleted))
     place = np.arange(len(ordered))
     last_deletion = np.maximum.reduceat(np.where(deleted, place, -1), starts)
     counts = place > np.repeat(last_deletion, lengths)
     size = np.maximum.reduceat(np.where(counts, mentions.size[order], 0), starts)
+    lasts = starts + lengths - 1
     kept = ~deleted[lasts]
-    found = mentions.take(order[lasts[kept]])
-    return _Mentions(found.keys, found.key, found.name, size[kept], found.is_deleted)
+    return replace(mentions.take(order[lasts[kept]]), size=size[kept])
 
 
 def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:

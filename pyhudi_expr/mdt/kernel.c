@@ -16,7 +16,7 @@
 #endif
 
 /* kernel.py compares it: a library that was built from other source is not used. */
-#define ABI 1
+#define ABI 2
 
 EXPORT int32_t kernel_abi(void);
 EXPORT int64_t kernel_cells(const uint8_t *data, int64_t at, int64_t end, int32_t has_mvcc,
@@ -26,6 +26,12 @@ EXPORT int64_t kernel_search(const uint8_t *data, const int64_t *start, const in
                              int64_t count, const uint8_t *wanted_data,
                              const int64_t *wanted_start, const int64_t *wanted_end,
                              int64_t wanted_count, int64_t *position);
+EXPORT int64_t kernel_index(const uint8_t *data, const int64_t *start, const int64_t *end,
+                            int64_t count, int64_t *table, int64_t table_size);
+EXPORT void kernel_find(const uint8_t *data, const int64_t *start, const int64_t *end,
+                        const int64_t *table, int64_t table_size, const uint8_t *wanted_data,
+                        const int64_t *wanted_start, const int64_t *wanted_end,
+                        int64_t wanted_count, int64_t *position);
 EXPORT int64_t kernel_gather(const uint8_t *data, const int64_t *start, const int64_t *end,
                              int64_t count, uint8_t *target, int64_t capacity);
 EXPORT int64_t kernel_avro(const uint8_t *data, const int64_t *start, const int64_t *end,
@@ -124,6 +130,71 @@ int64_t kernel_search(const uint8_t *data, const int64_t *start, const int64_t *
         found += equal;
     }
     return found;
+}
+
+static uint64_t hash(const uint8_t *at, int64_t length) {
+    uint64_t hashed = 0x9e3779b97f4a7c15u ^ (uint64_t)length;
+    while (length > 0) {
+        uint64_t word = 0;
+        size_t width = length < 8 ? (size_t)length : 8;
+        memcpy(&word, at, width);
+        hashed = (hashed ^ word) * 0xff51afd7ed558ccdu;
+        hashed ^= hashed >> 32;
+        at += width;
+        length -= (int64_t)width;
+    }
+    return hashed;
+}
+
+static int is_same(const uint8_t *left, int64_t left_length, const uint8_t *right,
+                   int64_t right_length) {
+    return left_length == right_length &&
+           (!left_length || memcmp(left, right, (size_t)left_length) == 0);
+}
+
+/* The table's size is a power of two and more than the count; its places hold a row + 1, or 0. */
+int64_t kernel_index(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
+                     int64_t *table, int64_t table_size) {
+    uint64_t mask = (uint64_t)table_size - 1;
+    int64_t repeated = 0;
+    for (int64_t row = 0; row < count; row++) {
+        const uint8_t *key = data + start[row];
+        int64_t length = end[row] - start[row];
+        uint64_t place = hash(key, length) & mask;
+        int known = 0;
+        while (table[place] && !known) {
+            int64_t other = table[place] - 1;
+            known = is_same(data + start[other], end[other] - start[other], key, length);
+            place = (place + 1) & mask;
+        }
+        if (known) {
+            repeated++;
+        } else {
+            table[place] = row + 1;
+        }
+    }
+    return repeated;
+}
+
+void kernel_find(const uint8_t *data, const int64_t *start, const int64_t *end,
+                 const int64_t *table, int64_t table_size, const uint8_t *wanted_data,
+                 const int64_t *wanted_start, const int64_t *wanted_end, int64_t wanted_count,
+                 int64_t *position) {
+    uint64_t mask = (uint64_t)table_size - 1;
+    for (int64_t i = 0; i < wanted_count; i++) {
+        const uint8_t *key = wanted_data + wanted_start[i];
+        int64_t length = wanted_end[i] - wanted_start[i];
+        uint64_t place = hash(key, length) & mask;
+        position[i] = -1;
+        while (table[place]) {
+            int64_t row = table[place] - 1;
+            if (is_same(data + start[row], end[row] - start[row], key, length)) {
+                position[i] = row;
+                break;
+            }
+            place = (place + 1) & mask;
+        }
+    }
 }
 
 int64_t kernel_gather(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,

@@ -23,7 +23,7 @@ import numpy.typing as npt
 Ints = npt.NDArray[np.int64]
 
 LIBRARY = Path(__file__).with_name(f"_kernel{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}")
-_ABI = 1
+_ABI = 2
 
 _POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
 _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
@@ -32,6 +32,11 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "kernel_search": (
         _LONG,
         [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _POINTER, _POINTER, _LONG, _POINTER],
+    ),
+    "kernel_index": (_LONG, [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _LONG]),
+    "kernel_find": (
+        None,
+        [*[_POINTER] * 4, _LONG, _POINTER, _POINTER, _POINTER, _LONG, _POINTER],
     ),
     "kernel_gather": (_LONG, [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _LONG]),
     "kernel_avro": (

@@ -162,16 +162,19 @@ class MetadataTable:
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
         in no order."""
+        return concatenated(list(self.statistics_pieces(partition, prefixes)))
+
+    def statistics_pieces(
+        self, partition: str, prefixes: Sequence[str]
+    ) -> Iterator[ColumnStatistics]:
+        """`statistics`, some megabytes at a time; there is one piece at least."""
         ask = partial(HFile.prefix_scan, prefixes=[prefix.encode() for prefix in prefixes])
-        return concatenated(
-            [
-                decode_statistics(part)
-                if isinstance(part, EncodedRecords)
-                else column_statistics(part.payloads, part.payloads.values())
-                for group in self._file_groups(partition)
-                for part in group.stream(ask)
-            ]
-        )
+        for group in self._file_groups(partition):
+            for part in group.stream(ask):
+                if isinstance(part, EncodedRecords):
+                    yield decode_statistics(part)
+                else:
+                    yield column_statistics(part.payloads, part.payloads.values())
 
     def newest(self, partition: str) -> Iterator[EncodedRecords]:
         """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""

@@ -130,6 +130,8 @@ class _Groups:
     def numbers(self, groups: Iterable[GroupId]) -> tuple[Ints, npt.NDArray[np.bool_]]:
         """The groups' numbers, and for each whether the table has files of it."""
         pairs = list(groups)
+        if not pairs:
+            return np.zeros(0, np.int64), np.zeros(0, np.bool_)
         partition = pc.index_in(pa.array([p for p, _ in pairs], pa.string()), self.partitions)
         file_id = pc.index_in(pa.array([i for _, i in pairs], pa.string()), self.file_ids)
         known = pc.and_(pc.is_valid(partition), pc.is_valid(file_id))

@@ -4,12 +4,14 @@ import shutil
 from collections.abc import Sequence
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.mdt import cells, kernel
 from pyhudi_expr.mdt.byte_strings import ByteStrings, concatenated
+from pyhudi_expr.mdt.string_index import StringIndex
 
 STRINGS = st.lists(st.binary(max_size=6), max_size=30)
 
@@ -94,3 +96,19 @@ def _parsed_slowly(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "library", lambda: None)
         return _parsed(blocks, has_mvcc)
+
+
+@given(strings=STRINGS, wanted=STRINGS, skipped=st.integers(0, 3))
+def test_an_index_finds_every_string(
+    strings: list[bytes], wanted: list[bytes], skipped: int
+) -> None:
+    own = pa.array(strings, pa.binary()).slice(skipped)
+    asked = pa.array([*wanted, *strings], pa.binary())
+    kept = strings[skipped:]
+    expected = [kept.index(string) if string in kept else -1 for string in [*wanted, *strings]]
+    for engine in (kernel.library(), None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "library", lambda found=engine: found)
+            index = StringIndex(own)
+            assert index.find(asked).tolist() == expected
+            assert index.are_distinct == (len(set(kept)) == len(kept))
