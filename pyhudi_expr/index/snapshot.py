@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
+from pyhudi_expr.index.bloom_filters import BloomFilters
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
@@ -23,6 +24,7 @@ from pyhudi_expr.index.record_index import RecordIndex, record_index
 from pyhudi_expr.index.record_keys import key_spelling, with_record_keys
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.mdt.reader import (
+    BLOOM_FILTERS,
     COLUMN_STATS,
     PARTITION_STATS,
     MetadataTable,
@@ -65,6 +67,7 @@ class TableSnapshot:
         self.column_stats: ColumnStats | None = None
         self.record_index: RecordIndex | None = None
         self.secondary: list[SecondaryIndex] = []
+        self.bloom_filters: BloomFilters | None = None
         if table.has_schema_history:
             # Statistics go by a column's name in its file, which an evolution may have changed.
             notes.append("the table's schema was evolved on read: statistics are not used")
@@ -96,6 +99,8 @@ class TableSnapshot:
     def _open_key_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
         if mdt is None:
             return
+        if BLOOM_FILTERS in mdt.partitions:
+            self.bloom_filters = BloomFilters(mdt, self.listing)
         try:
             self.record_index = record_index(mdt, self.listing)
             if self.record_index is not None:
@@ -113,7 +118,7 @@ class TableSnapshot:
             listing.file_size.nbytes,
         ]
         held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
-        indexes = (self.column_stats, self.record_index, *self.secondary)
+        indexes = (self.column_stats, self.record_index, self.bloom_filters, *self.secondary)
         return sum(held) + sum(index.nbytes for index in indexes if index is not None)
 
     def value_evidence(self) -> list[NamedEvidence]:
@@ -130,7 +135,8 @@ class TableSnapshot:
 
     def completed(self, predicate: BoundExpression) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
-        if self.record_index is None or self.key_spelling is None:
+        told_of_keys = self.record_index is not None or self.bloom_filters is not None
+        if not told_of_keys or self.key_spelling is None:
             return predicate
         return with_record_keys(predicate, self.key_spelling)
 
@@ -158,6 +164,8 @@ class TableSnapshot:
         if self.record_index is not None:
             sources.append(self.record_index)
         sources.extend(self.secondary)
+        if self.bloom_filters is not None:
+            sources.append(self.bloom_filters)
         return tuple(sources)
 
     def spread_aggregates(self) -> list[NamedEvidence]:

@@ -40,6 +40,7 @@ FILES = "files"
 COLUMN_STATS = "column_stats"
 PARTITION_STATS = "partition_stats"
 RECORD_INDEX = "record_index"
+BLOOM_FILTERS = "bloom_filters"
 
 _SHARD = re.compile(r"-(\d{4})(?:-0)?$")
 _OPEN_ATTEMPTS = 5

@@ -1,4 +1,4 @@
-"""Secondary indexes of tables that Hudi wrote elsewhere: from values to the slices that hold them."""
+"""Secondary indexes of tables that Hudi wrote elsewhere: from values to the right slices."""
 
 from __future__ import annotations
 

@@ -1,0 +1,129 @@
+"""`bloom_filters`: for each base file a filter of its record keys (Hudi's Bloom index).
+
+A filter says "surely not" or "perhaps" of the file that it was written with, whatever happened to
+the table since: it is believed for any view and any instant at which the file is read. It says
+nothing of log files. A filter that is missing, empty or of an unknown kind says nothing.
+
+Filters are large (some 300 KB for each file by default), so they are read only for the files that
+everything before has left, and only for so many.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.leaf_answers import LeafAnswers
+from pyhudi_expr.index.planner import Question, is_worth
+from pyhudi_expr.index.record_keys import RECORD_KEY, equality, exact
+from pyhudi_expr.mdt.bloom import BloomFilter, HashedKeys, UnreadableFilterError, parse
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.keys import bloom_filter_key
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, MetadataTable
+from pyhudi_expr.mdt.records import Payload
+from pyhudi_expr.table.listing import FileListing
+
+#: At some milliseconds for each filter, what a query can wait for.
+_MOST_FILES = 500
+_FILES_AT_ONCE = 32
+_CACHE_BYTES = 64 << 20
+
+_Flags = npt.NDArray[np.bool_]
+
+
+class BloomFilters:
+    """A source of evidence for record keys, from filters that are read when asked for."""
+
+    name = BLOOM_FILTERS
+
+    def __init__(self, mdt: MetadataTable, listing: FileListing) -> None:
+        self._mdt = mdt
+        self._listing = listing
+        self._lock = threading.Lock()
+        self._known: OrderedDict[int, BloomFilter | None] = OrderedDict()
+        self._held = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return self._held
+
+    def answer(self, question: Question) -> Evidence | None:
+        """See `Source`."""
+        wanted = [
+            (leaf, found[1])
+            for leaf in question.positive_leaves
+            if (found := equality(leaf)) is not None
+            and found[0].name == RECORD_KEY
+            and all(map(exact, found[1]))
+        ]
+        if not wanted:
+            return None
+        files = np.flatnonzero(question.files & ~self._listing.file_is_log)
+        if len(files) > _MOST_FILES or not is_worth(question, self._read_bytes(len(files))):
+            return None
+        keys = [
+            HashedKeys(ByteStrings.of([option.lower for option in options]))
+            for _, options in wanted
+        ]
+        possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
+        with self._lock:
+            for file, bloom in self._filters(files.tolist()):
+                for flags, hashed in zip(possible, keys, strict=True):
+                    flags[file] = bloom.may_hold_any(hashed)
+        answers = LeafAnswers(self._listing)
+        for (leaf, _), flags in zip(wanted, possible, strict=True):
+            answers.add_files(leaf, flags)
+        return answers
+
+    def _read_bytes(self, files: int) -> int:
+        """About what the filters of so many files take in the index."""
+        base_files = int(np.count_nonzero(~self._listing.file_is_log))
+        return self._mdt.stored_bytes(BLOOM_FILTERS) * files // max(base_files, 1)
+
+    def _filters(self, files: Sequence[int]) -> Iterator[tuple[int, BloomFilter]]:
+        """The usable filters of the files. Raises HudiError."""
+        for at in range(0, len(files), _FILES_AT_ONCE):
+            chosen = files[at : at + _FILES_AT_ONCE]
+            missing = [file for file in chosen if file not in self._known]
+            self._read(missing)
+            for file in chosen:
+                found = self._known[file]
+                if found is not None:
+                    yield file, found
+            self._forget()
+
+    def _read(self, files: Sequence[int]) -> None:
+        listing = self._listing
+        names = listing.file_name.take(list(files)).to_pylist() if files else []
+        partitions = listing.partitions.to_pylist()
+        keys = {
+            bloom_filter_key(partitions[listing.file_partition[file]], name): file
+            for file, name in zip(files, names, strict=True)
+        }
+        records = self._mdt.lookup(BLOOM_FILTERS, keys)
+        found = dict(zip(records.keys, records.payloads, strict=True))
+        for key, file in keys.items():
+            bloom = _filter(found[key]) if key in found else None
+            self._known[file] = bloom
+            self._held += bloom.nbytes if bloom else 0
+
+    def _forget(self) -> None:
+        while self._held > _CACHE_BYTES:
+            _, oldest = self._known.popitem(last=False)
+            self._held -= oldest.nbytes if oldest else 0
+
+
+def _filter(payload: Payload) -> BloomFilter | None:
+    """The record's filter; None where it says nothing."""
+    metadata = payload["BloomFilterMetadata"]
+    try:
+        found = parse(metadata["type"], metadata["bloomFilter"])
+    except UnreadableFilterError:
+        return None
+    return None if found.is_empty else found
