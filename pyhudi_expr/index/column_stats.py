@@ -30,6 +30,8 @@ from pyhudi_expr.mdt.string_index import StringIndex
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 
+#: The share of a table's partitions below which only their entries are read.
+_FEW_PARTITIONS = 0.25
 _RECORD_KEY = "_hoodie_record_key"
 
 _Positions = npt.NDArray[np.int64]
@@ -145,7 +147,9 @@ class ColumnStats:
         They come some megabytes at a time, so that no index is too large for memory: what is kept
         of an entry is a small part of it.
         """
-        if missing.all():
+        # What is kept between processes is a column as a whole.
+        few = np.count_nonzero(missing) <= len(missing) * (_FEW_PARTITIONS if mdt.cache else 1)
+        if missing.all() or not few:
             prefixes = [column_prefix(column)]
         else:
             paths = self._listing.partitions.filter(pa.array(missing)).to_pylist()
@@ -153,6 +157,7 @@ class ColumnStats:
         for found in mdt.statistics_pieces(COLUMN_STATS, prefixes):
             positions = self._positions(found.key, found.file_name)
             listed = positions >= 0
+            listed[listed] = missing[self._listing.file_partition[positions[listed]]]
             entries = StatisticsEntries.of(found)
             yield (
                 (positions, entries)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import xxhash
+
 from pyhudi_expr.mdt.avro_columns import decode_columns
 from pyhudi_expr.mdt.avro_schema import Struct, UndecodedError
 from pyhudi_expr.mdt.byte_strings import ByteStrings, concatenated
@@ -14,6 +16,7 @@ from pyhudi_expr.mdt.cells import Cells, joined
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
 from pyhudi_expr.mdt.records import Payload, decode, is_deleted, merge
+from pyhudi_expr.mdt.snapshot_cache import Identity
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.storage import Storage
 
@@ -117,14 +120,41 @@ class FileGroup:
             if len(untouched.cells):
                 yield untouched
             held.append(own)
-        merged: dict[bytes, Payload] = {}
-        for answer in (*held, *logs):
-            if isinstance(answer, EncodedRecords):
-                _add(merged, answer)
-            else:
-                for key in answer:
-                    merged.pop(key, None)
-        yield MergedRecords(merged)
+        yield MergedRecords(_merged([*held, *logs]))
+
+    def overlay(self, ask: Scan) -> tuple[ByteStrings, MergedRecords]:
+        """The keys (sorted) that the log files' answers touch, and their merged records.
+
+        For callers that know what the base file answers: `stream` without its first part. The base
+        file is asked for the touched keys only. Raises CorruptFile.
+        """
+        _, logs = self._answers(ask)
+        touched = _keys(logs)
+        held: list[EncodedRecords] = []
+        if len(touched) and self._sources[0] is not None:
+            name, hfile = self._sources[0]
+            wanted = touched.to_list()
+            held.append(_joined(name, hfile, lambda file: iter([file.lookup(wanted)])))
+        return touched, MergedRecords(_merged([*held, *logs]))
+
+    def base_records(self, ask: Scan) -> Iterator[EncodedRecords]:
+        """The base file's own answers, piece by piece."""
+        with self._lock:
+            base, _ = self._sources
+        return iter(()) if base is None else _pieces(*base, ask)
+
+    def base_identity(self, content: str) -> Identity | None:
+        """Of what was read of the base file, as `content` calls it; None without a base file."""
+        with self._lock:
+            base, _ = self._sources
+        if base is None or self.base is None:
+            return None
+        entry = self.storage.stat(self.base.path)
+        if entry is None:
+            return None
+        name, hfile = base
+        tail = xxhash.xxh3_128_hexdigest(hfile.tail)
+        return Identity(name, self.base.size, entry.modified_ns, tail, content)
 
     def newest(self, ask: Scan) -> Iterator[EncodedRecords]:
         """Each key's newest record among the answers, piece by piece, as it is stored.
@@ -153,10 +183,9 @@ class FileGroup:
             if len(fresh.cells):
                 yield fresh
 
-    def in_order(self, ask: Scan) -> list[EncodedRecords | list[bytes]]:
-        """All answers in merge order: records of a file, or keys that were deleted."""
-        base, logs = self._answers(ask)
-        return [*base, *logs]
+    def log_records(self, ask: Scan) -> list[EncodedRecords | list[bytes]]:
+        """The log files' own answers in merge order: records, or keys that were deleted."""
+        return self._answers(ask)[1]
 
     def _answers(
         self, ask: Scan
@@ -241,6 +270,17 @@ def _keys(answers: Sequence[EncodedRecords | list[bytes]]) -> ByteStrings:
             for answer in answers
         ]
     ).sorted()
+
+
+def _merged(answers: Sequence[EncodedRecords | list[bytes]]) -> dict[bytes, Payload]:
+    merged: dict[bytes, Payload] = {}
+    for answer in answers:
+        if isinstance(answer, EncodedRecords):
+            _add(merged, answer)
+        else:
+            for key in answer:
+                merged.pop(key, None)
+    return merged
 
 
 def _add(merged: dict[bytes, Payload], records: EncodedRecords) -> None:

@@ -6,7 +6,7 @@ files add and delete: what an entry's last mention says, holds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from pyhudi_expr.mdt.file_group import EncodedRecords, FileGroup, all_cells
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, ROOT_PARTITION
 from pyhudi_expr.mdt.records import Payload
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import StoredFiles
 
@@ -28,10 +29,13 @@ _Ints = npt.NDArray[np.int64]
 _Flags = npt.NDArray[np.bool_]
 
 
-def stored_files(groups: Sequence[FileGroup]) -> StoredFiles:
+def stored_files(groups: Sequence[FileGroup], cache: SnapshotCache | None = None) -> StoredFiles:
     """All files of the data table. groups: the file groups of `files`. Raises CorruptFile."""
-    mentions = _mentions(groups)
-    return _one_by_one(groups) if mentions is None else _stored(mentions)
+    try:
+        return _stored(_mentions(groups, cache))
+    except _UnusualError:
+        # Damaged or unusual: reading record by record finds the files, or says what is wrong.
+        return _one_by_one(groups)
 
 
 @dataclass(frozen=True)
@@ -59,37 +63,77 @@ class _Mentions:
         )
 
 
-def _mentions(groups: Sequence[FileGroup]) -> _Mentions | None:
-    """None where records have to be read one by one, because they are damaged or unusual."""
+def _mentions(groups: Sequence[FileGroup], cache: SnapshotCache | None) -> _Mentions:
+    """Raises _UnusualError where records have to be read one by one."""
     numbers: dict[str, int] = {}
     records: list[int] = []
     keys: list[_Ints] = []
-    names, sizes, deleted = [pa.array([], pa.string())], [], []
+    tables = [_NOTHING]
     for group in groups:
-        for answer in group.in_order(HFile.scan):
-            if not isinstance(answer, EncodedRecords):
-                if answer:
-                    return None
-                continue
-            try:
-                rows, entries = _entries(answer.columns().fields[_LISTS])
-                info = _struct(entries.value)
-                own = [numbers.setdefault(key.decode(), len(numbers)) for key in answer.cells.keys]
-                names.append(entries.key.values.texts())
-                sizes.append(_numbers(info["size"]))
-                deleted.append(_numbers(info["isDeleted"]))
-            except (HudiError, KeyError, UnicodeDecodeError, pa.ArrowInvalid, _UnusualError):
-                return None
-            records.extend(own)
-            keys.append(np.array(own, np.int64)[rows])
+        for table in _tables(group, cache):
+            own = table.column("key").combine_chunks()
+            # A record that lists nothing counts as well, so it is told by its number.
+            distinct = [numbers.setdefault(key, len(numbers)) for key in own.dictionary.to_pylist()]
+            records.extend(distinct)
+            keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
+            tables.append(table.drop_columns(["key"]))
+    every = pa.concat_tables(tables).combine_chunks()
     return _Mentions(
         list(numbers),
         np.bincount(np.array(records, np.int64), minlength=len(numbers)) > 1,
         np.concatenate([np.zeros(0, np.int64), *keys]),
-        pa.concat_arrays(names),
-        np.concatenate([np.zeros(0, np.int64), *sizes]),
-        np.concatenate([np.zeros(0, np.bool_), *deleted]),
+        _single(every.column("name")),
+        every.column("size").to_numpy(),
+        every.column("is_deleted").to_numpy(),
     )
+
+
+_NOTHING = pa.table(
+    {
+        "name": pa.array([], pa.string()),
+        "size": pa.array([], pa.int64()),
+        "is_deleted": pa.array([], pa.bool_()),
+    }
+)
+#: Changes whenever the columns or their meaning do.
+_LAYOUT = 1
+
+
+def _tables(group: FileGroup, cache: SnapshotCache | None) -> Iterator[pa.Table]:
+    """What each file of the group says, in merge order."""
+    identity = None if cache is None else group.base_identity(f"files {_LAYOUT}")
+
+    def base() -> pa.Table:
+        tables = [_table(records) for records in group.base_records(HFile.scan)]
+        return pa.concat_tables(tables).unify_dictionaries() if tables else pa.table({})
+
+    found = base() if cache is None or identity is None else cache.table(identity, base)
+    if found.num_columns:
+        yield found
+    for answer in group.log_records(HFile.scan):
+        if isinstance(answer, EncodedRecords):
+            if len(answer.cells):
+                yield _table(answer)
+        elif answer:
+            raise _UnusualError
+
+
+def _table(records: EncodedRecords) -> pa.Table:
+    """One row for each mention; the key is a dictionary of all records' keys."""
+    try:
+        rows, entries = _entries(records.columns().fields[_LISTS])
+        info = _struct(entries.value)
+        keys = records.cells.key_strings.texts()
+        return pa.table(
+            {
+                "key": pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), keys),
+                "name": entries.key.values.texts(),
+                "size": pa.array(_numbers(info["size"]), pa.int64()),
+                "is_deleted": pa.array(_numbers(info["isDeleted"]), pa.bool_()),
+            }
+        )
+    except (HudiError, KeyError, pa.ArrowInvalid) as error:
+        raise _UnusualError from error
 
 
 class _UnusualError(ValueError):
@@ -193,3 +237,7 @@ def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:
         name=pa.array([name for _, name, _ in files], pa.string()),
         size=np.array([size for _, _, size in files], np.int64),
     )
+
+
+def _single(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

@@ -95,6 +95,11 @@ class HFile:
             raise self._file.corrupt(f"the Avro schema is not UTF-8: {error}") from error
 
     @property
+    def tail(self) -> bytes:
+        """The end of the file as it was read: trailer, file info and, mostly, the whole index."""
+        return self._file.tail
+
+    @property
     def bytes_read(self) -> int:
         """Bytes read from the source so far."""
         return self._file.bytes_read

@@ -41,6 +41,11 @@ class BlockReader:
         start = max(0, size - _TAIL_READ)
         self._tail, self._tail_start = self.fetch(start, size - start), start
 
+    @property
+    def tail(self) -> bytes:
+        """The file's last bytes, which were read when it was opened."""
+        return self._tail
+
     def block_at(self, offset: int, magics: frozenset[bytes]) -> bytes:
         header = self.fetch(offset, HEADER.size)
         on_disk = HEADER.unpack(header)[1]

@@ -22,11 +22,11 @@ from pyhudi_expr.mdt.file_group import (
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import shard
 from pyhudi_expr.mdt.records import Payload
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.mdt.statistics import (
     ColumnStatistics,
-    column_statistics,
     concatenated,
-    decode_statistics,
+    read_statistics,
 )
 from pyhudi_expr.mdt.valid_instants import BOOTSTRAP_PREFIX, valid_instants
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
@@ -69,11 +69,13 @@ class MetadataTable:
     """The data table's snapshot; it may be newer than the one that was given to `open`."""
     metadata: HudiTable
     """The metadata table itself."""
+    cache: SnapshotCache | None = None
+    """Where what base files say is kept between processes."""
     _groups: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @staticmethod
-    def open(table: HudiTable) -> MetadataTable | None:
+    def open(table: HudiTable, cache: SnapshotCache | None = None) -> MetadataTable | None:
         """Opens the metadata table; None when the table has none.
 
         Both timelines must be read without a write in between, so the data table is looked at
@@ -88,7 +90,7 @@ class MetadataTable:
                 return None
             latest = table.refreshed()
             if latest is table:
-                return MetadataTable(table, metadata)
+                return MetadataTable(table, metadata, cache)
             table = latest
         raise HudiError(f"{table.base_path}: the table changes faster than it can be read")
 
@@ -169,13 +171,8 @@ class MetadataTable:
         self, partition: str, prefixes: Sequence[str]
     ) -> Iterator[ColumnStatistics]:
         """`statistics`, some megabytes at a time; there is one piece at least."""
-        ask = partial(HFile.prefix_scan, prefixes=[prefix.encode() for prefix in prefixes])
         for group in self._file_groups(partition):
-            for part in group.stream(ask):
-                if isinstance(part, EncodedRecords):
-                    yield decode_statistics(part)
-                else:
-                    yield column_statistics(part.payloads, part.payloads.values())
+            yield from read_statistics(group, prefixes, self.cache)
 
     def newest(self, partition: str) -> Iterator[EncodedRecords]:
         """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""
@@ -184,7 +181,7 @@ class MetadataTable:
 
     def stored_files(self) -> StoredFiles:
         """All files of the data table, from the partition `files`."""
-        return file_lists.stored_files(self._file_groups(FILES))
+        return file_lists.stored_files(self._file_groups(FILES), self.cache)
 
     def _read_all(self, partition: str, ask: Question) -> Records:
         found: dict[bytes, Payload] = {}

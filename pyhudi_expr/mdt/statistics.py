@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,11 @@ from pyhudi_expr.mdt.avro_schema import (
     UndecodedError,
     Union,
 )
-from pyhudi_expr.mdt.file_group import EncodedRecords
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.file_group import EncodedRecords, FileGroup, MergedRecords, Scan
+from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.records import Payload, is_deleted, wrapper_name
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 
 _STATS = "ColumnStatsMetadata"
 
@@ -69,6 +73,26 @@ class ColumnStatistics:
 
     def __len__(self) -> int:
         return len(self.key)
+
+    def filter(self, chosen: npt.NDArray[np.bool_]) -> ColumnStatistics:
+        """The chosen entries (one flag for each)."""
+        mask = pa.array(chosen)
+
+        def of(wrapped: Wrapped) -> Wrapped:
+            return {wrapper: values.filter(mask) for wrapper, values in wrapped.items()}
+
+        return ColumnStatistics(
+            key=self.key.filter(mask),
+            file_name=self.file_name.filter(mask),
+            column_name=self.column_name.filter(mask),
+            minimum=of(self.minimum),
+            maximum=of(self.maximum),
+            value_type=self.value_type[chosen],
+            type_info=self.type_info.filter(mask),
+            value_count=self.value_count.filter(mask),
+            null_count=self.null_count.filter(mask),
+            is_tight=self.is_tight[chosen],
+        )
 
 
 def column_statistics(keys: Iterable[bytes], payloads: Iterable[Payload]) -> ColumnStatistics:
@@ -215,6 +239,90 @@ def _plain(column: Column, type_: pa.DataType) -> pa.Array:
     if isinstance(column, Texts):
         return column.values.array().cast(type_)
     return pa.array(_numbers(column), type_)
+
+
+def read_statistics(
+    group: FileGroup, prefixes: Sequence[str], cache: SnapshotCache | None
+) -> Iterator[ColumnStatistics]:
+    """The entries whose keys begin with one of the prefixes, some megabytes at a time.
+
+    What a base file says of a single prefix comes from the cache, if there is one.
+    """
+    ask = partial(HFile.prefix_scan, prefixes=[prefix.encode() for prefix in prefixes])
+    identity = None
+    small = group.base is not None and group.base.size <= _LARGEST_KEPT
+    if cache is not None and small and len(prefixes) == 1:
+        identity = group.base_identity(f"statistics {_LAYOUT} {prefixes[0]}")
+    if cache is None or identity is None:
+        for part in group.stream(ask):
+            yield _decoded(part)
+        return
+    touched, merged = group.overlay(ask)
+    known = _from_table(cache.table(identity, lambda: _table(_base_statistics(group, ask))))
+    if len(touched):
+        wanted = ByteStrings.from_arrow(known.key.cast(pa.large_binary()))
+        known = known.filter(touched.search(wanted) < 0)
+    yield known
+    yield _decoded(merged)
+
+
+def _decoded(part: EncodedRecords | MergedRecords) -> ColumnStatistics:
+    if isinstance(part, EncodedRecords):
+        return decode_statistics(part)
+    return column_statistics(part.payloads, part.payloads.values())
+
+
+def _base_statistics(group: FileGroup, ask: Scan) -> ColumnStatistics:
+    pieces = [decode_statistics(part) for part in group.base_records(ask)]
+    return concatenated(pieces or [column_statistics([], [])])
+
+
+#: A larger base file is read piece by piece every time, because what is kept is made in memory.
+_LARGEST_KEPT = 1 << 30
+#: Changes whenever the columns or their meaning do.
+_LAYOUT = 1
+_PLAIN = ("key", "file_name", "column_name", "type_info", "value_count", "null_count")
+_REPETITIVE = frozenset({"column_name", "type_info"})
+_BOUNDS = ("minimum", "maximum")
+
+
+def _table(entries: ColumnStatistics) -> pa.Table:
+    columns: dict[str, pa.Array] = {}
+    for name in _PLAIN:
+        column = getattr(entries, name)
+        columns[name] = column.dictionary_encode() if name in _REPETITIVE else column
+    columns["value_type"] = pa.array(entries.value_type)
+    columns["is_tight"] = pa.array(entries.is_tight)
+    for side in _BOUNDS:
+        for wrapper, values in getattr(entries, side).items():
+            columns[f"{side} {wrapper}"] = values
+    return pa.table(columns)
+
+
+def _from_table(table: pa.Table) -> ColumnStatistics:
+    columns = {name: _single(table.column(name)) for name in table.column_names}
+    plain = {
+        name: columns[name].dictionary_decode() if name in _REPETITIVE else columns[name]
+        for name in _PLAIN
+    }
+    bounds = {
+        side: {
+            name.partition(" ")[2]: values
+            for name, values in columns.items()
+            if name.startswith(f"{side} ")
+        }
+        for side in _BOUNDS
+    }
+    return ColumnStatistics(
+        value_type=columns["value_type"].to_numpy(),
+        is_tight=columns["is_tight"].to_numpy(zero_copy_only=False),
+        **plain,
+        **bounds,
+    )
+
+
+def _single(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def concatenated(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:

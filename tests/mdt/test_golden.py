@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -21,8 +22,10 @@ from pyhudi_expr.mdt.reader import (
     MetadataTable,
     current_listing,
 )
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
+from pyhudi_expr.mdt.statistics import ColumnStatistics
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.listing import StoredFiles, TableView
 from tests.conftest import GOLDEN_DATA
 from tests.mdt.entry_rows import bounds_of
 
@@ -176,3 +179,32 @@ def _text(wrapper: str, value: object) -> str | None:
         assert isinstance(value, bytes)
         return str(Decimal(int.from_bytes(value, "big", signed=True)).scaleb(-15))
     return None if value is None else str(value)
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_answers_are_the_same_from_the_cache(
+    name: str, golden: Mapping[str, Path], tmp_path: Path, engine: str
+) -> None:
+    table = HudiTable.open(str(golden[name]))
+    plain = opened(golden[name])
+    for _ in range(2):
+        cached = MetadataTable.open(table, SnapshotCache(tmp_path, 1 << 30))
+        assert cached is not None
+        assert _rows(cached.stored_files()) == _rows(plain.stored_files())
+        for partition in plain.partitions & {COLUMN_STATS, PARTITION_STATS}:
+            everything = _entries(plain.statistics(partition, [""]))
+            assert _entries(cached.statistics(partition, [""])) == everything
+    # Without the kernel lists of files are read one by one, and not kept.
+    assert list(tmp_path.iterdir()) or engine == "numpy"
+
+
+def _rows(files: StoredFiles) -> list[tuple[str, str, int]]:
+    paths, names = files.partitions.to_pylist(), files.name.to_pylist()
+    numbers = files.partition.tolist()
+    return sorted(zip((paths[n] for n in numbers), names, files.size.tolist(), strict=True))
+
+
+def _entries(found: ColumnStatistics) -> list[tuple[Any, ...]]:
+    columns = [found.key, found.file_name, found.column_name, found.value_count, found.null_count]
+    rows = zip(*(column.to_pylist() for column in columns), strict=True)
+    return sorted((*row, *bounds_of(found, number)) for number, row in enumerate(rows))

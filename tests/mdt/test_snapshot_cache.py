@@ -1,0 +1,108 @@
+"""What is kept on disk: found again, never mistaken for something else, never too much."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.mdt.snapshot_cache import Identity, SnapshotCache
+
+IDENTITY = Identity("file:/t/base.hfile", 10, 1, "aa", "statistics 1 c")
+TABLE = pa.table({"key": ["a", "b", None], "value": [1, None, 3]})
+
+
+class Builder:
+    """Gives a table and counts how often it was asked."""
+
+    def __init__(self, table: pa.Table = TABLE) -> None:
+        self.table = table
+        self.calls = 0
+
+    def __call__(self) -> pa.Table:
+        self.calls += 1
+        return self.table
+
+
+def cached(directory: Path, identity: Identity = IDENTITY) -> Builder:
+    """Asks a new cache object, as another process would; the answer is always right."""
+    build = Builder()
+    assert SnapshotCache(directory, 1 << 20).table(identity, build).equals(TABLE)
+    return build
+
+
+def only_file(directory: Path) -> Path:
+    (found,) = directory.iterdir()
+    return found
+
+
+def test_a_table_is_found_again(tmp_path: Path) -> None:
+    directory = tmp_path / "new" / "directory"
+    assert cached(directory).calls == 1
+    assert cached(directory).calls == 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"file": "file:/u/base.hfile"},
+        {"size": 11},
+        {"modified_ns": 2},
+        {"tail": "ab"},
+        {"content": "statistics 1 d"},
+    ],
+)
+def test_another_file_is_another_table(tmp_path: Path, changed: dict[str, object]) -> None:
+    cached(tmp_path)
+    assert cached(tmp_path, replace(IDENTITY, **changed)).calls == 1
+    assert cached(tmp_path).calls == 0
+
+
+def test_a_file_under_anothers_name_is_not_used(tmp_path: Path) -> None:
+    cached(tmp_path)
+    first = only_file(tmp_path)
+    other = replace(IDENTITY, size=11)
+    cached(tmp_path, other)
+    (second,) = set(tmp_path.iterdir()) - {first}
+    second.write_bytes(first.read_bytes())
+    assert cached(tmp_path, other).calls == 1
+    assert cached(tmp_path, other).calls == 0
+
+
+@given(data=st.data())
+def test_damage_is_noticed_and_mended(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    directory = tmp_path_factory.mktemp("cache")
+    cached(directory)
+    file = only_file(directory)
+    content = bytearray(file.read_bytes())
+    if data.draw(st.booleans()):
+        del content[data.draw(st.integers(0, len(content) - 1)) :]
+    else:
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(content)
+    cached(directory)
+    assert cached(directory).calls == 0
+
+
+def test_what_was_not_used_longest_goes_first(tmp_path: Path) -> None:
+    cached(tmp_path)
+    size = only_file(tmp_path).stat().st_size
+    (tmp_path / "notes.txt").write_text("not a cache file" * size)
+    cache = SnapshotCache(tmp_path, 2 * size + 100)
+    second, third = (replace(IDENTITY, size=number) for number in (11, 12))
+    cache.table(second, Builder())
+    cache.table(IDENTITY, Builder())
+    cache.table(third, Builder())
+    assert len(list(tmp_path.iterdir())) == 3
+    assert cached(tmp_path).calls == 0
+    assert cached(tmp_path, third).calls == 0
+    assert cached(tmp_path, second).calls == 1
+
+
+def test_a_directory_that_cannot_be_used_costs_nothing_else(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    assert cached(tmp_path / "file" / "cache").calls == 1
