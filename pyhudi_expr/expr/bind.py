@@ -15,7 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi_expr.expr import functions
+from pyhudi_expr.expr import choices
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundCall,
@@ -25,6 +25,7 @@ from pyhudi_expr.expr.bound import (
     BoundIn,
     BoundIsNull,
     BoundLiteral,
+    BoundMatches,
     BoundNot,
     BoundOr,
     BoundStartsWith,
@@ -38,11 +39,18 @@ from pyhudi_expr.expr.domains import (
     domain_of,
     integer_range,
 )
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
+from pyhudi_expr.expr.functions import casts, lookup
+from pyhudi_expr.expr.functions.signature import Function, Site
+from pyhudi_expr.expr.functions.texts import IntegersToTexts
+from pyhudi_expr.expr.functions.times import as_seconds, as_text
+from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import (
     And,
     Between,
     Call,
+    Case,
     Cast,
     CharType,
     Column,
@@ -52,6 +60,7 @@ from pyhudi_expr.expr.nodes import (
     In,
     IsNull,
     Literal,
+    Matches,
     Not,
     Op,
     Or,
@@ -59,7 +68,9 @@ from pyhudi_expr.expr.nodes import (
     Term,
     Truth,
     Unknown,
+    children,
 )
+from pyhudi_expr.expr.simplify import simplified
 
 
 @dataclass(frozen=True)
@@ -70,6 +81,7 @@ class Scope:
     zone: str | None = None
 
 
+_DAY_LENGTH = len("2020-01-01")
 _FIXED_POINT = (Kind.INTEGER, Kind.DECIMAL)
 
 
@@ -80,9 +92,59 @@ class _UnboundError(ValueError):
 def bind(node: HudiExpression, scope: Scope) -> BoundExpression:
     """The predicate in terms of the scope's columns, constants folded. Never raises."""
     try:
-        return _bind(node, scope)
+        return _bind_whole(node, scope)
     except (_UnboundError, NotComparableError) as reason:
         return Unknown(str(reason))
+
+
+def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
+    """A node whose choices of terms are taken apart first."""
+    for term in children(node) if isinstance(node, _LEAVES) else ():
+        found = choices.choice_of(term)  # type: ignore[arg-type]
+        if found is not None:
+            place, choice = found
+            _check_results(choice, scope)
+            return bind(choices.taken_apart(node, place, choice), scope)
+    return _bind(node, scope)
+
+
+_LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
+
+
+def _check_results(choice: Case, scope: Scope) -> None:
+    """A choice's results must be of one domain, or an engine converts them before it goes on."""
+    if len(choice.branches) > choices.MAX_BRANCHES:
+        raise _UnboundError(f"a CASE of more than {choices.MAX_BRANCHES} branches")
+    terms = list(choices.results(choice))
+    bound = [_bind_term(term, scope) for term in terms]
+    if any(isinstance(term, BoundColumn) and term.char is not None for term in bound):
+        raise _UnboundError("a CASE of char or varchar columns")
+    computed = [term.domain for term in bound if not isinstance(term, BoundLiteral)]
+    written = [term.domain for term in bound if isinstance(term, BoundLiteral)]
+    if any(not _converts_alike(one, computed[0]) for one in computed[1:]):
+        raise _UnboundError("a CASE of several types")
+    if computed and any(not _is_written_as(one, computed[0]) for one in written):
+        raise _UnboundError("a CASE of a column and a constant of another type")
+    if not computed and len({domain.kind for domain in written}) > 1:
+        raise _UnboundError("a CASE of constants of several types")
+
+
+def _converts_alike(one: Domain, other: Domain) -> bool:
+    return one.kind is other.kind and (one.kind is Kind.INTEGER or one == other)
+
+
+def _is_written_as(literal: Domain, domain: Domain) -> bool:
+    """Whether a constant beside a term of the domain leaves its values as they are."""
+    match domain.kind, literal.kind:
+        case (Kind.FLOAT, Kind.INTEGER | Kind.DECIMAL):
+            return domain.bits == 64
+        case (Kind.DECIMAL, Kind.INTEGER):
+            return max(domain.precision - domain.scale, 10) + domain.scale <= 38
+        case (Kind.INSTANT, Kind.WALL_CLOCK):
+            return True
+        case (Kind.DECIMAL, Kind.DECIMAL):
+            return literal.scale <= domain.scale
+    return _converts_alike(replace(literal, bits=domain.bits, units=domain.units), domain)
 
 
 @singledispatch
@@ -100,7 +162,7 @@ def _conjunction(nodes: list[BoundExpression]) -> BoundExpression:
     kept = tuple(child for child in children if child != Constant(Truth.YES))
     if Constant(Truth.NO) in kept:
         return Constant(Truth.NO)
-    return _single_or(BoundAnd, kept, Constant(Truth.YES))
+    return _joined(BoundAnd, kept, Constant(Truth.YES))
 
 
 @_bind.register
@@ -109,7 +171,7 @@ def _(node: Or, scope: Scope) -> BoundExpression:
     kept = tuple(child for child in children if child != Constant(Truth.NO))
     if Constant(Truth.YES) in kept:
         return Constant(Truth.YES)
-    return _single_or(BoundOr, kept, Constant(Truth.NO))
+    return _joined(BoundOr, kept, Constant(Truth.NO))
 
 
 @_bind.register
@@ -218,6 +280,16 @@ def _(node: StartsWith, scope: Scope) -> BoundExpression:
     return BoundStartsWith(term, prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
 
 
+@_bind.register
+def _(node: Matches, scope: Scope) -> BoundExpression:
+    term = _bind_term(node.term, scope)
+    char = term.char if isinstance(term, BoundColumn) else None
+    if term.domain.kind is not Kind.TEXT or char is not None:
+        raise _UnboundError("a pattern for something that is no plain string")
+    codes = tuple(None if letter is None else ord(letter) for letter in node.begin)
+    return BoundMatches(term, codes, node.whole)
+
+
 def _flatten(
     kind: type[BoundAnd] | type[BoundOr], nodes: list[BoundExpression]
 ) -> list[BoundExpression]:
@@ -227,13 +299,13 @@ def _flatten(
     return flat
 
 
-def _single_or(
+def _joined(
     kind: type[BoundAnd] | type[BoundOr], nodes: tuple[BoundExpression, ...], empty: Constant
 ) -> BoundExpression:
     if not nodes:
         return empty
     distinct = tuple(dict.fromkeys(nodes))
-    return distinct[0] if len(distinct) == 1 else kind(distinct)
+    return distinct[0] if len(distinct) == 1 else simplified(kind(distinct))
 
 
 def _compare(
@@ -241,7 +313,7 @@ def _compare(
 ) -> BoundExpression:
     """floats: as in `_float_widths`."""
     if isinstance(left, Literal) and isinstance(right, Literal):
-        raise _UnboundError("a comparison of two literals")
+        return _compare_literals(op, left, right, scope)
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Literal) and side.value is None:
             if op is Op.NULL_SAFE_EQ:
@@ -254,6 +326,38 @@ def _compare(
         term = _bind_term(right, scope)
         return _compare_literal(op, term, _interval(left, term, scope, floats), True)
     return _compare_terms(op, _bind_term(left, scope), _bind_term(right, scope), floats)
+
+
+def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> BoundExpression:
+    """A constant: what may come out when either is compared as a value of the other's domain."""
+    if left.value is None or right.value is None:
+        if op is not Op.NULL_SAFE_EQ:
+            return Constant(Truth.NULL)
+        return Constant(Truth.YES if left.value is right.value else Truth.NO)
+    possible, doubts = Truth(0), []
+    for own, other in ((left, right), (right, left)):
+        try:
+            term = _bind_term(own, scope)
+            found = interval(other, term.domain, None, scope.zone)
+            node = _compare_literal(op, term, found, own is right)
+        except (_UnboundError, NotComparableError) as doubt:
+            doubts.append(doubt)
+            continue
+        possible |= Truth.YES if may_be(node, True, _NO_EVIDENCE) else Truth(0)
+        possible |= Truth.NO if may_be(node, False, _NO_EVIDENCE) else Truth(0)
+    if len(doubts) > 1:
+        raise doubts[0]
+    return Constant(possible)
+
+
+class _NoStatistics:
+    """Nothing is known of any column."""
+
+    def bounds(self, column: BoundColumn) -> None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+
+
+_NO_EVIDENCE = (StatisticsEvidence(_NoStatistics()),)
 
 
 def _compare_literal(
@@ -279,30 +383,41 @@ def _compare_terms(
     for side in (left, right):
         if isinstance(side, BoundColumn) and side.char is not None:
             raise _UnboundError("a char or varchar column against another column")
-    common = functions.common_domain(left.domain, right.domain)
+    common = casts.common_domain(left.domain, right.domain)
     if common is None:
         kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
         raise _UnboundError(f"a comparison of {kinds}")
     if floats and common.kind in _FIXED_POINT:
         raise _UnboundError("a comparison that a float beside it may turn into one of floats")
     left, right = _converted(left, common), _converted(right, common)
-    reading = functions.as_read(common)
+    reading = casts.as_read(common)
     if reading is not None:
-        left = BoundCall("as read", reading, left, common)
-        right = BoundCall("as read", reading, right, common)
+        left = BoundCall("as read", reading, (left,), common)
+        right = BoundCall("as read", reading, (right,), common)
     return BoundComparison(op, left, right)
 
 
-def _converted(term: BoundTerm, domain: Domain) -> BoundTerm:
+def _converted(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTerm:
     if term.domain == domain:
         return term
-    function = functions.conversion(term.domain, domain)
+    function = casts.conversion(term.domain, domain, zone) or _to_text_or_seconds(
+        term.domain, domain, zone
+    )
     if function is None:
         raise _UnboundError(f"{term.domain.kind.value} as {domain.kind.value}")
-    return BoundCall("cast", function, term, domain)
+    return BoundCall("cast", function, (term,), domain)
+
+
+def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Function | None:
+    if target.kind is Kind.TEXT:
+        return IntegersToTexts() if source.kind is Kind.INTEGER else as_text(source, zone)
+    return as_seconds(source, zone) if target == Domain(Kind.INTEGER) else None
 
 
 def _interval(literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]) -> Interval:
+    is_day = isinstance(term, BoundCall) and term.domain.kind is Kind.DATE
+    if is_day and isinstance(literal.value, str) and len(literal.value) != _DAY_LENGTH:
+        raise _UnboundError("a day as some engines write it, against another text")
     char = term.char if isinstance(term, BoundColumn) else None
     found = interval(literal, term.domain, char, scope.zone)
     if not floats or term.domain.kind not in _FIXED_POINT or not _is_number(literal):
@@ -364,13 +479,22 @@ def _(term: Column, scope: Scope) -> BoundTerm:
         raise _UnboundError(f"column {name} of type {type_} has no order")
     char = term.declared if isinstance(term.declared, CharType) else None
     declared = _declared_domain(term.declared) if term.declared else domain
-    if declared is None or not functions.reads_alike(domain, declared):
+    if declared is None or not casts.reads_alike(domain, declared):
         raise _UnboundError(f"column {name} of type {type_} is read as {term.declared}")
     return BoundColumn(name, type_, domain, char)
 
 
 def _declared_domain(type_: pa.DataType | CharType) -> Domain | None:
     return Domain(Kind.TEXT) if isinstance(type_, CharType) else domain_of(type_)
+
+
+@_bind_term.register
+def _(term: Literal, scope: Scope) -> BoundTerm:
+    domain = None if isinstance(term.type, CharType) else domain_of(term.type)
+    if term.value is None or domain is None:
+        raise _UnboundError(f"a constant of type {term.type} in a function")
+    found = interval(term, domain, None, scope.zone)
+    return BoundLiteral(found.lower, found.upper, domain)
 
 
 @_bind_term.register
@@ -381,20 +505,32 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
         raise _UnboundError(f"a cast to {term.type}")
     if inner.domain.kind is Kind.DATE and target.kind is Kind.WALL_CLOCK:
         target = replace(target, units=1)  # finer int64 units would not reach every midnight
-    return _converted(inner, target)
+    if inner.domain.kind is Kind.INSTANT and target.kind is Kind.WALL_CLOCK:
+        return inner  # engines' timestamps are either, by the column's own type
+    return _converted(inner, target, _known(scope.zone))
+
+
+def _known(zone: str | None) -> str | None:
+    """The zone, None for one that nobody knows."""
+    try:
+        if zone is not None:
+            offsets_of(zone)
+    except UnknownZoneError:
+        return None
+    return zone
 
 
 @_bind_term.register
 def _(term: Call, scope: Scope) -> BoundTerm:
-    operands = [arg for arg in term.args if not isinstance(arg, Literal)]
-    if len(operands) != 1:
-        raise _UnboundError(f"{term.name}() of several columns, or of none")
-    inner = _bind_term(operands[0], scope)
-    found = functions.lookup(term, inner.domain)
+    args = tuple(_bind_term(arg, scope) for arg in term.args)
+    if any(isinstance(arg, BoundColumn) and arg.char is not None for arg in args):
+        raise _UnboundError(f"{term.name}() of a char or varchar column")
+    literals = tuple(arg if isinstance(arg, Literal) else None for arg in term.args)
+    domains = tuple(arg.domain for arg in args)
+    found = lookup(Site(term.name, domains, literals, _known(scope.zone))) if args else None
     if found is None:
         raise _UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
-    function, domain = found
-    return BoundCall(term.name, function, inner, domain)
+    return BoundCall(term.name, found.function, args, found.domain)
 
 
 def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]:

@@ -5,13 +5,14 @@ What `pyhudi_expr.expr.bind` makes and `pyhudi_expr.expr.evaluate` judges.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from pyhudi_expr.expr.domains import Domain
-from pyhudi_expr.expr.functions import Function
+from pyhudi_expr.expr.functions.signature import Function, Opaque
 from pyhudi_expr.expr.nodes import CharType, Constant, Op, Unknown
 
 
@@ -36,11 +37,14 @@ class BoundLiteral:
 
 @dataclass(frozen=True)
 class BoundCall:
-    """A function whose bounds follow from those of its operand. name: for people."""
+    """A function of bound terms, literals among them.
+
+    name: as the query spells it, in lower case; conversions of ours have names of two words.
+    """
 
     name: str
     function: Function
-    term: BoundTerm
+    args: tuple[BoundTerm, ...]
     domain: Domain
 
 
@@ -80,8 +84,17 @@ class BoundStartsWith:
     successor: bytes
 
 
+@dataclass(frozen=True)
+class BoundMatches:
+    """A text term that begins with (is, if `whole`) ASCII codes; None: any one character."""
+
+    term: BoundTerm
+    begin: tuple[int | None, ...]
+    whole: bool
+
+
 #: What indexes are asked about.
-Leaf: TypeAlias = BoundComparison | BoundIn | BoundIsNull | BoundStartsWith
+Leaf: TypeAlias = BoundComparison | BoundIn | BoundIsNull | BoundStartsWith | BoundMatches
 
 
 @dataclass(frozen=True)
@@ -108,35 +121,44 @@ class BoundNot:
 BoundExpression: TypeAlias = BoundAnd | BoundOr | BoundNot | Leaf | Constant | Unknown
 
 
-def unknown_reasons(node: BoundExpression) -> list[str]:
-    """Why pieces of the predicate cannot be judged, each reason once."""
+def below(node: BoundExpression | BoundTerm) -> tuple[BoundExpression | BoundTerm, ...]:
+    """The nodes directly below `node`, left to right, without the options of IN."""
     match node:
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
-            return list(dict.fromkeys(r for child in nodes for r in unknown_reasons(child)))
+            return nodes
         case BoundNot(child=child):
-            return unknown_reasons(child)
-        case Unknown(reason=reason):
-            return [reason]
-    return []
+            return (child,)
+        case BoundComparison(left=left, right=right):
+            return (left, right)
+        case BoundIn(term=term) | BoundIsNull(term=term) | BoundStartsWith(term=term):
+            return (term,)
+        case BoundMatches(term=term):
+            return (term,)
+        case BoundCall(args=args):
+            return args
+        case _:
+            return ()
 
 
-def columns(node: BoundExpression) -> dict[str, BoundColumn]:
-    """The columns that a bound predicate needs evidence of, by name."""
-    found: dict[str, BoundColumn] = {}
-    stack: list[Any] = [node]
+def walk(node: BoundExpression | BoundTerm) -> Iterator[BoundExpression | BoundTerm]:
+    """`node` and everything below it, parents first, without recursion."""
+    stack = [node]
     while stack:
         top = stack.pop()
+        yield top
+        stack.extend(reversed(below(top)))
+
+
+def unknown_reasons(node: BoundExpression) -> list[str]:
+    """Why pieces of the predicate cannot be judged, each reason once."""
+    reasons = []
+    for top in walk(node):
         match top:
-            case BoundAnd(children=nodes) | BoundOr(children=nodes):
-                stack.extend(nodes)
-            case BoundNot(child=child):
-                stack.append(child)
-            case BoundComparison(left=left, right=right):
-                stack.extend((left, right))
-            case BoundIn(term=term) | BoundIsNull(term=term) | BoundStartsWith(term=term):
-                stack.append(term)
-            case BoundCall(term=term):
-                stack.append(term)
-            case BoundColumn():
-                found[top.name] = top
-    return found
+            case Unknown(reason=reason) | BoundCall(function=Opaque(reason=reason)):
+                reasons.append(reason)
+    return list(dict.fromkeys(reasons))
+
+
+def columns(node: BoundExpression | BoundTerm) -> dict[str, BoundColumn]:
+    """The columns that a bound predicate needs evidence of, by name."""
+    return {top.name: top for top in walk(node) if isinstance(top, BoundColumn)}

@@ -25,6 +25,7 @@ from pyhudi_expr.expr.bound import (
     BoundIn,
     BoundIsNull,
     BoundLiteral,
+    BoundMatches,
     BoundNot,
     BoundOr,
     BoundStartsWith,
@@ -33,6 +34,7 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, both, either
 from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
+from pyhudi_expr.expr.functions.texts import may_match
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]
@@ -71,6 +73,9 @@ class StatisticsEvidence:
                 return bounds.may_be_null if truth else bounds.may_be_value
             case BoundStartsWith():
                 return self._starts_with(leaf, truth)
+            case BoundMatches(term=term, begin=begin, whole=whole):
+                bounds = self._bounds(term)
+                return both(bounds.may_be_value, not truth or may_match(bounds, begin, whole))
 
     def _bounds(self, term: BoundTerm) -> Bounds:
         known = self._terms.get(term)
@@ -87,8 +92,8 @@ class StatisticsEvidence:
                 return Bounds(
                     physical_scalar(domain, lower), physical_scalar(domain, upper), True, False
                 )
-            case BoundCall(function=function, term=operand):
-                return function(self._bounds(operand))
+            case BoundCall(function=function, args=args):
+                return function(*(self._bounds(arg) for arg in args))
 
     def _comparison(self, leaf: BoundComparison, truth: bool) -> Mask:
         left, right = self._bounds(leaf.left), self._bounds(leaf.right)
@@ -225,8 +230,11 @@ def _combine(
     truth: bool,
     evidence: Sequence[Evidence],
 ) -> Mask:
+    decided = connective is either
     answer = may_be(nodes[0], truth, evidence)
     for node in nodes[1:]:
+        if answer is decided:
+            break
         answer = connective(answer, may_be(node, truth, evidence))
     return answer
 

@@ -88,7 +88,18 @@ class Call:
     args: tuple[Term, ...]
 
 
-Term: TypeAlias = Column | Literal | Cast | Call
+@dataclass(frozen=True)
+class Case:
+    """The term of the first branch whose condition is TRUE, else `otherwise`.
+
+    ``coalesce``, ``nvl``, ``ifnull``, ``nullif`` and ``if`` are spelled as this too.
+    """
+
+    branches: tuple[tuple[HudiExpression, Term], ...]
+    otherwise: Term
+
+
+Term: TypeAlias = Column | Literal | Cast | Call | Case
 
 
 @dataclass(frozen=True)
@@ -161,6 +172,19 @@ class StartsWith:
 
 
 @dataclass(frozen=True)
+class Matches:
+    """What ``LIKE 'a_b%'`` makes necessary; it proves nothing about what does not match.
+
+    begin: ASCII characters that the text begins with, None for any one character. whole: the text
+    has no others.
+    """
+
+    term: Term
+    begin: tuple[str | None, ...]
+    whole: bool
+
+
+@dataclass(frozen=True)
 class Unknown:
     """A predicate that cannot be judged; the reason goes into the explanation."""
 
@@ -168,7 +192,7 @@ class Unknown:
 
 
 HudiExpression: TypeAlias = (
-    And | Or | Not | Constant | Comparison | In | Between | IsNull | StartsWith | Unknown
+    And | Or | Not | Constant | Comparison | In | Between | IsNull | StartsWith | Matches | Unknown
 )
 
 ALWAYS = Constant(Truth.YES)
@@ -188,10 +212,12 @@ def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
             return (term, *options)
         case Between(term=term, low=low, high=high):
             return (term, low, high)
-        case IsNull(term=term) | StartsWith(term=term) | Cast(term=term):
+        case IsNull(term=term) | StartsWith(term=term) | Matches(term=term) | Cast(term=term):
             return (term,)
         case Call(args=args):
             return args
+        case Case(branches=branches, otherwise=otherwise):
+            return (*(part for branch in branches for part in branch), otherwise)
         case _:
             return ()
 

@@ -16,6 +16,7 @@ from pyhudi_expr.expr.bound import (
     BoundIn,
     BoundIsNull,
     BoundLiteral,
+    BoundMatches,
     BoundNot,
     BoundOr,
     BoundStartsWith,
@@ -48,6 +49,9 @@ def render(node: BoundExpression) -> str:
             return f"{render_term(term)} IS NULL"
         case BoundStartsWith(term=term, prefix=prefix):
             return f"{render_term(term)} LIKE {prefix.decode() + '%'!r}"
+        case BoundMatches(term=term, begin=begin, whole=whole):
+            pattern = "".join("_" if code is None else chr(code) for code in begin)
+            return f"{render_term(term)} LIKE {pattern + ('' if whole else '%')!r}"
         case Constant(truth=truth):
             return str(truth.name)
         case Unknown(reason=reason):
@@ -62,8 +66,8 @@ def render_term(term: BoundTerm) -> str:
         case BoundLiteral(lower=lower, upper=upper, domain=domain):
             low, high = _value(lower, domain), _value(upper, domain)
             return low if low == high else f"[{low}, {high}]"
-        case BoundCall(name=name, term=operand):
-            return f"{name}({render_term(operand)})"
+        case BoundCall(name=name, args=args):
+            return f"{name}({', '.join(map(render_term, args))})"
 
 
 def _value(value: Any, domain: Domain) -> str:

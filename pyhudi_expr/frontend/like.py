@@ -16,6 +16,7 @@ from pyhudi_expr.expr.nodes import (
     Comparison,
     HudiExpression,
     Literal,
+    Matches,
     Op,
     StartsWith,
     Term,
@@ -25,6 +26,7 @@ from pyhudi_expr.frontend.trees import conjunction
 
 _PLAIN = re.compile(r"[^%_\\]*")
 _ESCAPED = re.compile(r"(?:[^%_\\]|\\[%_])*")
+_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x5b\x5d-\x7f]{0,64}")
 _ESCAPE = re.compile(r"\\([%_])")
 
 
@@ -37,8 +39,13 @@ def like(term: Term, pattern: str) -> HudiExpression:
         return _is(term, _unescaped(literal))
     if rest == "%" or (literal == plain and not rest.strip("%")):
         return StartsWith(term, _unescaped(literal))
-    unknown = Unknown(f"LIKE {pattern!r} beyond its literal prefix")
-    return conjunction((StartsWith(term, plain), unknown)) if plain else unknown
+    unknown = Unknown(f"LIKE {pattern!r} as a whole")
+    necessary: list[HudiExpression] = [StartsWith(term, plain)] if plain else []
+    begin = _match(_ONE_BY_ONE, pattern)
+    if "_" in begin:
+        letters = tuple(None if letter == "_" else letter for letter in begin)
+        necessary.append(Matches(term, letters, begin == pattern))
+    return conjunction((*necessary, unknown))
 
 
 def pattern_of(prefix: str) -> str | None:

@@ -15,6 +15,7 @@ from sqlglot import exp
 from pyhudi_expr.expr.nodes import (
     Between,
     Call,
+    Case,
     Cast,
     Column,
     Comparison,
@@ -30,11 +31,12 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.frontend import hive_dialect
+from pyhudi_expr.frontend.calls import call, truth_of
 from pyhudi_expr.frontend.constants import decimal_number, fold, whole_number
 from pyhudi_expr.frontend.hive_dialect import PredicateSyntaxError
 from pyhudi_expr.frontend.hive_types import parse_type
 from pyhudi_expr.frontend.like import like
-from pyhudi_expr.frontend.trees import conjunction, disjunction, truth_of
+from pyhudi_expr.frontend.trees import conjunction, disjunction
 
 __all__ = ["PredicateSyntaxError", "parse_predicate"]
 
@@ -60,7 +62,7 @@ _EXPONENT = frozenset("eE")
 #: What the walk below reads of a syntax node; any other thing a parser says there is unsupported.
 _READ = frozenset(
     {"this", "expression", "expressions", "low", "high", "negate", "to", "is_string", "quoted"}
-    | {"table", "db", "catalog", "safe", "coalesce", "typed"}
+    | {"table", "db", "catalog", "safe", "coalesce", "typed", "ifs", "default", "true", "false"}
 )
 _LOCAL_TIME_ZONE = {"TIMESTAMPLTZ": "timestamp with local time zone"}
 
@@ -90,6 +92,8 @@ def _predicate(node: exp.Expr) -> HudiExpression:
 def _positive(node: exp.Expr) -> HudiExpression:
     _check_read(node)
     operation = _COMPARISONS.get(type(node))
+    if operation is Op.EQ and isinstance(node.this, exp.Tuple):
+        return _rows_equal(node.this, node.expression)
     if operation is not None:
         return Comparison(operation, _term(node.this), _term(node.expression))
     match node:
@@ -109,7 +113,9 @@ def _positive(node: exp.Expr) -> HudiExpression:
             return _is(node)
         case exp.Like():
             return _like(node)
-        case exp.Column() | exp.Dot() | exp.Boolean() | exp.Null():
+        case exp.Column() | exp.Dot() | exp.Boolean() | exp.Null() | exp.Anonymous():
+            return truth_of(_term(node))
+        case exp.Case() | exp.If():
             return truth_of(_term(node))
     raise _unsupported(node)
 
@@ -117,7 +123,19 @@ def _positive(node: exp.Expr) -> HudiExpression:
 def _in(node: exp.In) -> HudiExpression:
     if not node.expressions:
         raise _unsupported(node)
+    if isinstance(node.this, exp.Tuple):
+        return disjunction(_rows_equal(node.this, option) for option in node.expressions)
     return In(_term(node.this), tuple(map(_term, node.expressions)))
+
+
+def _rows_equal(left: exp.Expr, right: exp.Expr) -> HudiExpression:
+    """Rows of values: all fields are equal where the rows are; with NULLs engines differ."""
+    right = _unwrapped(right)
+    if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
+        raise _unsupported(right)
+    pairs = zip(left.expressions, right.expressions, strict=True)
+    fields = [Comparison(Op.EQ, _term(one), _term(other)) for one, other in pairs]
+    return conjunction((*fields, Unknown("rows with a NULL among their fields")))
 
 
 def _is(node: exp.Is) -> HudiExpression:
@@ -162,8 +180,25 @@ def _term(node: exp.Expr) -> Term:
         case exp.Cast():  # TRY_CAST too, as which sqlglot reads Hive's CAST
             return _cast(node)
         case exp.Anonymous() if isinstance(node.this, str):
-            return Call(node.this.lower(), tuple(map(_term, node.expressions)))
+            return call(node.this.lower(), tuple(map(_term, node.expressions)))
+        case exp.Case():
+            return _case(node)
+        case exp.If(this=condition, args={"true": yes, "false": no}):
+            return Case(((_predicate(condition), _term(yes)),), _term(no))
     raise _unsupported(node)
+
+
+def _case(node: exp.Case) -> Term:
+    """``CASE x WHEN ...`` compares x with each value, ``CASE WHEN ...`` asks each condition."""
+    subject, branches = node.this, []
+    for branch in node.args["ifs"]:
+        if subject is None:
+            condition = _predicate(branch.this)
+        else:
+            condition = Comparison(Op.EQ, _term(subject), _term(branch.this))
+        branches.append((condition, _term(branch.args["true"])))
+    default = node.args.get("default")
+    return Case(tuple(branches), Literal(None, pa.null()) if default is None else _term(default))
 
 
 def _cast(node: exp.Cast) -> Term:

@@ -13,11 +13,11 @@ from typing import TypeAlias, cast
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
+from pyhudi_expr.frontend.calls import call, truth_of
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
-from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.thrift_literals import BadRequestError, decode_literal
-from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction, truth_of
+from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 __all__ = ["BadRequestError", "Limits", "decode"]
@@ -40,7 +40,7 @@ class Limits:
 _Value: TypeAlias = HudiExpression | Term
 
 _CONNECTIVES = (NodeKind.AND, NodeKind.OR)
-_TERMS = (e.Column, e.Literal, e.Cast, e.Call)
+_TERMS = (e.Column, e.Literal, e.Cast, e.Call, e.Case)
 #: How many operands an operator takes; None: no upper limit.
 _OPERANDS: dict[int, tuple[int, int | None]] = {
     PredicateOperator.EQUALS: (2, 2),
@@ -212,7 +212,7 @@ class _Decoder:
             return terms
         name = node.functionName.lower()
         if name != "cast":
-            return e.Call(name, terms)
+            return call(name, terms)
         if len(terms) != 1 or node.type is None:
             raise BadRequestError(f"node {index} of the filter is a cast without value or type")
         term, type_ = terms[0], parse_type(node.type)
@@ -230,16 +230,7 @@ def _check_count(index: int, count: int, wanted: tuple[int, int | None]) -> None
 
 
 def _as_predicate(value: _Value | None) -> HudiExpression:
-    match value:
-        case e.Call(name="like", args=(term, e.Literal(value=pattern))):
-            if pattern is None:
-                return e.Constant(Truth.NULL)
-            return like(term, pattern) if isinstance(pattern, str) else Unknown("LIKE of no text")
-        case e.Call(name=name):
-            return Unknown(f"{name}() is not judged")
-        case e.Column() | e.Literal() | e.Cast():
-            return truth_of(value)
-    return cast(HudiExpression, value)
+    return truth_of(value) if isinstance(value, _TERMS) else cast(HudiExpression, value)
 
 
 _DECODERS: dict[int, Callable[[_Decoder, int, Node], _Value]] = {

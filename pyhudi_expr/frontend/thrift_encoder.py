@@ -63,6 +63,8 @@ class _Encoder:
                 return self._leaf(PredicateOperator.IS_NULL, term)
             case e.StartsWith(term=term, prefix=prefix):
                 return self._like(term, prefix)
+            case e.Matches():
+                raise ValueError("a pattern")
             case e.Unknown(reason=reason):
                 return self._add(Node(kind=NodeKind.UNKNOWN, text=reason))
 
@@ -101,6 +103,8 @@ class _Encoder:
                 return self._function("cast", (inner,), type_name(type_))
             case e.Call(name=name, args=args):
                 return self._function(name, args, None)
+            case e.Case():
+                raise ValueError("a CASE")
 
     def _function(self, name: str, args: tuple[Term, ...], type_: str | None) -> int:
         children = [self._term(arg) for arg in args]

@@ -1,4 +1,4 @@
-"""What every frontend needs to build a predicate: flat connectives and terms as truth values."""
+"""What every frontend needs to build a predicate: flat connectives."""
 
 from __future__ import annotations
 
@@ -8,16 +8,9 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import (
     And,
-    Column,
-    Comparison,
-    Constant,
     HudiExpression,
     Literal,
-    Op,
     Or,
-    Term,
-    Truth,
-    Unknown,
 )
 
 #: Levels below the root that a predicate may have (AND in AND and OR in OR count as one). Binding
@@ -46,15 +39,3 @@ def _flat(
     for child in children:
         flat.extend(child.children if isinstance(child, kind) else (child,))
     return tuple(flat)
-
-
-def truth_of(term: Term) -> HudiExpression:
-    """A term in a predicate's place: a boolean column, or a constant."""
-    match term:
-        case Literal(value=None):
-            return Constant(Truth.NULL)
-        case Literal(value=bool(value)):
-            return Constant(Truth.YES if value else Truth.NO)
-        case Column(declared=declared) if declared is None or declared == pa.bool_():
-            return Comparison(Op.EQ, term, TRUE)
-    return Unknown("a value that is no boolean column in a predicate's place")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from fractions import Fraction
 from itertools import product
@@ -24,6 +24,7 @@ from pyhudi_expr.expr.nodes import (
     And,
     Between,
     Call,
+    Case,
     Cast,
     CharType,
     Column,
@@ -33,12 +34,21 @@ from pyhudi_expr.expr.nodes import (
     In,
     IsNull,
     Literal,
+    Matches,
     Not,
     Op,
     Or,
     StartsWith,
     Term,
     Truth,
+)
+from tests.expr.oracle_functions import (
+    Habits,
+    OutOfScopeError,
+    Typed,
+    call,
+    to_date,
+    to_text,
 )
 
 #: The truth values that a row may give; None is NULL.
@@ -78,6 +88,18 @@ class Engine:
     wall_clock: bool = False
     char: str = "both"
 
+    def habits(self, table: Table) -> Habits:
+        """How it computes functions."""
+        return Habits(
+            table.zone,
+            units=self.hashed_in,
+            turkish=self.lists,
+            keeps_last_day=self.wall_clock,
+            skips_nulls=self.text_in,
+            wraps=self.overflow == "wrap",
+            from_wall=self.wall_clock,
+        )
+
 
 ENGINES = (
     Engine("Hive, vectorised", False, "double", wall_clock=True, hybrid_calendar=True),
@@ -112,6 +134,12 @@ class _Value:
     value: Any
     type: pa.DataType | CharType
     stored: bool = False  # a column's own value, as opposed to a literal or a result
+
+
+def value_of(term: Term, row: Mapping[str, Any], table: Table, engine: Engine) -> Literal:
+    """What a term gives for a row. Raises UndefinedError."""
+    found = _term(term, row, table, engine)
+    return Literal(found.value, found.type)
 
 
 def truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: Engine) -> Truths:
@@ -153,6 +181,13 @@ def _truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: 
             return _in(value(term), [value(option) for option in options], table, engine)
         case IsNull(term=term):
             return frozenset({value(term).value is None})
+        case Matches(term=term, begin=begin, whole=whole):
+            text = value(term).value
+            if not isinstance(text, str):
+                raise UndefinedError
+            same = all(wanted in (None, one) for wanted, one in zip(begin, text, strict=False))
+            fits = len(text) == len(begin) if whole else len(text) >= len(begin)
+            return frozenset({True, False, None} if same and fits else {False})
         case StartsWith(term=term, prefix=prefix):
             found = value(term)
             if not _is_text(found) or isinstance(found.type, CharType):
@@ -189,9 +224,41 @@ def _term(term: Term, row: Mapping[str, Any], table: Table, engine: Engine) -> _
             type_ = declared if isinstance(declared, CharType) else table.types[name]
             return _Value(_as_read(row[name], type_, engine), type_, stored=True)
         case Cast(term=inner, type=target):
-            return _cast(_term(inner, row, table, engine), target, engine)
+            return _cast(_term(inner, row, table, engine), target, engine, table)
+        case Call(name="coalesce", args=args):
+            results = [_term(arg, row, table, engine) for arg in args]
+            given = [result.value for result in results if result.value is not None]
+            return _chosen(given[0] if given else None, results)
+        case Case():
+            return _case(term, row, table, engine)
         case Call(name=name, args=args):
-            return _call(name, [_term(arg, row, table, engine) for arg in args], engine)
+            return _call(name, [_term(arg, row, table, engine) for arg in args], engine, table)
+    raise UndefinedError
+
+
+def _case(term: Case, row: Mapping[str, Any], table: Table, engine: Engine) -> _Value:
+    results = [_term(result, row, table, engine) for _, result in term.branches]
+    results.append(_term(term.otherwise, row, table, engine))
+    for (condition, _), result in zip(term.branches, results, strict=False):
+        found = truths(condition, row, table, engine)
+        if found == {True}:
+            return _chosen(result.value, results)
+        if True in found:
+            raise UndefinedError
+    return _chosen(results[-1].value, results)
+
+
+def _chosen(value: Any, results: list[_Value]) -> _Value:
+    """One of several results, in the type that an engine finds for all of them."""
+    types = {result.type for result in results if not pa.types.is_null(result.type)}
+    if len(types) == 1:
+        return _Value(value, types.pop())
+    if any(isinstance(type_, CharType) for type_ in types):
+        raise UndefinedError
+    if pa.float64() in types and all(map(_is_number, results)):
+        return _Value(None if value is None else float(value), pa.float64())
+    if all(map(pa.types.is_integer, types)):
+        return _Value(value, max(types, key=_bits))
     raise UndefinedError
 
 
@@ -228,7 +295,7 @@ def _wrapped(value: int, bits: int, engine: Engine) -> int | None:
     return None if wrapped != value and engine.overflow == "null" else wrapped
 
 
-def _cast(source: _Value, target: pa.DataType | CharType, engine: Engine) -> _Value:
+def _cast(source: _Value, target: pa.DataType | CharType, engine: Engine, table: Table) -> _Value:
     value, type_ = source.value, source.type
     if isinstance(type_, CharType) or isinstance(target, CharType):
         raise UndefinedError
@@ -246,32 +313,45 @@ def _cast(source: _Value, target: pa.DataType | CharType, engine: Engine) -> _Va
         result = value
     elif pa.types.is_date(type_) and pa.types.is_timestamp(target) and target.tz is None:
         result = value if value is None else value * 86_400 * _units(target)
+    elif value is None:
+        result = None
+    elif pa.types.is_date(target) and pa.types.is_timestamp(type_):
+        return _modelled(lambda: to_date(Typed(value, type_), engine.habits(table)))
+    elif pa.types.is_string(target) and not pa.types.is_boolean(type_):
+        return _modelled(lambda: to_text(Typed(value, type_), engine.habits(table)))
+    elif pa.types.is_decimal(type_) and pa.types.is_integer(target):
+        fits = -(2 ** (_bits(target) - 1)) <= int(value) < 2 ** (_bits(target) - 1)
+        result = int(value) if fits else None
+    elif pa.types.is_decimal(type_) and pa.types.is_float64(target):
+        result = float(value)
+    elif pa.types.is_floating(type_) and pa.types.is_integer(target):
+        if not math.isfinite(value) or not -(2 ** (_bits(target) - 1)) <= int(value) < 2 ** (
+            _bits(target) - 1
+        ):
+            raise UndefinedError
+        result = int(value)
     else:
         raise UndefinedError
     return _Value(result, target)
 
 
-def _call(name: str, args: list[_Value], engine: Engine) -> _Value:
+#: Functions of types that they do not take fail in many ways.
+_UNMODELLED = (OutOfScopeError, ArithmeticError, ValueError, TypeError, AttributeError, KeyError)
+
+
+def _modelled(function: Callable[[], Typed]) -> _Value:
+    try:
+        found = function()
+    except _UNMODELLED as error:
+        raise UndefinedError from error
+    return _Value(found.value, found.type)
+
+
+def _call(name: str, args: list[_Value], engine: Engine, table: Table) -> _Value:
     if any(isinstance(arg.type, CharType) for arg in args):
         raise UndefinedError
-    if name in ("+", "-") and all(pa.types.is_integer(arg.type) for arg in args):
-        left, right = args
-        wider = max(left.type, right.type, key=_bits)
-        if left.value is None or right.value is None:
-            return _Value(None, wider)
-        exact = left.value + (right.value if name == "+" else -right.value)
-        return _Value(_wrapped(exact, _bits(wider), engine), wider)
-    if name == "year" and pa.types.is_date(args[0].type):
-        day = args[0].value
-        return _Value(None if day is None else _year(day), pa.int32())
-    raise UndefinedError
-
-
-def _year(day: int) -> int:
-    ordinal = day + date(1970, 1, 1).toordinal()
-    if not 1 <= ordinal <= date.max.toordinal():
-        raise UndefinedError
-    return date.fromordinal(ordinal).year
+    typed = [Typed(arg.value, arg.type) for arg in args]
+    return _modelled(lambda: call(name, typed, engine.habits(table)))
 
 
 # Comparisons

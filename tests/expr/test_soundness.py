@@ -6,15 +6,26 @@ PYHUDI_EXAMPLES sets how many random tables are tried.
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 
 from hypothesis import HealthCheck, given, settings
 
 from pyhudi_expr.expr.bind import Scope, bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from tests.expr.oracle import ENGINES, truths
+from pyhudi_expr.expr.nodes import HudiExpression
+from tests.expr.oracle import ENGINES, Engine, Table, truths
+from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases
 
 _EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000"))
+
+
+Judged = Callable[[HudiExpression, Row, Table, Engine], bool]
+
+
+def always(predicate: HudiExpression, row: Row, table: Table, engine: Engine) -> bool:
+    """All are compared."""
+    return True
 
 
 @settings(
@@ -26,8 +37,11 @@ def test_no_engine_finds_a_row_in_an_excluded_file(case: Case) -> None:
     assert_sound(case)
 
 
-def assert_sound(case: Case) -> None:
-    """No row of an excluded file gives the excluded truth value under any engine."""
+def assert_sound(case: Case, is_judged: Judged = always) -> None:
+    """No row of an excluded file gives the excluded truth value under any engine.
+
+    is_judged: whether an engine's reading of a row is to be compared.
+    """
     bound = bind(case.predicate, Scope(case.schema, case.table.zone))
     for truth in (True, False):
         answer = may_be(bound, truth, [StatisticsEvidence(case.statistics)])
@@ -36,5 +50,6 @@ def assert_sound(case: Case) -> None:
                 continue
             for row in rows:
                 for engine in ENGINES:
-                    given_truths = truths(case.predicate, row, case.table, engine)
-                    assert truth not in given_truths, (engine.name, row, truth, bound)
+                    if is_judged(case.predicate, row, case.table, engine):
+                        found = truths(case.predicate, row, case.table, engine)
+                        assert truth not in found, (engine.name, row, truth, bound)

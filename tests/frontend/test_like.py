@@ -6,7 +6,16 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.expr.nodes import And, Column, Comparison, Literal, Op, StartsWith, Unknown
+from pyhudi_expr.expr.nodes import (
+    And,
+    Column,
+    Comparison,
+    Literal,
+    Matches,
+    Op,
+    StartsWith,
+    Unknown,
+)
 from pyhudi_expr.frontend.like import like, pattern_of
 
 S = Column(("s",))
@@ -33,10 +42,13 @@ def test_a_backslash_escapes_wildcards_only():
         assert isinstance(found.children[1], Unknown), pattern
 
 
-def test_other_patterns_have_at_most_a_prefix():
+def test_other_patterns_begin_with_characters_one_by_one():
     assert like(S, "ab_d%").children[0] == StartsWith(S, "ab")
+    assert like(S, "ab_d%").children[1] == Matches(S, ("a", "b", None, "d"), whole=False)
+    assert like(S, "_b").children[0] == Matches(S, (None, "b"), whole=True)
+    assert like(S, "_é_").children[0] == Matches(S, (None,), whole=False)
+    assert isinstance(like(S, "_b").children[-1], Unknown)
     assert isinstance(like(S, "%b"), Unknown)
-    assert isinstance(like(S, "_"), Unknown)
 
 
 def hive_regex(pattern: str) -> re.Pattern[str]:
@@ -55,6 +67,11 @@ def hive_regex(pattern: str) -> re.Pattern[str]:
 def value_of(node, text):
     """True, False or None for unknown."""
     match node:
+        case Matches(begin=begin, whole=whole):
+            pairs = zip(begin, text, strict=False)
+            found = all(wanted in (None, letter) for wanted, letter in pairs)
+            fits = len(text) == len(begin) if whole else len(text) >= len(begin)
+            return None if found and fits else False
         case And(children=children):
             values = [value_of(child, text) for child in children]
             return False if False in values else None if None in values else True

@@ -10,6 +10,7 @@ from pyhudi_expr.expr.nodes import (
     And,
     Between,
     Call,
+    Case,
     Cast,
     CharType,
     Column,
@@ -204,13 +205,11 @@ def test_casts_and_functions_of_columns_keep_their_names_and_types():
 @pytest.mark.parametrize(
     "text",
     [
-        "CASE WHEN b THEN b END",
-        "if(a = 1, true, false)",
         "a RLIKE 'x'",
         "a LIKE 'x' ESCAPE '!'",
         "a LIKE ANY ('x', 'y')",
         "a IN (SELECT 1)",
-        "(a, b) IN ((1, 2))",
+        "(a, b) IN ((1, 2, 3))",
         "EXISTS (SELECT 1)",
         "a[0] = 1",
         "a & 1 = 1",
@@ -226,6 +225,31 @@ def test_what_cannot_be_said_is_unknown_with_a_reason(text):
     found = parse_predicate(text)
     assert isinstance(found, Unknown)
     assert found.reason
+
+
+def test_choices_keep_their_conditions():
+    is_one, null = Comparison(Op.EQ, A, ONE), Literal(None, pa.null())
+    found = parse_predicate("CASE WHEN a = 1 THEN b WHEN a > 1 THEN 1 END = 1").left
+    assert found == Case(((is_one, B), (Comparison(Op.GT, A, ONE), ONE)), null)
+    assert parse_predicate("CASE a WHEN 1 THEN b ELSE 1 END = 1").left == Case(((is_one, B),), ONE)
+    assert parse_predicate("if(a = 1, b, 1) = 1").left == Case(((is_one, B),), ONE)
+    truth = parse_predicate("if(a = 1, true, false)")
+    assert truth.right == Literal(True, pa.bool_())
+
+
+def test_functions_that_are_predicates():
+    assert parse_predicate("isnull(a)") == IsNull(A)
+    assert parse_predicate("isnotnull(a)") == Not(IsNull(A))
+    assert parse_predicate("isnan(a)").op is Op.NULL_SAFE_EQ
+    assert parse_predicate("startswith(a, 'x')") == StartsWith(A, "x")
+
+
+def test_rows_are_compared_field_by_field():
+    found = parse_predicate("(a, b) = (1, 1)")
+    both = [Comparison(Op.EQ, A, ONE), Comparison(Op.EQ, B, ONE)]
+    assert list(found.children[:2]) == both
+    assert isinstance(found.children[2], Unknown)  # engines differ where a field is NULL
+    assert parse_predicate("(a, b) IN ((1, 1))") == found
 
 
 def test_only_the_piece_that_cannot_be_said_is_unknown():

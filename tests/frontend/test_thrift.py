@@ -159,7 +159,20 @@ def test_functions_and_casts():
     assert decode([A, cast, ONE, equals]).left == e.Cast(COLUMN_A, pa.int64())
     assert decode([ONE, cast, A, equals]).left == e.Literal(1, pa.int64())
     assert decode([A, function("Year", 0), ONE, equals]).left == e.Call("year", (COLUMN_A,))
-    assert isinstance(decode([A, function("isnan", 0)]), e.Unknown)
+    assert decode([A, function("isnan", 0)]).op is Op.NULL_SAFE_EQ
+    assert isinstance(decode([A, function("isprime", 0)]), e.Unknown)
+
+
+def test_conditions_inside_functions():
+    condition = function("=", 0, 1)
+    choice = [A, ONE, condition, function("if", 2, 0, 1)]
+    found = decode([*choice, leaf(PredicateOperator.EQUALS, 3, 1)])
+    one = e.Literal(1, pa.int32())
+    is_one = e.Comparison(Op.EQ, COLUMN_A, one)
+    assert found == e.Comparison(Op.EQ, e.Case(((is_one, COLUMN_A),), one), one)
+    assert decode([A, ONE, condition, function("isnull", 0), function("and", 2, 3)]) == e.And(
+        (is_one, e.IsNull(COLUMN_A))
+    )
 
 
 def test_what_cannot_be_judged_is_unknown_with_its_reason():

@@ -1,0 +1,149 @@
+"""CASE taken apart: a condition on a choice of terms is a choice of conditions on terms.
+
+``P(CASE WHEN a THEN x ELSE y END)`` is ``(a is TRUE AND P(x)) OR (a is not TRUE AND P(y))``. The
+guards are TRUE or FALSE and never NULL, and exactly one of them is TRUE for a row, so the rewritten
+predicate has the value of the original one, below a NOT as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.nodes import (
+    ALWAYS,
+    NEVER,
+    And,
+    Between,
+    Call,
+    Case,
+    Cast,
+    Comparison,
+    Constant,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Matches,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Term,
+    Truth,
+    Unknown,
+    children,
+)
+
+#: Branches of one choice; what has more is not judged.
+MAX_BRANCHES = 16
+
+
+def choice_of(term: Term) -> tuple[Term, Case] | None:
+    """The first choice in a term, outermost first: where it is, and what it means."""
+    match term:
+        case Case():
+            return term, term
+        case Cast(term=inner):
+            return choice_of(inner)
+        case Call(args=args):
+            case = _as_case(term)
+            if case is not None:
+                return term, case
+            return next((found for arg in args if (found := choice_of(arg))), None)
+    return None
+
+
+def _as_case(call: Call) -> Case | None:
+    """What the functions of nulls are short for."""
+    match call:
+        case Call(name="coalesce" | "nvl" | "ifnull", args=(*first, last)) if first:
+            return Case(tuple((Not(IsNull(term)), term) for term in first), last)
+        case Call(name="nvl2", args=(asked, given, missing)):
+            return Case(((Not(IsNull(asked)), given),), missing)
+        case Call(name="nullif", args=(term, other)):
+            return Case(((Comparison(Op.EQ, term, other), Literal(None, pa.null())),), term)
+    return None
+
+
+def results(choice: Case) -> Iterator[Term]:
+    """The terms that a choice may give, those of nested choices too; no NULLs."""
+    for term in (*(term for _, term in choice.branches), choice.otherwise):
+        nested = choice_of(term)
+        if nested is not None and nested[0] is term:
+            yield from results(nested[1])
+        elif not (isinstance(term, Literal) and term.value is None):
+            yield term
+
+
+def taken_apart(leaf: HudiExpression, place: Term, choice: Case) -> HudiExpression:
+    """The condition without the choice that is one of its terms."""
+    parts: list[HudiExpression] = []
+    skipped: list[HudiExpression] = []
+    for condition, term in choice.branches:
+        taken = is_true(condition)
+        parts.append(And((*skipped, taken, substituted(leaf, place, term))))
+        skipped.append(Not(taken))
+    parts.append(And((*skipped, substituted(leaf, place, choice.otherwise))))
+    return Or(tuple(parts))
+
+
+def substituted(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
+    """The condition with one term in the place of another."""
+
+    def of(term: Term) -> Term:
+        if term is old:
+            return new
+        match term:
+            case Cast(term=inner):
+                return replace(term, term=of(inner))
+            case Call(args=args):
+                return replace(term, args=tuple(map(of, args)))
+        return term
+
+    match leaf:
+        case Comparison(left=left, right=right):
+            return replace(leaf, left=of(left), right=of(right))
+        case In(term=term, options=options):
+            return replace(leaf, term=of(term), options=tuple(map(of, options)))
+        case Between(term=term, low=low, high=high):
+            return replace(leaf, term=of(term), low=of(low), high=of(high))
+        case IsNull(term=term) | StartsWith(term=term) | Matches(term=term):
+            return replace(leaf, term=of(term))
+    return leaf
+
+
+def is_true(node: HudiExpression) -> HudiExpression:
+    """TRUE where `node` is, FALSE elsewhere."""
+    return _is(node, True)
+
+
+def _is(node: HudiExpression, truth: bool) -> HudiExpression:
+    match node:
+        case And(children=nodes):
+            return (And if truth else Or)(tuple(_is(child, truth) for child in nodes))
+        case Or(children=nodes):
+            return (Or if truth else And)(tuple(_is(child, truth) for child in nodes))
+        case Not(child=child):
+            return _is(child, not truth)
+        case Constant(truth=possible):
+            wanted = Truth.YES if truth else Truth.NO
+            if wanted not in possible:
+                return NEVER
+            return ALWAYS if possible == wanted else Unknown("a constant of no certain value")
+        case Unknown():
+            return node
+        case IsNull() | Comparison(op=Op.NULL_SAFE_EQ):
+            return node if truth else Not(node)
+        case In(options=options):
+            # An option that is NULL makes the result NULL where FALSE is expected.
+            if any(not isinstance(o, Literal) or o.value is None for o in options):
+                return Unknown("IN with NULL as a condition")
+    operands = children(node)
+    if any(isinstance(operand, Literal) and operand.value is None for operand in operands):
+        return NEVER if isinstance(node, Comparison) else Unknown("NULL in a condition")
+    values = [operand for operand in operands if not isinstance(operand, Literal)]
+    given = tuple(Not(IsNull(value)) for value in values)  # type: ignore[arg-type]
+    return And((node if truth else Not(node), *given))

@@ -1,0 +1,28 @@
+"""Functions of a query, as far as the bounds of their operands bound their results.
+
+A rule reads a call (its name, the domains of its arguments, its literals, the zone) and gives a
+`Signature`: the domain of the result and a `Function` from the operands' `Bounds` to the
+result's, over all containers at once. Rules are sound for every engine that we serve: an overflow,
+a rounding or a null that one of them could produce widens the result. `numbers`, `times` and
+`texts` hold them; `casts` are the conversions between domains, `zones` the wall clocks.
+
+A function that nothing bounds still has its signature here (`opaque`), so that an index on that
+very function can be asked about it.
+"""
+
+from pyhudi_expr.expr.functions.numbers import RULES as _NUMBERS
+from pyhudi_expr.expr.functions.signature import Signature, Site
+from pyhudi_expr.expr.functions.texts import RULES as _TEXTS
+from pyhudi_expr.expr.functions.times import RULES as _TIMES
+
+_TABLES = (_NUMBERS, _TIMES, _TEXTS)
+
+
+def lookup(site: Site) -> Signature | None:
+    """What a call gives; None for a function, or types, of which nothing is known."""
+    for rules in _TABLES:
+        rule = rules.get(site.name)
+        found = rule(site) if rule else None
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,157 @@
+"""What every rule is made of: the call as it sees it, and functions on bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeAlias, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bounds import Bounds, Mask, Values, either, unknown
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
+from pyhudi_expr.expr.nodes import Literal
+
+Flags: TypeAlias = npt.NDArray[np.bool_]
+
+
+class Function(Protocol):
+    """A function given on bounds: those of each argument, in order, to those of the result."""
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        """The bounds of the results."""
+
+
+@dataclass(frozen=True)
+class Site:
+    """A call, as a rule sees it.
+
+    name: in lower case. domains: of each argument. literals: the argument where it is one.
+    zone: in which the engine shows instants, None if it did not say.
+    """
+
+    name: str
+    domains: tuple[Domain, ...]
+    literals: tuple[Literal | None, ...]
+    zone: str | None = None
+
+    def text(self, index: int) -> str | None:
+        """The text that an argument is literally, if it is there."""
+        value = self._literal(index)
+        return value if isinstance(value, str) else None
+
+    def integer(self, index: int) -> int | None:
+        """The integer that an argument is literally, if it is there."""
+        value = self._literal(index)
+        return value if isinstance(value, int) and self.kind(index) is Kind.INTEGER else None
+
+    def kind(self, index: int) -> Kind | None:
+        """The kind of an argument, None where there is no such."""
+        return self.domains[index].kind if index < len(self.domains) else None
+
+    def _literal(self, index: int) -> object:
+        literal = self.literals[index] if index < len(self.literals) else None
+        return literal.value if literal else None
+
+
+@dataclass(frozen=True)
+class Signature:
+    """What a call gives."""
+
+    function: Function
+    domain: Domain
+
+
+Rule: TypeAlias = Callable[[Site], Signature | None]
+
+
+@dataclass(frozen=True)
+class Opaque:
+    """A function whose result may be anything; reason: why, for people."""
+
+    domain: Domain
+    reason: str
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        return unknown(self.domain)
+
+
+def opaque(domain: Domain, reason: str) -> Signature:
+    """The signature of a function that bounds say nothing of."""
+    return Signature(Opaque(domain, reason), domain)
+
+
+@dataclass(frozen=True)
+class Of:
+    """A function of converted operands. operands: positions and conversions (None: as it is)."""
+
+    function: Function
+    operands: tuple[tuple[int, Function | None], ...]
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        return self.function(
+            *(
+                operands[index] if convert is None else convert(operands[index])
+                for index, convert in self.operands
+            )
+        )
+
+
+def of_first(function: Function, *before: Function | None) -> Function:
+    """The function of the first argument alone, converted by `before` (the first one first)."""
+    result = function
+    for convert in reversed([step for step in before if step is not None]):
+        result = Of(result, ((0, convert),))
+    return result if isinstance(result, Of) else Of(result, ((0, None),))
+
+
+def ordinals(bounds: Bounds) -> tuple[Ordinals, Ordinals]:
+    """Lower and upper ends as numpy arrays (of no dimension where they are the same for all)."""
+    return cast(Ordinals, np.asarray(bounds.lower)), cast(Ordinals, np.asarray(bounds.upper))
+
+
+def where_known(
+    known_lower: Flags, lower: Ordinals, known_upper: Flags, upper: Ordinals, operand: Bounds
+) -> Bounds:
+    """The given ends where they are known, else none; nulls and values as in the operand."""
+    return Bounds(
+        np.where(known_lower, lower, np.int64(MIN_ORDINAL)),
+        np.where(known_upper, upper, np.int64(MAX_ORDINAL)),
+        operand.may_be_value,
+        operand.may_be_null,
+    )
+
+
+def perhaps_null(bounds: Bounds, where: Mask = True) -> Bounds:
+    """The bounds of results that an engine may replace by NULL, in the given containers."""
+    nulls = either(bounds.may_be_null, where)
+    return Bounds(bounds.lower, bounds.upper, bounds.may_be_value, nulls)
+
+
+def least(left: Values, right: Values) -> Values:
+    """The lesser of each two ends, unknown where one is."""
+    if isinstance(left, np.ndarray | np.int64):
+        return np.asarray(np.minimum(left, right))
+    return pc.if_else(pc.less(left, right), left, right)
+
+
+def greatest(left: Values, right: Values) -> Values:
+    """The greater of each two ends, unknown where one is."""
+    if isinstance(left, np.ndarray | np.int64):
+        return np.asarray(np.maximum(left, right))
+    return pc.if_else(pc.less(left, right), right, left)
+
+
+def arrow(values: Values) -> pa.Array:
+    """Ends that are no ordinals, as an array (of length 1 where they are the same for all)."""
+    if isinstance(values, pa.Scalar):
+        return pa.array([values.as_py()], type=values.type)
+    return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+
+
+def like(values: pa.Array, shape: Values) -> Values:
+    """The inverse of `arrow`: a scalar where `shape` is one."""
+    return values[0] if isinstance(shape, pa.Scalar) else values

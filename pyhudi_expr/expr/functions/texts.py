@@ -1,0 +1,363 @@
+"""Functions of texts, bounded through what all texts between two bounds begin with.
+
+Texts compare by their UTF-8 bytes, so all that lie between two bounds share the bounds' common
+prefix: what a function makes of the prefix begins all its results. Only the ASCII characters of it
+are used: what becomes of others depends on their neighbours, on the locale, and on whether the
+engine counts characters or UTF-16 units. No UTF-8 text contains the byte 0xff, which closes an
+interval of all texts with a prefix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bounds import Bounds, Values, both, either
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
+from pyhudi_expr.expr.functions.signature import (
+    Flags,
+    Rule,
+    Signature,
+    Site,
+    arrow,
+    like,
+    of_first,
+    opaque,
+    ordinals,
+)
+
+_TEXT = Domain(Kind.TEXT)
+_INT = Domain(Kind.INTEGER, bits=32)
+_END = b"\xff"
+#: As many bytes of a bound are looked at; later ones narrow nothing.
+_WIDTH = 64
+_CONTINUATION, _FOUR_BYTES = 0x80, 0xF0
+
+#: N texts as rows of bytes, and their lengths; longer ones are cut at the width.
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """Texts as a matrix. codes: N x W bytes, zero behind the end. lengths: N, at most W."""
+
+    codes: _Bytes
+    lengths: Ordinals
+
+    @property
+    def inside(self) -> Flags:
+        """N x W: whether there is a byte of the text."""
+        flags: Flags = np.arange(self.codes.shape[1]) < self.lengths[:, None]
+        return flags
+
+    def cut(self, lengths: Ordinals) -> _Rows:
+        """Only so many bytes of each."""
+        return _Rows(self.codes, np.minimum(self.lengths, lengths))
+
+    def array(self, known: Flags, tail: bytes = b"") -> pa.Array:
+        """As Arrow texts with a tail, null where not `known`."""
+        matrix = np.pad(self.codes, ((0, 0), (0, len(tail))))
+        columns = np.arange(len(tail))
+        matrix[np.arange(len(matrix))[:, None], self.lengths[:, None] + columns] = np.frombuffer(
+            tail, dtype=np.uint8
+        )
+        lengths = self.lengths + len(tail)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        data = matrix[np.arange(matrix.shape[1]) < lengths[:, None]]
+        mask = pa.array(known).buffers()[1]
+        buffers = [mask, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+        return pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers)
+
+
+def _rows(texts: pa.Array, width: int = _WIDTH) -> _Rows:
+    """The first bytes of texts (large_binary); null is empty."""
+    texts = pc.binary_slice(pc.fill_null(texts, b""), 0, width)
+    _, offset_buffer, data_buffer = texts.buffers()
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    lengths = np.diff(offsets)
+    widest = int(lengths.max(initial=0))
+    places = offsets[:-1, None] + np.arange(widest)
+    found = np.append(data, np.uint8(0))[np.minimum(places, len(data))]
+    return _Rows(np.where(np.arange(widest) < lengths[:, None], found, 0).astype(np.uint8), lengths)
+
+
+@dataclass(frozen=True)
+class _Texts:
+    """The bounds of a text operand as rows of equal number."""
+
+    lower: _Rows
+    upper: _Rows
+    known: Flags
+    operand: Bounds
+    is_single: bool
+
+    @property
+    def prefix(self) -> Ordinals:
+        """How many first bytes all texts of the container share, of ASCII characters."""
+        width = min(self.lower.codes.shape[1], self.upper.codes.shape[1])
+        one, other = self.lower.codes[:, :width], self.upper.codes[:, :width]
+        shared = (one == other) & (one < _CONTINUATION)
+        shared &= self.lower.inside[:, :width] & self.upper.inside[:, :width]
+        return np.where(self.known, np.cumprod(shared, axis=1, dtype=np.int64).sum(axis=1), 0)
+
+    def result(self, lower: pa.Array, upper: pa.Array) -> Bounds:
+        """Bounds with these ends; nulls and values as in the operand."""
+        ends: tuple[Any, Any] = (lower[0], upper[0]) if self.is_single else (lower, upper)
+        return Bounds(*ends, self.operand.may_be_value, self.operand.may_be_null)
+
+
+def _texts(operand: Bounds) -> _Texts:
+    lower, upper = arrow(operand.lower), arrow(operand.upper)
+    single = len(lower) == len(upper) == 1 and isinstance(operand.lower, pa.Scalar)
+    size = max(len(lower), len(upper))
+    lower, upper = (_repeated(ends, size) for ends in (lower, upper))
+    known = np.asarray(pc.and_(lower.is_valid(), upper.is_valid()))
+    return _Texts(_rows(lower), _rows(upper), known, operand, single)
+
+
+def _repeated(ends: pa.Array, size: int) -> pa.Array:
+    return ends if len(ends) == size else ends.take(pa.array(np.zeros(size, dtype=np.int64)))
+
+
+def _one_text(site: Site, count: int = 1) -> bool:
+    return len(site.domains) == count and site.kind(0) is Kind.TEXT
+
+
+def _case(site: Site) -> Signature | None:
+    if not _one_text(site):
+        return None
+    return Signature(_Cased(site.name in ("upper", "ucase")), _TEXT)
+
+
+@dataclass(frozen=True)
+class _Cased:
+    """Upper or lower case of the common prefix. The letter I has other cases in Turkish."""
+
+    up: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        texts = _texts(operands[0])
+        source = texts.lower
+        turkish = np.isin(source.codes, np.frombuffer(b"iI", dtype=np.uint8)) & source.inside
+        regular = np.cumprod(~turkish, axis=1, dtype=np.int64).sum(axis=1)
+        first, last = (b"a", b"z") if self.up else (b"A", b"Z")
+        letters = (source.codes >= first[0]) & (source.codes <= last[0])
+        cased = _Rows(np.where(letters, source.codes ^ 0x20, source.codes), source.lengths)
+        prefix = np.minimum(texts.prefix, regular)
+        begin = cased.cut(prefix)
+        # A single text without other letters is known as a whole.
+        whole = texts.known & (prefix == texts.lower.lengths) & (prefix == texts.upper.lengths)
+        whole &= prefix < _WIDTH
+        known = np.ones(len(prefix), dtype=np.bool_)
+        upper = pc.if_else(pa.array(whole), begin.array(known), begin.array(known, _END))
+        return texts.result(begin.array(known), upper)
+
+
+def _substring(site: Site) -> Signature | None:
+    """``substr(s, 1, n)`` and ``left(s, n)``: beginnings, whose order is that of the texts."""
+    if site.kind(0) is not Kind.TEXT:
+        return None
+    begin, count = (
+        (1, site.integer(1)) if site.name == "left" else (site.integer(1), site.integer(2))
+    )
+    wanted = 2 if site.name == "left" else 3
+    if len(site.domains) != wanted or begin not in (0, 1) or not count or count < 0:
+        return opaque(_TEXT, "a part of texts that is not their beginning")
+    if count > _WIDTH // 4:
+        return opaque(_TEXT, f"a beginning of more than {_WIDTH // 4} characters")
+    return Signature(of_first(_Beginning(count)), _TEXT)
+
+
+@dataclass(frozen=True)
+class _Beginning:
+    """The first `count` characters, or UTF-16 units.
+
+    An engine that counts units may cut a pair of them in two and write the half as '?'.
+    """
+
+    count: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        texts = _texts(operands[0])
+        lower, upper = texts.lower, texts.upper
+        units = _cut_at(lower, self.count - 1, by_units=True)
+        padded, rows = np.pad(lower.codes, ((0, 0), (0, 1))), np.arange(len(units))
+        has_more = units < lower.lengths
+        # No pair is there where the upper bound, which begins alike, has a lesser character.
+        highest = np.pad(upper.codes, ((0, 0), (0, 1)))
+        places = np.minimum(units, highest.shape[1] - 1)
+        no_pair = (texts.prefix >= units) & (highest[rows, places] < _FOUR_BYTES)
+        cut = np.where(no_pair, padded[rows, units], np.minimum(padded[rows, units], ord("?")))
+        padded[rows, units] = np.where(has_more, cut, 0)
+        first = _Rows(padded, units + has_more)
+        last = upper.cut(_cut_at(upper, self.count, by_units=False))
+        known = np.ones(len(units), dtype=np.bool_)
+        given = np.asarray(arrow(operands[0].upper).is_valid())
+        return texts.result(first.array(known), last.array(np.broadcast_to(given, known.shape)))
+
+
+def _cut_at(rows: _Rows, count: int, *, by_units: bool) -> Ordinals:
+    """Bytes in the first `count` characters (or UTF-16 units, if those are whole characters)."""
+    begins = (rows.codes & 0xC0 != _CONTINUATION) & rows.inside
+    weights = begins + (begins & (rows.codes >= _FOUR_BYTES) if by_units else 0)
+    within = (np.cumsum(weights, axis=1) <= count) & rows.inside
+    return np.asarray(np.cumprod(within, axis=1, dtype=np.int64).sum(axis=1))
+
+
+def _concatenation(site: Site) -> Signature | None:
+    """Literal texts, a column, and whatever follows."""
+    if any(domain.kind is not Kind.TEXT for domain in site.domains):
+        return None
+    literals = list(site.literals)
+    begin = next((n for n, literal in enumerate(literals) if literal is None), len(literals))
+    texts = [literal.value for literal in literals[:begin] if literal is not None]
+    prefix = "".join(texts).encode()
+    return Signature(_Joined(prefix, begin, begin < len(literals) - 1), _TEXT)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """`prefix`, then the operand at `place`, then perhaps others; null where one of them is."""
+
+    prefix: bytes
+    place: int
+    has_more: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        values = both(*(operand.may_be_value for operand in operands))
+        nulls = either(*(operand.may_be_null for operand in operands))
+        if self.place == len(operands):
+            whole = pa.scalar(self.prefix, type=pa.large_binary())
+            return Bounds(whole, whole, values, nulls)
+        operand = operands[self.place]
+        lower, upper = operand.lower, operand.upper
+        if self.has_more:
+            # More may follow a text that is itself a beginning of the upper bound.
+            texts = _texts(operand)
+            known = np.ones(len(texts.known), dtype=np.bool_)
+            upper = like(texts.lower.cut(texts.prefix).array(known, _END), lower)
+        return Bounds(self._after(lower), self._after(upper), values, nulls)
+
+    def _after(self, ends: Values) -> Values:
+        prefix = pa.scalar(self.prefix, type=pa.large_binary())
+        empty = pa.scalar(b"", type=pa.large_binary())
+        joined: Values = pc.binary_join_element_wise(prefix, ends, empty)
+        return joined
+
+
+def _trim(site: Site) -> Signature | None:
+    if not _one_text(site):
+        return None
+    return Signature(_Trimmed(site.name != "rtrim", site.name != "ltrim"), _TEXT)
+
+
+@dataclass(frozen=True)
+class _Trimmed:
+    """Texts without the spaces around them, where no text of the container begins with one."""
+
+    left: bool
+    right: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        texts = _texts(operand)
+        lower = texts.lower
+        starts = lower.codes[:, 0] if lower.codes.shape[1] else np.zeros(len(lower.lengths))
+        begins = (starts > ord(" ")) | (not self.left)
+        first = lower
+        if self.right:
+            # A text may end in spaces where the bound has other characters up to the space.
+            solid = (lower.codes > ord(" ")) & lower.inside
+            places = np.arange(1, lower.codes.shape[1] + 1)
+            first = lower.cut(np.where(solid, places, 0).max(axis=1, initial=0))
+        known = np.ones(len(begins), dtype=np.bool_)
+        empty = _Rows(lower.codes, np.zeros_like(lower.lengths)).array(known)
+        flags = pa.array(np.asarray(begins, dtype=np.bool_))
+        least = pc.if_else(flags, first.array(known), empty)
+        upper = _repeated(arrow(operand.upper), len(begins))
+        return texts.result(least, pc.if_else(flags, upper, pa.scalar(None, pa.large_binary())))
+
+
+@dataclass(frozen=True)
+class IntegersToTexts:
+    """Integers in decimal digits: in order where all have one sign and one number of digits."""
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = (np.atleast_1d(end) for end in ordinals(operand))
+        known = (lower != MIN_ORDINAL) & (upper != MAX_ORDINAL)
+        low, high = (
+            pa.array(end).cast(pa.string()).cast(pa.large_binary()) for end in (lower, upper)
+        )
+        alike = known & ((lower < 0) == (upper < 0))
+        alike &= np.asarray(pc.equal(pc.binary_length(low), pc.binary_length(high)))
+        nothing = pa.scalar(None, type=pa.large_binary())
+        negative = pa.array(upper < 0)
+        first = pc.if_else(pa.array(alike), pc.if_else(negative, high, low), nothing)
+        last = pc.if_else(pa.array(alike), pc.if_else(negative, low, high), nothing)
+        single = not np.ndim(operand.lower) and not np.ndim(operand.upper)
+        ends = (first[0], last[0]) if single else (first, last)
+        return Bounds(*ends, operand.may_be_value, operand.may_be_null)
+
+
+def _unordered(domain: Domain) -> Rule:
+    def rule(site: Site) -> Signature | None:
+        return opaque(domain, f"{site.name}() has no order") if site.kind(0) is Kind.TEXT else None
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("upper", "ucase", "lower", "lcase"), _case),
+    **dict.fromkeys(("substr", "substring", "left"), _substring),
+    **dict.fromkeys(("concat", "||"), _concatenation),
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), _trim),
+    **dict.fromkeys(("length", "char_length", "character_length"), _unordered(_INT)),
+    **dict.fromkeys(("regexp_extract", "regexp_replace", "reverse"), _unordered(_TEXT)),
+}
+
+
+def may_match(bounds: Bounds, begin: tuple[int | None, ...], whole: bool) -> Flags:
+    """Whether a text between the bounds may begin with (or be) ASCII codes, None for any one.
+
+    A text is followed character by character as long as it may still be level with a bound: with
+    `both`, with the `lower` one only, with the `upper` one only, or `free` between them.
+    """
+    texts = _texts(bounds)
+    size = len(texts.known)
+    both_ends, nothing = np.ones(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
+    lower_end, upper_end, free = nothing, nothing, ~texts.known
+    for place, code in enumerate(begin):
+        low, high = _codes(texts.lower, place), _codes(texts.upper, place)
+        if code is None:
+            alike = (low == high) & (low < _CONTINUATION)
+            free = free | lower_end | upper_end | (both_ends & ~alike)
+            lower_end, upper_end, both_ends = nothing, nothing, both_ends & alike & (low >= 0)
+            continue
+        free = (
+            free
+            | (both_ends & (low < code) & (code < high))
+            | (lower_end & (code > low))
+            | (upper_end & (code < high))
+        )
+        lower_end, upper_end, both_ends = (
+            (lower_end & (code == low)) | (both_ends & (code == low) & (code < high)),
+            (upper_end & (code == high)) | (both_ends & (code == high) & (code > low)),
+            both_ends & (code == low) & (code == high),
+        )
+    ended = texts.lower.lengths <= len(begin) if whole else ~nothing
+    found: Flags = free | upper_end | ((both_ends | lower_end) & ended)
+    return found
+
+
+def _codes(rows: _Rows, place: int) -> Ordinals:
+    """The byte of each text at a place, -1 behind its end."""
+    if place >= rows.codes.shape[1]:
+        return np.full(len(rows.lengths), -1, dtype=np.int64)
+    return np.where(place < rows.lengths, rows.codes[:, place].astype(np.int64), -1)

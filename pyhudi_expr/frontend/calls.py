@@ -1,0 +1,121 @@
+"""Calls by name, as engines spell them: those that are predicates, and those that choose."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.nodes import (
+    Between,
+    Call,
+    Case,
+    Cast,
+    Column,
+    Comparison,
+    Constant,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Op,
+    StartsWith,
+    Term,
+    Truth,
+    Unknown,
+)
+from pyhudi_expr.frontend.like import like
+from pyhudi_expr.frontend.trees import TRUE, conjunction, disjunction
+
+_COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
+_NAN = Literal(math.nan, pa.float64())
+_NULL = Literal(None, pa.null())
+_CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
+
+
+def call(name: str, args: tuple[Term, ...]) -> Term:
+    """A function of terms; the conditions of ``if`` and ``case`` become predicates."""
+    match name, args:
+        case "if", (condition, yes, no):
+            return Case(((truth_of(condition), yes),), no)
+        case "when", _ if len(args) > 1:
+            return _case([truth_of(term) for term in args[:-1:2]], args)
+        case "case", (subject, *rest) if len(rest) > 1:
+            equal: list[HudiExpression] = [Comparison(Op.EQ, subject, term) for term in rest[:-1:2]]
+            return _case(equal, tuple(rest))
+    return Call(name, args)
+
+
+def _case(conditions: list[HudiExpression], args: tuple[Term, ...]) -> Term:
+    """args: a condition and a result in turns, then perhaps what is given otherwise."""
+    otherwise = args[-1] if len(args) % 2 else _NULL
+    return Case(tuple(zip(conditions, args[1::2], strict=True)), otherwise)
+
+
+def truth_of(term: Term) -> HudiExpression:
+    """A term in a predicate's place: a boolean column, a constant, or a function's truth."""
+    match term:
+        case Literal(value=None):
+            return Constant(Truth.NULL)
+        case Literal(value=bool(value)):
+            return Constant(Truth.YES if value else Truth.NO)
+        case Column(declared=declared) if declared is None or declared == pa.bool_():
+            return Comparison(Op.EQ, term, TRUE)
+        case Case() | Cast(type=pa.bool_()):
+            return Comparison(Op.EQ, term, TRUE)
+        case Call(name=name) if name in _CHOICES:
+            return Comparison(Op.EQ, term, TRUE)
+        case Call():
+            return _predicate(term)
+    return Unknown("a value that is no boolean column in a predicate's place")
+
+
+def _predicate(function: Call) -> HudiExpression:
+    name, args = function.name, function.args
+    operation = _COMPARISONS.get(name)
+    if operation is not None and len(args) == 2:
+        return Comparison(operation, *args)
+    found = _PREDICATES.get(name)
+    built = found(args) if found else None
+    return built or Unknown(f"{name}() is not judged")
+
+
+def _like(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (_, Literal(value=None)):
+            return Constant(Truth.NULL)
+        case (term, Literal(value=str(pattern))):
+            return like(term, pattern)
+    return None
+
+
+def _starts_with(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (term, Literal(value=str(prefix))):
+            return StartsWith(term, prefix)
+    return None
+
+
+def _between(args: tuple[Term, ...]) -> HudiExpression | None:
+    """With Hive's flag in front: whether it is inverted."""
+    match args:
+        case (Literal(value=bool(inverted)), term, low, high):
+            return Not(Between(term, low, high)) if inverted else Between(term, low, high)
+    return None
+
+
+_PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
+    "and": lambda args: conjunction(map(truth_of, args)) if args else None,
+    "or": lambda args: disjunction(map(truth_of, args)) if args else None,
+    **dict.fromkeys(("not", "!"), lambda args: Not(truth_of(args[0])) if len(args) == 1 else None),
+    "isnull": lambda args: IsNull(args[0]) if len(args) == 1 else None,
+    "isnotnull": lambda args: Not(IsNull(args[0])) if len(args) == 1 else None,
+    # isnan(NULL) is FALSE.
+    "isnan": lambda args: Comparison(Op.NULL_SAFE_EQ, args[0], _NAN) if len(args) == 1 else None,
+    "in": lambda args: In(args[0], args[1:]) if len(args) > 1 else None,
+    "between": _between,
+    "like": _like,
+    "startswith": _starts_with,
+}
