@@ -1,5 +1,6 @@
 """The pruning service as a child process."""
 
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -42,6 +43,8 @@ class ServiceProcess:
             [*command, "--port", str(self.port), *self._options],
             output=self.run_dir / "pruning-service.log",
             cwd=ROOT,
+            # Nothing in the user's directories, and the same start every time.
+            env={"PYHUDI_SNAPSHOT_DIR": "", **os.environ},
         )
         self._process.wait_until(self._answers, START_SECONDS)
 

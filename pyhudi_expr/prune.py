@@ -12,6 +12,7 @@ from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
@@ -24,6 +25,7 @@ from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -37,12 +39,15 @@ class PruneOptions:
 
     footers: judge by Parquet footers where a table has no `column_stats`. footer_wait: seconds
     that a query waits for footers that are being read in the background. cache_bytes: memory for
-    the snapshots of tables that are kept between queries.
+    the snapshots of tables that are kept between queries. snapshot_dir: a directory in which what
+    was read of metadata tables is kept between processes, at most `snapshot_bytes`; None: nowhere.
     """
 
     footers: bool = False
     footer_wait: float = 0.5
     cache_bytes: int = 1 << 30
+    snapshot_dir: Path | None = None
+    snapshot_bytes: int = 4 << 30
 
 
 @dataclass(frozen=True)
@@ -82,7 +87,7 @@ class PruneResult:
     @cached_property
     def file_keep(self) -> _Flags:
         """One flag for each file of the listing."""
-        return self.keep[self.listing.file_slice]
+        return self.listing.of_files(self.keep)
 
     @property
     def files_total(self) -> int:
@@ -119,6 +124,8 @@ class Pruner:
 
     def __init__(self, options: PruneOptions | None = None) -> None:
         self._options = options or PruneOptions()
+        directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
+        self._cache = SnapshotCache(directory, limit) if directory else None
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[_Key, threading.Lock] = {}
@@ -147,7 +154,7 @@ class Pruner:
             notes.append("the table's merger is not known: slices with log files are kept")
         return PruneResult(
             listing=snapshot.listing,
-            keep=keep & partitions[snapshot.listing.slice_partition],
+            keep=_of_kept_partitions(keep, partitions, snapshot.listing),
             partition_keep=by_values,
             predicate=predicate,
             notes=tuple(notes),
@@ -167,7 +174,9 @@ class Pruner:
                 known = self._current(key)
                 if known is None:
                     table = HudiTable.open(base_path)
-                    known = TableSnapshot(table, request.view, request.as_of, self._options.footers)
+                    known = TableSnapshot(
+                        table, request.view, request.as_of, self._options.footers, self._cache
+                    )
                     self._keep(key, known)
                 return known
             finally:
@@ -195,6 +204,10 @@ class Pruner:
 
 
 _Key = tuple[str, TableView, str | None]
+
+
+def _of_kept_partitions(keep: _Flags, partitions: _Flags, listing: FileListing) -> _Flags:
+    return keep if partitions.all() else keep & partitions[listing.slice_partition]
 
 
 def _judge_partitions(

@@ -142,6 +142,8 @@ def serve(
         footers=settings.footers,
         footer_wait=settings.footer_wait,
         cache_bytes=settings.cache_bytes,
+        snapshot_dir=settings.snapshot_path,
+        snapshot_bytes=settings.snapshot_bytes,
     )
     serve_until_stopped(PruningHandler(Pruner(options), settings), settings)
 

@@ -30,6 +30,7 @@ from pyhudi_expr.mdt.reader import (
     MetadataTable,
     current_listing,
 )
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -46,13 +47,21 @@ class TableSnapshot:
     table: the data table's snapshot. notes: why an index is not used.
     """
 
-    def __init__(self, table: HudiTable, view: TableView, as_of: str | None, footers: bool) -> None:
-        """footers: judge by Parquet footers where there is no `column_stats`.
+    def __init__(
+        self,
+        table: HudiTable,
+        view: TableView,
+        as_of: str | None,
+        footers: bool,
+        cache: SnapshotCache | None = None,
+    ) -> None:
+        """footers: judge by Parquet footers where there is no `column_stats`. cache: where what
+        base files of the metadata table say is kept between processes.
 
         Raises HudiError when the table itself cannot be read.
         """
         notes: list[str] = []
-        mdt = _metadata_table(table, notes)
+        mdt = _metadata_table(table, cache, notes)
         if mdt is not None:
             table = mdt.table
         self.table = table
@@ -228,9 +237,11 @@ class _OfPartition:
         return values.take(pa.array(self._position)) if isinstance(values, pa.Array) else values
 
 
-def _metadata_table(table: HudiTable, notes: list[str]) -> MetadataTable | None:
+def _metadata_table(
+    table: HudiTable, cache: SnapshotCache | None, notes: list[str]
+) -> MetadataTable | None:
     try:
-        mdt = MetadataTable.open(table)
+        mdt = MetadataTable.open(table, cache)
     except HudiError as error:
         notes.append(f"the metadata table cannot be read: {error}")
         return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +38,14 @@ class ServiceSettings(BaseSettings):
     cache_bytes: int = Field(
         1 << 30, ge=0, description="Memory for tables kept between requests, in bytes."
     )
+    snapshot_dir: str = Field(
+        "auto",
+        description="Directory for what was read of metadata tables; empty: none, auto: the user's"
+        " cache directory.",
+    )
+    snapshot_bytes: int = Field(
+        4 << 30, ge=0, description="Size of that directory's files, in bytes."
+    )
     workers: int = Field(4, ge=1, le=256, description="Requests that are judged at once.")
     max_waiting: int = Field(
         128, ge=0, description="Requests that may wait for a worker; more are told to go unpruned."
@@ -66,6 +75,14 @@ class ServiceSettings(BaseSettings):
     log_level: Literal["debug", "info", "warning", "error"] = Field(
         "info", description="Least severity that is logged; info has one line for each request."
     )
+
+    @property
+    def snapshot_path(self) -> Path | None:
+        """The directory that `snapshot_dir` means."""
+        if self.snapshot_dir != "auto":
+            return Path(self.snapshot_dir) if self.snapshot_dir else None
+        cache = os.environ.get("XDG_CACHE_HOME")
+        return (Path(cache) if cache else Path.home() / ".cache") / "pyhudi"
 
     @classmethod
     def settings_customise_sources(
