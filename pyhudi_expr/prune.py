@@ -116,7 +116,7 @@ class PruneResult:
     @cached_property
     def explanation(self) -> Explanation:
         """What each part of the predicate excluded, and by which index."""
-        return explain(self.predicate, self.evidence, self.listing.num_files)
+        return explain(self.predicate, self.evidence, self.listing)
 
 
 class Pruner:

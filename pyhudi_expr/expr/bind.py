@@ -7,6 +7,7 @@ unknown, and rows stay right.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from enum import Enum
@@ -319,6 +320,11 @@ def _compare(
             if op is Op.NULL_SAFE_EQ:
                 return _bind(IsNull(other), scope)
             return Constant(Truth.NULL)
+    for own, other in ((left, right), (right, left)):
+        if op in (Op.EQ, Op.NULL_SAFE_EQ) and isinstance(other, Literal):
+            number = _number_as_text(op, own, other, scope)
+            if number is not None:
+                return number
     if isinstance(right, Literal):
         term = _bind_term(left, scope)
         return _compare_literal(op, term, _interval(right, term, scope, floats), False)
@@ -348,6 +354,21 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
     if len(doubts) > 1:
         raise doubts[0]
     return Constant(possible)
+
+
+def _number_as_text(op: Op, term: Term, text: Literal, scope: Scope) -> BoundExpression | None:
+    """``CAST(i AS string) = '12'`` says ``i = 12``; of other texts no number is written so."""
+    if not (isinstance(term, Cast) and term.type == pa.string() and text.type == pa.string()):
+        return None
+    inner = _bind_term(term.term, scope)
+    if inner.domain.kind is not Kind.INTEGER:
+        return None
+    match = _WHOLE_NUMBER.fullmatch(text.value)
+    found = Interval(int(text.value), int(text.value)) if match else Interval(0, 0, True)
+    return _compare_literal(op, inner, found, literal_first=False)
+
+
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 
 class _NoStatistics:

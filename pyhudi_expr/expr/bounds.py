@@ -73,6 +73,26 @@ def may_be_nan(bounds: Bounds) -> Mask:
     return answer
 
 
+def is_known(bounds: Bounds) -> Mask:
+    """Whether at least one end is a bound."""
+    lower, upper = bounds.lower, bounds.upper
+    if isinstance(lower, np.ndarray | np.int64):
+        return np.not_equal(lower, MIN_ORDINAL) | np.not_equal(upper, MAX_ORDINAL)
+    return either(_is_given(lower), _is_given(upper))
+
+
+def _is_given(values: Values) -> Mask:
+    if isinstance(values, pa.Scalar):
+        return bool(values.is_valid)
+    given: npt.NDArray[np.bool_] = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    return given
+
+
+def negated(mask: Mask) -> Mask:
+    """NOT of a mask."""
+    return not mask if isinstance(mask, bool | np.bool_) else ~mask
+
+
 def _is_ordinal(values: Values) -> bool:
     return isinstance(values, np.ndarray | np.int64)
 

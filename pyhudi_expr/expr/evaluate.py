@@ -77,6 +77,13 @@ class StatisticsEvidence:
                 bounds = self._bounds(term)
                 return both(bounds.may_be_value, not truth or may_match(bounds, begin, whole))
 
+    def known(self, column: BoundColumn) -> Mask | None:
+        """For which containers there is a bound, or that all is null; None: for no column so."""
+        found = self._statistics.bounds(column)
+        if found is None:
+            return None
+        return either(b.is_known(found), b.negated(found.may_be_value))
+
     def _bounds(self, term: BoundTerm) -> Bounds:
         known = self._terms.get(term)
         if known is None:

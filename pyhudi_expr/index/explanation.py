@@ -1,18 +1,49 @@
-"""Why a file was kept or dropped: the predicate's tree with what each index could exclude."""
+"""Why a file was kept or dropped: the predicate's tree with what each index said of each node.
+
+Made from the evidence that a query has gathered already: it reads nothing, and a query that
+nobody asks to explain pays nothing for it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from time import perf_counter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundNot, BoundOr
-from pyhudi_expr.expr.evaluate import as_array, may_be
-from pyhudi_expr.expr.nodes import Unknown
+from pyhudi_expr.expr.bound import (
+    BoundAnd,
+    BoundExpression,
+    BoundNot,
+    BoundOr,
+    columns,
+    unknown_reasons,
+)
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.index.planner import NamedEvidence
+from pyhudi_expr.table.listing import FileListing
+
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class IndexAnswer:
+    """What one index says of one node, alone.
+
+    files, bytes: how many it excludes, and their size. seconds: to evaluate it.
+    reason: why it excludes nothing, or less than it could.
+    """
+
+    index: str
+    files: int
+    bytes: int
+    seconds: float
+    reason: str | None
 
 
 @dataclass(frozen=True)
@@ -20,71 +51,121 @@ class Explanation:
     """One node of the predicate.
 
     predicate: its text; under a NOT it is asked whether it may be FALSE (`negated`).
-    excluded: how many of the files it excludes, alone. by_index: the same, for each index alone.
-    reason: why nothing can be excluded, where that is known.
+    files: of the listing. excluded, excluded_bytes: the files that all indexes together exclude
+    for this node alone, and their size. seconds: to evaluate it. answers: of each index.
+    reason: why nothing is excluded, where no single index is to blame.
     """
 
     predicate: str
     negated: bool
     files: int
     excluded: int
-    by_index: dict[str, int]
+    excluded_bytes: int
+    seconds: float
+    answers: tuple[IndexAnswer, ...]
     reason: str | None
     children: tuple[Explanation, ...]
 
-    def text(self, indent: int = 0) -> str:
-        """The tree, a line for each node."""
+    def text(self) -> str:
+        """The tree, a line for each node and each index that could not judge it."""
+        return "\n".join(self._lines(""))
+
+    def _lines(self, indent: str) -> Iterator[str]:
         says = "NOT " if self.negated else ""
-        by = ", ".join(f"{name} {count}" for name, count in self.by_index.items() if count)
-        line = f"{'  ' * indent}{says}{self.predicate}: excludes {self.excluded} of {self.files}"
-        line += f" files ({by})" if by else " files"
-        line += f" - {self.reason}" if self.reason else ""
-        return "\n".join([line, *(child.text(indent + 1) for child in self.children)])
+        by = ", ".join(f"{answer.index} {answer.files}" for answer in self.answers if answer.files)
+        line = f"{indent}{says}{self.predicate}: excludes {self.excluded} of {self.files} files"
+        if self.excluded:
+            line += f", {self.excluded_bytes / 1e6:.1f} MB"
+        line += f" ({by})" if by else ""
+        yield f"{line}, {1000 * self.seconds:.1f} ms" + (f" - {self.reason}" if self.reason else "")
+        for answer in self.answers:
+            if answer.reason and not self.children:
+                yield f"{indent}    {answer.index}: {answer.reason}"
+        for child in self.children:
+            yield from child._lines(indent + "  ")
 
     def as_dict(self) -> dict[str, Any]:
         """The tree for JSON."""
-        return {
-            "predicate": self.predicate,
-            "negated": self.negated,
-            "files": self.files,
-            "excluded": self.excluded,
-            "by_index": self.by_index,
-            "reason": self.reason,
-            "children": [child.as_dict() for child in self.children],
-        }
+        return asdict(self)
 
 
 def explain(
-    node: BoundExpression, evidence: Sequence[NamedEvidence], files: int, truth: bool = True
+    node: BoundExpression,
+    evidence: Sequence[NamedEvidence],
+    listing: FileListing,
+    truth: bool = True,
 ) -> Explanation:
-    """Explains a bound predicate over `files` files; each node is evaluated on its own."""
-
-    def excluded(sources: Sequence[NamedEvidence]) -> int:
-        answer = as_array(may_be(node, truth, [source.evidence for source in sources]), files)
-        return files - int(np.count_nonzero(answer))
-
+    """Explains a bound predicate over the files of a listing; each node on its own."""
     match node:
         case BoundNot(child=child):
-            return explain(child, evidence, files, not truth)
+            return explain(child, evidence, listing, not truth)
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
-            children = tuple(explain(child, evidence, files, truth) for child in nodes)
+            children = tuple(explain(child, evidence, listing, truth) for child in nodes)
         case _:
             children = ()
-    total = excluded(evidence)
+    excluded, seconds = _excluded(node, evidence, listing, truth)
+    answers = () if isinstance(node, Constant | Unknown) else evidence
     return Explanation(
         predicate=render(node),
         negated=not truth,
-        files=files,
-        excluded=total,
-        by_index={source.name: excluded([source]) for source in evidence},
-        reason=_reason(node, total),
+        files=listing.num_files,
+        excluded=int(np.count_nonzero(excluded)),
+        excluded_bytes=int(listing.file_size[excluded].sum()),
+        seconds=seconds,
+        answers=tuple(_answer(node, source, listing, truth) for source in answers),
+        reason=_reason(node, evidence, excluded),
         children=children,
     )
 
 
-def _reason(node: BoundExpression, excluded: int) -> str | None:
+def _excluded(
+    node: BoundExpression, evidence: Sequence[NamedEvidence], listing: FileListing, truth: bool
+) -> tuple[_Flags, float]:
+    start = perf_counter()
+    mask = may_be(node, truth, [source.evidence for source in evidence])
+    seconds = perf_counter() - start
+    return ~as_array(mask, listing.num_files), seconds
+
+
+def _answer(
+    node: BoundExpression, source: NamedEvidence, listing: FileListing, truth: bool
+) -> IndexAnswer:
+    excluded, seconds = _excluded(node, [source], listing, truth)
+    return IndexAnswer(
+        index=source.name,
+        files=int(np.count_nonzero(excluded)),
+        bytes=int(listing.file_size[excluded].sum()),
+        seconds=seconds,
+        reason=_gap(node, source, listing),
+    )
+
+
+def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> str | None:
+    """Which columns of a leaf the index does not tell enough of."""
+    if not isinstance(source.evidence, StatisticsEvidence) or isinstance(node, BoundAnd | BoundOr):
+        return None
+    gaps = []
+    for column in columns(node).values():
+        known = source.evidence.known(column)
+        if known is None:
+            gaps.append(f"has no column {column.name}")
+            continue
+        count = int(np.count_nonzero(~as_array(known, listing.num_files)))
+        if count:
+            gaps.append(f"has no bounds of {column.name}, or doubted ones, for {count} files")
+    return "; ".join(gaps) or None
+
+
+def _reason(
+    node: BoundExpression, evidence: Sequence[NamedEvidence], excluded: _Flags
+) -> str | None:
     if isinstance(node, Unknown):
         return node.reason
-    if isinstance(node, BoundAnd | BoundOr) or excluded:
+    if isinstance(node, BoundAnd | BoundOr) or excluded.any():
         return None
-    return "no index proves it false for a file"
+    opaque = unknown_reasons(node)
+    if opaque:
+        return "; ".join(opaque)
+    if isinstance(node, Constant):
+        return None
+    return "what the indexes know of each file admits a match" if evidence else "there is no index"

@@ -183,6 +183,8 @@ def _truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: 
             return frozenset({value(term).value is None})
         case Matches(term=term, begin=begin, whole=whole):
             text = value(term).value
+            if text is None:
+                return frozenset({None})
             if not isinstance(text, str):
                 raise UndefinedError
             same = all(wanted in (None, one) for wanted, one in zip(begin, text, strict=False))

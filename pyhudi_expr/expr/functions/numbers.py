@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from functools import reduce
 from typing import Any
 
@@ -55,7 +56,9 @@ from pyhudi_expr.expr.functions.signature import (
 
 _INT, _LONG = Domain(Kind.INTEGER, bits=32), Domain(Kind.INTEGER, bits=64)
 _DOUBLE = Domain(Kind.FLOAT, bits=64)
-_MAX_DIGITS = 38
+_MAX_DIGITS, _MAX_ARROW_DIGITS = 38, 76
+#: To how many places engines may round decimals that would have more than 38 digits.
+_ROUNDED_PLACES = 6
 #: Below it doubles tell for certain that int64 has not overflown.
 _SAFE = 2.0**63 - 2.0**13
 _NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT)
@@ -80,8 +83,8 @@ def _arithmetic(site: Site) -> Signature | None:
 def _integer_arithmetic(site: Site) -> Signature:
     columns = [d for d, given in zip(site.domains, site.literals, strict=True) if given is None]
     domain = Domain(Kind.INTEGER, bits=max(domain.bits for domain in site.domains))
-    # An engine may compute in the narrowest operand's type, and may take a literal for narrow.
-    bits = min(operand.bits for operand in columns or site.domains)
+    # Engines compute in the wider type, but may take a literal for a narrow one.
+    bits = max(operand.bits for operand in columns or site.domains)
     return Signature(_Fixed(site.name, *integer_range(bits)), domain)
 
 
@@ -96,8 +99,10 @@ def _decimal_arithmetic(site: Site) -> Signature | None:
         whole = max(left.precision - left.scale, right.precision - right.scale)
         result = Domain(Kind.DECIMAL, precision=whole + scale + 1, scale=scale)
         targets = (result, result)
-    if result.precision > _MAX_DIGITS:
-        return opaque(replace(result, precision=_MAX_DIGITS), "decimals of more than 38 digits")
+    if result.precision > _MAX_ARROW_DIGITS:
+        return opaque(
+            replace(result, precision=_MAX_DIGITS), "decimals of many more than 38 digits"
+        )
     if not result.is_ordinal:
         targets = tuple(replace(t, precision=max(t.precision, 19)) for t in targets)  # type: ignore[assignment]
     found = [conversion(own, target) for own, target in zip(site.domains, targets, strict=True)]
@@ -179,18 +184,28 @@ class _WideDecimals:
         lower, upper = corners[0], corners[0]
         for corner in corners[1:]:
             lower, upper = least(lower, corner), greatest(upper, corner)
+        rounded = self.result.precision > _MAX_DIGITS
+        if rounded and self.result.scale > _ROUNDED_PLACES:
+            error = pa.scalar(Decimal(1).scaleb(-_ROUNDED_PLACES), self.result.arrow_type)
+            lower, upper = self._sum(pc.subtract, lower, error), self._sum(pc.add, upper, error)
         return Bounds(
             lower,
             upper,
             both(*(operand.may_be_value for operand in operands)),
-            either(*(operand.may_be_null for operand in operands)),
+            either(rounded, *(operand.may_be_null for operand in operands)),
         )
+
+    def _sum(self, operation: _Binary, ends: Any, error: pa.Scalar) -> Any:
+        # Arrow gives a sum one digit more, and has no more than 76.
+        narrow = pa.decimal256(_MAX_ARROW_DIGITS - 1, self.result.scale)
+        added = operation(pc.cast(ends, narrow), pc.cast(error, narrow))
+        return pc.cast(added, self.result.arrow_type)
 
     @staticmethod
     def _narrow(ends: Values, domain: Domain) -> Any:
         """With no more digits than needed, or Arrow's own result has too many."""
         try:
-            return pc.cast(ends, pa.decimal256(min(domain.precision, _MAX_DIGITS), domain.scale))
+            return pc.cast(ends, pa.decimal256(domain.precision, domain.scale))
         except pa.ArrowInvalid:  # ends beyond the type: they bound nothing
             type_ = pa.decimal256(domain.precision, domain.scale)
             size = len(ends) if isinstance(ends, pa.Array) else None

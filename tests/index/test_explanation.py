@@ -1,0 +1,105 @@
+"""Explanations say what each index excluded for each node, and why it did not exclude more."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.index.explanation import Explanation, explain
+from pyhudi_expr.index.planner import NamedEvidence
+from pyhudi_expr.table.listing import FileListing, TableView
+from tests.expr.statistics import NOTHING, RowStatistics
+
+SCHEMA = pa.schema(
+    [
+        ("x", pa.int64()),
+        ("s", pa.string()),
+        ("p", pa.string()),
+        ("at", pa.timestamp("us", "UTC")),
+    ]
+)
+ROWS = [
+    [
+        {"x": 10 * n, "s": f"name_{n}", "p": "a", "at": n},
+        {"x": 10 * n + 9, "s": None, "p": "a", "at": n},
+    ]
+    for n in range(4)
+]
+LISTING = FileListing(
+    instant="1",
+    view=TableView.SNAPSHOT,
+    partitions=pa.array([""]),
+    slice_partition=np.zeros(4, np.int32),
+    slice_file_id=pa.array(list("abcd")),
+    slice_base_instant=pa.array(["1"] * 4),
+    file_slice=np.arange(4, dtype=np.int32),
+    file_name=pa.array(list("abcd")),
+    file_size=np.array([1, 10, 100, 1000], np.int64),
+    file_is_log=np.zeros(4, np.bool_),
+)
+
+
+def explained(
+    predicate: str, *sources: tuple[str, RowStatistics], zone: str | None = None
+) -> Explanation:
+    bound = bind(parse_predicate(predicate), Scope(SCHEMA, zone))
+    named = [NamedEvidence(name, StatisticsEvidence(source)) for name, source in sources]
+    return explain(bound, named, LISTING)
+
+
+STATS = ("column_stats", RowStatistics(ROWS, absent=frozenset({"p"})))
+VALUES = ("partition values", RowStatistics(ROWS, absent=frozenset({"x", "s", "at"})))
+
+
+def test_each_node_and_index_has_its_files_and_bytes() -> None:
+    found = explained("x = 15 AND p = 'b'", STATS, VALUES)
+    assert (found.excluded, found.excluded_bytes) == (4, 1111)
+    by_x, by_p = found.children
+    assert (by_x.excluded, by_x.excluded_bytes) == (3, 1101)
+    assert [(a.index, a.files, a.bytes) for a in by_x.answers] == [
+        ("column_stats", 3, 1101),
+        ("partition values", 0, 0),
+    ]
+    assert [(a.index, a.files) for a in by_p.answers] == [
+        ("column_stats", 0),
+        ("partition values", 4),
+    ]
+    assert by_p.answers[0].reason == "has no column p"
+    assert by_x.seconds > 0
+
+
+def test_below_not_the_opposite_is_asked() -> None:
+    found = explained("NOT (x >= 10)", STATS)
+    assert found.negated
+    assert found.excluded == 3
+    assert found.text().startswith("NOT 10 <= x: excludes 3 of 4 files")
+
+
+def test_reasons() -> None:
+    assert "RLIKE" in (explained("s RLIKE 'x'", STATS).reason or "")
+    assert "unknown zone" in (explained("hour(at) = 5", STATS).reason or "")
+    assert explained("hour(at) = 5", STATS, zone="UTC").excluded == 4
+    assert explained("length(s) = 7", STATS).reason == "length() has no order"
+    assert explained("x > -1", STATS).reason == "what the indexes know of each file admits a match"
+    assert explained("x = 1").reason == "there is no index"
+    assert "no column" in (explained("y = 1", STATS).reason or "")
+    assert "against" in (explained("x = DATE '2020-01-01'", STATS).reason or "")
+    doubted = RowStatistics(ROWS, given={("x", 1): NOTHING, ("x", 2): NOTHING})
+    found = explained("x = 1", ("column_stats", doubted))
+    assert found.answers[0].reason == "has no bounds of x, or doubted ones, for 2 files"
+    assert found.excluded == 1
+
+
+def test_text_and_json_hold_the_whole_tree() -> None:
+    found = explained("x = 15 AND (s = 'name_1' OR length(s) = 4) AND p = 'a'", STATS)
+    lines = found.text().splitlines()
+    assert lines[0].startswith("x = 15 AND (s = 'name_1' OR length(s) = 4) AND p = 'a'")
+    assert "    column_stats: has no column p" in [line[2:] for line in lines]
+    tree = json.loads(json.dumps(found.as_dict()))
+    assert tree["children"][1]["children"][0]["predicate"] == "s = 'name_1'"
+    assert tree["children"][0]["answers"][0]["files"] == 3
