@@ -16,17 +16,19 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from pyhudi_expr.expr.bind import Scope, bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import as_array, may_be
-from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.index.commit_times import COMMIT_TIME
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 
@@ -54,13 +56,15 @@ class PruneOptions:
 class PruneRequest:
     """One question. zone: IANA zone in which the engine reads instants as wall clocks.
 
-    as_of: an instant (requested time) for time travel; None: the newest.
+    as_of: an instant (requested time) for time travel; None: the newest. since: an instant for an
+    incremental query: only rows that were written after it, up to `as_of`.
     """
 
     predicate: HudiExpression
     view: TableView = TableView.SNAPSHOT
     zone: str | None = None
     as_of: str | None = None
+    since: str | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +140,7 @@ class Pruner:
         Raises HudiError when the table cannot be read: then nothing is known of any file.
         """
         snapshot = self._snapshot(base_path, request)
-        asked = bind(request.predicate, Scope(snapshot.schema, request.zone))
+        asked = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
         needed = list(columns(asked).values())
         predicate = snapshot.completed(asked)
         notes = [*snapshot.notes, *unknown_reasons(predicate)]
@@ -204,6 +208,19 @@ class Pruner:
 
 
 _Key = tuple[str, TableView, str | None]
+
+
+def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
+    """The request's predicate, with what an incremental query asks of a row's commit time."""
+    if request.since is None:
+        return request.predicate
+    if not snapshot.table.properties.meta_fields:
+        raise UnsupportedTable(
+            f"{snapshot.table.base_path}: incremental queries need the meta fields in the files"
+            " (hoodie.populate.meta.fields)"
+        )
+    since = Literal(request.since, pa.string())
+    return And((Comparison(Op.GT, Column((COMMIT_TIME,)), since), request.predicate))
 
 
 def _of_kept_partitions(keep: _Flags, partitions: _Flags, listing: FileListing) -> _Flags:

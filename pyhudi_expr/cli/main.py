@@ -58,6 +58,9 @@ def _question(command: _Command) -> _Command:
             ),
             click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant."),
             click.option(
+                "--since", metavar="INSTANT", help="Only rows that were written after this instant."
+            ),
+            click.option(
                 "--zone", help="IANA zone in which the query reads instants as wall clocks."
             ),
             click.option(
@@ -149,9 +152,15 @@ def serve(
 
 
 def _result(
-    table: str, predicate: str, view: str, as_of: str | None, zone: str | None, footers: bool
+    table: str,
+    predicate: str,
+    view: str,
+    as_of: str | None,
+    since: str | None,
+    zone: str | None,
+    footers: bool,
 ) -> PruneResult:
-    request = PruneRequest(parse_predicate(predicate), _VIEWS[view], zone, as_of)
+    request = PruneRequest(parse_predicate(predicate), _VIEWS[view], zone, as_of, since)
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     return Pruner(options).prune(_location(table), request)
 

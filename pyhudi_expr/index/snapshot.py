@@ -16,6 +16,7 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
 from pyhudi_expr.index.bloom_filters import BloomFilters
 from pyhudi_expr.index.column_stats import ColumnStats
+from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
@@ -167,7 +168,8 @@ class TableSnapshot:
     @cached_property
     def sources(self) -> tuple[Source, ...]:
         """The sources of evidence over the files, in the order in which they are asked."""
-        sources: list[Source] = [_ValueSource(self.values, self.listing)]
+        times = CommitTimes(self.table, self.listing)
+        sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
         if self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats))
         if self.record_index is not None:
@@ -196,6 +198,19 @@ class _ValueSource:
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
         return StatisticsEvidence(_OfPartition(self.values, self.listing))
+
+
+@dataclass(frozen=True)
+class _NameSource:
+    """What the files' names tell, of the one column that they tell of."""
+
+    times: CommitTimes
+    name: str = "file names"
+
+    def answer(self, question: Question) -> Evidence | None:
+        """See `Source`."""
+        asked = any(column.name == COMMIT_TIME for column in question.columns)
+        return StatisticsEvidence(self.times) if asked else None
 
 
 @dataclass(frozen=True)

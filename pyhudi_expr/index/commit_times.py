@@ -1,0 +1,70 @@
+"""What the name of a file tells of its rows' `_hoodie_commit_time`: no row is newer than the file.
+
+A base file's name holds the commit that wrote it, a log file's (layout 2) the delta commit. Such a
+commit can copy older rows, of commits that were complete by then. Requested times follow no clock
+that all writers share, so the newest one of those is the bound, by their completion times. Layout 1
+does not keep these, and its log files grow: there the names tell nothing.
+
+This is what incremental queries are pruned by where `column_stats` does not know the column, as in
+log files.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.table.file_names import log_files
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+COMMIT_TIME = "_hoodie_commit_time"
+
+_COMPLETION_TIMES_LAYOUT = 2
+
+
+class CommitTimes:
+    """Upper bounds of commit times over the files of a listing (a `Statistics`)."""
+
+    def __init__(self, table: HudiTable, listing: FileListing) -> None:
+        self._table = table
+        self._listing = listing
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        kept = self._table.properties
+        if column.name != COMMIT_TIME or kept.timeline_layout != _COMPLETION_TIMES_LAYOUT:
+            return None
+        return Bounds(pa.scalar(None, pa.large_binary()), self._newest)
+
+    @cached_property
+    def _newest(self) -> pa.Array:
+        """For each file the newest commit that its rows can be of; null where that is unknown."""
+        writes = [write for write in self._table.timeline.writes if write.completed]
+        by_completion = sorted(writes, key=lambda write: str(write.completed))
+        newest: dict[str, bytes] = {}
+        seen = ""
+        for write in by_completion:
+            seen = max(seen, write.requested)
+            newest[write.requested] = seen.encode()
+        wrote = pa.array(list(newest), pa.string())
+        bound = pa.array(list(newest.values()), pa.large_binary())
+        return bound.take(pc.index_in(self._instants(), wrote))
+
+    def _instants(self) -> pa.Array:
+        """The commit that each file's name holds."""
+        listing = self._listing
+        instants = listing.slice_base_instant.take(pa.array(listing.file_slice))
+        logs = np.flatnonzero(listing.file_is_log)
+        if not len(logs):
+            return instants
+        parsed = log_files(listing.file_name.take(pa.array(logs)))
+        of_log = np.full(listing.num_files, -1, np.int64)
+        of_log[logs[parsed.row]] = np.arange(len(parsed.row))
+        found = parsed.instant.take(pa.array(of_log, mask=of_log < 0))
+        return pc.if_else(pa.array(listing.file_is_log), found, instants)
