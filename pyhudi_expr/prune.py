@@ -141,8 +141,8 @@ class Pruner:
         """
         snapshot = self._snapshot(base_path, request)
         asked = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
-        needed = list(columns(asked).values())
         predicate = snapshot.completed(asked)
+        needed = list(columns(predicate).values())
         notes = [*snapshot.notes, *unknown_reasons(predicate)]
         values = snapshot.value_evidence()
         by_values = _judge_partitions(predicate, values, snapshot)

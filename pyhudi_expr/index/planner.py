@@ -49,7 +49,7 @@ class NamedEvidence:
 class Question:
     """What a predicate asks about the files of a listing.
 
-    columns: those of the query's own predicate. partitions: one flag for each, False where it is
+    columns: those of the predicate. partitions: one flag for each, False where it is
     excluded already. footer_wait: seconds to wait for footers that are read in the background.
     answers: what the sources before have said.
     """

@@ -43,20 +43,26 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr.evaluate import Evidence
-from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries, SliceNumbers
+from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.planner import Question, is_worth
 from pyhudi_expr.index.record_keys import RECORD_KEY, equality, exact
 from pyhudi_expr.index.row_counts import row_counts
 from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.file_group import EncodedRecords
+from pyhudi_expr.mdt.hashed_records import newest
 from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.reader import RECORD_INDEX, MetadataTable
-from pyhudi_expr.mdt.record_locations import Places, places_of
+from pyhudi_expr.mdt.record_locations import group_of, locations
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
 
 _Flags = npt.NDArray[np.bool_]
+
+#: Changes whenever the columns or their meaning do.
+_CONTENT = "record_index 1"
+_NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 
 
 def describes(mdt: MetadataTable, listing: FileListing) -> bool:
@@ -137,23 +143,25 @@ class RecordIndex:
 
     @cached_property
     def _loaded(self) -> _Loaded:
-        places = Places()
-        parts = [
-            (hashes(records.cells.key_strings), places_of(records, places))
-            for records in self._mdt.newest(RECORD_INDEX)
-        ]
-        numbers = _slice_numbers(places, self._listing)
-        place = np.concatenate([part[1] for part in parts])
-        entries = HashedEntries.of(np.concatenate([part[0] for part in parts]), numbers[place])
+        numbers = dict(_listed_groups(self._listing))
+        found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
+        for group in self._mdt.groups(RECORD_INDEX):
+            for table in newest(group, _CONTENT, _rows, self._mdt.cache):
+                places = table.column("place").combine_chunks()
+                known = [group_of(place) for place in places.dictionary.to_pylist()]
+                slices = np.array([numbers.get(place, UNLISTED) for place in known], np.int32)
+                found_slices.append(slices[places.indices.to_numpy()])
+                found_hashes.append(table.column("id").to_numpy())
+        entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
         named = entries.per_slice(self._listing.num_slices)
         return _Loaded(entries, named == row_counts(self._mdt, self._listing))
 
 
-def _slice_numbers(places: Places, listing: FileListing) -> SliceNumbers:
-    """For each place the number of its slice in the listing, -1 where it is not listed."""
-    numbers = dict(_listed_groups(listing))
-    found = [numbers.get(group, UNLISTED) for group in places.groups]
-    return np.array(found or [UNLISTED], np.int32)
+def _rows(records: EncodedRecords) -> pa.Table:
+    """The records' keys as hashes, and their places."""
+    ids = hashes(records.cells.key_strings)
+    nothing = np.zeros(len(ids), np.bool_)
+    return pa.table({"id": ids, "deleted": nothing, "place": locations(records)})
 
 
 def _listed_groups(listing: FileListing) -> Iterator[tuple[tuple[str, str], int]]:

@@ -138,13 +138,8 @@ def _texts(node: BoundExpression) -> tuple[str, list[str]] | None:
     if wanted is None or wanted[0].char is not None:
         return None
     column, literals = wanted
-    found: list[str] = []
-    for literal in literals:
-        spelled = _spellings(literal, column.domain)
-        if spelled is None:
-            return None
-        found.extend(spelled)
-    return column.name, found
+    spelled = _spellings(literals, column.domain) if all(map(exact, literals)) else None
+    return None if spelled is None else (column.name, spelled)
 
 
 def equality(node: BoundExpression) -> tuple[BoundColumn, Sequence[BoundLiteral]] | None:
@@ -164,22 +159,21 @@ def exact(literal: BoundLiteral) -> bool:
     return bool(literal.lower == literal.upper)
 
 
-def _spellings(literal: BoundLiteral, domain: Domain) -> list[str] | None:
-    if not exact(literal):
-        return None
-    value = literal.lower
+def _spellings(literals: Sequence[BoundLiteral], domain: Domain) -> list[str] | None:
+    """All texts that keys may have for the values; None where that is not known."""
+    values = [literal.lower for literal in literals]
     match domain.kind:
         case Kind.INTEGER:
-            return [str(value)]
+            return list(map(str, values))
         case Kind.BOOLEAN:
-            return ["true" if value else "false"]
-        case Kind.DATE:
-            if value not in _DATES:
-                return None
-            return [(_EPOCH + timedelta(days=value)).isoformat(), str(value)]
+            return ["true" if value else "false" for value in values]
+        case Kind.DATE if all(value in _DATES for value in values):
+            dates = [(_EPOCH + timedelta(days=value)).isoformat() for value in values]
+            return dates + list(map(str, values))
         case Kind.TEXT:
             try:
-                return [value.decode()] if value else ["", _EMPTY]
+                texts = [value.decode() for value in values]
             except UnicodeDecodeError:
                 return None
+            return [*texts, _EMPTY] if "" in texts else texts
     return None

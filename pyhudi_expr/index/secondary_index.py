@@ -16,14 +16,14 @@ Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where 
 one hash, their slices are not believed.
 
 How a column's values are spelled: text as it is, integers in digits, dates as days since 1970,
-timestamps in microseconds (version V2 only). The spelling is checked on some entries; floats, whose
+timestamps in microseconds. What is
+no number in such an index is noticed, and nothing is looked up then; floats, whose
 spelling is Java's own, are not looked up. All shards are read, so it does not matter that V1 shards
 by the whole key and V2 by the value.
 """
 
 from __future__ import annotations
 
-import re
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,6 +31,8 @@ from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind
@@ -41,17 +43,19 @@ from pyhudi_expr.index.planner import Question, is_worth
 from pyhudi_expr.index.record_index import RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.file_group import EncodedRecords
+from pyhudi_expr.mdt.hashed_records import newest
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.key_hashes import hashes
 from pyhudi_expr.mdt.reader import MetadataTable
-from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, live_entries
+from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, entries
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.listing import FileListing
 
 _TYPE = "secondary_index"
-_NUMBER = re.compile(rb"-?[0-9]+")
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT})
-_CHECKED_OF_A_PIECE = 100
+#: Changes whenever the columns or their meaning do.
+_CONTENT = "secondary_index 1"
 _MICROS = 10**6
 
 _Flags = npt.NDArray[np.bool_]
@@ -138,23 +142,23 @@ class SecondaryIndex:
         records = self._records.loaded()
         found_hashes, found_slices, numbers_only = [], [], True
         of_key = np.zeros(len(records.entries.hashes), np.int32)
-        for piece in self._mdt.newest(self.name):
-            for part in live_entries(piece):
-                row, known = records.entries.rows_of(hashes(part.keys))
+        for group in self._mdt.groups(self.name):
+            for table in newest(group, _CONTENT, _rows, self._mdt.cache):
+                row, known = records.entries.rows_of(table.column("key").to_numpy())
                 np.add.at(of_key, row[known], 1)
-                found_hashes.append(hashes(part.values))
+                found_hashes.append(table.column("value").to_numpy())
                 found_slices.append(np.where(known, records.entries.slices[row], UNLISTED))
-                numbers_only &= _are_numbers(part.values)
+                numbers_only &= bool(np.all(table.column("number")))
         if not found_hashes:
             raise CorruptFile(f"{self._mdt.metadata.base_path}/{self.name}", "holds no entry")
-        entries = HashedEntries.of(
+        found = HashedEntries.of(
             np.concatenate(found_hashes), np.concatenate(found_slices).astype(np.int32)
         )
         doubtful = (of_key != 1) | records.entries.shared
         believed = records.believed.copy()
         slices = records.entries.slices[doubtful]
         believed[slices[slices != UNLISTED]] = False
-        return _Loaded(entries, believed, numbers_only)
+        return _Loaded(found, believed, numbers_only)
 
     def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
         """The values that the leaf holds the index's column to, as the index spells them."""
@@ -179,11 +183,30 @@ class SecondaryIndex:
                 return bytes(literal.lower)
             case Kind.INTEGER | Kind.DATE:
                 return str(literal.lower).encode()
-            case Kind.INSTANT if domain.units == _MICROS and self._definition.version == "V2":
+            case Kind.INSTANT if domain.units == _MICROS:
                 return str(literal.lower).encode()
         return None
 
 
-def _are_numbers(values: ByteStrings) -> bool:
-    some = values.take(slice(0, _CHECKED_OF_A_PIECE)).to_list()
-    return all(_NUMBER.fullmatch(value) or value == NULL_VALUE for value in some)
+def _rows(records: EncodedRecords) -> pa.Table:
+    """The records' keys, values and record keys as hashes; whether the value is a number."""
+    tables = [
+        pa.table(
+            {
+                "id": hashes(part.records),
+                "deleted": part.deleted,
+                "value": hashes(part.values),
+                "key": hashes(part.keys),
+                "number": _are_numbers(part.values),
+            }
+        )
+        for part in entries(records)
+    ]
+    return pa.concat_tables(tables)
+
+
+def _are_numbers(values: ByteStrings) -> pa.Array:
+    """For each value whether it is null or an integer in digits."""
+    texts = values.array().cast(pa.large_string())
+    digits = pc.ascii_is_decimal(pc.utf8_ltrim(texts, "-"))
+    return pc.or_(digits, pc.equal(texts, NULL_VALUE.decode()))

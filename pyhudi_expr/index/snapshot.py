@@ -160,7 +160,7 @@ class TableSnapshot:
     ) -> list[NamedEvidence]:
         """What the sources say of the files of the flagged partitions.
 
-        columns: those of the query's own predicate. Sources that cannot be read become notes.
+        columns: those of the predicate. Sources that cannot be read become notes.
         """
         question = Question(predicate, columns, self.listing, self.merging, partitions, footer_wait)
         return gather(self.sources, question, notes)

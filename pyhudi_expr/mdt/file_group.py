@@ -187,6 +187,16 @@ class FileGroup:
         """The log files' own answers in merge order: records, or keys that were deleted."""
         return self._answers(ask)[1]
 
+    def log_pieces(self, ask: Scan) -> Iterator[EncodedRecords | list[bytes]]:
+        """`log_records` piece by piece, for logs that are larger than the memory."""
+        with self._lock:
+            _, logs = self._sources
+        for source in logs:
+            if isinstance(source, tuple):
+                yield from _pieces(*source, ask)
+            else:
+                yield source
+
     def _answers(
         self, ask: Scan
     ) -> tuple[Iterator[EncodedRecords], list[EncodedRecords | list[bytes]]]:

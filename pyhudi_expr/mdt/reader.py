@@ -153,6 +153,10 @@ class MetadataTable:
         """All records of the partition."""
         return self._read_all(partition, all_cells)
 
+    def groups(self, partition: str) -> Sequence[FileGroup]:
+        """The partition's file groups, in the order of their shards."""
+        return self._file_groups(partition)
+
     def stored_bytes(self, partition: str) -> int:
         """The size of the partition's current base and log files."""
         groups = self._file_groups(partition)

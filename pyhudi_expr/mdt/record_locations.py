@@ -7,7 +7,6 @@ that of the key's first write and says nothing about the file slice.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
@@ -27,35 +26,30 @@ _NO_FILE_INDEX = -1
 _PACKED = np.dtype([("high", "<i8"), ("low", "<i8"), ("index", "<i4"), ("partition", "<i4")])
 _WORD = 2**64
 
-Positions = npt.NDArray[np.int32]
+_SEPARATOR = "\0"
 
 
-@dataclass
-class Places:
-    """The file groups that entries name, numbered as they come."""
-
-    groups: list[GroupId] = field(default_factory=list)
-    _number: dict[GroupId, int] = field(default_factory=dict, repr=False)
-
-    def number(self, group: GroupId) -> int:
-        """The group's number."""
-        known = self._number.setdefault(group, len(self.groups))
-        if known == len(self.groups):
-            self.groups.append(group)
-        return known
-
-
-def places_of(records: EncodedRecords, places: Places) -> Positions:
-    """For each record the number of its file group. Raises CorruptFile."""
+def locations(records: EncodedRecords) -> pa.DictionaryArray:
+    """For each record its place, a dictionary of texts for `group_of`. Raises CorruptFile."""
     try:
-        return _from_columns(records.columns(), len(records.cells), places)
+        return _from_columns(records.columns(), len(records.cells))
     except UndecodedError:
         payloads = records.decoded()
     try:
-        numbers = [places.number(_group(payload[_LOCATION])) for payload in payloads]
+        places = [_place(*_group(payload[_LOCATION])) for payload in payloads]
     except (KeyError, TypeError) as error:
         raise CorruptFile(records.file, f"a record without a location: {error!r}") from error
-    return np.array(numbers, np.int32)
+    return pa.array(places, pa.string()).dictionary_encode()
+
+
+def group_of(place: str) -> GroupId:
+    """The partition path and the file id of a place."""
+    partition, _, file_id = place.partition(_SEPARATOR)
+    return partition, file_id
+
+
+def _place(partition: str, file_id: str) -> str:
+    return f"{partition}{_SEPARATOR}{file_id}"
 
 
 def _group(location: Payload) -> GroupId:
@@ -72,9 +66,7 @@ def _file_id(high: int, low: int, index: int) -> str:
     return uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
 
 
-def _from_columns(columns: Struct, size: int, places: Places) -> Positions:
-    if not size:
-        return np.zeros(0, np.int32)
+def _from_columns(columns: Struct, size: int) -> pa.DictionaryArray:
     entries = _struct(_whole(columns.fields[_LOCATION], size)).fields
     encoding = entries.get("fileIdEncoding")
     if encoding is not None and (_numbers(encoding, size) != _UUID_ENCODING).any():
@@ -89,14 +81,13 @@ def _from_columns(columns: Struct, size: int, places: Places) -> Positions:
         pa.binary(_PACKED.itemsize), size, [None, pa.py_buffer(packed)]
     ).dictionary_encode()
     names = [name.decode() for name in partitions.dictionary.to_pylist()]
-    numbers = [
-        places.number((names[partition], _file_id(high, low, index)))
+    places = [
+        _place(names[partition], _file_id(high, low, index))
         for high, low, index, partition in np.frombuffer(
             b"".join(distinct.dictionary.to_pylist()), _PACKED
         ).tolist()
     ]
-    found: Positions = np.array(numbers, np.int32)[distinct.indices.to_numpy()]
-    return found
+    return pa.DictionaryArray.from_arrays(distinct.indices, pa.array(places, pa.string()))
 
 
 def _whole(column: Column, size: int) -> Any:

@@ -24,45 +24,57 @@ _SECONDARY = "SecondaryIndexMetadata"
 
 @dataclass(frozen=True)
 class SecondaryEntries:
-    """Secondary values and record keys, unescaped, of parallel entries."""
+    """Parallel entries: the records' own keys, and of each the secondary value and the record key,
+    both unescaped. deleted: whether the record is a tombstone."""
 
+    records: ByteStrings
     values: ByteStrings
     keys: ByteStrings
+    deleted: npt.NDArray[np.bool_]
 
     def __len__(self) -> int:
-        return len(self.values)
+        return len(self.records)
 
 
-def live_entries(records: EncodedRecords) -> list[SecondaryEntries]:
-    """The entries of the records that do not say that they are deleted, in no order.
+def entries(records: EncodedRecords) -> list[SecondaryEntries]:
+    """The entries of the records, in no order.
 
     Nearly all keys hold no escape, and are taken apart where they lie; the others come as a part
     of their own. Raises CorruptFile.
     """
-    live = records.cells.key_strings.take(~_deleted(records))
-    texts = live.array()
+    deleted, every = _deleted(records), records.cells.key_strings
+    texts = every.array()
     escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
-    parts = [_plain(live.take(~escaped), texts.filter(pa.array(~escaped)), records.file)]
+    plain = every.take(~escaped)
+    parts = [
+        SecondaryEntries(
+            plain, *_split(plain, texts.filter(pa.array(~escaped)), records.file), deleted[~escaped]
+        )
+    ]
     if escaped.any():
-        parts.append(_unescaped(live.take(escaped), records.file))
+        others = every.take(escaped)
+        parts.append(SecondaryEntries(others, *_unescaped(others, records.file), deleted[escaped]))
     return [part for part in parts if len(part)]
 
 
-def _plain(keys: ByteStrings, texts: pa.LargeBinaryArray, file: str) -> SecondaryEntries:
+def _split(
+    keys: ByteStrings, texts: pa.LargeBinaryArray, file: str
+) -> tuple[ByteStrings, ByteStrings]:
     if (pc.count_substring(texts, b"$").to_numpy() != 1).any():
         raise CorruptFile(file, "not the keys of a secondary index")
     middle = keys.start + pc.find_substring(texts, b"$").to_numpy()
-    return SecondaryEntries(
-        ByteStrings(keys.data, keys.start, middle), ByteStrings(keys.data, middle + 1, keys.end)
+    return (
+        ByteStrings(keys.data, keys.start, middle),
+        ByteStrings(keys.data, middle + 1, keys.end),
     )
 
 
-def _unescaped(keys: ByteStrings, file: str) -> SecondaryEntries:
+def _unescaped(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
     try:
         pairs = [split_secondary_key(key.decode()) for key in keys.to_list()]
     except ValueError as error:
         raise CorruptFile(file, str(error)) from error
-    return SecondaryEntries(
+    return (
         ByteStrings.of([NULL_VALUE if value is None else value.encode() for value, _ in pairs]),
         ByteStrings.of([key.encode() for _, key in pairs]),
     )

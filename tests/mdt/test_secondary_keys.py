@@ -20,7 +20,7 @@ from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import secondary_key
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records import SECONDARY_INDEX
-from pyhudi_expr.mdt.secondary_keys import live_entries
+from pyhudi_expr.mdt.secondary_keys import entries
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Storage
 from tests.mdt.file_bytes import log_block
@@ -68,9 +68,9 @@ def merged(directory: Path, base: Written, logs: Sequence[Written]) -> list[tupl
     )
     found = []
     for piece in group.newest(HFile.scan):
-        for part in live_entries(piece):
-            pairs = zip(part.values.to_list(), part.keys.to_list(), strict=True)
-            found += [(value.decode(), key.decode()) for value, key in pairs]
+        for part in entries(piece):
+            pairs = zip(part.values.to_list(), part.keys.to_list(), part.deleted, strict=True)
+            found += [(value.decode(), key.decode()) for value, key, gone in pairs if not gone]
     return sorted(found)
 
 
@@ -118,4 +118,4 @@ def test_the_newest_word_on_a_pair_counts(
 def test_what_is_no_key_is_refused(key: bytes) -> None:
     cells = Cells(ByteStrings.of([key]), ByteStrings.of([VALUES[False]]))
     with pytest.raises(CorruptFile, match="file"):
-        live_entries(EncodedRecords("a file", RECORD_SCHEMA, cells))
+        entries(EncodedRecords("a file", RECORD_SCHEMA, cells))

@@ -1,0 +1,68 @@
+"""IN lists of 100,000 record keys and secondary values on indexes of 10,000,000 entries."""
+
+import json
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from bench.key_tables import SECONDARY_INDEX, ensure_written
+from bench.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.synthetic import ROWS_PER_FILE
+from pyhudi_expr.expr.nodes import Column, In, Literal
+from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.prune import Pruner, PruneRequest
+
+_FILES, _PARTITIONS = 10_000, 10
+_KEYS = 100_000
+_SEED = 77
+_RUNS = 5
+_COLUMNS = {RECORD_INDEX: "id", SECONDARY_INDEX: "spread"}
+_MEGABYTE = 10**6
+
+
+@benchmark("key-indexes")
+def key_indexes() -> Iterator[Measurement]:
+    """100,000 record keys and secondary values looked up among 10,000,000 rows' entries."""
+    table = ensure_written(_FILES, _PARTITIONS)
+    yield Measurement("key-indexes: entries of an index", _FILES * ROWS_PER_FILE, "rows")
+    for index in _COLUMNS:
+        # A process of its own, so that its memory is that of this index alone.
+        command = [sys.executable, "-m", "bench.key_indexes", str(table), index]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+        for name, value, unit, bar in json.loads(done.stdout):
+            yield Measurement(f"key-indexes: {index}, {name}", value, unit, bar)
+
+
+def _measured(table: Path, index: str) -> list[tuple[str, float, str, str | None]]:
+    wanted = np.random.default_rng(_SEED).choice(_FILES * ROWS_PER_FILE, _KEYS, replace=False)
+    options = tuple(Literal(int(value), pa.int64()) for value in wanted)
+    request = PruneRequest(In(Column((_COLUMNS[index],)), options))
+    pruner = Pruner()
+
+    def prune() -> Any:
+        result = pruner.prune(str(table), request)
+        names = [source.name for source in result.evidence]
+        if index not in names:
+            raise RuntimeError(f"{index} did not answer: {names}, {result.notes}")
+        return result
+
+    cold = seconds(prune)
+    warm = median_seconds(prune, _RUNS)
+    kept = prune().files_kept
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    return [
+        (f"first query with {_KEYS:,} values", cold, "s", None),
+        (f"warm query with {_KEYS:,} values", warm, "s", "< 1"),
+        ("files kept", kept, "files", f"<= {_FILES}"),
+        ("memory at most", peak / _MEGABYTE, "MB", "< 1074"),
+    ]
+
+
+if __name__ == "__main__":
+    print(json.dumps(_measured(Path(sys.argv[1]), sys.argv[2])))
