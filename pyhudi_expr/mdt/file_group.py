@@ -17,7 +17,7 @@ from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
 from pyhudi_expr.mdt.records import Payload, decode, is_deleted, merge
 from pyhudi_expr.mdt.snapshot_cache import Identity
-from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
+from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Storage
 
 Question = Callable[[HFile], Cells]
@@ -26,6 +26,7 @@ Scan = Callable[[HFile], Iterator[Cells]]
 """The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
 _Source = tuple[str, HFile]
 """A file's name, and its records."""
+_LogContent = tuple[LogFile, LogBlock]
 
 
 @dataclass(frozen=True)
@@ -231,9 +232,9 @@ class FileGroup:
                 logs.append((log.name, content))
         return base, logs
 
-    def _counting_blocks(self) -> list[tuple[LogFile, LogBlock]]:
+    def _counting_blocks(self) -> list[_LogContent]:
         """Data and delete blocks of valid instants that were not rolled back, in merge order."""
-        counting: list[tuple[LogFile, LogBlock]] = []
+        counting: list[_LogContent] = []
         for file, written_by in self.logs:
             log = LogFile(self.storage.open_input(file.path), file.size, self._name(file))
             self._opened.append(log)
@@ -243,7 +244,7 @@ class FileGroup:
                     counting = [kept for kept in counting if kept[1].instant != block.rolled_back]
                 elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
                     counting.append((log, block))
-        return counting
+        return _with_compacted(counting)
 
     def _check(self, log: LogFile, block: LogBlock, written_by: str | None) -> None:
         """Damage may be passed over only where a failed writer explains it."""
@@ -255,11 +256,35 @@ class FileGroup:
             raise CorruptFile(log.name, f"a block of instant {block.instant} in another's file")
         elif block.kind not in (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.HFILE):
             raise CorruptFile(log.name, f"blocks of kind {block.kind.name} are not supported")
-        elif block.replaces:
-            raise UnsupportedTable(f"{log.name}: compacted log blocks are not supported")
 
     def _name(self, file: StoredFile) -> str:
         return f"{self.storage.uri}/{file.path}"
+
+
+def _with_compacted(blocks: Sequence[_LogContent]) -> list[_LogContent]:
+    """The blocks without those that were compacted into others, which take their places.
+
+    Blocks of one instant go together. A compacted block comes where the newest of those was that it
+    replaces; what was compacted again counts as compacted into the last one (Hudi's log scanner).
+    """
+    by_instant: dict[str | None, list[_LogContent]] = {}
+    for content in blocks:
+        by_instant.setdefault(content[1].instant, []).append(content)
+    if not any(block.replaces for _, block in blocks):
+        return list(blocks)
+    replaced_by: dict[str | None, str | None] = {}
+    placed: list[str | None] = []
+    for instant, own in reversed(by_instant.items()):
+        replaces = own[0][1].replaces
+        if replaces:
+            final = replaced_by.get(instant, instant)
+            replaced_by.update(dict.fromkeys(replaces, final))
+            if not by_instant.keys().isdisjoint(replaces):
+                continue
+        counting = replaced_by.get(instant, instant)
+        if counting not in placed:
+            placed.append(counting)
+    return [content for instant in reversed(placed) for content in by_instant[instant]]
 
 
 def _pieces(name: str, hfile: HFile, ask: Scan) -> Iterator[EncodedRecords]:

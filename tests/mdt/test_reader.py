@@ -176,10 +176,34 @@ def test_a_finished_writers_half_block_is_corrupt(tables: Tables) -> None:
         tables.names()
 
 
-def test_a_compacted_block_is_refused(older: Tables) -> None:
-    older.log("201", log_block("201", content(a=["f2"]), header={4: "101,102"}))
-    with pytest.raises(HudiError, match="compacted log blocks"):
-        older.names()
+def test_a_compacted_block_takes_the_place_of_those_it_replaces(tables: Tables) -> None:
+    tables.write("203", "204")
+    tables.write("205", "206")
+    tables.write("207", "208")
+    tables.log("201", log_block("201", content(a=["f2"])))
+    tables.log("203", log_block("203", content(a=["f3"])))
+    tables.log("205", delete_block("205", ["a"]) + log_block("205", content(b=["g"])))
+    tables.log("207", log_block("207", content(a=["f2", "f4"]), header={4: "201,203"}))
+    # The deletion came after the blocks that were compacted.
+    assert tables.names() == {"b": ["g"]}
+
+
+def test_what_was_compacted_twice_counts_once(tables: Tables) -> None:
+    for requested in ("203", "205", "207"):
+        tables.write(requested, str(int(requested) + 1))
+    tables.log("201", log_block("201", content(a=["f2"])))
+    tables.log("203", log_block("203", content(a=["once"]), header={4: "201"}))
+    tables.log("205", log_block("205", content(a=["f5"])))
+    tables.log("207", log_block("207", content(a=["twice"]), header={4: "203,205"}))
+    assert tables.names() == {"a": ["f1", "twice"]}
+
+
+def test_an_unfinished_log_compaction_changes_nothing(tables: Tables) -> None:
+    tables.data.start("203")
+    tables.metadata.start("203")
+    tables.log("201", log_block("201", content(a=["f2"])))
+    tables.log("203", log_block("203", content(a=["compacted"]), header={4: "201"}))
+    assert tables.names() == {"a": ["f1", "f2"]}
 
 
 def test_a_compactions_base_file_takes_the_place_of_older_files(newer: Tables) -> None:
