@@ -237,6 +237,9 @@ def _(node: In, scope: Scope) -> BoundExpression:
         raise _UnboundError("IN with an option that is no literal")
     # x IN (NULL, ...) gives NULL instead of FALSE: keeping FALSE is sound.
     given = [literal for literal in literals if literal.value is not None]
+    own = _own_values(given, term)
+    if own:
+        return _among(term, own)
     floats = _float_widths(given, scope)
     found = [_interval(literal, term, scope, floats) for literal in given]
     places = [_place(place, term.domain) for place in found if not place.equals_none]
@@ -247,6 +250,33 @@ def _(node: In, scope: Scope) -> BoundExpression:
     doubt = _doubt_of_not_in(term.domain, options, given)
     # TRUE is TRUE still, FALSE is no longer known.
     return BoundAnd((among, Unknown(doubt))) if doubt else among
+
+
+def _own_values(literals: list[Literal], term: BoundTerm) -> list[BoundLiteral] | None:
+    """The options where all are values of an integer or text column's own kind: long lists are.
+
+    None where they have to be read one by one.
+    """
+    kind = term.domain.kind
+    # The types of a long list are mostly one object, and slow to compare.
+    types = {id(literal.type): literal.type for literal in literals}.values()
+    domains = {_declared_domain(type_) for type_ in types if not isinstance(type_, CharType)}
+    if not isinstance(term, BoundColumn) or term.char is not None or len(domains) < len(types):
+        return None
+    values: set[Any] = {literal.value for literal in literals}
+    if kind is Kind.INTEGER and {type(value) for value in values} == {int}:
+        least, greatest = integer_range(term.domain.bits)
+        within = sorted(value for value in values if least <= value <= greatest)
+    elif kind is Kind.TEXT and {type(value) for value in values} == {str}:
+        try:
+            within = sorted(value.encode() for value in values)
+        except UnicodeEncodeError:
+            return None
+    else:
+        return None
+    if any(domain is None or domain.kind is not kind for domain in domains):
+        return None
+    return [BoundLiteral(value, value, term.domain) for value in within]
 
 
 def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
 from typing import Any, TypeAlias
 
+import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.domains import Domain
@@ -66,6 +69,16 @@ class BoundIn:
 
     term: BoundTerm
     options: tuple[BoundLiteral, ...]
+
+    @cached_property
+    def ends(self) -> tuple[Any, Any]:
+        """The options' lower ends and, of each, the greatest upper end so far: int64 or Arrow."""
+        lows = [option.lower for option in self.options]
+        highs = list(accumulate((option.upper for option in self.options), max))
+        if self.term.domain.is_ordinal:
+            return np.array(lows, dtype=np.int64), np.array(highs, dtype=np.int64)
+        type_ = self.term.domain.arrow_type
+        return pa.array(lows, type=type_), pa.array(highs, type=type_)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,6 @@ evaluates all containers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from itertools import accumulate
 from typing import Any, Protocol, TypeAlias, cast
 
 import numpy as np
@@ -179,15 +178,12 @@ def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Bool
     No other option can be met where this one begins above the container's upper bound.
     """
     last = len(leaf.options) - 1
-    lows = [option.lower for option in leaf.options]
-    highs = list(accumulate((option.upper for option in leaf.options), max))
+    begins, finishes = leaf.ends
     if leaf.term.domain.is_ordinal:
-        ends = np.array(highs, dtype=np.int64)
-        index = np.searchsorted(ends, cast(Ordinals, lower), side="left")
+        index = np.searchsorted(finishes, cast(Ordinals, lower), side="left")
         within = np.minimum(index, last)
-        return Bounds(np.array(lows, dtype=np.int64)[within], ends[within]), index <= last
+        return Bounds(begins[within], finishes[within]), index <= last
     type_ = leaf.term.domain.arrow_type
-    begins, finishes = pa.array(lows, type=type_), pa.array(highs, type=type_)
     if isinstance(lower, pa.Scalar):
         single = int(_search(finishes, pa.array([lower.as_py()], type=type_))[0])
         nearest = min(single, last)

@@ -1,0 +1,62 @@
+"""IN lists of the column's own kind are bound at once, to what option by option gives."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bound import BoundComparison, BoundExpression, BoundIn, BoundLiteral
+from pyhudi_expr.expr.nodes import Column, Comparison, Constant, HudiExpression, In, Literal, Op
+
+SCHEMA = pa.schema({"i": pa.int32(), "s": pa.string()})
+
+
+def bound(predicate: HudiExpression) -> BoundExpression:
+    return bind(predicate, Scope(SCHEMA, "UTC"))
+
+
+def options(predicate: BoundExpression) -> set[tuple[Any, Any]]:
+    """The intervals that the column is held to."""
+    match predicate:
+        case BoundIn(options=several):
+            return {(option.lower, option.upper) for option in several}
+        case BoundComparison(op=Op.EQ, right=BoundLiteral(lower=lower, upper=upper)):
+            return {(lower, upper)}
+        case Constant():
+            return set()
+    raise AssertionError(predicate)
+
+
+def assert_as_one_by_one(column: str, values: Sequence[Any], type_: pa.DataType) -> None:
+    literals = tuple(Literal(value, type_) for value in values)
+    equalities = [bound(Comparison(Op.EQ, Column((column,)), literal)) for literal in literals]
+    together = bound(In(Column((column,)), literals))
+    assert options(together) == set().union(*map(options, equalities))
+    if isinstance(together, BoundIn):
+        lows = [option.lower for option in together.options]
+        assert lows == sorted(lows)
+
+
+@given(st.lists(st.integers(-(2**33), 2**33), min_size=1))
+def test_integers_some_out_of_range(values: list[int]) -> None:
+    assert_as_one_by_one("i", values, pa.int64())
+
+
+@given(st.lists(st.text(), min_size=1))
+def test_texts(values: list[str]) -> None:
+    assert_as_one_by_one("s", values, pa.string())
+
+
+def test_a_literal_that_is_no_integer_is_read_by_itself() -> None:
+    mixed = (Literal(5, pa.int64()), Literal(2.5, pa.float64()), Literal(7.0, pa.float64()))
+    assert options(bound(In(Column(("i",)), mixed))) == {(5, 5), (7, 7)}
+
+
+def test_nulls_are_left_out() -> None:
+    some = (Literal(5, pa.int32()), Literal(None, pa.int32()), Literal(6, pa.int32()))
+    assert options(bound(In(Column(("i",)), some))) == {(5, 5), (6, 6)}
