@@ -1,0 +1,92 @@
+"""Damaged metadata costs pruning, never a file that matches: bit flips, cuts, lost files."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from bench import synthetic
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.errors import HudiError
+
+FILES, PARTITIONS = 200, 4
+ROWS = FILES * synthetic.ROWS_PER_FILE
+REQUESTS = [
+    PruneRequest(parse_predicate(sql))
+    for sql in (
+        f"spread < {ROWS // 20}",
+        f"amount > {ROWS // 5} OR code >= 'item-{ROWS // 11:010d}'",
+        "id = 5",
+    )
+]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("damage") / "whole"
+    synthetic.write_table(path, files=FILES, partitions=PARTITIONS)
+    return path
+
+
+@pytest.fixture(scope="module")
+def right(whole: Path) -> list[set[str]]:
+    return [kept(whole, request)[0] for request in REQUESTS]
+
+
+def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]:
+    result = Pruner().prune(str(table), request)
+    return set(result.kept_paths()), result.notes
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_matching_file_is_lost(
+    whole: Path,
+    right: list[set[str]],
+    tmp_path_factory: pytest.TempPathFactory,
+    data: st.DataObject,
+) -> None:
+    files = sorted(file.relative_to(whole) for file in whole.glob(".hoodie/metadata/*/*.hfile"))
+    table = tmp_path_factory.mktemp("damaged") / "table"
+    shutil.copytree(whole, table)
+    for _ in range(data.draw(st.integers(1, 2))):
+        damage(table / data.draw(st.sampled_from(files)), data)
+    for request, expected in zip(REQUESTS, right, strict=True):
+        try:
+            found, notes = kept(table, request)
+        except HudiError:
+            continue  # nothing is known of the table, and every file is read
+        if found != expected:
+            # Without its list of files the table is listed, and it has no data files.
+            listed = any("listing" in note for note in notes)
+            assert listed or found > expected, notes
+            # Which shards there should be is written nowhere: a lost one has no entries.
+            lost = any(not (table / file).exists() for file in files)
+            assert notes or lost
+            assert all(str(table) in note for note in notes if "cannot be read" in note)
+    shutil.rmtree(table)
+
+
+def damage(file: Path, data: st.DataObject) -> None:
+    content = bytearray(file.read_bytes() if file.exists() else b"")
+    if len(content) < 4200:
+        return  # damaged before
+    # Most of the trailer is padding: as many examples hit the bytes before it and its beginning.
+    ends = [len(content), len(content) - 4096 + 60, 200]
+    at = data.draw(st.integers(0, data.draw(st.sampled_from(ends)) - 1))
+    match data.draw(st.sampled_from(["bit", "byte", "cut", "zeros", "lost"])):
+        case "bit":
+            content[at] ^= 1 << data.draw(st.integers(0, 7))
+        case "byte":
+            content[at] = data.draw(st.integers(0, 255))
+        case "cut":
+            del content[at:]
+        case "zeros":
+            content[at : at + 50] = bytes(len(content[at : at + 50]))
+        case "lost":
+            file.unlink()
+            return
+    file.write_bytes(content)
