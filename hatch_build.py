@@ -36,7 +36,7 @@ def build(root: Path) -> Path | None:
     command = [*compiler, *_FLAGS, "-o", str(fresh), str(root / _SOURCE)]
     try:
         built = subprocess.run(command, capture_output=True, text=True)
-        problem = built.stderr if built.returncode else ""
+        problem = built.stderr or f"status {built.returncode}" if built.returncode else ""
     except OSError as error:
         problem = str(error)
     if problem:

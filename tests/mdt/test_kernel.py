@@ -1,7 +1,11 @@
 """The compiled kernel: it is there where it can be, and gives what the slow ways give."""
 
+import ctypes
 import shutil
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
 
 import numpy as np
 import pyarrow as pa
@@ -112,3 +116,37 @@ def test_an_index_finds_every_string(
             index = StringIndex(own)
             assert index.find(asked).tolist() == expected
             assert index.are_distinct == (len(set(kept)) == len(kept))
+
+
+@pytest.fixture
+def build_hook() -> ModuleType:
+    """`hatch_build.py`, which is no part of the package."""
+    spec = spec_from_file_location("hatch_build", Path(__file__).parents[2] / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("compiler", ["/nonexistent/cc", "false"])
+def test_it_is_left_out_where_it_cannot_be_built(
+    compiler: str, build_hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "pyhudi_expr" / "mdt"
+    folder.mkdir(parents=True)
+    shutil.copy(kernel.LIBRARY.with_name("kernel.c"), folder)
+    outdated = folder / kernel.LIBRARY.name
+    outdated.write_text("of older source")
+    monkeypatch.setenv("CC", compiler)
+    assert build_hook.build(tmp_path) is None
+    assert not outdated.exists()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_it_is_built_next_to_its_source(build_hook: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "pyhudi_expr" / "mdt"
+    folder.mkdir(parents=True)
+    shutil.copy(kernel.LIBRARY.with_name("kernel.c"), folder)
+    assert build_hook.build(tmp_path) == folder / kernel.LIBRARY.name
+    assert ctypes.CDLL(str(folder / kernel.LIBRARY.name)).kernel_abi() > 0
