@@ -4,6 +4,7 @@ import json
 import resource
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ _FILES, _PARTITIONS = 10_000, 10
 _KEYS = 100_000
 _SEED = 77
 _RUNS = 5
+_PATIENCE = 600.0  # seconds
 _COLUMNS = {RECORD_INDEX: "id", SECONDARY_INDEX: "spread"}
 _MEGABYTE = 10**6
 
@@ -46,18 +48,24 @@ def _measured(table: Path, index: str) -> list[tuple[str, float, str, str | None
     pruner = Pruner()
 
     def prune() -> Any:
-        result = pruner.prune(str(table), request)
-        names = [source.name for source in result.evidence]
-        if index not in names:
-            raise RuntimeError(f"{index} did not answer: {names}, {result.notes}")
-        return result
+        return pruner.prune(str(table), request)
 
-    cold = seconds(prune)
+    def answered() -> None:
+        """Until the index, which is read in the background, takes part."""
+        while not any(source.name == index for source in prune().evidence):
+            if time.perf_counter() - begun > _PATIENCE:
+                raise RuntimeError(f"{index} does not answer: {prune().notes}")
+
+    begun = time.perf_counter()
+    first = seconds(prune)
+    answered()
+    cold = time.perf_counter() - begun
     warm = median_seconds(prune, _RUNS)
     kept = prune().files_kept
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
     return [
-        (f"first query with {_KEYS:,} values", cold, "s", None),
+        (f"first query with {_KEYS:,} values, before the index is read", first, "s", None),
+        ("until the index is read", cold, "s", None),
         (f"warm query with {_KEYS:,} values", warm, "s", "< 1"),
         ("files kept", kept, "files", f"<= {_FILES}"),
         ("memory at most", peak / _MEGABYTE, "MB", "< 1074"),

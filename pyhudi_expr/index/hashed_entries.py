@@ -25,7 +25,7 @@ class HashedEntries:
     @staticmethod
     def of(hashes: Hashes, slices: SliceNumbers) -> HashedEntries:
         """The entries in any order."""
-        order = np.argsort(hashes)
+        order = np.argsort(hashes, kind="stable")  # quick where parts are sorted already
         return HashedEntries(hashes[order], slices[order])
 
     @property

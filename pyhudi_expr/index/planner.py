@@ -82,6 +82,10 @@ class Question:
         return flags
 
 
+class StillReadingError(HudiError):
+    """The index is being read in the background; a later query finds it."""
+
+
 class Source(Protocol):
     """An index that can be asked about files."""
 
@@ -92,7 +96,8 @@ class Source(Protocol):
     def answer(self, question: Question) -> Evidence | None:
         """Evidence over the files of the question's listing; None: nothing to say about it.
 
-        All reading is done here. Raises HudiError where the index is unreadable.
+        All reading is done here. Raises HudiError where the index is unreadable, StillReadingError
+        where it is not read yet.
         """
 
 
@@ -101,6 +106,9 @@ def gather(sources: Sequence[Source], question: Question, notes: list[str]) -> l
     for source in sources:
         try:
             evidence = source.answer(question)
+        except StillReadingError:
+            notes.append(f"{source.name} is still being read")
+            continue
         except HudiError as error:
             notes.append(f"{source.name} cannot be read: {error}")
             continue

@@ -27,16 +27,14 @@ The index describes the newest slices as a snapshot query sees them. It says not
   files have deleted;
 * when it has shards for each partition (`isPartitioned`), where a key may be in several.
 
-All entries are read once and kept as sorted hashes. Two keys with one hash cost a slice that is
-kept for nothing.
+All entries are read once, those of a large index in the background, and kept as sorted hashes. Two
+keys with one hash cost a slice that is kept for nothing.
 """
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -45,7 +43,8 @@ import pyarrow as pa
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.planner import Question, is_worth
+from pyhudi_expr.index.once import Once
+from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
 from pyhudi_expr.index.record_keys import RECORD_KEY, equality, exact
 from pyhudi_expr.index.row_counts import row_counts
 from pyhudi_expr.mdt.byte_strings import ByteStrings
@@ -102,13 +101,12 @@ class RecordIndex:
     def __init__(self, mdt: MetadataTable, listing: FileListing) -> None:
         self._mdt = mdt
         self._listing = listing
-        self._lock = threading.Lock()
+        self._read = Once(self._entries)
 
     @property
     def nbytes(self) -> int:
         """Memory held, bytes."""
-        loaded = self.__dict__.get("_loaded")
-        return loaded.entries.nbytes if loaded else 0
+        return self._read.made.entries.nbytes if self._read.made else 0
 
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
@@ -120,6 +118,8 @@ class RecordIndex:
         ]
         if not wanted or not is_worth(question, self.read_bytes):
             return None
+        if not self._read.is_ready(self.read_bytes, question.footer_wait):
+            raise StillReadingError
         answers = LeafAnswers(self._listing)
         for leaf, options in wanted:
             keys = ByteStrings.of([option.lower for option in options])
@@ -129,7 +129,7 @@ class RecordIndex:
     @property
     def read_bytes(self) -> int:
         """What the next look-up reads: the whole index, or nothing."""
-        return 0 if "_loaded" in self.__dict__ else self._mdt.stored_bytes(RECORD_INDEX)
+        return 0 if self._read.made else self._mdt.stored_bytes(RECORD_INDEX)
 
     def slices_of(self, keys: Hashes) -> _Flags:
         """For each slice whether it may hold one of the keys, given by their hashes."""
@@ -138,11 +138,9 @@ class RecordIndex:
 
     def loaded(self) -> _Loaded:
         """The entries, read at the first call. Raises HudiError."""
-        with self._lock:
-            return self._loaded
+        return self._read.value()
 
-    @cached_property
-    def _loaded(self) -> _Loaded:
+    def _entries(self) -> _Loaded:
         numbers = dict(_listed_groups(self._listing))
         found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
         for group in self._mdt.groups(RECORD_INDEX):

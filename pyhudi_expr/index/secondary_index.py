@@ -24,10 +24,8 @@ by the whole key and V2 by the value.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,7 +37,8 @@ from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.planner import Question, is_worth
+from pyhudi_expr.index.once import Once
+from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
 from pyhudi_expr.index.record_index import RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
@@ -96,13 +95,12 @@ class SecondaryIndex:
         self._mdt = mdt
         self._listing = listing
         self._records = records
-        self._lock = threading.Lock()
+        self._read = Once(self._entries)
 
     @property
     def nbytes(self) -> int:
         """Memory held, bytes."""
-        loaded = self.__dict__.get("_loaded")
-        return loaded.entries.nbytes if loaded else 0
+        return self._read.made.entries.nbytes if self._read.made else 0
 
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
@@ -113,6 +111,8 @@ class SecondaryIndex:
         ]
         if not wanted or not is_worth(question, self._read_bytes):
             return None
+        if not self._read.is_ready(self._read_bytes, question.footer_wait):
+            raise StillReadingError
         loaded = self.loaded()
         answers = LeafAnswers(self._listing)
         for leaf, (column, values) in wanted:
@@ -128,17 +128,15 @@ class SecondaryIndex:
 
     def loaded(self) -> _Loaded:
         """The entries, read at the first call. Raises HudiError."""
-        with self._lock:
-            return self._loaded
+        return self._read.value()
 
     @property
     def _read_bytes(self) -> int:
-        if "_loaded" in self.__dict__:
+        if self._read.made:
             return 0
         return self._records.read_bytes + self._mdt.stored_bytes(self.name)
 
-    @cached_property
-    def _loaded(self) -> _Loaded:
+    def _entries(self) -> _Loaded:
         records = self._records.loaded()
         found_hashes, found_slices, numbers_only = [], [], True
         of_key = np.zeros(len(records.entries.hashes), np.int32)

@@ -74,7 +74,9 @@ def _base(
     group: FileGroup, content: str, read: Read, cache: SnapshotCache | None
 ) -> pa.Table | None:
     def build() -> pa.Table:
-        return _one([read(records) for records in group.base_records(HFile.scan)])
+        table = _one([read(records) for records in group.base_records(HFile.scan)])
+        # Sorted as the runs are, so that whoever joins the groups sorts nearly sorted rows.
+        return table.take(pa.array(np.argsort(_ids(table)))) if table.num_columns else table
 
     identity = group.base_identity(content)
     if identity is None:

@@ -12,11 +12,13 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.record_index import RecordIndex, describes, record_index
 from pyhudi_expr.index.row_counts import row_counts
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.key_hashes import hashes
 from pyhudi_expr.mdt.reader import MetadataTable, current_listing
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 
@@ -116,3 +118,14 @@ def test_shards_for_each_partition_are_recognised(
     for sums in definitions.parent.glob(".*.crc"):
         sums.unlink()
     assert record_index(*opened(path)) is None
+
+
+def test_a_large_index_is_read_in_the_background(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyhudi_expr.index.once.AT_ONCE_BYTES", 0)
+    pruner = Pruner(PruneOptions(footer_wait=60))
+    asked = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
+    result = pruner.prune(str(golden[INDEXED[1]]), asked)
+    assert "record_index" in [source.name for source in result.evidence]
+    assert result.notes == ()

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.index.hashed_entries import HashedEntries
+from pyhudi_expr.index.once import Once
 from pyhudi_expr.index.record_index import RecordIndex, record_index
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.mdt.reader import MetadataTable, current_listing
@@ -67,7 +68,7 @@ def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str
         np.append(known.entries.hashes, np.uint64(42)),
         np.append(known.entries.slices, np.int32(1)),
     )
-    records.__dict__["_loaded"] = replace(known, entries=more)
+    records._read = Once(lambda: replace(known, entries=more))
     kept = indexes["merchant_idx"].slices_of([b"no such value"])
     assert np.flatnonzero(kept).tolist() == [1]
     assert listing.num_slices > 2
@@ -78,6 +79,6 @@ def test_what_the_record_index_cannot_account_for_is_kept(golden: Mapping[str, P
     known = records.loaded()
     doubted = known.believed.copy()
     doubted[3] = False
-    records.__dict__["_loaded"] = replace(known, believed=doubted)
+    records._read = Once(lambda: replace(known, believed=doubted))
     kept = indexes["merchant_idx"].slices_of([b"no such value"])
     assert np.flatnonzero(kept).tolist() == [3]
