@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult
@@ -73,7 +72,7 @@ def _plan(result: PruneResult) -> _Plan:
     listing = result.listing
     partition, partitions = listing.file_partition, len(listing.partitions)
     kept = result.file_keep
-    weights = pc.binary_length(listing.tokens).to_numpy(zero_copy_only=False) + _LENGTH_BYTES
+    weights = listing.token_bytes + _LENGTH_BYTES
     all_bytes = np.bincount(partition, weights, partitions)
     kept_bytes = np.bincount(partition[kept], weights[kept], partitions)
     dropped_bytes = all_bytes - kept_bytes

@@ -112,6 +112,12 @@ class FileListing:
         with_length = pc.binary_join_element_wise(self.file_name, lengths, "@")
         return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
 
+    @cached_property
+    def token_bytes(self) -> npt.NDArray[np.int64]:
+        """The length of each file's token."""
+        lengths = pc.binary_length(self.tokens).to_numpy(zero_copy_only=False)
+        return np.asarray(lengths, np.int64)
+
     def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
         """Paths from the base path of the chosen files: their positions, or a flag for each."""
         chosen = np.arange(self.num_files)[files]
@@ -132,9 +138,17 @@ class FileListing:
             known = self._digests.get(partition)
         if known is not None:
             return known
-        tokens = self.partition_tokens(partition)
-        text = "".join(f"{token}\n" for token in tokens.to_pylist())
-        digest = hashlib.sha256(text.encode()).digest()
+        lines = pc.binary_join_element_wise(self.partition_tokens(partition), "", "\n")
+        digest = hashlib.sha256(_content(lines)).digest()
         with self._lock:
             self._digests[partition] = digest
         return digest
+
+
+def _content(texts: pa.StringArray) -> memoryview:
+    """The bytes of all texts, one behind the other."""
+    _, offsets, data = texts.buffers()
+    if data is None or not len(texts):
+        return memoryview(b"")
+    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    return memoryview(data)[int(ends[0]) : int(ends[-1])]
