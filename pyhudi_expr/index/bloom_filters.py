@@ -17,6 +17,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 import numpy.typing as npt
 
+from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.planner import Question, is_worth
@@ -39,9 +40,9 @@ _Flags = npt.NDArray[np.bool_]
 class BloomFilters:
     """A source of evidence for record keys, from filters that are read when asked for."""
 
-    name = BLOOM_FILTERS
-
-    def __init__(self, mdt: MetadataTable, listing: FileListing) -> None:
+    def __init__(self, mdt: MetadataTable, listing: FileListing, name: str = BLOOM_FILTERS) -> None:
+        """name: the metadata partition of the filters."""
+        self.name = name
         self._mdt = mdt
         self._listing = listing
         self._lock = threading.Lock()
@@ -56,21 +57,22 @@ class BloomFilters:
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
         wanted = [
-            (leaf, found[1])
+            (leaf, [option.lower for option in found[1]])
             for leaf in question.positive_leaves
             if (found := equality(leaf)) is not None
             and found[0].name == RECORD_KEY
             and all(map(exact, found[1]))
         ]
-        if not wanted:
-            return None
+        return self.answered(question, wanted) if wanted else None
+
+    def answered(
+        self, question: Question, wanted: Sequence[tuple[Leaf, Sequence[bytes]]]
+    ) -> Evidence | None:
+        """For each leaf the files whose filter may hold one of its values. Raises HudiError."""
         files = np.flatnonzero(question.files & ~self._listing.file_is_log)
         if len(files) > _MOST_FILES or not is_worth(question, self._read_bytes(len(files))):
             return None
-        keys = [
-            HashedKeys(ByteStrings.of([option.lower for option in options]))
-            for _, options in wanted
-        ]
+        keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in wanted]
         possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
         with self._lock:
             for file, bloom in self._filters(files.tolist()):
@@ -84,7 +86,7 @@ class BloomFilters:
     def _read_bytes(self, files: int) -> int:
         """About what the filters of so many files take in the index."""
         base_files = int(np.count_nonzero(~self._listing.file_is_log))
-        return self._mdt.stored_bytes(BLOOM_FILTERS) * files // max(base_files, 1)
+        return self._mdt.stored_bytes(self.name) * files // max(base_files, 1)
 
     def _filters(self, files: Sequence[int]) -> Iterator[tuple[int, BloomFilter]]:
         """The usable filters of the files. Raises HudiError."""
@@ -106,7 +108,7 @@ class BloomFilters:
             bloom_filter_key(partitions[listing.file_partition[file]], name): file
             for file, name in zip(files, names, strict=True)
         }
-        records = self._mdt.lookup(BLOOM_FILTERS, keys)
+        records = self._mdt.lookup(self.name, keys)
         found = dict(zip(records.keys, records.payloads, strict=True))
         for key, file in keys.items():
             bloom = _filter(found[key]) if key in found else None

@@ -17,6 +17,11 @@ from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
 from pyhudi_expr.index.bloom_filters import BloomFilters
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
+from pyhudi_expr.index.expression_index import (
+    ExpressionFilters,
+    ExpressionStatistics,
+    expression_indexes,
+)
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
@@ -78,6 +83,7 @@ class TableSnapshot:
         self.record_index: RecordIndex | None = None
         self.secondary: list[SecondaryIndex] = []
         self.bloom_filters: BloomFilters | None = None
+        self.expressions: list[ExpressionStatistics | ExpressionFilters] = []
         if table.has_schema_history:
             # Statistics go by a column's name in its file, which an evolution may have changed.
             notes.append("the table's schema was evolved on read: statistics are not used")
@@ -117,6 +123,10 @@ class TableSnapshot:
                 self.secondary = secondary_indexes(mdt, self.listing, self.record_index)
         except HudiError as error:
             notes.append(f"the indexes of keys cannot be read: {error}")
+        try:
+            self.expressions = expression_indexes(mdt, self.listing)
+        except HudiError as error:
+            notes.append(f"the expression indexes cannot be read: {error}")
 
     @property
     def nbytes(self) -> int:
@@ -128,7 +138,8 @@ class TableSnapshot:
             listing.file_size.nbytes,
         ]
         held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
-        indexes = (self.column_stats, self.record_index, self.bloom_filters, *self.secondary)
+        single = (self.column_stats, self.record_index, self.bloom_filters)
+        indexes = (*single, *self.secondary, *self.expressions)
         return sum(held) + sum(index.nbytes for index in indexes if index is not None)
 
     def value_evidence(self) -> list[NamedEvidence]:
@@ -172,6 +183,7 @@ class TableSnapshot:
         sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
         if self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats))
+        sources.extend(self.expressions)
         if self.record_index is not None:
             sources.append(self.record_index)
         sources.extend(self.secondary)
