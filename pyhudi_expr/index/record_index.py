@@ -46,7 +46,7 @@ from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
 from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
 from pyhudi_expr.index.record_keys import RECORD_KEY, equality, exact
-from pyhudi_expr.index.row_counts import row_counts
+from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import EncodedRecords
 from pyhudi_expr.mdt.hashed_records import newest
@@ -86,11 +86,20 @@ def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None
 
 
 @dataclass(frozen=True)
-class _Loaded:
+class KeyLocations:
     """entries: of all keys. believed: one flag for each slice."""
 
     entries: HashedEntries
     believed: _Flags
+
+    @staticmethod
+    def counted(entries: HashedEntries, rows: Counts) -> KeyLocations:
+        """rows: of each slice, at most; -1 where that is unknown."""
+        return KeyLocations(entries, entries.per_slice(len(rows)) == rows)
+
+    def slices_of(self, keys: Hashes) -> _Flags:
+        """For each slice whether it may hold one of the keys, given by their hashes."""
+        return self.entries.find(keys, len(self.believed)) | ~self.believed
 
 
 class RecordIndex:
@@ -133,14 +142,13 @@ class RecordIndex:
 
     def slices_of(self, keys: Hashes) -> _Flags:
         """For each slice whether it may hold one of the keys, given by their hashes."""
-        loaded = self.loaded()
-        return loaded.entries.find(keys, self._listing.num_slices) | ~loaded.believed
+        return self.loaded().slices_of(keys)
 
-    def loaded(self) -> _Loaded:
+    def loaded(self) -> KeyLocations:
         """The entries, read at the first call. Raises HudiError."""
         return self._read.value()
 
-    def _entries(self) -> _Loaded:
+    def _entries(self) -> KeyLocations:
         numbers = dict(_listed_groups(self._listing))
         found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
         for group in self._mdt.groups(RECORD_INDEX):
@@ -151,8 +159,7 @@ class RecordIndex:
                 found_slices.append(slices[places.indices.to_numpy()])
                 found_hashes.append(table.column("id").to_numpy())
         entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
-        named = entries.per_slice(self._listing.num_slices)
-        return _Loaded(entries, named == row_counts(self._mdt, self._listing))
+        return KeyLocations.counted(entries, row_counts(self._mdt, self._listing))
 
 
 def _rows(records: EncodedRecords) -> pa.Table:

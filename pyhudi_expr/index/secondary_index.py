@@ -24,8 +24,8 @@ by the whole key and V2 by the value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -39,22 +39,22 @@ from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
 from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
-from pyhudi_expr.index.record_index import RecordIndex
+from pyhudi_expr.index.record_index import KeyLocations, RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import EncodedRecords
 from pyhudi_expr.mdt.hashed_records import newest
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.key_hashes import hashes
+from pyhudi_expr.mdt.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, entries
-from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.listing import FileListing
 
 _TYPE = "secondary_index"
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT})
 #: Changes whenever the columns or their meaning do.
 _CONTENT = "secondary_index 1"
+_NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 _MICROS = 10**6
 
 _Flags = npt.NDArray[np.bool_]
@@ -72,12 +72,33 @@ def secondary_indexes(
 
 
 @dataclass(frozen=True)
-class _Loaded:
-    """entries: of all values. believed: one flag for each slice."""
+class ValueLocations:
+    """entries: of all values. believed: one flag for each slice. numbers_only: whether all values
+    are integers in digits, or null."""
 
     entries: HashedEntries
     believed: _Flags
     numbers_only: bool
+
+    def slices_of(self, values: Hashes) -> _Flags:
+        """For each slice whether it may hold one of the values, given by their hashes."""
+        return self.entries.find(values, len(self.believed)) | ~self.believed
+
+
+def located(pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations) -> ValueLocations:
+    """The values' places. pairs: parallel hashes of values and of their record keys."""
+    found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
+    of_key = np.zeros(len(records.entries.hashes), np.int32)
+    for values, keys in pairs:
+        row, known = records.entries.rows_of(keys)
+        np.add.at(of_key, row[known], 1)
+        found_hashes.append(values[known])
+        found_slices.append(records.entries.slices[row[known]])
+    entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
+    doubtful = records.entries.slices[(of_key != 1) | records.entries.shared]
+    believed = records.believed.copy()
+    believed[doubtful[doubtful != UNLISTED]] = False
+    return ValueLocations(entries, believed, True)
 
 
 class SecondaryIndex:
@@ -122,11 +143,9 @@ class SecondaryIndex:
 
     def slices_of(self, values: Sequence[bytes]) -> _Flags:
         """For each slice whether it may hold one of the values, spelled as the index does."""
-        loaded = self.loaded()
-        wanted = hashes(ByteStrings.of(values))
-        return loaded.entries.find(wanted, self._listing.num_slices) | ~loaded.believed
+        return self.loaded().slices_of(hashes(ByteStrings.of(values)))
 
-    def loaded(self) -> _Loaded:
+    def loaded(self) -> ValueLocations:
         """The entries, read at the first call. Raises HudiError."""
         return self._read.value()
 
@@ -136,27 +155,18 @@ class SecondaryIndex:
             return 0
         return self._records.read_bytes + self._mdt.stored_bytes(self.name)
 
-    def _entries(self) -> _Loaded:
-        records = self._records.loaded()
-        found_hashes, found_slices, numbers_only = [], [], True
-        of_key = np.zeros(len(records.entries.hashes), np.int32)
-        for group in self._mdt.groups(self.name):
-            for table in newest(group, _CONTENT, _rows, self._mdt.cache):
-                row, known = records.entries.rows_of(table.column("key").to_numpy())
-                np.add.at(of_key, row[known], 1)
-                found_hashes.append(table.column("value").to_numpy())
-                found_slices.append(np.where(known, records.entries.slices[row], UNLISTED))
-                numbers_only &= bool(np.all(table.column("number")))
-        if not found_hashes:
-            raise CorruptFile(f"{self._mdt.metadata.base_path}/{self.name}", "holds no entry")
-        found = HashedEntries.of(
-            np.concatenate(found_hashes), np.concatenate(found_slices).astype(np.int32)
-        )
-        doubtful = (of_key != 1) | records.entries.shared
-        believed = records.believed.copy()
-        slices = records.entries.slices[doubtful]
-        believed[slices[slices != UNLISTED]] = False
-        return _Loaded(found, believed, numbers_only)
+    def _entries(self) -> ValueLocations:
+        numbers_only = True
+
+        def pairs() -> Iterator[tuple[Hashes, Hashes]]:
+            nonlocal numbers_only
+            for group in self._mdt.groups(self.name):
+                for table in newest(group, _CONTENT, _rows, self._mdt.cache):
+                    numbers_only &= bool(np.all(table.column("number")))
+                    yield table.column("value").to_numpy(), table.column("key").to_numpy()
+
+        found = located(pairs(), self._records.loaded())
+        return replace(found, numbers_only=numbers_only)
 
     def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
         """The values that the leaf holds the index's column to, as the index spells them."""
