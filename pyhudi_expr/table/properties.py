@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from types import MappingProxyType
 
 import javaproperties
@@ -71,7 +72,7 @@ class TableProperties:
         if file is None:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
         try:
-            raw = javaproperties.loads(storage.read(file))
+            raw = _loaded(storage.read(file))
         except ValueError as error:
             raise HudiError(f"{storage.uri}: {file} cannot be read: {error}") from error
         return TableProperties.parse(raw, storage.uri)
@@ -126,6 +127,12 @@ class TableProperties:
         if self.timeline_layout == 1:
             return HOODIE_DIR
         return f"{HOODIE_DIR}/{self.timeline_path}"
+
+
+@lru_cache(maxsize=64)
+def _loaded(content: bytes) -> Mapping[str, str]:
+    """The file's pairs. A warm question reads the same file again; parsing it takes longer."""
+    return dict(javaproperties.loads(content))
 
 
 def _version(raw: Mapping[str, str], uri: str) -> int:
