@@ -28,12 +28,13 @@ The index describes the newest slices as a snapshot query sees them. It says not
 * when it has shards for each partition (`isPartitioned`), where a key may be in several.
 
 All entries are read once, those of a large index in the background, and kept as sorted hashes. Two
-keys with one hash cost a slice that is kept for nothing.
+keys with one hash cost a slice that is kept for nothing. Until then, and in an index that is too
+large for the memory, a few keys are looked up in its files (`index.key_lookups`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -42,6 +43,7 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
+from pyhudi_expr.index.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
 from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
@@ -54,11 +56,15 @@ from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.reader import RECORD_INDEX, MetadataTable
 from pyhudi_expr.mdt.record_locations import group_of, locations
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
 
 _Flags = npt.NDArray[np.bool_]
 
+MOST_BYTES = 256 << 20
+"""The largest index that is read into memory: some 60 million keys, which take 700 MB there."""
+_BLOCK_BYTES = 64 << 10
 #: Changes whenever the columns or their meaning do.
 _CONTENT = "record_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
@@ -111,6 +117,7 @@ class RecordIndex:
         self._mdt = mdt
         self._listing = listing
         self._read = Once(self._entries)
+        self._complete = Once(self._is_complete)
 
     @property
     def nbytes(self) -> int:
@@ -125,15 +132,39 @@ class RecordIndex:
             for leaf, found in asked
             if found and found[0].name == RECORD_KEY and all(map(exact, found[1]))
         ]
-        if not wanted or not is_worth(question, self.read_bytes):
+        keys = [[option.lower for option in options] for _, options in wanted]
+        if not wanted or not is_worth(question, self._expected_bytes(sum(map(len, keys)))):
             return None
-        if not self._read.is_ready(self.read_bytes, question.footer_wait):
-            raise StillReadingError
+        find = self._finder(sum(map(len, keys)), question.footer_wait)
         answers = LeafAnswers(self._listing)
-        for leaf, options in wanted:
-            keys = ByteStrings.of([option.lower for option in options])
-            answers.add(leaf, self.slices_of(hashes(keys)))
+        for (leaf, _), of_leaf in zip(wanted, keys, strict=True):
+            answers.add(leaf, find(of_leaf))
         return answers
+
+    def _expected_bytes(self, keys: int) -> int:
+        """About what looking up so many keys reads."""
+        few = keys * _BLOCK_BYTES if keys <= MOST_KEYS else self.read_bytes
+        return min(few, self.read_bytes)
+
+    def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], _Flags]:
+        """What finds the slices of so many keys: in memory, or in the index's files meanwhile."""
+        fits = self.read_bytes <= MOST_BYTES
+        if fits and self._read.is_ready(self.read_bytes, patience):
+            return lambda wanted: self.slices_of(hashes(ByteStrings.of(wanted)))
+        if keys <= MOST_KEYS and self._complete.value():
+            return self._look_up
+        raise StillReadingError if fits else HudiError("it is too large for so many keys")
+
+    def _look_up(self, keys: list[bytes]) -> _Flags:
+        numbers = dict(_listed_groups(self._listing))
+        found = [numbers.get(group, UNLISTED) for group in groups_of(self._mdt, keys)]
+        flags = np.zeros(self._listing.num_slices, np.bool_)
+        flags[found] = True
+        # An entry that names no slice makes up the number of another one that is missing.
+        return flags if UNLISTED not in found else np.ones_like(flags)
+
+    def _is_complete(self) -> bool:
+        return is_complete(self._mdt, row_counts(self._mdt, self._listing))
 
     @property
     def read_bytes(self) -> int:

@@ -39,7 +39,7 @@ from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
 from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
-from pyhudi_expr.index.record_index import KeyLocations, RecordIndex
+from pyhudi_expr.index.record_index import MOST_BYTES, KeyLocations, RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import EncodedRecords
@@ -48,6 +48,7 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, entries
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
 _TYPE = "secondary_index"
@@ -132,6 +133,8 @@ class SecondaryIndex:
         ]
         if not wanted or not is_worth(question, self._read_bytes):
             return None
+        if self._read_bytes > MOST_BYTES:
+            raise HudiError("it is too large to be read into memory")
         if not self._read.is_ready(self._read_bytes, question.footer_wait):
             raise StillReadingError
         loaded = self.loaded()

@@ -144,6 +144,13 @@ class FileGroup:
             base, _ = self._sources
         return iter(()) if base is None else _pieces(*base, ask)
 
+    @property
+    def base_cells(self) -> int:
+        """How many records the base file holds."""
+        with self._lock:
+            base, _ = self._sources
+        return 0 if base is None else base[1].num_cells
+
     def base_identity(self, content: str) -> Identity | None:
         """Of what was read of the base file, as `content` calls it; None without a base file."""
         with self._lock:

@@ -19,6 +19,7 @@ from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.key_hashes import hashes
 from pyhudi_expr.mdt.reader import MetadataTable, current_listing
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 
@@ -129,3 +130,33 @@ def test_a_large_index_is_read_in_the_background(
     result = pruner.prune(str(golden[INDEXED[1]]), asked)
     assert "record_index" in [source.name for source in result.evidence]
     assert result.notes == ()
+
+
+@pytest.mark.parametrize("name", INDEXED)
+def test_a_few_keys_of_an_index_that_is_never_read_whole(
+    name: str, golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pyhudi_expr.index.record_index.MOST_BYTES", 0)
+    index = the_index(golden[name])
+    in_memory = the_index(golden[name])
+    find = index._finder(1, 0)
+    for number in range(25):
+        key = f"TXN-{number:03}"
+        assert np.flatnonzero(find([key.encode()])).tolist() == slices_of(in_memory, key)
+    assert index._read.made is None
+    with pytest.raises(HudiError, match="too large"):
+        index._finder(1001, 0)
+
+
+def test_an_index_that_lacks_an_entry_is_not_looked_up(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def one_more(mdt: MetadataTable, listing: FileListing) -> np.ndarray:
+        counts = row_counts(mdt, listing)
+        counts[2] += 1
+        return counts
+
+    monkeypatch.setattr("pyhudi_expr.index.record_index.MOST_BYTES", 0)
+    monkeypatch.setattr("pyhudi_expr.index.record_index.row_counts", one_more)
+    with pytest.raises(HudiError):
+        the_index(golden[INDEXED[0]])._finder(1, 0)
