@@ -160,3 +160,32 @@ def test_an_index_that_lacks_an_entry_is_not_looked_up(
     monkeypatch.setattr("pyhudi_expr.index.record_index.row_counts", one_more)
     with pytest.raises(HudiError):
         the_index(golden[INDEXED[0]])._finder(1, 0)
+
+
+def test_a_damaged_index_costs_pruning_and_is_noted(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "t"
+    shutil.copytree(golden[INDEXED[0]], path)
+    for file in (path / ".hoodie/metadata/record_index").glob("record-index-0003*.hfile"):
+        file.write_bytes(file.read_bytes()[:3000])
+    asked = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
+    result = Pruner().prune(str(path), asked)
+    assert "record_index" not in [source.name for source in result.evidence]
+    assert any("record_index" in note and str(path) in note for note in result.notes)
+    assert result.files_kept >= 2
+
+
+def test_keys_of_files_that_are_missing_in_the_index_are_not_lost(
+    golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """Their groups still have their first, empty logs: nothing but the counting tells."""
+    path = tmp_path / "t"
+    shutil.copytree(golden[INDEXED[0]], path)
+    for file in (path / ".hoodie/metadata/record_index").glob("*record-index-000[0-1]*_2026*"):
+        file.unlink()
+    index, whole = the_index(path), the_index(golden[INDEXED[0]])
+    assert 0 < np.count_nonzero(index.loaded().believed) < len(index.loaded().believed)
+    for number in range(25):
+        key = f"TXN-{number:03}"
+        assert set(slices_of(whole, key)) <= set(slices_of(index, key))
