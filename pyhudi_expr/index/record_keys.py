@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
@@ -90,7 +90,7 @@ def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpre
             return BoundOr(tuple(with_record_keys(child, spelling) for child in nodes))
         case BoundAnd(children=nodes):
             if len(spelling.fields) == 1:
-                return BoundAnd(tuple(with_record_keys(child, spelling) for child in nodes))
+                return BoundAnd(tuple(_flat(with_record_keys(child, spelling) for child in nodes)))
             below = tuple(
                 with_record_keys(child, spelling) if isinstance(child, BoundOr) else child
                 for child in nodes
@@ -100,6 +100,11 @@ def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpre
             implied = _implied([node], spelling)
             return BoundAnd((node, *implied)) if implied else node
     return node
+
+
+def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:
+    for node in nodes:
+        yield from node.children if isinstance(node, BoundAnd) else (node,)
 
 
 def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[BoundExpression]:

@@ -96,8 +96,12 @@ def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
 def _written(mdt: MetadataTable, listing: FileListing, files: Counts) -> dict[int, list[_Written]]:
     """What the timeline says of the files, oldest first."""
     position = dict(zip(listing.paths(files), files.tolist(), strict=True))
+    slices = pa.array(np.unique(listing.file_slice[files]))
+    earliest = pc.min(listing.slice_base_instant.take(slices)).as_py()
     written: defaultdict[int, list[_Written]] = defaultdict(list)
     for instant in mdt.table.timeline.writes:
+        if instant.requested < earliest:
+            continue  # what it wrote is older than the slices that are asked for
         for path, stat in _write_stats(mdt, instant):
             if path in position:
                 written[position[path]].append(stat)
