@@ -57,9 +57,9 @@ class _Plan:
 
 
 _PLANS: Mapping[str, _Plan] = {
-    "fetch": _Plan(against_hudi=60, against_unpruned=10, hudi=2, unpruned=3, pairs=12),
+    "fetch": _Plan(against_hudi=60, against_unpruned=10, hudi=2, unpruned=3, pairs=8),
     "mr": _Plan(against_hudi=50, against_unpruned=25, hudi=1, unpruned=2, pairs=4),
-    "tez": _Plan(against_hudi=15, against_unpruned=6, hudi=2, unpruned=3, pairs=10),
+    "tez": _Plan(against_hudi=15, against_unpruned=6, hudi=2, unpruned=3, pairs=6),
 }
 
 
@@ -74,7 +74,7 @@ def hive() -> Iterator[Measurement]:
 
 @benchmark("hive-unprunable")
 def hive_unprunable() -> Iterator[Measurement]:
-    """What pruning costs a query of Hive that has to read all of 2,000 files; 15 minutes."""
+    """What pruning costs a query of Hive that has to read all of 2,000 files; 13 minutes."""
     with _running() as (session, reports, _):
         for engine, plan in _PLANS.items():
             yield from _every_file(session, reports, engine, plan.pairs)
@@ -164,8 +164,9 @@ def _every_file(
     asked = reports.take()
     if asked.files_kept != asked.files_considered:
         raise ValueError(f"files were pruned: {asked}")
-    ratio = statistics.median(pruned / plain for plain, pruned in zip(off, on, strict=True))
-    plain = statistics.median(off)
+    # The least disturbed run of each: what else the machine does can only add to a run, and the
+    # difference that is looked for is smaller than that.
+    plain, ratio = min(off), min(on) / min(off)
     title = f"hive-unprunable: {engine}, 2,000 of 2,000 files"
     yield Measurement(f"{title}, without pruning", plain, "s")
     yield Measurement(f"{title}, with pruning, longer by", (ratio - 1) * 100, "%", "< 3")
