@@ -94,6 +94,7 @@ idl: ## generate the protocol's Java and Python code anew; needs the Thrift comp
 	rm -rf .work/idl pyhudi_expr/protocol/PruningService-remote
 
 bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything, or BENCH=NAME, into bench/results.json
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m bench $(BENCH)
 
 clean: ## remove what was built, downloads and tables included

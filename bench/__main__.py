@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from bench import hive, results, service
+from bench import document, engines, hive, iceberg, pruning, results, service, wide
 from bench.measuring import Benchmark, Measurement, registered
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 
 # They register themselves when they are imported.
-_MODULES = (service, hive)
+_MODULES = (pruning, wide, iceberg, engines, service, hive)
 
 
 def main(names: Sequence[str]) -> int:
@@ -35,7 +35,9 @@ def main(names: Sequence[str]) -> int:
             console.print(str(error), style="red", markup=False)
             failed = True
             continue
-        results.save(results.updated(results.load(), {benchmark.name: fresh}))
+        kept = results.updated(results.load(), {benchmark.name: fresh})
+        results.save(kept)
+        document.FILE.write_text(document.written(document.FILE.read_text(), kept))
         measured.extend(fresh)
     console.print(results.table(measured))
     return 1 if failed or any(entry["holds"] is False for entry in measured) else 0

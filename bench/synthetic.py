@@ -103,7 +103,7 @@ def write_table(path: Path, *, files: int, partitions: int, fillers: int = 0) ->
     if files % partitions:
         raise ValueError(f"{files} files cannot be spread evenly over {partitions} partitions")
     shutil.rmtree(path, ignore_errors=True)
-    stored, columns = _files(files, partitions), _columns(files, fillers)
+    stored, columns = _files(files, partitions), columns_of(files, fillers)
     schema = _table_schema(columns)
     _write_data_table(path / ".hoodie", columns, schema)
     metadata = path / METADATA_DIR
@@ -146,7 +146,7 @@ def _table_schema(columns: Sequence[_Column]) -> str:
     return json.dumps({**name, "fields": [*fields, {"name": "day", "type": "string"}]})
 
 
-def _columns(files: int, fillers: int) -> list[_Column]:
+def columns_of(files: int, fillers: int) -> list[_Column]:
     first = np.arange(files, dtype=np.int64) * ROWS_PER_FILE
     random = np.random.default_rng(_SEED)
     spread, other = random.permutation(first), random.permutation(first)

@@ -80,7 +80,7 @@ def test_files_are_spread_evenly(tmp_path: Path) -> None:
         write_table(tmp_path / "table", files=10, partitions=3)
 
 
-@pytest.mark.parametrize("column", synthetic._columns(4, fillers=1), ids=lambda found: found.name)
+@pytest.mark.parametrize("column", synthetic.columns_of(4, fillers=1), ids=lambda found: found.name)
 def test_entries_are_those_that_an_avro_library_writes(column: synthetic._Column) -> None:
     encode = synthetic._entry_encoder(column)
     for k in range(4):

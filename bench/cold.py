@@ -1,0 +1,66 @@
+"""One question in a process of its own: `python -m bench.cold TABLE SQL [SNAPSHOT_DIR]`.
+
+Prints one line of JSON: what was kept and read, the most memory the process held, and its seconds
+of CPU.
+"""
+
+import json
+import resource
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from devtools.runtime import ROOT
+
+
+@dataclass(frozen=True)
+class ColdRun:
+    """seconds: from before the process's start to behind its end. peak: its memory in bytes."""
+
+    seconds: float
+    cpu_seconds: float
+    kept: int
+    peak: int
+
+
+def run(module: str, *arguments: str) -> ColdRun:
+    """`python -m MODULE ARGUMENTS`, which prints what `report` does."""
+    begun = time.perf_counter()
+    output = subprocess.run(
+        [sys.executable, "-m", module, *arguments],
+        cwd=ROOT,
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+    elapsed = time.perf_counter() - begun
+    found = json.loads(output.splitlines()[-1])
+    return ColdRun(elapsed, found["cpu_seconds"], found["kept"], found["peak"])
+
+
+def report(kept: int) -> None:
+    """Tells `run` what was found and spent."""
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    spent = used.ru_utime + used.ru_stime
+    print(json.dumps({"kept": kept, "cpu_seconds": spent, "peak": _peak()}))
+
+
+def _peak() -> int:
+    """In bytes. (What getrusage tells begins with the memory of the process that started us.)"""
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) * 1024
+
+
+def _main(table: str, sql: str, directory: str | None = None) -> None:
+    # Imported here, because importing is part of what is measured.
+    from pyhudi_expr.frontend.sql import parse_predicate
+    from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+
+    options = PruneOptions(snapshot_dir=Path(directory) if directory else None)
+    report(Pruner(options).prune(table, PruneRequest(parse_predicate(sql))).files_kept)
+
+
+if __name__ == "__main__":
+    _main(*sys.argv[1:])
