@@ -90,22 +90,51 @@ class _UnboundError(ValueError):
     """Why a piece cannot be judged."""
 
 
+#: Levels of a predicate, terms included, that are bound; the evaluation walks them recursively.
+#: Nodes without constants, shared ones counted as often as they are used.
+MAX_DEPTH, MAX_NODES = 150, 500_000
+
+
 def bind(node: HudiExpression, scope: Scope) -> BoundExpression:
     """The predicate in terms of the scope's columns, constants folded. Never raises."""
+    if _is_too_large(node):
+        return Unknown(f"a predicate of more than {MAX_DEPTH} levels or {MAX_NODES} nodes")
+    return _bind_piece(node, scope)
+
+
+def _is_too_large(node: HudiExpression) -> bool:
+    stack: list[tuple[HudiExpression | Term, int]] = [(node, 1)]
+    seen = 0
+    while stack:
+        top, depth = stack.pop()
+        seen += 1
+        if depth > MAX_DEPTH or seen > MAX_NODES:
+            return True
+        below = children(top)
+        stack.extend((child, depth + 1) for child in below if not isinstance(child, Literal))
+    return False
+
+
+def _bind_piece(node: HudiExpression, scope: Scope) -> BoundExpression:
+    """A predicate, or what is known of it: Unknown."""
     try:
         return _bind_whole(node, scope)
     except (_UnboundError, NotComparableError) as reason:
         return Unknown(str(reason))
+    except (ValueError, ArithmeticError, TypeError) as error:
+        return Unknown(f"values that are none of their types: {error}"[:200])
 
 
 def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
     """A node whose choices of terms are taken apart first."""
     for term in children(node) if isinstance(node, _LEAVES) else ():
-        found = choices.choice_of(term)  # type: ignore[arg-type]
+        found = choices.choice_of(term) if isinstance(term, Case | Call | Cast) else None
         if found is not None:
+            if not choices.are_few(node):
+                raise _UnboundError("a condition on too many choices")
             place, choice = found
             _check_results(choice, scope)
-            return bind(choices.taken_apart(node, place, choice), scope)
+            return _bind_piece(choices.taken_apart(node, place, choice), scope)
     return _bind(node, scope)
 
 
@@ -114,8 +143,6 @@ _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
 
 def _check_results(choice: Case, scope: Scope) -> None:
     """A choice's results must be of one domain, or an engine converts them before it goes on."""
-    if len(choice.branches) > choices.MAX_BRANCHES:
-        raise _UnboundError(f"a CASE of more than {choices.MAX_BRANCHES} branches")
     terms = list(choices.results(choice))
     bound = [_bind_term(term, scope) for term in terms]
     if any(isinstance(term, BoundColumn) and term.char is not None for term in bound):
@@ -155,7 +182,7 @@ def _bind(node: Any, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: And, scope: Scope) -> BoundExpression:
-    return _conjunction([bind(child, scope) for child in node.children])
+    return _conjunction([_bind_piece(child, scope) for child in node.children])
 
 
 def _conjunction(nodes: list[BoundExpression]) -> BoundExpression:
@@ -168,7 +195,7 @@ def _conjunction(nodes: list[BoundExpression]) -> BoundExpression:
 
 @_bind.register
 def _(node: Or, scope: Scope) -> BoundExpression:
-    children = _flatten(BoundOr, [bind(child, scope) for child in node.children])
+    children = _flatten(BoundOr, [_bind_piece(child, scope) for child in node.children])
     kept = tuple(child for child in children if child != Constant(Truth.NO))
     if Constant(Truth.YES) in kept:
         return Constant(Truth.YES)
@@ -177,7 +204,7 @@ def _(node: Or, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Not, scope: Scope) -> BoundExpression:
-    child = bind(node.child, scope)
+    child = _bind_piece(node.child, scope)
     match child:
         case BoundNot(child=inner):
             return inner
@@ -544,8 +571,10 @@ def _(term: Literal, scope: Scope) -> BoundTerm:
     domain = None if isinstance(term.type, CharType) else domain_of(term.type)
     if term.value is None or domain is None:
         raise _UnboundError(f"a constant of type {term.type} in a function")
-    found = interval(term, domain, None, scope.zone)
-    return BoundLiteral(found.lower, found.upper, domain)
+    placed = _place(interval(term, domain, None, scope.zone), domain)
+    if not isinstance(placed, BoundLiteral):
+        raise _UnboundError(f"a constant beyond the range of its type {term.type}")
+    return placed
 
 
 @_bind_term.register

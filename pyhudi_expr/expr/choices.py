@@ -35,10 +35,12 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
     children,
+    walk,
 )
 
-#: Branches of one choice; what has more is not judged.
-MAX_BRANCHES = 16
+#: Choices in one condition and branches of all of them; what has more is not judged, as every
+#: branch of one is combined with those of the others.
+MAX_CHOICES, MAX_BRANCHES = 4, 16
 
 
 def choice_of(term: Term) -> tuple[Term, Case] | None:
@@ -56,7 +58,7 @@ def choice_of(term: Term) -> tuple[Term, Case] | None:
     return None
 
 
-def _as_case(call: Call) -> Case | None:
+def _as_case(call: HudiExpression | Term) -> Case | None:
     """What the functions of nulls are short for."""
     match call:
         case Call(name="coalesce" | "nvl" | "ifnull", args=(*first, last)) if first:
@@ -66,6 +68,16 @@ def _as_case(call: Call) -> Case | None:
         case Call(name="nullif", args=(term, other)):
             return Case(((Comparison(Op.EQ, term, other), Literal(None, pa.null())),), term)
     return None
+
+
+def are_few(leaf: HudiExpression) -> bool:
+    """Whether the condition's choices, with those in their conditions, can be taken apart."""
+    found = [
+        case
+        for node in walk(leaf)
+        if (case := node if isinstance(node, Case) else _as_case(node)) is not None
+    ]
+    return len(found) <= MAX_CHOICES and sum(len(c.branches) for c in found) <= MAX_BRANCHES
 
 
 def results(choice: Case) -> Iterator[Term]:
