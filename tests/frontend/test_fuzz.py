@@ -1,0 +1,173 @@
+"""Whatever bytes come as a filter: an error of the protocol, or a predicate that can be judged.
+
+PYHUDI_EXAMPLES sets how many filters are tried.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from thrift.protocol.TBinaryProtocol import TBinaryProtocol
+from thrift.protocol.TProtocol import TProtocolException
+from thrift.transport.TTransport import TMemoryBuffer, TTransportException
+
+from pyhudi_expr.expr import nodes as e
+from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bound import columns, unknown_reasons
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.text import render
+from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
+from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
+from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.protocol.ttypes import Literal, Node, NodeKind, PredicateOperator, PruneRequest
+from tests.expr.statistics import RowStatistics
+from tests.prune.predicates import ALL, ONLY_SPARK
+
+_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
+SCHEMA = pa.schema(
+    [
+        *(("i", pa.int32()), ("d", pa.float64()), ("s", pa.string()), ("dt", pa.date32())),
+        *(("ts", pa.timestamp("us", "UTC")), ("dec9", pa.decimal128(9, 2)), ("b", pa.bool_())),
+    ]
+)
+EVIDENCE = [StatisticsEvidence(RowStatistics([[]]))]
+
+_NAMES = ("cast", "if", "when", "case", "coalesce", "=", "and", "not", "like", "in", "between", "+")
+_NAMES += ("*", "/", "year", "substr", "date_format", "upper", "concat", "round", "add_months", "")
+_TYPES = ("int", "string", "date", "timestamp", "decimal(38,10)", "char(3)", "double", "array<int>")
+_INDEXES = st.lists(st.integers(-1, 12), max_size=4)
+_LITERALS = st.builds(
+    Literal,
+    type=st.none() | st.sampled_from(_TYPES),
+    integerValue=st.none() | st.integers(-(2**63), 2**63 - 1),
+    stringValue=st.none() | st.text(max_size=5) | st.sampled_from(["1" * 5000, "%", "yyyy", "NaN"]),
+    doubleValue=st.none() | st.floats(),
+)
+_NODES = st.builds(
+    Node,
+    kind=st.sampled_from(sorted(NodeKind._VALUES_TO_NAMES)),
+    children=st.none() | _INDEXES,
+    op=st.none() | st.sampled_from(sorted(PredicateOperator._VALUES_TO_NAMES)),
+    path=st.none() | st.lists(st.sampled_from([*SCHEMA.names, "x", ""]), max_size=2),
+    functionName=st.none() | st.sampled_from(_NAMES),
+    type=st.none() | st.sampled_from(_TYPES),
+    literal=st.none() | _LITERALS,
+)
+
+
+def judge(predicate: e.HudiExpression) -> None:
+    """Everything that a query does with a predicate."""
+    bound = bind(predicate, Scope(SCHEMA, "Europe/Berlin"))
+    render(bound)
+    unknown_reasons(bound)
+    columns(bound)
+    for truth in (True, False):
+        as_array(may_be(bound, truth, EVIDENCE), 1)
+
+
+def decode_and_judge(filter_: list[Any]) -> None:
+    try:
+        predicate = decode(filter_, Limits(nodes=2_000))
+    except BadRequestError:
+        return
+    judge(predicate)
+
+
+@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(_NODES, min_size=1, max_size=12))
+def test_any_nodes(filter_: list[Node]) -> None:
+    decode_and_judge(filter_)
+
+
+ENCODED = [encode(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
+
+
+@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(ENCODED), st.data())
+def test_flipped_bytes(filter_: list[Node], data: st.DataObject) -> None:
+    buffer = TMemoryBuffer()
+    PruneRequest(filter=filter_).write(TBinaryProtocol(buffer))
+    message = bytearray(buffer.getvalue())
+    for _ in range(data.draw(st.integers(1, 4))):
+        message[data.draw(st.integers(0, len(message) - 1))] = data.draw(st.integers(0, 255))
+    request = PruneRequest()
+    protocol = TBinaryProtocol(
+        TMemoryBuffer(bytes(message)), string_length_limit=1 << 20, container_length_limit=1 << 16
+    )
+    try:
+        request.read(protocol)
+        request.validate()
+    except (TProtocolException, TTransportException, EOFError, ValueError, TypeError):
+        return
+    decode_and_judge(request.filter or [])
+
+
+@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from((*ALL, *ONLY_SPARK)), st.data())
+def test_any_text(text: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(text)))
+    cut = data.draw(st.integers(0, 5))
+    piece = data.draw(
+        st.sampled_from(["(", ")", "'", " NOT ", " IS NULL", "CASE ", "9" * 400, "-"])
+    )
+    try:
+        predicate = parse_predicate(text[:at] + piece + text[at + cut :])
+    except PredicateSyntaxError:
+        return
+    judge(predicate)
+
+
+def test_a_deep_predicate_is_unknown() -> None:
+    deep: e.HudiExpression = e.IsNull(e.Column(("i",)))
+    for _ in range(10_000):
+        deep = e.Not(deep)
+    bound = bind(deep, Scope(SCHEMA))
+    assert isinstance(bound, e.Unknown)
+    assert "levels" in bound.reason
+    term: e.Term = e.Column(("i",))
+    for _ in range(10_000):
+        term = e.Call("+", (term, e.Literal(1, pa.int32())))
+    assert isinstance(bind(e.IsNull(term), Scope(SCHEMA)), e.Unknown)
+
+
+def test_a_cyclic_predicate_is_unknown() -> None:
+    cycle = e.Not(e.IsNull(e.Column(("i",))))
+    object.__setattr__(cycle, "child", cycle)
+    assert isinstance(bind(cycle, Scope(SCHEMA)), e.Unknown)
+
+
+def test_choices_that_would_multiply_are_unknown() -> None:
+    choice: e.Term = e.Column(("i",))
+    for n in range(40):
+        condition = e.Comparison(e.Op.EQ, choice, e.Literal(n, pa.int32()))
+        choice = e.Case(((condition, choice),), e.Call("coalesce", (choice, choice)))
+    bound = bind(e.Comparison(e.Op.EQ, choice, choice), Scope(SCHEMA))
+    assert isinstance(bound, e.Unknown)
+
+
+def test_absurd_constants() -> None:
+    column = e.Column(("i",))
+    for literal in (
+        e.Literal(10**5000, pa.int64()),
+        e.Literal("not a number", pa.int32()),
+        e.Literal("\ud800", pa.string()),
+        e.Literal(2**70, pa.date32()),
+        e.Literal(float("nan"), pa.decimal128(3, 1)),
+    ):
+        for other in (column, e.Column(("s",)), e.Column(("dt",)), e.Column(("dec9",))):
+            judge(e.Comparison(e.Op.LT, other, literal))
+            judge(e.In(other, (literal, literal)))
+            judge(e.Comparison(e.Op.EQ, e.Call("+", (other, literal)), literal))
+
+
+def test_a_long_in_list_is_judged() -> None:
+    options = tuple(e.Literal(n, pa.int32()) for n in range(200_000))
+    bound = bind(e.In(e.Column(("i",)), options), Scope(SCHEMA))
+    rows = RowStatistics([[{"i": 5}], [{"i": -5}]])
+    kept = as_array(may_be(bound, True, [StatisticsEvidence(rows)]), 2)
+    assert np.array_equal(kept, [True, False])
