@@ -246,9 +246,77 @@ TREES = (
     "NOT (i = 3005 AND n IS NULL)",
     "CASE WHEN i > 3 THEN s ELSE u END = ''",
 )
+FUNCTIONS = (
+    *("i * 2 = 6010", "i / 2 = 1502.5", "-i = -3005", "i + l > 26000000000000", "i % 10 = 15"),
+    *("abs(i) < 5", "abs(d) < 0.3", "dec9 + 1 = 806.25", "dec9 * 2 = 1610.5", "dec9 / 2 = 402.625"),
+    *("dec38 + 1 < -150000000000000000000000000", "d * 2 > 62 AND d < 100", "-dec9 > 600"),
+    *("floor(d) = 3", "ceil(d) = 4", "round(d, 1) = 3.2", "CAST(dec9 AS int) = 805"),
+    *(
+        "CAST(d AS int) = 3 AND d < 1000",
+        "CAST(dec9 AS double) > 3000.5",
+        "CAST(i AS string) = '3005'",
+    ),
+    *("CAST(b AS int) = 1 AND i < -3000", "CAST(dec9 AS decimal(12,3)) = 805.250"),
+    *("greatest(i, 100) < 101", "least(i, ti) = 3005", "coalesce(n, 0) = 0 AND i < 0"),
+    *(
+        "nvl(n, -1) > 300",
+        "if(i > 20000, ti, si) = 1610",
+        "CASE WHEN i = 3005 THEN s END IS NOT NULL",
+    ),
+    *(
+        "CASE i WHEN 3005 THEN 'a' WHEN 3006 THEN 'b' END = 'b'",
+        "CASE WHEN n > 0 THEN 1 ELSE 0 END = 0",
+    ),
+    *("NOT (CASE WHEN n > 0 THEN i > 0 ELSE i > 20000 END)", "nullif(ti, 3) IS NULL"),
+    *("substr(s, 1, 8) = 'name_003'", "substring(u, 1, 1) = 'é'", "substr(u, 1, 2) < 'e0'"),
+    *("upper(u) = 'É006À3'", "lower(s) < 'name_001'", "concat('x', s) = 'xname_003_07'"),
+    *("concat(s, '!') = 'name_003_07!'", "concat(u, s) > 'z'", "trim(s) = 'name_003_07'"),
+    *("rtrim(u) = ''", "s LIKE '_ame_003_0_'", "u LIKE '_006à_'", "s NOT LIKE 'name_003_0_'"),
+    *("i < 1 AND i > 2", "i = 1 AND i IN (2, 3)", "n IS NULL AND n > 1", "NOT (i < 1 AND i > 2)"),
+    *(
+        "NOT (n >= 1 OR n <= 2)",
+        "NOT (n IS NULL AND n > 1)",
+        "1 = 1 AND i = 3005",
+        "'a' > 'b' OR i = 3005",
+    ),
+)
+OF_TIMES = (
+    *("CAST(ts AS date) = DATE '1970-01-29'", "to_date(ts) > DATE '1973-05-01'", "year(ts) = 1971"),
+    *("month(dt) = 1", "month(ts) IN (2, 3)", "day(dt) = 29", "quarter(ts) = 2", "hour(ts) = 20"),
+    *("hour(ts) < 1", "minute(ts) = 70", "date_format(ts, 'yyyy-MM-dd') = '1970-01-29'"),
+    *("date_format(dt, 'yyyy/MM') = '1970-01'", "CAST(dt AS string) = '1970-01-05'"),
+    *("CAST(ts AS string) LIKE '1970-01-29%'", "trunc(dt, 'MM') = '1970-01-01'"),
+    *("date_add(dt, 5) = DATE '1970-01-10'", "date_sub(dt, 5) < DATE '1969-12-20'"),
+    *(
+        "datediff(dt, DATE '1970-01-01') = 5",
+        "datediff(ts, dt) <> 0",
+        "last_day(dt) = '1970-01-31'",
+    ),
+    *("add_months(dt, 1) = '1970-02-05'", "add_months(dt, 1) = '1970-02-28'"),
+    *("unix_timestamp(ts) < 0", "unix_timestamp(ts) BETWEEN 2426400 AND 2512800"),
+    *("from_unixtime(id) = '1970-01-01 02:13:25'", "from_unixtime(id, 'HH') = '02'"),
+    "CASE WHEN ts < TIMESTAMP '1970-01-01 00:00:00' THEN dt ELSE to_date(ts) END = dt AND i < 0",
+)
+#: Names that Hive does not know, and types that it does not compare.
+ONLY_SPARK = (
+    *(
+        "isnan(d)",
+        "NOT isnan(d) AND d > 30",
+        "left(s, 8) = 'name_003'",
+        "startswith(s, 'name_003')",
+    ),
+    *(
+        "date_trunc('month', ts) = TIMESTAMP '1970-01-01 00:00:00'",
+        "trunc(ts, 'year') = DATE '1971-01-01'",
+    ),
+    *("date_trunc('hour', ts) > TIMESTAMP '1973-05-01 00:00:00'", "dt + 1 = DATE '1970-01-06'"),
+    *("ifnull(n, 0) = 11", "CAST(ts AS bigint) < 0", "dayofyear(dt) < 20", "ti <=> 0"),
+    "(i, ti) IN ((3005, -8))",
+    *("pmod(i, 1000) = 5 AND i = 3005", "round(d) = 3", "b <=> false", "minute(ts) = 2"),
+)
 
 ALIKE = (
     *(*BOOLEANS, *INTEGERS, *FLOATS, *DECIMALS, *TEXTS, *TIMES, *BINARIES),
-    *(*NESTED, *NULLS, *PARTITIONS, *TREES),
+    *(*NESTED, *NULLS, *PARTITIONS, *TREES, *FUNCTIONS, *OF_TIMES),
 )
 ALL = (*ALIKE, *ORDERED_NANS)
