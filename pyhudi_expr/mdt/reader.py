@@ -21,6 +21,7 @@ from pyhudi_expr.mdt.file_group import (
 )
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import shard
+from pyhudi_expr.mdt.overlapping import read_ahead
 from pyhudi_expr.mdt.records import Payload
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.mdt.statistics import (
@@ -175,8 +176,8 @@ class MetadataTable:
         self, partition: str, prefixes: Sequence[str]
     ) -> Iterator[ColumnStatistics]:
         """`statistics`, some megabytes at a time; there is one piece at least."""
-        for group in self._file_groups(partition):
-            yield from read_statistics(group, prefixes, self.cache)
+        groups = self._file_groups(partition)
+        return read_ahead([read_statistics(group, prefixes, self.cache) for group in groups])
 
     def newest(self, partition: str) -> Iterator[EncodedRecords]:
         """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""
