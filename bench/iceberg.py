@@ -1,7 +1,8 @@
 """PyIceberg's `plan_files` on a table with the same files and statistics.
 
-It is given what our synthetic table has: for each file the least and greatest values of the same
-columns. `pip install 'pyhudi-expr[bench]'` brings it; `python -m bench.iceberg` plans once.
+It is given what our synthetic table has: partitions by day and for each file the least and greatest
+values of the same columns. `pip install 'pyhudi-expr[bench]'` brings it; `python -m bench.iceberg`
+plans once.
 """
 
 import shutil
@@ -83,7 +84,9 @@ def _write() -> None:
     from pyiceberg.catalog.sql import SqlCatalog
     from pyiceberg.conversions import to_bytes
     from pyiceberg.manifest import DataFile, DataFileContent, FileFormat
+    from pyiceberg.partitioning import PartitionField, PartitionSpec
     from pyiceberg.schema import Schema
+    from pyiceberg.transforms import IdentityTransform
     from pyiceberg.typedef import Record
     from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
@@ -95,7 +98,9 @@ def _write() -> None:
     location = {"uri": f"sqlite:///{_WAREHOUSE}/catalog.db", "warehouse": f"file://{_WAREHOUSE}"}
     catalog = SqlCatalog("bench", **location)
     catalog.create_namespace("bench")
-    table = catalog.create_table(_NAME, Schema(*fields))
+    day = NestedField(len(fields) + 1, "day", StringType(), required=False)
+    by_day = PartitionField(day.field_id, 1000, IdentityTransform(), day.name)
+    table = catalog.create_table(_NAME, Schema(*fields, day), partition_spec=PartitionSpec(by_day))
     numbers = range(1, len(_COLUMNS) + 1)
     described = list(zip(numbers, types, synthetic.columns_of(_FILES, 0), strict=True))
     with table.transaction() as transaction, transaction.update_snapshot().fast_append() as append:
@@ -104,7 +109,7 @@ def _write() -> None:
                 content=DataFileContent.DATA,
                 file_path=f"{table.location()}/data/{k}.parquet",
                 file_format=FileFormat.PARQUET,
-                partition=Record(),
+                partition=Record(f"day-{k * _PARTITIONS // _FILES:03d}"),
                 record_count=synthetic.ROWS_PER_FILE,
                 file_size_in_bytes=8_000_000,
                 value_counts=dict.fromkeys(numbers, synthetic.ROWS_PER_FILE),
@@ -117,4 +122,5 @@ def _write() -> None:
 
 
 if __name__ == "__main__":
+    cold.without_pandas()
     cold.report(_planned(_opened()))
