@@ -121,9 +121,12 @@ def gather(sources: Sequence[Source], question: Question, notes: list[str]) -> l
 def is_worth(question: Question, read_bytes: int) -> bool:
     """Whether a look-up that reads so many bytes of an index may save more than it costs.
 
-    Nothing is to be saved where one slice is left, and at most the reading of all that is left: an
-    index that is larger than the files themselves would be slower than the query without it.
+    Little is to be saved where one slice is left, and at most the reading of all that is left: an
+    index that is larger than the files themselves would be slower than the query without it. What
+    is in memory already costs nothing.
     """
+    if not read_bytes:
+        return True
     if np.count_nonzero(question.slices) <= 1:
         return False
     return read_bytes <= int(question.listing.file_size[question.files].sum())

@@ -4,13 +4,18 @@ An entry is a pair of a value and a record key; a tombstone in a log takes away 
 a value. Each value's keys are looked up in the record index once, when the entries are read, so a
 query goes from the hash of a value to slices.
 
-Which slices are believed
--------------------------
-A slice's rows have to be accounted for, as those of the record index are:
+When it is believed
+-------------------
+The rows of all slices have to be accounted for, as those of the record index are:
 
-* the record index is believed about the slice: its entries are the slice's rows, one for each;
-* each of these keys has exactly one entry here. A key without one is a row that the index does not
+* the record index is believed about every slice. A key that is stored twice has one entry for each
+  of its values at most, and nothing tells which of its rows that is of; where one slice may hold
+  such a key, any other one may hold its other row.
+* each key of a slice has exactly one entry here. A key without one is a row that the index does not
   know; of a key with two, one is older than the row, and then the right one may be missing too.
+* the table is copy on write. Of a merge-on-read table with several secondary indexes, Hudi 1.2 was
+  seen to update the first one only when records are updated in log files: the others keep one entry
+  for each key, which looks right, with the older value.
 
 Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where two record keys have
 one hash, their slices are not believed.
@@ -50,6 +55,7 @@ from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, entries
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.properties import TableType
 
 _TYPE = "secondary_index"
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT})
@@ -65,6 +71,8 @@ def secondary_indexes(
     mdt: MetadataTable, listing: FileListing, records: RecordIndex
 ) -> list[SecondaryIndex]:
     """The table's secondary indexes, for a listing that its record index is about."""
+    if mdt.table.properties.table_type is not TableType.COPY_ON_WRITE:
+        return []
     return [
         SecondaryIndex(definition, mdt, listing, records)
         for name, definition in sorted(index_definitions(mdt.table).items())
@@ -97,7 +105,7 @@ def located(pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations) -> Va
         found_slices.append(records.entries.slices[row[known]])
     entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
     doubtful = records.entries.slices[(of_key != 1) | records.entries.shared]
-    believed = records.believed.copy()
+    believed = np.full(len(records.believed), records.believed.all())
     believed[doubtful[doubtful != UNLISTED]] = False
     return ValueLocations(entries, believed, True)
 

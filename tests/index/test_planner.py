@@ -128,4 +128,5 @@ def test_one_slice_is_read_rather_than_looked_up(table: HudiTable) -> None:
     evidence = gather([source], question(table, "txn_id = 'a'"), [])
     assert source.asked is not None
     left = replace(source.asked, answers=tuple(evidence))
-    assert not is_worth(left, 0)
+    assert not is_worth(left, 1)
+    assert is_worth(left, 0)
