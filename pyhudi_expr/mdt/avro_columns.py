@@ -34,12 +34,17 @@ _MAX_VARINT_BYTES = 10
 _FLOATS: dict[str, np.dtype[Any]] = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
 
 
-def decode_columns(schema: str, values: ByteStrings) -> Struct:
-    """The records' fields as columns. schema: a record's, as JSON. Raises UndecodedError."""
+def decode_columns(
+    schema: str, values: ByteStrings, wanted: frozenset[str] | None = None
+) -> Struct:
+    """The records' fields as columns. schema: a record's, as JSON. Raises UndecodedError.
+
+    wanted: the record's fields of which the answer may be made; the others may be left out.
+    """
     library = kernel.library()
     if library is None:
         return decode_with_numpy(schema, values)
-    return avro_kernel.decode(library, schema, values)
+    return avro_kernel.decode(library, schema, values, wanted)
 
 
 def decode_with_numpy(schema: str, values: ByteStrings) -> Struct:

@@ -101,6 +101,7 @@ class _Compiler:
     """Writes a schema's program. Named types are written out wherever they are used."""
 
     named: dict[str, Any]
+    wanted: frozenset[str] | None
     program: list[int] = field(default_factory=list)
     slots: list[tuple[int, type[np.generic]]] = field(default_factory=list)
     """Domain and element type of each slot."""
@@ -143,9 +144,13 @@ class _Compiler:
         if name in self.within:
             raise UndecodedError(f"the type {name} holds itself")
         self.within.append(name)
+        is_root = len(self.within) == 1
         nodes, shapes = [], {}
         for member in schema["fields"]:
-            node, shapes[member["name"]] = self.node(member["type"], domain)
+            if is_root and self.wanted is not None and member["name"] not in self.wanted:
+                node, _ = self.node(member["type"], _NOWHERE)
+            else:
+                node, shapes[member["name"]] = self.node(member["type"], domain)
             nodes.append(node)
         self.within.pop()
         return self._emit(_RECORD, len(nodes), *nodes), _StructOf(shapes)
@@ -195,9 +200,9 @@ class _Program:
 
 
 @lru_cache(maxsize=64)
-def _compiled(schema: str) -> _Program:
+def _compiled(schema: str, wanted: frozenset[str] | None) -> _Program:
     root, named = parsed(schema)
-    compiler = _Compiler(named)
+    compiler = _Compiler(named, wanted)
     node, shape = compiler.node(root, _RECORDS)
     if not isinstance(shape, _StructOf):
         raise UndecodedError("the schema is not a record's")
@@ -205,9 +210,11 @@ def _compiled(schema: str) -> _Program:
     return _Program(code, node, tuple(compiler.slots), compiler.domains, shape)
 
 
-def decode(library: ctypes.CDLL, schema: str, values: ByteStrings) -> Struct:
+def decode(
+    library: ctypes.CDLL, schema: str, values: ByteStrings, wanted: frozenset[str] | None
+) -> Struct:
     """See `avro_columns.decode_columns`."""
-    program = _compiled(schema)
+    program = _compiled(schema, wanted)
     rows = [len(values)] + [0] * (program.domains - 1)
     slots, found = _run(library, program, values, rows)
     if found != rows:

@@ -138,7 +138,7 @@ def _by_wrapper(bounds: Sequence[tuple[str, Any]]) -> Wrapped:
 def decode_statistics(records: EncodedRecords) -> ColumnStatistics:
     """The same of records that are still encoded, all at once. Raises CorruptFile."""
     try:
-        columns = decode_columns(records.schema, records.cells.value_strings)
+        columns = decode_columns(records.schema, records.cells.value_strings, frozenset({_STATS}))
         return _from_columns(records, columns)
     except Exception:
         # Damaged or unusual: reading record by record finds the entries, or says what is wrong.
