@@ -30,6 +30,7 @@ from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.trees import TRUE, conjunction, disjunction
 
 _COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
+_COMPARISONS["is not distinct from"] = Op.NULL_SAFE_EQ
 _NAN = Literal(math.nan, pa.float64())
 _NULL = Literal(None, pa.null())
 _CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
@@ -106,12 +107,24 @@ def _between(args: tuple[Term, ...]) -> HudiExpression | None:
     return None
 
 
+def _is(truth: bool, args: tuple[Term, ...]) -> HudiExpression | None:
+    """Whether a condition is TRUE, or FALSE; never NULL."""
+    if len(args) != 1:
+        return None
+    condition = truth_of(args[0]) if truth else Not(truth_of(args[0]))
+    return Comparison(Op.EQ, Case(((condition, TRUE),), Literal(False, pa.bool_())), TRUE)
+
+
 _PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
     "and": lambda args: conjunction(map(truth_of, args)) if args else None,
     "or": lambda args: disjunction(map(truth_of, args)) if args else None,
     **dict.fromkeys(("not", "!"), lambda args: Not(truth_of(args[0])) if len(args) == 1 else None),
     "isnull": lambda args: IsNull(args[0]) if len(args) == 1 else None,
     "isnotnull": lambda args: Not(IsNull(args[0])) if len(args) == 1 else None,
+    "istrue": lambda args: _is(True, args),
+    "isfalse": lambda args: _is(False, args),
+    "isnottrue": lambda args: Not(found) if (found := _is(True, args)) else None,
+    "isnotfalse": lambda args: Not(found) if (found := _is(False, args)) else None,
     # isnan(NULL) is FALSE.
     "isnan": lambda args: Comparison(Op.NULL_SAFE_EQ, args[0], _NAN) if len(args) == 1 else None,
     "in": lambda args: In(args[0], args[1:]) if len(args) > 1 else None,

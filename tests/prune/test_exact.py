@@ -81,6 +81,17 @@ KEPT = {
     **{"none IS NULL": 16, "none IS NOT NULL": 0, "none = 0": 0, "none <> 0": 0, "none < 5": 0},
     **{"nothing IS NULL": 16, "nothing IS NOT NULL": 0, "nothing = ''": 0, "nothing LIKE 'a%'": 0},
     **{"id = NULL": 0, "id IN (NULL)": 0, "id NOT IN (1, NULL)": 16, "id <=> NULL": 0},
+    # functions
+    **{"i * 2 = -16000": 1, "i / 4 < -1900": 1, "-t = -55": 1, "abs(i) < 100": 1, "t % 7 = 7": 0},
+    **{"small + 1 = -79": 1, "floor(d) = 1": 1, "round(d) > 39": 1, "CAST(d AS int) = 37": 2},
+    **{"coalesce(later, -1) = -1": 4, "nvl(some, 7) = 155": 1, "if(t < 10, 1, 0) = 1": 1},
+    **{"CASE WHEN t >= 150 THEN 'a' ELSE 'b' END = 'a'": 1, "CAST(t AS string) = '155'": 1},
+    **{"substr(s, 1, 8) = 'name_005'": 1, "upper(s) = 'NAME_0055'": 1, "concat(s, 'x') = 'x'": 0},
+    **{"s LIKE 'name__0055'": 1, "s LIKE '_ame_0055'": 1, "trim(s) = 'name_0055'": 1},
+    **{"month(day) = 1": 4, "day(day) = 32": 0, "to_date(ts) = DATE '1970-01-01'": 1},
+    **{"date_format(ts, 'yyyy-MM') = '1970-01'": 4, "date_add(day, 5) = DATE '1970-01-01'": 1},
+    **{"hour(ts) = 24": 0, "trunc(day, 'MM') = DATE '1970-01-01'": 4, "year(ts) < 1970": 4},
+    **{"id < 1 AND id > 2": 0, "NOT (id >= 1 OR id <= 2)": 0, "1 = 2": 0, "2 = 2": 16},
     # trees
     **{"id = 55 AND s = 'name_0056'": 1, "id = 55 AND s = 'name_0060'": 0, "p = 'p1'": 8},
     **{"id = 5 OR i > 7500": 2, "id = 5 OR length(s) = 4": 16, "id = 5 AND length(s) = 4": 1},
