@@ -81,8 +81,9 @@ class ServiceSettings(BaseSettings):
         """The directory that `snapshot_dir` means."""
         if self.snapshot_dir != "auto":
             return Path(self.snapshot_dir) if self.snapshot_dir else None
-        cache = os.environ.get("XDG_CACHE_HOME")
-        return (Path(cache) if cache else Path.home() / ".cache") / "pyhudi"
+        cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+        # Without a home directory nothing is expanded, and nothing is kept.
+        return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
 
     @classmethod
     def settings_customise_sources(

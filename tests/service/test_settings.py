@@ -68,3 +68,14 @@ def test_the_documentation_has_every_setting_with_its_default_and_meaning():
         default = field.default if isinstance(field.default, str) else json.dumps(field.default)
         shown = f'"{default}"' if name.startswith("log_") else default
         assert documented[name] == (shown, field.description)
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [("auto", Path("/caches/pyhudi")), ("/var/x", Path("/var/x")), ("", None)],
+)
+def test_the_snapshot_directory_is_the_users_unless_it_is_given(
+    given: str, expected: Path | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/caches")
+    assert load(snapshot_dir=given).snapshot_path == expected
