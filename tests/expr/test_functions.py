@@ -141,3 +141,17 @@ def test_the_function_of_an_unknown_bound_is_unknown(
     ):
         if not getattr(given, unknown_side):
             assert kept(predicate, type_, [value], given={("x", 0): given}) == [0]
+
+
+def test_the_beginning_of_a_bound_that_ends_within_a_character() -> None:
+    beginning = Call("substr", (X, lit(1, INT), lit(2, INT)))
+    loose = {("x", 0): Given(loose=True)}
+    text = lit("0\x80", pa.string())
+    assert kept(eq(beginning, text), pa.string(), ["0\x80"], given=loose) == [0]
+
+
+def test_the_beginning_in_characters_and_in_utf_16_units() -> None:
+    beginning = Call("substr", (X, lit(1, INT), lit(2, INT)))
+    text = lit("\U000100000", pa.string())
+    for predicate in (eq(beginning, text), Not(eq(beginning, text))):
+        assert kept(predicate, pa.string(), ["\U000100000"]) == [0]

@@ -196,16 +196,21 @@ class _Beginning:
         cut = np.where(no_pair, padded[rows, units], np.minimum(padded[rows, units], ord("?")))
         padded[rows, units] = np.where(has_more, cut, 0)
         first = _Rows(padded, units + has_more)
-        last = upper.cut(_cut_at(upper, self.count, by_units=False))
+        ends = _cut_at(upper, self.count, by_units=False)
         known = np.ones(len(units), dtype=np.bool_)
         given = np.asarray(arrow(operands[0].upper).is_valid())
-        return texts.result(first.array(known), last.array(np.broadcast_to(given, known.shape)))
+        # A bound that is no text may end within a character: then more may follow.
+        flags = np.broadcast_to(given, known.shape)
+        last, open_end = upper.cut(ends).array(flags), upper.cut(ends).array(flags, _END)
+        last = pc.if_else(pa.array(ends == upper.lengths), last, open_end)
+        return texts.result(first.array(known), last)
 
 
 def _cut_at(rows: _Rows, count: int, *, by_units: bool) -> Ordinals:
     """Bytes in the first `count` characters (or UTF-16 units, if those are whole characters)."""
     begins = (rows.codes & 0xC0 != _CONTINUATION) & rows.inside
-    weights = begins + (begins & (rows.codes >= _FOUR_BYTES) if by_units else 0)
+    pairs = begins & (rows.codes >= _FOUR_BYTES) & by_units
+    weights = begins.astype(np.int64) + pairs
     within = (np.cumsum(weights, axis=1) <= count) & rows.inside
     return np.asarray(np.cumprod(within, axis=1, dtype=np.int64).sum(axis=1))
 
