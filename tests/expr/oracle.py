@@ -41,6 +41,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Term,
     Truth,
+    walk,
 )
 from tests.expr.oracle_functions import (
     Habits,
@@ -148,6 +149,18 @@ def truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: E
         return _truths(node, row, table, engine)
     except UndefinedError:
         return ANYTHING
+
+
+def is_modelled(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: Engine) -> bool:
+    """Whether the oracle knows the values that the conditions of `node` compare."""
+    conditions = (Comparison, Between, In, IsNull, Matches, StartsWith)
+    try:
+        for leaf in walk(node):
+            if isinstance(leaf, conditions):
+                _truths(leaf, row, table, engine)
+    except UndefinedError:
+        return False
+    return True
 
 
 def _truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: Engine) -> Truths:

@@ -29,9 +29,8 @@ from pyhudi_expr.expr.nodes import (
     Or,
     StartsWith,
     Term,
-    walk,
 )
-from tests.expr.oracle import ANYTHING, ENGINES, Engine, Table, UndefinedError, truths, value_of
+from tests.expr.oracle import ENGINES, Table, UndefinedError, is_modelled, value_of
 from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
 from tests.expr.strategies import _VALUES, _ZONES, FIELDS, Field, schema_of
 from tests.expr.strategies import Case as Example
@@ -194,18 +193,10 @@ def _cases(draw: st.DrawFn) -> Example:
     return Example(table, schema_of(fields), files, RowStatistics(files, given_), predicate)
 
 
-def _is_modelled(predicate: HudiExpression, row: Row, table: Table, engine: Engine) -> bool:
-    """Whether the oracle knows the value of each condition."""
-    leaves = [
-        node for node in walk(predicate) if isinstance(node, Comparison | In | Between | IsNull)
-    ]
-    return all(truths(leaf, row, table, engine) != ANYTHING for leaf in leaves)
-
-
 @settings(
     max_examples=2 * _EXAMPLES,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(_cases())
 def test_no_engine_finds_a_row_in_an_excluded_file(case: Example) -> None:
-    assert_sound(case, _is_modelled)
+    assert_sound(case, is_modelled)
