@@ -73,7 +73,8 @@ class PruneResult:
 
     keep: one flag for each slice; False: proved to hold no matching row.
     partition_keep: one flag for each partition; False: excluded by its values alone, whatever
-    files it has. notes: why less was pruned than could be.
+    files it has. notes: why less was pruned than could be. evidence: of the indexes that were
+    asked, in their order.
     """
 
     listing: FileListing
@@ -82,6 +83,7 @@ class PruneResult:
     predicate: BoundExpression
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
+    _snapshot: TableSnapshot = field(repr=False)
 
     @property
     def instant(self) -> str | None:
@@ -119,8 +121,12 @@ class PruneResult:
 
     @cached_property
     def explanation(self) -> Explanation:
-        """What each part of the predicate excluded, and by which index."""
-        return explain(self.predicate, self.evidence, self.listing)
+        """What each part of the predicate excluded, and by which index.
+
+        Rows are counted for it, which may read the metadata table once more.
+        """
+        rows = self._snapshot.row_counts()
+        return explain(self.predicate, self.evidence, self.listing, rows)
 
 
 class Pruner:
@@ -163,6 +169,7 @@ class Pruner:
             predicate=predicate,
             notes=tuple(notes),
             evidence=evidence + snapshot.spread_aggregates(),
+            _snapshot=snapshot,
         )
 
     def _snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:

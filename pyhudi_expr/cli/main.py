@@ -98,6 +98,7 @@ def explain(table: str, predicate: str, as_json: bool, **question: Any) -> None:
         click.echo(reports.as_json(reports.explain_report(table, predicate, result)))
         return
     click.echo(reports.summary(result))
+    click.echo(reports.asked(result))
     click.echo(result.explanation.text())
 
 

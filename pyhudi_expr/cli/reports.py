@@ -21,7 +21,14 @@ def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
 def explain_report(table: str, predicate: str, result: PruneResult) -> Report:
     """What each part of the predicate excluded, with the counts."""
     counts = _counts(table, predicate, result)
-    return {**counts, "explanation": result.explanation.as_dict()}
+    asked = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
+    return {**counts, "indexes": asked, "explanation": result.explanation.as_dict()}
+
+
+def asked(result: PruneResult) -> str:
+    """A line with the indexes that were asked, and how long each took, reading included."""
+    times = ", ".join(f"{of.name} {1000 * of.seconds:.1f} ms" for of in result.evidence)
+    return f"asked: {times}"
 
 
 def summary(result: PruneResult) -> str:

@@ -26,6 +26,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.index.planner import NamedEvidence
+from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.table.listing import FileListing
 
 _Flags = npt.NDArray[np.bool_]
@@ -51,8 +52,9 @@ class Explanation:
     """One node of the predicate.
 
     predicate: its text; under a NOT it is asked whether it may be FALSE (`negated`).
-    files: of the listing. excluded, excluded_bytes: the files that all indexes together exclude
-    for this node alone, and their size. seconds: to evaluate it. answers: of each index.
+    files: of the listing. excluded, excluded_bytes, excluded_rows: the files that all indexes
+    together exclude for this node alone, their size, and the rows of the slices that lose all their
+    files, None where these are not known. seconds: to evaluate it. answers: of each index.
     reason: why nothing is excluded, where no single index is to blame.
     """
 
@@ -61,6 +63,7 @@ class Explanation:
     files: int
     excluded: int
     excluded_bytes: int
+    excluded_rows: int | None
     seconds: float
     answers: tuple[IndexAnswer, ...]
     reason: str | None
@@ -76,6 +79,7 @@ class Explanation:
         line = f"{indent}{says}{self.predicate}: excludes {self.excluded} of {self.files} files"
         if self.excluded:
             line += f", {self.excluded_bytes / 1e6:.1f} MB"
+            line += "" if self.excluded_rows is None else f", {self.excluded_rows:,} rows"
         line += f" ({by})" if by else ""
         yield f"{line}, {1000 * self.seconds:.1f} ms" + (f" - {self.reason}" if self.reason else "")
         for answer in self.answers:
@@ -93,14 +97,18 @@ def explain(
     node: BoundExpression,
     evidence: Sequence[NamedEvidence],
     listing: FileListing,
+    rows: Counts | None = None,
     truth: bool = True,
 ) -> Explanation:
-    """Explains a bound predicate over the files of a listing; each node on its own."""
+    """Explains a bound predicate over the files of a listing; each node on its own.
+
+    rows: for each slice its rows, -1 where that is not known; None: nothing is known of them.
+    """
     match node:
         case BoundNot(child=child):
-            return explain(child, evidence, listing, not truth)
+            return explain(child, evidence, listing, rows, not truth)
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
-            children = tuple(explain(child, evidence, listing, truth) for child in nodes)
+            children = tuple(explain(child, evidence, listing, rows, truth) for child in nodes)
         case _:
             children = ()
     excluded, seconds = _excluded(node, evidence, listing, truth)
@@ -111,6 +119,7 @@ def explain(
         files=listing.num_files,
         excluded=int(np.count_nonzero(excluded)),
         excluded_bytes=int(listing.file_size[excluded].sum()),
+        excluded_rows=_excluded_rows(excluded, listing, rows),
         seconds=seconds,
         answers=tuple(_answer(node, source, listing, truth) for source in answers),
         reason=_reason(node, evidence, excluded),
@@ -125,6 +134,13 @@ def _excluded(
     mask = may_be(node, truth, [source.evidence for source in evidence])
     seconds = perf_counter() - start
     return ~as_array(mask, listing.num_files), seconds
+
+
+def _excluded_rows(excluded: _Flags, listing: FileListing, rows: Counts | None) -> int | None:
+    if rows is None:
+        return None
+    of_slices = rows[~listing.any_of_slice(~excluded)]
+    return None if (of_slices < 0).any() else int(of_slices.sum())
 
 
 def _answer(

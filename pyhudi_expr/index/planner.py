@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from time import perf_counter
 from typing import Protocol
 
 import numpy as np
@@ -39,10 +40,14 @@ _Flags = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class NamedEvidence:
-    """Evidence with the name of the index that gives it, for the explanation."""
+    """Evidence with the name of the index that gives it, for the explanation.
+
+    seconds: how long the index took to answer, reading included.
+    """
 
     name: str
     evidence: Evidence
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -104,6 +109,7 @@ class Source(Protocol):
 def gather(sources: Sequence[Source], question: Question, notes: list[str]) -> list[NamedEvidence]:
     """Asks the sources in their order; those that cannot be read are noted and left out."""
     for source in sources:
+        start = perf_counter()
         try:
             evidence = source.answer(question)
         except StillReadingError:
@@ -113,8 +119,8 @@ def gather(sources: Sequence[Source], question: Question, notes: list[str]) -> l
             notes.append(f"{source.name} cannot be read: {error}")
             continue
         if evidence is not None:
-            answers = (*question.answers, NamedEvidence(source.name, evidence))
-            question = replace(question, answers=answers)
+            answer = NamedEvidence(source.name, evidence, perf_counter() - start)
+            question = replace(question, answers=(*question.answers, answer))
     return list(question.answers)
 
 

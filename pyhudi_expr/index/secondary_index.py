@@ -13,18 +13,17 @@ The rows of all slices have to be accounted for, as those of the record index ar
   such a key, any other one may hold its other row.
 * each key of a slice has exactly one entry here. A key without one is a row that the index does not
   know; of a key with two, one is older than the row, and then the right one may be missing too.
-* the table is copy on write. Of a merge-on-read table with several secondary indexes, Hudi 1.2 was
-  seen to update the first one only when records are updated in log files: the others keep one entry
+* the table is copy on write. Of a merge-on-read table with two secondary indexes, Hudi 1.2 was seen
+  to update one of them only when records are updated in log files: the other one keeps one entry
   for each key, which looks right, with the older value.
 
 Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where two record keys have
 one hash, their slices are not believed.
 
 How a column's values are spelled: text as it is, integers in digits, dates as days since 1970,
-timestamps in microseconds. What is
-no number in such an index is noticed, and nothing is looked up then; floats, whose
-spelling is Java's own, are not looked up. All shards are read, so it does not matter that V1 shards
-by the whole key and V2 by the value.
+timestamps in microseconds. What is no number in such an index is noticed, and nothing is looked up
+then; floats, whose spelling is Java's own, are not looked up. All shards are read, so it does not
+matter that V1 shards by the whole key and V2 by the value.
 """
 
 from __future__ import annotations

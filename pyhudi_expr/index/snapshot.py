@@ -28,6 +28,7 @@ from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_index import RecordIndex, record_index
 from pyhudi_expr.index.record_keys import key_spelling, with_record_keys
+from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.mdt.reader import (
     BLOOM_FILTERS,
@@ -71,6 +72,7 @@ class TableSnapshot:
         if mdt is not None:
             table = mdt.table
         self.table = table
+        self._mdt = mdt
         self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
@@ -190,6 +192,13 @@ class TableSnapshot:
         if self.bloom_filters is not None:
             sources.append(self.bloom_filters)
         return tuple(sources)
+
+    def row_counts(self) -> Counts | None:
+        """For each slice the rows that it has at most, -1 where unknown; None: nothing tells."""
+        try:
+            return None if self._mdt is None else row_counts(self._mdt, self.listing)
+        except HudiError:
+            return None
 
     def spread_aggregates(self) -> list[NamedEvidence]:
         """What `partition_stats` has told so far, over the files: for the explanation."""

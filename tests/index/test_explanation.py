@@ -42,6 +42,7 @@ LISTING = FileListing(
     file_size=np.array([1, 10, 100, 1000], np.int64),
     file_is_log=np.zeros(4, np.bool_),
 )
+SLICE_ROWS = np.array([2, 20, 200, -1], np.int64)
 
 
 def explained(
@@ -49,7 +50,7 @@ def explained(
 ) -> Explanation:
     bound = bind(parse_predicate(predicate), Scope(SCHEMA, zone))
     named = [NamedEvidence(name, StatisticsEvidence(source)) for name, source in sources]
-    return explain(bound, named, LISTING)
+    return explain(bound, named, LISTING, SLICE_ROWS)
 
 
 STATS = ("column_stats", RowStatistics(ROWS, absent=frozenset({"p"})))
@@ -71,6 +72,13 @@ def test_each_node_and_index_has_its_files_and_bytes() -> None:
     ]
     assert by_p.answers[0].reason == "has no column p"
     assert by_x.seconds > 0
+
+
+def test_rows_are_counted_where_they_are_known() -> None:
+    assert explained("x > 1000", STATS).excluded_rows is None
+    found = explained("x >= 30", STATS)
+    assert found.excluded_rows == 222
+    assert "222 rows" in found.text()
 
 
 def test_below_not_the_opposite_is_asked() -> None:
