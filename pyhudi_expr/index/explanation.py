@@ -168,7 +168,7 @@ def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> 
             continue
         count = int(np.count_nonzero(~as_array(known, listing.num_files)))
         if count:
-            gaps.append(f"has no bounds of {column.name}, or doubted ones, for {count} files")
+            gaps.append(f"no bounds of {column.name} that are read and believed, for {count} files")
     return "; ".join(gaps) or None
 
 
