@@ -16,9 +16,10 @@ from bench import cold, synthetic
 from bench.measuring import Measurement, benchmark, interleaved, seconds
 from bench.questions import Question, question_of
 from devtools.runtime import WORK
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinals
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest

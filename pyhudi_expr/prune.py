@@ -18,10 +18,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.commit_times import COMMIT_TIME
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
@@ -83,7 +84,7 @@ class PruneResult:
     predicate: BoundExpression
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
-    _snapshot: TableSnapshot = field(repr=False)
+    _snapshot: TableSnapshot | None = field(default=None, repr=False)
 
     @property
     def instant(self) -> str | None:
@@ -125,7 +126,7 @@ class PruneResult:
 
         Rows are counted for it, which may read the metadata table once more.
         """
-        rows = self._snapshot.row_counts()
+        rows = self._snapshot.row_counts() if self._snapshot else None
         return explain(self.predicate, self.evidence, self.listing, rows)
 
 

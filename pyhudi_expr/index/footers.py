@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi_expr.expr.bind import resolve
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import (
@@ -27,6 +26,7 @@ from pyhudi_expr.expr.domains import (
     exact_decimal,
     float_ordinal,
 )
+from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.index.wrapped_values import widened
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import (
     CharType,
@@ -19,6 +19,7 @@ from pyhudi_expr.expr.nodes import (
     Op,
     Term,
 )
+from pyhudi_expr.expr.terms import Scope
 from tests.expr.statistics import Given, RowStatistics
 
 X = Column(("x",))

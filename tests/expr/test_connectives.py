@@ -7,7 +7,7 @@ from itertools import product
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import (
     ALWAYS,
@@ -28,6 +28,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
+from pyhudi_expr.expr.terms import Scope
 from tests.expr.layout import X, Y, among, eq, kept, less, lit
 from tests.expr.oracle import ENGINES, Table, truths
 from tests.expr.statistics import RowStatistics

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.nodes import (
     Between,
@@ -23,6 +23,7 @@ from pyhudi_expr.expr.nodes import (
     Op,
     StartsWith,
 )
+from pyhudi_expr.expr.terms import Scope
 from tests.expr.layout import X, Y, among, eq, kept, less, lit
 from tests.expr.statistics import NOTHING, Given
 

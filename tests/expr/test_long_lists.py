@@ -9,9 +9,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundComparison, BoundExpression, BoundIn, BoundLiteral
 from pyhudi_expr.expr.nodes import Column, Comparison, Constant, HudiExpression, In, Literal, Op
+from pyhudi_expr.expr.terms import Scope
 
 SCHEMA = pa.schema({"i": pa.int32(), "s": pa.string()})
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 
 from hypothesis import HealthCheck, given, settings
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.terms import Scope
 from tests.expr.oracle import ENGINES, Engine, Table, truths
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases

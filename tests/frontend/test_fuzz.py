@@ -17,9 +17,10 @@ from thrift.protocol.TProtocol import TProtocolException
 from thrift.transport.TTransport import TMemoryBuffer, TTransportException
 
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode

@@ -7,8 +7,9 @@ import json
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.planner import NamedEvidence

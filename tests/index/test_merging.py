@@ -7,8 +7,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import Leaf, columns
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.merging import Merging, keep_slices, merging_of
 from pyhudi_expr.table.listing import FileListing, TableView

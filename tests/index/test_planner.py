@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.leaf_answers import LeafAnswers

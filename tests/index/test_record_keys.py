@@ -5,7 +5,8 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.record_keys import KeySpelling, key_spelling, with_record_keys

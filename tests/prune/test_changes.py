@@ -12,8 +12,9 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.spark import session_settings
 from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.expr.bind import Scope, bind
+from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
+from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.merging import keep_slices
 from pyhudi_expr.index.snapshot import TableSnapshot

@@ -1,0 +1,259 @@
+"""Comparisons of terms, with each other and with literals: intervals of the term's domain."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import (
+    BoundAnd,
+    BoundCall,
+    BoundColumn,
+    BoundComparison,
+    BoundExpression,
+    BoundIn,
+    BoundIsNull,
+    BoundLiteral,
+    BoundTerm,
+)
+from pyhudi_expr.expr.domains import (
+    Domain,
+    Kind,
+    integer_range,
+)
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
+from pyhudi_expr.expr.functions import casts
+from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
+from pyhudi_expr.expr.nodes import (
+    Cast,
+    CharType,
+    Constant,
+    Literal,
+    Op,
+    Term,
+    Truth,
+    Unknown,
+)
+from pyhudi_expr.expr.terms import (
+    Scope,
+    Side,
+    UnboundError,
+    bind_term,
+    converted,
+    declared_domain,
+    place,
+)
+
+_DAY_LENGTH = len("2020-01-01")
+_FIXED_POINT = (Kind.INTEGER, Kind.DECIMAL)
+
+
+def compare(
+    op: Op, left: Term, right: Term, scope: Scope, floats: frozenset[int] = frozenset()
+) -> BoundExpression:
+    """EQ, NULL_SAFE_EQ, LT or LTEQ of two terms; floats: as in `float_widths`.
+
+    Raises UnboundError, NotComparableError.
+    """
+    if isinstance(left, Literal) and isinstance(right, Literal):
+        return _compare_literals(op, left, right, scope)
+    for side, other in ((left, right), (right, left)):
+        if isinstance(side, Literal) and side.value is None:
+            if op is Op.NULL_SAFE_EQ:
+                return BoundIsNull(bind_term(other, scope))
+            return Constant(Truth.NULL)
+    for own, other in ((left, right), (right, left)):
+        if op in (Op.EQ, Op.NULL_SAFE_EQ) and isinstance(other, Literal):
+            number = _number_as_text(op, own, other, scope)
+            if number is not None:
+                return number
+    if isinstance(right, Literal):
+        term = bind_term(left, scope)
+        return _compare_literal(op, term, interval_of(right, term, scope, floats), False)
+    if isinstance(left, Literal):
+        term = bind_term(right, scope)
+        return _compare_literal(op, term, interval_of(left, term, scope, floats), True)
+    return _compare_terms(op, bind_term(left, scope), bind_term(right, scope), floats)
+
+
+def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> BoundExpression:
+    """A constant: what may come out when either is compared as a value of the other's domain."""
+    if left.value is None or right.value is None:
+        if op is not Op.NULL_SAFE_EQ:
+            return Constant(Truth.NULL)
+        return Constant(Truth.YES if left.value is right.value else Truth.NO)
+    possible, doubts = Truth(0), []
+    for own, other in ((left, right), (right, left)):
+        try:
+            term = bind_term(own, scope)
+            found = interval(other, term.domain, None, scope.zone)
+            node = _compare_literal(op, term, found, own is right)
+        except (UnboundError, NotComparableError) as doubt:
+            doubts.append(doubt)
+            continue
+        possible |= Truth.YES if may_be(node, True, _NO_EVIDENCE) else Truth(0)
+        possible |= Truth.NO if may_be(node, False, _NO_EVIDENCE) else Truth(0)
+    if len(doubts) > 1:
+        raise doubts[0]
+    return Constant(possible)
+
+
+def _number_as_text(op: Op, term: Term, text: Literal, scope: Scope) -> BoundExpression | None:
+    """``CAST(i AS string) = '12'`` says ``i = 12``; of other texts no number is written so."""
+    if not (isinstance(term, Cast) and term.type == pa.string() and text.type == pa.string()):
+        return None
+    inner = bind_term(term.term, scope)
+    if inner.domain.kind is not Kind.INTEGER:
+        return None
+    match = _WHOLE_NUMBER.fullmatch(text.value)
+    found = Interval(int(text.value), int(text.value)) if match else Interval(0, 0, True)
+    return _compare_literal(op, inner, found, literal_first=False)
+
+
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
+
+
+class _NoStatistics:
+    """Nothing is known of any column."""
+
+    def bounds(self, column: BoundColumn) -> None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+
+
+_NO_EVIDENCE = (StatisticsEvidence(_NoStatistics()),)
+
+
+def _compare_literal(
+    op: Op, term: BoundTerm, found: Interval, literal_first: bool
+) -> BoundExpression:
+    equality = op in (Op.EQ, Op.NULL_SAFE_EQ)
+    if found.is_nan and not equality:
+        raise UnboundError("NaN has no order that engines agree on")
+    if equality and found.equals_none:
+        return Constant(Truth.NO if op is Op.NULL_SAFE_EQ else Truth.NO_NULL)
+    placed = place(found, term.domain)
+    if isinstance(placed, BoundLiteral):
+        return BoundComparison(op, *((placed, term) if literal_first else (term, placed)))
+    if equality:
+        return Constant(Truth.NO if op is Op.NULL_SAFE_EQ else Truth.NO_NULL)
+    literal_is_greater = placed is Side.ABOVE
+    return Constant(Truth.YES_NULL if literal_is_greater != literal_first else Truth.NO_NULL)
+
+
+def _compare_terms(
+    op: Op, left: BoundTerm, right: BoundTerm, floats: frozenset[int]
+) -> BoundExpression:
+    for side in (left, right):
+        if isinstance(side, BoundColumn) and side.char is not None:
+            raise UnboundError("a char or varchar column against another column")
+    common = casts.common_domain(left.domain, right.domain)
+    if common is None:
+        kinds = f"{left.domain.kind.value} against {right.domain.kind.value}"
+        raise UnboundError(f"a comparison of {kinds}")
+    if floats and common.kind in _FIXED_POINT:
+        raise UnboundError("a comparison that a float beside it may turn into one of floats")
+    left, right = converted(left, common), converted(right, common)
+    reading = casts.as_read(common)
+    if reading is not None:
+        left = BoundCall("as read", reading, (left,), common)
+        right = BoundCall("as read", reading, (right,), common)
+    return BoundComparison(op, left, right)
+
+
+def interval_of(
+    literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]
+) -> Interval:
+    is_day = isinstance(term, BoundCall) and term.domain.kind is Kind.DATE
+    if is_day and isinstance(literal.value, str) and len(literal.value) != _DAY_LENGTH:
+        raise UnboundError("a day as some engines write it, against another text")
+    char = term.char if isinstance(term, BoundColumn) else None
+    found = interval(literal, term.domain, char, scope.zone)
+    if not floats or term.domain.kind not in _FIXED_POINT or not _is_number(literal):
+        return found
+    types = (pa.float32() if bits == 32 else pa.float64() for bits in sorted(floats))
+    readings = (Literal(float(literal.value), type_) for type_ in types)
+    as_floats = (interval(reading, term.domain, char, scope.zone) for reading in readings)
+    return hull([found, *as_floats])
+
+
+def float_widths(operands: Iterable[Term], scope: Scope) -> frozenset[int]:
+    """Widths of the floats in IN or BETWEEN: some engines make all operands of one type."""
+    domains = [
+        declared_domain(operand.type)
+        if isinstance(operand, Literal)
+        else bind_term(operand, scope).domain
+        for operand in operands
+    ]
+    return frozenset(domain.bits for domain in domains if domain and domain.kind is Kind.FLOAT)
+
+
+def _is_number(literal: Literal) -> bool:
+    domain = declared_domain(literal.type)
+    return domain is not None and domain.kind in (*_FIXED_POINT, Kind.FLOAT)
+
+
+def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundExpression:
+    """The term among literals, none of which is NULL."""
+    own = _own_values(literals, term)
+    if own:
+        return _among(term, own)
+    floats = float_widths(literals, scope)
+    found = [interval_of(literal, term, scope, floats) for literal in literals]
+    placed = [place(one, term.domain) for one in found if not one.equals_none]
+    options = [one for one in placed if isinstance(one, BoundLiteral)]
+    if not options:
+        return Constant(Truth.NO_NULL)
+    among = _among(term, sorted(set(options), key=lambda option: (option.lower, option.upper)))
+    doubt = _doubt_of_not_in(term.domain, options, literals)
+    # TRUE is TRUE still, FALSE is no longer known.
+    return BoundAnd((among, Unknown(doubt))) if doubt else among
+
+
+def _own_values(literals: list[Literal], term: BoundTerm) -> list[BoundLiteral] | None:
+    """The options where all are values of an integer or text column's own kind: long lists are.
+
+    None where they have to be read one by one.
+    """
+    kind = term.domain.kind
+    # The types of a long list are mostly one object, and slow to compare.
+    types = {id(literal.type): literal.type for literal in literals}.values()
+    domains = {declared_domain(type_) for type_ in types if not isinstance(type_, CharType)}
+    if not isinstance(term, BoundColumn) or term.char is not None or len(domains) < len(types):
+        return None
+    values: set[Any] = {literal.value for literal in literals}
+    if kind is Kind.INTEGER and {type(value) for value in values} == {int}:
+        least, greatest = integer_range(term.domain.bits)
+        within = sorted(value for value in values if least <= value <= greatest)
+    elif kind is Kind.TEXT and {type(value) for value in values} == {str}:
+        try:
+            within = sorted(value.encode() for value in values)
+        except UnicodeEncodeError:
+            return None
+    else:
+        return None
+    if any(domain is None or domain.kind is not kind for domain in domains):
+        return None
+    return [BoundLiteral(value, value, term.domain) for value in within]
+
+
+def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
+    if len(options) == 1:
+        return BoundComparison(Op.EQ, term, options[0])
+    return BoundIn(term, tuple(options))
+
+
+def _doubt_of_not_in(
+    domain: Domain, options: list[BoundLiteral], literals: list[Literal]
+) -> str | None:
+    """Why an engine's IN may miss an option that equals the value."""
+    match domain.kind:
+        case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
+            if any(isinstance(literal.value, str) for literal in literals):
+                return "NOT IN with text options, which some engines compare as text"
+        case Kind.FLOAT:
+            if any(option.lower <= 0 <= option.upper for option in options):
+                return "NOT IN with zero, whose signs a hashed IN tells apart"
+    return None

@@ -1,0 +1,180 @@
+"""Terms: columns of a schema, literals in their own domains, casts and functions of terms."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import singledispatch
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import (
+    BoundCall,
+    BoundColumn,
+    BoundLiteral,
+    BoundTerm,
+)
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    domain_of,
+    integer_range,
+)
+from pyhudi_expr.expr.functions import casts, lookup
+from pyhudi_expr.expr.functions.signature import Function, Site
+from pyhudi_expr.expr.functions.texts import IntegersToTexts
+from pyhudi_expr.expr.functions.times import as_seconds, as_text
+from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
+from pyhudi_expr.expr.literals import Interval, interval
+from pyhudi_expr.expr.nodes import (
+    Call,
+    Cast,
+    CharType,
+    Column,
+    Literal,
+)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What names and wall clocks mean. zone: IANA name, None when the engine did not say."""
+
+    schema: pa.Schema
+    zone: str | None = None
+
+
+class UnboundError(ValueError):
+    """Why a piece cannot be judged."""
+
+
+class Side(Enum):
+    """Where a literal lies that is outside its domain."""
+
+    ABOVE = "above"
+    BELOW = "below"
+
+
+def place(found: Interval, domain: Domain) -> BoundLiteral | Side:
+    """The interval as a literal of the domain, or the side on which it lies outside."""
+    if domain.is_ordinal:
+        least, greatest = MIN_ORDINAL, MAX_ORDINAL
+        if domain.kind is Kind.INTEGER:
+            least, greatest = integer_range(domain.bits)
+        if found.lower > greatest:
+            return Side.ABOVE
+        if found.upper < least:
+            return Side.BELOW
+        if found.lower < least or found.upper > greatest:
+            raise UnboundError("a literal at the edge of its column's range")
+    return BoundLiteral(found.lower, found.upper, domain)
+
+
+def converted(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTerm:
+    """The term's values in another domain. Raises UnboundError."""
+    if term.domain == domain:
+        return term
+    function = casts.conversion(term.domain, domain, zone) or _to_text_or_seconds(
+        term.domain, domain, zone
+    )
+    if function is None:
+        raise UnboundError(f"{term.domain.kind.value} as {domain.kind.value}")
+    return BoundCall("cast", function, (term,), domain)
+
+
+def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Function | None:
+    if target.kind is Kind.TEXT:
+        return IntegersToTexts() if source.kind is Kind.INTEGER else as_text(source, zone)
+    return as_seconds(source, zone) if target == Domain(Kind.INTEGER) else None
+
+
+@singledispatch
+def bind_term(term: Any, scope: Scope) -> BoundTerm:
+    """The term in terms of the scope's columns. Raises UnboundError, NotComparableError."""
+    raise UnboundError(f"{type(term).__name__} cannot be judged")
+
+
+@bind_term.register
+def _(term: Column, scope: Scope) -> BoundTerm:
+    name, type_ = resolve(term.path, scope.schema)
+    domain = domain_of(type_)
+    if domain is None:
+        raise UnboundError(f"column {name} of type {type_} has no order")
+    char = term.declared if isinstance(term.declared, CharType) else None
+    declared = declared_domain(term.declared) if term.declared else domain
+    if declared is None or not casts.reads_alike(domain, declared):
+        raise UnboundError(f"column {name} of type {type_} is read as {term.declared}")
+    return BoundColumn(name, type_, domain, char)
+
+
+def declared_domain(type_: pa.DataType | CharType) -> Domain | None:
+    """The domain of a type as an engine declares it; None for types without an order."""
+    return Domain(Kind.TEXT) if isinstance(type_, CharType) else domain_of(type_)
+
+
+@bind_term.register
+def _(term: Literal, scope: Scope) -> BoundTerm:
+    domain = None if isinstance(term.type, CharType) else domain_of(term.type)
+    if term.value is None or domain is None:
+        raise UnboundError(f"a constant of type {term.type} in a function")
+    placed = place(interval(term, domain, None, scope.zone), domain)
+    if not isinstance(placed, BoundLiteral):
+        raise UnboundError(f"a constant beyond the range of its type {term.type}")
+    return placed
+
+
+@bind_term.register
+def _(term: Cast, scope: Scope) -> BoundTerm:
+    inner = bind_term(term.term, scope)
+    target = None if isinstance(term.type, CharType) else domain_of(term.type)
+    if target is None or (isinstance(inner, BoundColumn) and inner.char is not None):
+        raise UnboundError(f"a cast to {term.type}")
+    if inner.domain.kind is Kind.DATE and target.kind is Kind.WALL_CLOCK:
+        target = replace(target, units=1)  # finer int64 units would not reach every midnight
+    if inner.domain.kind is Kind.INSTANT and target.kind is Kind.WALL_CLOCK:
+        return inner  # engines' timestamps are either, by the column's own type
+    return converted(inner, target, known_zone(scope.zone))
+
+
+def known_zone(zone: str | None) -> str | None:
+    """The zone, None for one that nobody knows."""
+    try:
+        if zone is not None:
+            offsets_of(zone)
+    except UnknownZoneError:
+        return None
+    return zone
+
+
+@bind_term.register
+def _(term: Call, scope: Scope) -> BoundTerm:
+    args = tuple(bind_term(arg, scope) for arg in term.args)
+    if any(isinstance(arg, BoundColumn) and arg.char is not None for arg in args):
+        raise UnboundError(f"{term.name}() of a char or varchar column")
+    literals = tuple(arg if isinstance(arg, Literal) else None for arg in term.args)
+    domains = tuple(arg.domain for arg in args)
+    found = lookup(Site(term.name, domains, literals, known_zone(scope.zone))) if args else None
+    if found is None:
+        raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
+    return BoundCall(term.name, found.function, args, found.domain)
+
+
+def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]:
+    """The dotted name and type of a (nested) column, letter case ignored as in SQL engines.
+
+    Raises ValueError when there is no such column, or more than one.
+    """
+    fields: list[pa.Field] = list(schema)
+    names: list[str] = []
+    type_: pa.DataType = pa.null()
+    for step in path:
+        matches = [field for field in fields if field.name.lower() == step.lower()]
+        if len(matches) != 1:
+            what = "no column" if not matches else "more than one column"
+            raise UnboundError(f"{what} named {'.'.join((*names, step))}")
+        names.append(matches[0].name)
+        type_ = matches[0].type
+        fields = list(type_) if pa.types.is_struct(type_) else []
+    return ".".join(names), type_
