@@ -6,12 +6,14 @@ SHELL := bash
 .DELETE_ON_ERROR:
 .DEFAULT_GOAL := help
 
-# What a site may set: its own Maven settings, a certain Python, more options for pytest.
+# What a site may set: its own Maven settings, a certain Python, more options for pytest, how many
+# processes run the tests (each with Spark needs 4 GiB; 0: no second process).
 MAVEN_SETTINGS ?= hive-conf/settings.xml
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
 	&& { echo "$$p"; break; }; done)
 PYTEST_ARGS ?=
+TEST_PROCESSES ?= 2
 BENCH ?=
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
@@ -32,10 +34,11 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the prun
 	$(BIN)/python -m devtools.demo
 
 test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive
-	$(BIN)/pytest -m "not spark and not hive and not slow" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup -m "not spark and not hive and not slow" \
+		$(PYTEST_ARGS)
 
 test-containers: ## the tests in containers
 	@if [ -d tests/containers ]; then $(MAKE) .test-containers; \

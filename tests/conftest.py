@@ -14,6 +14,17 @@ settings.load_profile("unhurried")
 GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What pytest-xdist's workers share out: files, but everything with Hive as one.
+
+    A HiveServer2 is started once then, and a file's tables are written once.
+    """
+    for item in items:
+        group = "hive" if item.get_closest_marker("hive") else str(item.path)
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     """The base path of each golden table by its archive's name. Read only: tests copy to change."""

@@ -147,7 +147,7 @@ def test_leaf(domain: str, kind: str, expected: list[int]) -> None:
     assert kept(leaf(kind, literals), type_, *files_of(values)) == expected
 
 
-@pytest.mark.parametrize("domain", set(DOMAINS) - {"negative double"})
+@pytest.mark.parametrize("domain", sorted(set(DOMAINS) - {"negative double"}))
 def test_not_in_excludes_the_files_of_one_value(domain: str) -> None:
     type_, values = DOMAINS[domain]
     options = [lit(value, type_) for value in (values[2], values[4])]
