@@ -15,6 +15,7 @@ PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; 
 PYTEST_ARGS ?=
 TEST_PROCESSES ?= 2
 BENCH ?=
+EXAMPLES ?= 20000
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
 BIN := .venv/bin
@@ -24,7 +25,7 @@ RUNTIME := .work/runtime/.ready
 HANDLER := handler-java/target/pyhudi-hive-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-containers lint types format java runtime venv handler idl \
+.PHONY: help demo test test-fast fuzz test-containers lint types format java runtime venv handler idl \
 	bench clean
 
 help: ## this list
@@ -39,6 +40,10 @@ test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup -m "not spark and not hive and not slow" \
 		$(PYTEST_ARGS)
+
+fuzz: $(VENV) ## EXAMPLES=N new random cases for each property of predicates, indexes and front ends
+	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup \
+		-k "soundness or fuzz" -m "not spark and not hive" tests $(PYTEST_ARGS)
 
 test-containers: ## the tests in containers
 	@if [ -d tests/containers ]; then $(MAKE) .test-containers; \

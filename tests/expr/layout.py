@@ -52,10 +52,12 @@ def kept(
     *files: Sequence[Any],
     zone: str | None = None,
     given: Mapping[tuple[str, int], Given] | None = None,
+    absent: frozenset[str] = frozenset(),
 ) -> list[int]:
     """Indexes of the files that `predicate` keeps.
 
     types: the type of the only column ``x``, or of each. files: values of ``x``, or tuples.
+    given, absent: what the statistics are, see `RowStatistics`.
     """
     columns = {"x": types} if isinstance(types, pa.DataType) else dict(types)
     single = isinstance(types, pa.DataType)
@@ -64,6 +66,6 @@ def kept(
         for values in files
     ]
     bound = bind(predicate, Scope(pa.schema(list(columns.items())), zone))
-    statistics = RowStatistics(rows, given or {})
+    statistics = RowStatistics(rows, given or {}, absent)
     answer = as_array(may_be(bound, True, [StatisticsEvidence(statistics)]), len(files))
     return [index for index, keep in enumerate(answer) if keep]

@@ -94,6 +94,12 @@ def test_casts(
     assert kept(eq(Cast(X, target), literal), type_, *files) == expected
 
 
+def test_integers_without_statistics_compared_as_wide_decimals() -> None:
+    sum_ = plus(X, lit(-(2**63), LONG))
+    predicate = eq(Cast(sum_, pa.decimal128(21, 2)), lit(Decimal("1.00"), pa.decimal128(21, 2)))
+    assert kept(predicate, TINY, [1], [2], absent=frozenset("x")) == [0, 1]
+
+
 def test_a_cast_that_may_overflow_may_be_null() -> None:
     assert kept(IsNull(Cast(X, TINY)), INT, [5], [500], [None]) == [1, 2]
     assert kept(IsNull(Cast(X, LONG)), INT, [5], [None]) == [1]

@@ -100,7 +100,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.INTEGER, Kind.DECIMAL) if target.is_ordinal:
             return Scale(10**target.scale, target.precision)
         case (Kind.INTEGER, Kind.DECIMAL):
-            return _rescaling(as_decimal(source), target)
+            return _Widened(source, target) if _holds(target, as_decimal(source)) else None
         case (Kind.DECIMAL, Kind.DECIMAL):
             return _rescaling(source, target)
         case (Kind.DECIMAL, Kind.FLOAT) if target.bits == 64 and source.is_ordinal:
@@ -121,11 +121,15 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
     return None
 
 
+def _holds(target: Domain, source: Domain) -> bool:
+    """Whether the decimals of one domain are decimals of the other, digit by digit."""
+    whole = target.precision - target.scale >= source.precision - source.scale
+    return whole and target.scale >= source.scale
+
+
 def _rescaling(source: Domain, target: Domain) -> Function | None:
     if not target.is_ordinal:
-        held = target.scale >= source.scale
-        held = held and target.precision - target.scale >= source.precision - source.scale
-        return _Widened(source, target) if held else None
+        return _Widened(source, target) if _holds(target, source) else None
     if not source.is_ordinal:
         return None
     if target.scale >= source.scale:
@@ -309,12 +313,13 @@ class _DecimalsToDoubles:
 
 def nudged(values: np.ndarray, to: float) -> np.ndarray:
     """Each double two steps on, as far as two roundings may have been from the truth."""
-    return np.asarray(np.nextafter(np.nextafter(values, to), to))
+    with np.errstate(over="ignore"):  # the step after the greatest double is infinity
+        return np.asarray(np.nextafter(np.nextafter(values, to), to))
 
 
 @dataclass(frozen=True)
 class _Widened:
-    """Fixed-point numbers as decimals of more than 18 digits."""
+    """Integers and decimals as decimals of more than 18 digits."""
 
     source: Domain
     target: Domain
