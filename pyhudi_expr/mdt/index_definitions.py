@@ -1,11 +1,13 @@
-"""`index.json`: what the table's secondary and expression indexes are over."""
+"""`index.json`: what the table's indexes are over (Hudi's `HoodieIndexMetadata`)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
+from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.properties import HOODIE_DIR
@@ -28,16 +30,65 @@ class IndexDefinition:
 
 def index_definitions(table: HudiTable) -> dict[str, IndexDefinition]:
     """The table's index definitions by name; empty where it has none. Raises CorruptFile."""
-    path = table.properties.raw.get(_PATH_PROPERTY) or _DEFAULT_PATH
-    if table.storage.stat(path) is None:
-        return {}
+    path = _path(table)
     try:
-        entries = json.loads(table.storage.read(path))["indexDefinitions"]
-        return {name: _definition(name, entry) for name, entry in entries.items()}
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        return {name: _definition(name, entry) for name, entry in _entries(table).items()}
+    except (ValueError, TypeError, AttributeError) as error:
         raise CorruptFile(
             f"{table.base_path}/{path}", f"no index definitions: {error!r}"
         ) from error
+
+
+def add_definitions(table: HudiTable, definitions: Iterable[IndexDefinition]) -> None:
+    """Adds the definitions, or puts them in the place of those of the same names.
+
+    The caller holds the table's lock. Raises HudiError.
+    """
+    added = {definition.name: _entry(definition) for definition in definitions}
+    if added:
+        _write(table, {**_entries(table), **added})
+
+
+def remove_definitions(table: HudiTable, names: Iterable[str]) -> None:
+    """Removes the definitions of these names; see `add_definitions`."""
+    entries, gone = _entries(table), set(names)
+    if gone & entries.keys():
+        _write(table, {name: entry for name, entry in entries.items() if name not in gone})
+
+
+def _path(table: HudiTable) -> str:
+    return table.properties.raw.get(_PATH_PROPERTY) or _DEFAULT_PATH
+
+
+def _entries(table: HudiTable) -> dict[str, Any]:
+    path = _path(table)
+    if table.storage.stat(path) is None:
+        return {}
+    try:
+        entries: dict[str, Any] = json.loads(table.storage.read(path))["indexDefinitions"]
+    except (ValueError, KeyError, TypeError) as error:
+        raise CorruptFile(
+            f"{table.base_path}/{path}", f"no index definitions: {error!r}"
+        ) from error
+    return entries
+
+
+def _write(table: HudiTable, entries: Mapping[str, Any]) -> None:
+    content = json.dumps({"indexDefinitions": entries}, indent=2)
+    table.storage.write(_path(table), content.encode())
+    if not table.properties.raw.get(_PATH_PROPERTY):
+        properties_writer.update(table.storage, {_PATH_PROPERTY: _DEFAULT_PATH})
+
+
+def _entry(definition: IndexDefinition) -> dict[str, Any]:
+    return {
+        "indexName": definition.name,
+        "indexType": definition.type,
+        "indexFunction": definition.function,
+        "sourceFields": list(definition.fields),
+        "indexOptions": dict(definition.options),
+        "version": definition.version,
+    }
 
 
 def _definition(name: str, entry: Mapping[str, object]) -> IndexDefinition:

@@ -19,14 +19,14 @@ import fastavro
 from pyhudi_expr.mdt.hfile_blocks import RandomAccess
 from pyhudi_expr.table.errors import CorruptFile
 
-_MAGIC = b"#HUDI#"
+MAGIC = b"#HUDI#"
 _PREFIX = struct.Struct(">6sq")
-_FORMAT_VERSION = 1
+FORMAT_VERSION = 1
 _READ_AHEAD = 64 * 1024
 _SEARCH_STEP = 1024 * 1024
 
-_INSTANT, _TARGET_INSTANT, _COMPACTED_INSTANTS = 0, 1, 4
-_DELETE_BLOCK_VERSION = 3
+INSTANT, _TARGET_INSTANT, _COMPACTED_INSTANTS = 0, 1, 4
+DELETE_BLOCK_VERSION = 3
 
 
 class BlockKind(IntEnum):
@@ -80,7 +80,7 @@ class LogFile:
         version, length = struct.unpack_from(">ii", content)
         if length == 0:
             return []
-        if version != _DELETE_BLOCK_VERSION:
+        if version != DELETE_BLOCK_VERSION:
             raise CorruptFile(self.name, f"delete block version {version} is not supported")
         if length < 0 or 8 + length > len(content):
             raise CorruptFile(self.name, "a delete block breaks its bounds")
@@ -101,15 +101,15 @@ class LogFile:
 
     def _read_block(self, start: int) -> tuple[LogBlock, int]:
         magic, length = _PREFIX.unpack(self._take(start, _PREFIX.size))
-        if magic != _MAGIC:
+        if magic != MAGIC:
             raise _Damaged(None)
         at = start + _PREFIX.size
         end = at + length
         version, kind = struct.unpack(">ii", self._take(at, 8))
-        if version != _FORMAT_VERSION or kind not in iter(BlockKind):
+        if version != FORMAT_VERSION or kind not in iter(BlockKind):
             raise _Damaged(None)
         header, at = self._read_map(at + 8)
-        instant = header.get(_INSTANT)
+        instant = header.get(INSTANT)
         if length < 0 or end > self._size:
             raise _Damaged(instant)
         (content_length,) = struct.unpack(">q", self._take(at, 8))
@@ -117,7 +117,7 @@ class LogFile:
         if not 0 <= content_length <= end - content - 12:
             raise _Damaged(instant)
         (total,) = struct.unpack(">q", self._take(end - 8, 8))
-        if total != length + len(_MAGIC) or instant is None:
+        if total != length + len(MAGIC) or instant is None:
             raise _Damaged(instant)
         replaces = tuple(filter(None, header.get(_COMPACTED_INSTANTS, "").split(",")))
         target = header.get(_TARGET_INSTANT)
@@ -132,14 +132,14 @@ class LogFile:
             try:
                 found[key] = self._take(at + 8, length).decode()
             except (_Damaged, UnicodeDecodeError):
-                raise _Damaged(found.get(_INSTANT)) from None
+                raise _Damaged(found.get(INSTANT)) from None
             at += 8 + length
         return found, at
 
     def _next_magic(self, start: int) -> int:
         while start < self._size:
-            length = min(_SEARCH_STEP + len(_MAGIC), self._size - start)
-            found = self._fetch(start, length).find(_MAGIC)
+            length = min(_SEARCH_STEP + len(MAGIC), self._size - start)
+            found = self._fetch(start, length).find(MAGIC)
             if found >= 0:
                 return start + found
             start += _SEARCH_STEP

@@ -21,7 +21,7 @@ from pyhudi_expr.table.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.table.storage import FileEntry, Storage
 from pyhudi_expr.table.timeline import Instant, Timeline
 
-_PARTITION_MARKER = ".hoodie_partition_metadata"
+PARTITION_MARKER = ".hoodie_partition_metadata"
 _LISTING_THREADS = 8
 
 
@@ -191,13 +191,13 @@ def _stored_files(entries: list[FileEntry]) -> StoredFiles:
     marked = {
         parent
         for entry, parent in zip(entries, parents, strict=True)
-        if entry.name.startswith(_PARTITION_MARKER)
+        if entry.name.startswith(PARTITION_MARKER)
     }
     number = {partition: i for i, partition in enumerate(sorted(marked))}
     rows = [
         (number[parent], entry.name, entry.size)
         for entry, parent in zip(entries, parents, strict=True)
-        if parent in number and not entry.name.startswith(_PARTITION_MARKER)
+        if parent in number and not entry.name.startswith(PARTITION_MARKER)
     ]
     return StoredFiles(
         partitions=pa.array(list(number), pa.string()),

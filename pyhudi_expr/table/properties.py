@@ -19,7 +19,7 @@ from pyhudi_expr.table.storage import Storage
 HOODIE_DIR = ".hoodie"
 PROPERTIES_FILE = f"{HOODIE_DIR}/hoodie.properties"
 # Hudi keeps this copy while it rewrites the file.
-_BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
+BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 SUPPORTED_VERSIONS = frozenset({6, 8, 9})
 
 
@@ -68,11 +68,11 @@ class TableProperties:
 
         Raises TableNotFound where there is none and UnsupportedTable for other versions.
         """
-        file = next((f for f in (PROPERTIES_FILE, _BACKUP_FILE) if storage.stat(f)), None)
+        file = next((f for f in (PROPERTIES_FILE, BACKUP_FILE) if storage.stat(f)), None)
         if file is None:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
         try:
-            raw = _loaded(storage.read(file))
+            raw = loaded(storage.read(file))
         except ValueError as error:
             raise HudiError(f"{storage.uri}: {file} cannot be read: {error}") from error
         return TableProperties.parse(raw, storage.uri)
@@ -130,7 +130,7 @@ class TableProperties:
 
 
 @lru_cache(maxsize=64)
-def _loaded(content: bytes) -> Mapping[str, str]:
+def loaded(content: bytes) -> Mapping[str, str]:
     """The file's pairs. A warm question reads the same file again; parsing it takes longer."""
     return dict(javaproperties.loads(content))
 

@@ -1,9 +1,14 @@
-"""A table's files, on any file system that pyarrow knows. Paths are relative to the base path."""
+"""A table's files, on any file system that pyarrow knows. Paths are relative to the base path.
+
+What is written appears whole or not at all, on file systems whose rename is atomic (local, HDFS).
+"""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+import uuid
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -81,6 +86,93 @@ class Storage:
         with self._named(path):
             return self.filesystem.open_input_file(self.full(path))
 
+    def write(self, path: str, content: bytes) -> None:
+        """Writes the file, in place of the one that may be there; missing directories are made."""
+        self._publish(path, content, self._replace)
+
+    def create(self, path: str, content: bytes) -> bool:
+        """Writes the file unless there is one; False: there is one, and it stays as it is.
+
+        Of two processes that create a file at once one succeeds, on local file systems and HDFS.
+        """
+        try:
+            self._publish(path, content, self._link)
+        except _ThereIsOneError:
+            return False
+        return True
+
+    def move(self, source: str, target: str) -> None:
+        """Renames a file; there must be none of the new name."""
+        with self._named(source, "renamed"):
+            self.filesystem.create_dir(self._parent(target), recursive=True)
+            self.filesystem.move(self.full(source), self.full(target))
+
+    def delete(self, path: str) -> None:
+        """Deletes the file if there is one."""
+        with self._named(path, "deleted"):
+            if self._exists(self.full(path)):
+                self.filesystem.delete_file(self.full(path))
+            self._forget_checksum(path)
+
+    def delete_dir(self, path: str) -> None:
+        """Deletes the directory with all that is in it, if there is one."""
+        with self._named(path, "deleted"):
+            if self._exists(self.full(path)):
+                self.filesystem.delete_dir(self.full(path))
+
+    def _publish(self, path: str, content: bytes, publish: Callable[[str, str], None]) -> None:
+        parent, target = self._parent(path), self.full(path)
+        hidden = f"{parent}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}.tmp"
+        with self._named(path, "written"):
+            self.filesystem.create_dir(parent, recursive=True)
+            try:
+                with self.filesystem.open_output_stream(hidden) as stream:
+                    stream.write(content)
+                publish(hidden, target)
+            finally:
+                if self._exists(hidden):
+                    self.filesystem.delete_file(hidden)
+            self._forget_checksum(path)
+
+    def _replace(self, hidden: str, target: str) -> None:
+        if not self._is_local and self._exists(target):
+            self.filesystem.delete_file(target)  # HDFS renames to new names only
+        self.filesystem.move(hidden, target)
+
+    def _link(self, hidden: str, target: str) -> None:
+        if self._is_local:
+            try:
+                os.link(hidden, target)
+            except FileExistsError as error:
+                raise _ThereIsOneError from error
+            return
+        if self._exists(target):
+            raise _ThereIsOneError
+        try:
+            self.filesystem.move(hidden, target)
+        except OSError as error:
+            if self._exists(target):  # another process was faster
+                raise _ThereIsOneError from error
+            raise
+
+    def _forget_checksum(self, path: str) -> None:
+        """Hadoop keeps checksums beside local files; an old one would fail its reads."""
+        directory, _, name = self.full(path).rpartition("/")
+        checksum = f"{directory}/.{name}.crc"
+        if self._is_local and self._exists(checksum):
+            self.filesystem.delete_file(checksum)
+
+    @property
+    def _is_local(self) -> bool:
+        return isinstance(self.filesystem, fs.LocalFileSystem)
+
+    def _exists(self, full_path: str) -> bool:
+        found = self.filesystem.get_file_info(full_path).type != fs.FileType.NotFound
+        return bool(found)
+
+    def _parent(self, path: str) -> str:
+        return self.full(path).rpartition("/")[0]
+
     def _entry(self, info: fs.FileInfo) -> FileEntry:
         is_file = info.type == fs.FileType.File
         relative = info.path[len(self.root) :].strip("/")
@@ -88,13 +180,17 @@ class Storage:
         return FileEntry(info.base_name, relative, size, is_file, int(info.mtime_ns or 0))
 
     @contextmanager
-    def _named(self, path: str) -> Iterator[None]:
+    def _named(self, path: str, purpose: str = "read") -> Iterator[None]:
         try:
             yield
         except FileNotFoundError as error:
             raise HudiError(f"{self.uri}: file {path!r} does not exist") from error
         except (OSError, pa.ArrowException) as error:
-            raise HudiError(f"{self.uri}: file {path!r} cannot be read: {error}") from error
+            raise HudiError(f"{self.uri}: file {path!r} cannot be {purpose}: {error}") from error
+
+
+class _ThereIsOneError(Exception):
+    """There is a file of the name already."""
 
 
 def _split_scheme(uri: str) -> tuple[str, str]:

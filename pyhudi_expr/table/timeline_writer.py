@@ -1,0 +1,82 @@
+"""Putting actions on a timeline, in the states and names of its layout; see `timeline`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.storage import Storage
+
+_FORMAT = "%Y%m%d%H%M%S%f"
+_DIGITS = 17  # yyyyMMddHHmmssSSS
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+@dataclass(frozen=True)
+class Action:
+    """One action of a table's timeline while it goes through its states.
+
+    requested: its time; name: as on the timeline, `indexing` or `deltacommit`, say.
+    """
+
+    storage: Storage
+    properties: TableProperties
+    requested: str
+    name: str
+
+    def request(self, plan: bytes = b"") -> None:
+        """Announces the action. Raises HudiError where there is one of that time already."""
+        self._create(self._pending_file("requested"), plan)
+
+    def start(self, content: bytes = b"") -> None:
+        """Marks it as being done."""
+        self._create(self._pending_file("inflight"), content)
+
+    def complete(self, content: bytes, completed: str) -> None:
+        """Makes it count. completed: a time after all others, see `next_time`."""
+        self._create(self._completed_file(completed), content)
+
+    def remove(self) -> None:
+        """Takes back what is pending of it."""
+        for state in ("inflight", "requested"):
+            self.storage.delete(self._pending_file(state))
+
+    def _pending_file(self, state: str) -> str:
+        return f"{self.properties.timeline_dir}/{self.requested}.{self.name}.{state}"
+
+    def _completed_file(self, completed: str) -> str:
+        times = self.requested
+        if self.properties.timeline_layout > 1:
+            times = f"{self.requested}_{completed}"
+        return f"{self.properties.timeline_dir}/{times}.{self.name}"
+
+    def _create(self, path: str, content: bytes) -> None:
+        if not self.storage.create(path, content):
+            raise HudiError(
+                f"{self.storage.uri}: {path} is there already: another writer is at work; try again"
+            )
+
+
+def next_time(properties: TableProperties, known: Iterable[str | None]) -> str:
+    """Now as an instant (yyyyMMddHHmmssSSS) in the timeline's zone, after all that are known.
+
+    Writers whose clocks or zones differ would else order their instants wrongly.
+    """
+    zone = timezone.utc if properties.timeline_zone == "UTC" else None
+    now = _text(datetime.now(zone))
+    latest = max((_whole(instant) for instant in known if instant), default="")
+    if now > latest:
+        return now
+    return _text(datetime.strptime(latest[:_DIGITS] + "000", _FORMAT) + _MILLISECOND)
+
+
+def _whole(instant: str) -> str:
+    """Instants to the second get milliseconds, as Hudi reads them; longer ones are cut."""
+    return instant.ljust(_DIGITS, "9")[:_DIGITS]
+
+
+def _text(moment: datetime) -> str:
+    return moment.strftime(_FORMAT)[:_DIGITS]
