@@ -79,6 +79,13 @@ class ByteStrings:
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._gathered(lengths, offsets))]
         return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
 
+    def joined(self) -> bytes:
+        """The strings one behind the other."""
+        lengths = self.end - self.start
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return self._gathered(lengths, offsets).tobytes()
+
     def texts(self) -> pa.StringArray:
         """An Arrow array of type string. Raises pyarrow.ArrowInvalid for what is not UTF-8."""
         return self.array().cast(pa.string())

@@ -10,19 +10,26 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Protocol
 
+import numpy as np
+import pyarrow.compute as pc
+
 from pyhudi_expr.mdt import protobuf
+from pyhudi_expr.mdt.byte_strings import ByteStrings, Ints
 from pyhudi_expr.mdt.hfile import TRAILER_SIZE
 
 _BLOCK_BYTES = 1 << 20
 _MAX_ROW_BYTES = 2**15 - 1
 _COMPRESSION_LEVEL = 6
+_BATCH_CELLS = 10_000
 
 _HEADER = struct.Struct(">8siiqBii")
-_CELL = struct.Struct(">iiH")
+# What a cell begins with: the lengths of its key, its value and its row, with which the key begins.
+_LENGTHS = np.dtype([("key", ">i4"), ("value", ">i4"), ("row", ">u2")])
 # Behind the row: an empty family, the latest timestamp, the type "put".
 _KEY_SUFFIX = b"\0" + b"\x7f" + b"\xff" * 7 + b"\x04"
 _ROW_LENGTH_BYTES = 2
@@ -49,10 +56,26 @@ def write(sink: Sink, cells: Iterable[tuple[bytes, bytes]], schema: str) -> int:
     their values (Avro, without a schema). schema: the values' Avro schema, as JSON.
     Raises ValueError for a key that is out of order or too long.
     """
+    return write_batches(sink, _batches(cells), schema)
+
+
+def write_batches(
+    sink: Sink, batches: Iterable[tuple[ByteStrings, ByteStrings]], schema: str
+) -> int:
+    """The same of cells that come as columns, keys and values; holds a batch and a block."""
     writer = _Writer(sink)
-    for key, value in cells:
-        writer.add(key, value)
+    for keys, values in batches:
+        writer.extend(keys, values)
     return writer.finish(schema.encode())
+
+
+def _batches(cells: Iterable[tuple[bytes, bytes]]) -> Iterator[tuple[ByteStrings, ByteStrings]]:
+    remaining = iter(cells)
+    while batch := list(islice(remaining, _BATCH_CELLS)):
+        yield (
+            ByteStrings.of([key for key, _ in batch]),
+            ByteStrings.of([value for _, value in batch]),
+        )
 
 
 @dataclass
@@ -66,31 +89,47 @@ class _Writer:
     last_block: int = 0
     first_row: bytes | None = None
     last_row: bytes | None = None
-    pending: list[bytes] = field(default_factory=list)
+    pending: list[memoryview] = field(default_factory=list)
     pending_bytes: int = 0
     pending_row: bytes = b""
     index: list[bytes] = field(default_factory=list)
 
-    def add(self, row: bytes, value: bytes) -> None:
-        if self.last_row is None:
-            self.first_row = row
-        elif row <= self.last_row:
-            raise ValueError(f"the key {row!r} does not sort behind {self.last_row!r}")
-        if len(row) > _MAX_ROW_BYTES:
-            raise ValueError(f"a key of {len(row)} bytes; HFiles take {_MAX_ROW_BYTES}")
-        if not self.pending:
-            self.pending_row = row
-        key_length = _ROW_LENGTH_BYTES + len(row) + len(_KEY_SUFFIX)
-        lengths = _CELL.pack(key_length, len(value), len(row))
-        cell = b"".join((lengths, row, _KEY_SUFFIX, value, _MVCC))
-        self.pending.append(cell)
-        self.pending_bytes += len(cell)
-        self.last_row = row
-        self.cells += 1
-        self.row_bytes += len(row)
-        self.value_bytes += len(value)
-        if self.pending_bytes >= _BLOCK_BYTES:
-            self._end_block()
+    def extend(self, rows: ByteStrings, values: ByteStrings) -> None:
+        if not len(rows):
+            return
+        self._check(rows)
+        content, ends = _cells(rows, values)
+        start = 0
+        while start < len(rows):
+            begun = int(ends[start - 1]) if start else 0
+            # A block ends with the cell that fills it.
+            full = int(np.searchsorted(ends, begun + _BLOCK_BYTES - self.pending_bytes))
+            stop = min(full + 1, len(rows))
+            if not self.pending:
+                self.pending_row = rows[start]
+            self.pending.append(content[begun : int(ends[stop - 1])])
+            self.pending_bytes += int(ends[stop - 1]) - begun
+            if full < len(rows):
+                self._end_block()
+            start = stop
+        if self.first_row is None:
+            self.first_row = rows[0]
+        self.last_row = rows[len(rows) - 1]
+        self.cells += len(rows)
+        self.row_bytes += int((rows.end - rows.start).sum())
+        self.value_bytes += int((values.end - values.start).sum())
+
+    def _check(self, rows: ByteStrings) -> None:
+        longest = int((rows.end - rows.start).max())
+        if longest > _MAX_ROW_BYTES:
+            raise ValueError(f"a key of {longest} bytes; HFiles take {_MAX_ROW_BYTES}")
+        if self.last_row is not None and rows[0] <= self.last_row:
+            raise ValueError(f"the key {rows[0]!r} does not sort behind {self.last_row!r}")
+        keys = rows.array()
+        ascends = pc.less(keys.slice(0, len(rows) - 1), keys.slice(1))
+        if pc.all(ascends, min_count=0).as_py() is False:
+            wrong = int(np.argmin(ascends.to_numpy(zero_copy_only=False)))
+            raise ValueError(f"the key {rows[wrong + 1]!r} does not sort behind {rows[wrong]!r}")
 
     def finish(self, schema: bytes) -> int:
         self._end_block()
@@ -175,6 +214,38 @@ def _file_info(facts: Mapping[str, bytes]) -> bytes:
         (1, protobuf.encode([(1, name.encode()), (2, value)])) for name, value in facts.items()
     ]
     return b"PBUF" + protobuf.delimited(protobuf.encode(pairs))
+
+
+def _cells(rows: ByteStrings, values: ByteStrings) -> tuple[memoryview, Ints]:
+    """The cells one behind the other, and where each ends.
+
+    A cell is five pieces; those of all cells are laid out in one buffer and gathered in order.
+    """
+    row_bytes, value_bytes = rows.end - rows.start, values.end - values.start
+    lengths = np.empty(len(rows), _LENGTHS)
+    lengths["key"] = row_bytes + _ROW_LENGTH_BYTES + len(_KEY_SUFFIX)
+    lengths["value"], lengths["row"] = value_bytes, row_bytes
+    rows, values = rows.compact(), values.compact()
+    parts = (lengths.tobytes(), rows.data, values.data, _KEY_SUFFIX + _MVCC)
+    first_row = len(parts[0])
+    first_value = first_row + len(rows.data)
+    suffix = first_value + len(values.data)
+    heads = np.arange(len(rows)) * _LENGTHS.itemsize
+    mvcc = suffix + len(_KEY_SUFFIX)
+    pieces: tuple[tuple[Ints | int, Ints | int], ...] = (
+        (heads, heads + _LENGTHS.itemsize),
+        (first_row + rows.start, first_row + rows.end),
+        (suffix, mvcc),
+        (first_value + values.start, first_value + values.end),
+        (mvcc, mvcc + len(_MVCC)),
+    )
+    starts, ends = (
+        np.stack([np.broadcast_to(piece[side], len(rows)) for piece in pieces], axis=1).reshape(-1)
+        for side in (0, 1)
+    )
+    gathered = ByteStrings(b"".join(parts), starts, ends).joined()
+    sizes = row_bytes + value_bytes + (_LENGTHS.itemsize + len(_KEY_SUFFIX) + len(_MVCC))
+    return memoryview(gathered), np.cumsum(sizes)
 
 
 def _with_length(row: bytes) -> bytes:

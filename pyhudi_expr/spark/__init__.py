@@ -1,0 +1,4 @@
+"""PySpark jobs that build indexes: from a table's files to the HFiles of its metadata table.
+
+The executors need this package, no Hudi jar. Needs the extra `spark`.
+"""

