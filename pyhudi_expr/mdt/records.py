@@ -36,7 +36,7 @@ _BLOOM, _SECONDARY = "BloomFilterMetadata", "SecondaryIndexMetadata"
 def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
     """Decodes Avro values written with the schema (JSON); `file` names them in CorruptFile."""
     try:
-        parsed = _parsed(schema)
+        parsed = parsed_schema(schema)
         return [
             fastavro.schemaless_reader(
                 io.BytesIO(value),
@@ -53,7 +53,7 @@ def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
 
 
 @lru_cache(maxsize=64)
-def _parsed(schema: str) -> Any:
+def parsed_schema(schema: str) -> Any:
     return fastavro.parse_schema(_without_logical_types(json.loads(schema)))
 
 
