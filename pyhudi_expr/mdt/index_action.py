@@ -89,7 +89,7 @@ def announce(table: HudiTable, partitions: Sequence[NewPartition], lock: TableLo
         table = table.refreshed()
         _check(table, partitions)
         metadata = HudiTable.at(table.storage.child(METADATA_DIR))
-        instant = next_time(table.properties, _known_times(table, metadata))
+        instant = next_time(table.properties, known_times(table, metadata))
         plan = [
             IndexedPartition(
                 p.name, table.instant or "", {_BUILDER: _BUILDER_NAME, **this_process()}
@@ -142,7 +142,7 @@ def publish(
         table = announced.table.refreshed()
         metadata = HudiTable.at(table.storage.child(METADATA_DIR))
         _check_unchanged(announced, table, metadata)
-        completed = next_time(table.properties, _known_times(table, metadata))
+        completed = next_time(table.properties, known_times(table, metadata))
         delta = Action(metadata.storage, metadata.properties, announced.instant, _DELTA_COMMIT)
         delta.request()
         delta.start()
@@ -243,7 +243,8 @@ def _check_unchanged(announced: Announced, table: HudiTable, metadata: HudiTable
             )
 
 
-def _known_times(*tables: HudiTable) -> Iterable[str | None]:
+def known_times(*tables: HudiTable) -> Iterable[str | None]:
+    """All times of the timelines; see `next_time`."""
     for table in tables:
         for instant in table.timeline.instants:
             yield instant.requested
@@ -301,7 +302,7 @@ def _complete(announced: Announced, upto: str) -> None:
     table = HudiTable.at(announced.table.storage)
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
     partitions = [IndexedPartition(p.name, upto) for p in announced.partitions]
-    completed = next_time(table.properties, _known_times(table, metadata))
+    completed = next_time(table.properties, known_times(table, metadata))
     _action(table, announced.instant).complete(index_commit(partitions), completed)
 
 

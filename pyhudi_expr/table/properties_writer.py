@@ -31,7 +31,7 @@ def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
     if kept == loaded(content):
         return
     storage.write(BACKUP_FILE, content)
-    storage.write(PROPERTIES_FILE, _dumped(kept))
+    storage.write(PROPERTIES_FILE, dumped(kept))
     storage.delete(BACKUP_FILE)
 
 
@@ -44,7 +44,8 @@ def recover(storage: Storage) -> None:
     storage.delete(BACKUP_FILE)
 
 
-def _dumped(properties: Mapping[str, str]) -> bytes:
+def dumped(properties: Mapping[str, str]) -> bytes:
+    """The content of a properties file."""
     now = datetime.now(timezone.utc).isoformat()
     text: str = javaproperties.dumps(
         dict(sorted(properties.items())), comments=f"Updated at {now}", timestamp=False
