@@ -15,7 +15,9 @@ from typing import Any
 import click
 
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.index_commands import index
 from pyhudi_expr.cli.inspection import inspect_table
+from pyhudi_expr.cli.locations import location
 from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service import logs
@@ -107,7 +109,7 @@ def explain(table: str, predicate: str, as_json: bool, **question: Any) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def inspect(table: str, as_json: bool) -> None:
     """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
-    report = inspect_table(_location(table))
+    report = inspect_table(location(table))
     click.echo(reports.as_json(report) if as_json else reports.as_text(report))
 
 
@@ -152,6 +154,9 @@ def serve(
     serve_until_stopped(PruningHandler(Pruner(options), settings), settings)
 
 
+cli.add_command(index)
+
+
 def _result(
     table: str,
     predicate: str,
@@ -163,12 +168,7 @@ def _result(
 ) -> PruneResult:
     request = PruneRequest(parse_predicate(predicate), _VIEWS[view], zone, as_of, since)
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
-    return Pruner(options).prune(_location(table), request)
-
-
-def _location(table: str) -> str:
-    """A URI or an absolute path; people also write paths from where they are."""
-    return table if ":" in table.split("/")[0] else str(Path(table).absolute())
+    return Pruner(options).prune(location(table), request)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

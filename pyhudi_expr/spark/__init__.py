@@ -2,3 +2,7 @@
 
 The executors need this package, no Hudi jar. Needs the extra `spark`.
 """
+
+from pyhudi_expr.spark.writing import writer_options
+
+__all__ = ["writer_options"]

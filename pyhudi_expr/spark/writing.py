@@ -1,0 +1,62 @@
+"""What Hudi's writers have to be told, so that they keep a table's indexes.
+
+A writer deletes what its settings do not enable: `column_stats` when it is switched off, the record
+index unless it is switched on, all of them without the metadata table (measured with Hudi 1.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyhudi_expr.index.registry import Store
+from pyhudi_expr.index.status import statuses
+from pyhudi_expr.mdt.index_definitions import index_definitions
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import META_FIELDS
+
+_ENABLED = {
+    COLUMN_STATS: ("hoodie.metadata.index.column.stats.enable",),
+    PARTITION_STATS: ("hoodie.metadata.index.partition.stats.enable",),
+    BLOOM_FILTERS: ("hoodie.metadata.index.bloom.filter.enable",),
+    RECORD_INDEX: (
+        "hoodie.metadata.record.index.enable",
+        "hoodie.metadata.global.record.level.index.enable",
+    ),
+    "secondary_index": ("hoodie.metadata.index.secondary.enable",),
+    "expr_index": ("hoodie.metadata.index.expression.enable",),
+}
+_COLUMNS = "hoodie.metadata.index.column.stats.column.list"
+_METADATA = "hoodie.metadata.enable"
+
+
+def writer_options(table: str) -> dict[str, str]:
+    """The options for Hudi's writers (a DataFrame's, or of the session) under which each index of
+    the table stays and is kept up to date, registered ones that were deleted included.
+
+    table: its base path. Raises HudiError.
+    """
+    opened = HudiTable.open(table)
+    found = [status for status in statuses(opened) if status.store is Store.HUDI]
+    partitions = {partition for status in found for partition in status.partitions}
+    if PARTITION_STATS in opened.properties.metadata_partitions:
+        partitions.add(PARTITION_STATS)
+    options = {_METADATA: "true"}
+    for partition in sorted(partitions):
+        options.update(dict.fromkeys(_settings(partition), "true"))
+    if COLUMN_STATS in partitions:
+        definition = index_definitions(opened).get(COLUMN_STATS)
+        asked = next((status.columns for status in found if status.kind == COLUMN_STATS), ())
+        columns = _without_meta_fields(asked if definition is None else definition.fields)
+        if columns:
+            options[_COLUMNS] = ",".join(columns)
+    return options
+
+
+def _settings(partition: str) -> Iterable[str]:
+    kind = next((kind for kind in _ENABLED if partition.startswith(kind)), None)
+    return () if kind is None else _ENABLED[kind]
+
+
+def _without_meta_fields(columns: Iterable[str]) -> list[str]:
+    return [column for column in columns if column not in META_FIELDS]
