@@ -30,6 +30,7 @@ from pyhudi_expr.mdt.value_types import Bound, ValueType
 _UUID_ENCODING, _TEXT_ENCODING = 0, 1
 _NO_FILE_INDEX = -1
 _NO_BITS = 0
+_UNKNOWN_COUNT = -1
 _LARGEST_FILE_INDEX = 2**31 - 1
 
 
@@ -99,9 +100,8 @@ def statistics(kind: int, stats: Statistics) -> bytes:
 
 def deleted_statistics(kind: int, described: str, column: str) -> bytes:
     """The record which says that a file's or partition's entry is gone."""
-    content: dict[str, Any] = dict.fromkeys(
-        ("minValue", "maxValue", "valueCount", "nullCount", "totalSize", "totalUncompressedSize")
-    )
+    counts = ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
+    content: dict[str, Any] = dict.fromkeys(counts, _UNKNOWN_COUNT)
     content |= {"fileName": described, "columnName": column, "isDeleted": True}
     return encoded({**_nothing(), "type": kind, "ColumnStatsMetadata": content})
 

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.spark.entries.record_index import record_index
+from pyhudi_expr.spark.entries.secondary_index import secondary_index
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
+
+_Builder = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame]
+
+#: By the beginnings of metadata partitions' names.
+_BUILDERS: dict[str, _Builder] = {
+    "record_index": record_index,
+    "secondary_index_": secondary_index,
+}
 
 
 def entries(
@@ -27,4 +39,7 @@ def entries(
         HudiError: no such column, or one of a type that the index cannot have; from Spark's jobs
             when the DataFrame is asked for, a slice that cannot be read as a query reads it.
     """
+    for beginning, builder in _BUILDERS.items():
+        if definition.name.startswith(beginning):
+            return builder(spark, table, listing, definition, shards)
     raise HudiError(f"{table.base_path}: there is no index {definition.name!r} to build")

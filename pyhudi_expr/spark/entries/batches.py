@@ -1,0 +1,54 @@
+"""Entries as Arrow batches, of the schema `shards.ENTRY_SCHEMA`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.key_shards import shards as shards_of
+from pyhudi_expr.spark.shards import ENTRY_SCHEMA
+
+ANY_VERSION = 0
+"""The version of entries whose payloads follow from their keys."""
+
+
+def entry_batch(
+    keys: pa.Array, values: pa.Array, shards: int, version: int = ANY_VERSION
+) -> pa.RecordBatch:
+    """Entries whose shard follows from the whole key."""
+    return _batch(keys, values, _shards(keys, shards), version)
+
+
+def constant_entries(
+    keys: pa.Array,
+    value: bytes,
+    shards: int,
+    *,
+    shard_keys: pa.Array | None = None,
+    version: int = ANY_VERSION,
+) -> pa.RecordBatch:
+    """Entries with one payload. shard_keys: what the shards follow from, if not from the keys."""
+    values = pa.repeat(pa.scalar(value, pa.binary()), len(keys))
+    chosen = keys if shard_keys is None else shard_keys
+    return _batch(keys, values, _shards(chosen, shards), version)
+
+
+def text_entries(entries: Sequence[tuple[str, bytes]], shards: int) -> pa.RecordBatch:
+    """Entries as pairs of key and payload."""
+    keys = pa.array([key for key, _ in entries], pa.string())
+    return entry_batch(keys, pa.array([value for _, value in entries], pa.binary()), shards)
+
+
+def _shards(keys: pa.Array, count: int) -> pa.Array:
+    strings = ByteStrings.from_arrow(keys.cast(pa.large_binary()))
+    return pa.array(shards_of(strings, count).astype(np.int32))
+
+
+def _batch(keys: pa.Array, values: pa.Array, shard: pa.Array, version: int) -> pa.RecordBatch:
+    versions = pa.repeat(pa.scalar(version, pa.int64()), len(keys))
+    columns = [shard, pc.cast(keys, pa.binary()), values, versions]
+    return pa.record_batch(columns, schema=ENTRY_SCHEMA)

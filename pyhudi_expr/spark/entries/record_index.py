@@ -1,0 +1,60 @@
+"""Entries of `record_index`: for each record key the file group that holds it (RFC-8).
+
+A key that several file groups hold has one entry, that of the group which was written last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timezone
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.mdt import payloads
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.spark.entries.batches import constant_entries
+from pyhudi_expr.spark.entries.keys import KeyColumns
+from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.spark.slice_rows import SliceReader
+from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+_SECONDS = 14
+_LAST_MILLISECOND = "999"
+
+
+def record_index(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`."""
+    if definition.options.get("isPartitioned", "false").lower() == "true":
+        raise UnsupportedTable(f"{table.base_path}: a record index for each partition is not built")
+    reader = SliceReader.of(table, listing.instant)
+    keys = KeyColumns.of(table)
+    zone = timezone.utc if table.properties.timeline_zone == "UTC" else None
+
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        written = instant_ms(one.base_instant, zone)
+        value = payloads.location(one.partition, one.file_id, written)
+        for columns in reader.columns(one, keys.columns):
+            yield constant_entries(keys.keys(columns), value, shards, version=written)
+
+    return read_slices(spark, listing, extract, ENTRIES)
+
+
+def instant_ms(instant: str, zone: timezone | None) -> int:
+    """An instant (yyyyMMddHHmmss[SSS]) in milliseconds since the epoch.
+
+    zone: that of the timeline; None: the local one. Old instants have seconds only and count as
+    the last millisecond of theirs, as in Hudi.
+    """
+    milliseconds = instant[_SECONDS:] or _LAST_MILLISECOND
+    moment = datetime.strptime(instant[:_SECONDS], "%Y%m%d%H%M%S").replace(tzinfo=zone)
+    return int(moment.timestamp()) * 1000 + int(milliseconds)

@@ -1,0 +1,94 @@
+"""Entries of `secondary_index_*`: `esc(value) + "$" + esc(record key)` for each row (RFC-77).
+
+Values are spelled as Hudi does: dates as days since 1970, timestamps as the stored number. An index
+of version V2 puts all rows of a value into one shard, one of V1 spreads them by the whole key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.mdt import payloads
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.keys import secondary_prefix
+from pyhudi_expr.spark.entries.batches import constant_entries
+from pyhudi_expr.spark.entries.keys import KeyColumns
+from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.spark.slice_rows import SliceReader, scalar_type
+from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+
+def secondary_index(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`."""
+    if len(definition.fields) != 1:
+        raise HudiError(f"{table.base_path}: {definition.name} is not over one column")
+    (field,) = definition.fields
+    type_ = scalar_type(table, table.schema(), field)
+    spelled(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
+    reader = SliceReader.of(table, listing.instant)
+    keys = KeyColumns.of(table)
+    entry = payloads.secondary_entry()
+    by_value = definition.version != "V1"
+
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        for values, *key_columns in reader.columns(one, (field, *keys.columns)):
+            texts = spelled(values, type_, f"{one.name}: column {field!r}")
+            own = pc.binary_join_element_wise(prefixes(texts), escaped(keys.keys(key_columns)), "")
+            spread = shard_keys(texts) if by_value else None
+            yield constant_entries(own, entry, shards, shard_keys=spread)
+
+    return read_slices(spark, listing, extract, ENTRIES)
+
+
+def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+    """The values as texts, nulls as they are.
+
+    type_: of the table's column; files may hold a narrower one. Raises HudiError for types whose
+    texts depend on the writer.
+    """
+    text = pa.string()
+    if pa.types.is_null(values.type):
+        return pa.nulls(len(values), text)
+    if pa.types.is_date32(type_) and pa.types.is_date32(values.type):
+        return values.view(pa.int32()).cast(text)
+    if pa.types.is_timestamp(type_) and pa.types.is_timestamp(values.type):
+        same_unit = values.cast(pa.timestamp(type_.unit, values.type.tz))
+        return same_unit.view(pa.int64()).cast(text)
+    for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
+        if is_kind(type_) and is_kind(values.type):
+            return values.cast(text)
+    raise HudiError(f"{shown} of type {values.type} cannot have a secondary index")
+
+
+def _is_text(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def prefixes(texts: pa.Array) -> pa.Array:
+    """What the keys begin with: `keys.secondary_prefix` of each text."""
+    begun = pc.binary_join_element_wise(escaped(texts), "$", "")
+    return pc.fill_null(begun, secondary_prefix(None))
+
+
+def shard_keys(texts: pa.Array) -> pa.Array:
+    """`keys.secondary_shard_key` of each text."""
+    return pc.binary_join_element_wise(pc.fill_null(texts, ""), "$", "")
+
+
+def escaped(texts: pa.Array) -> pa.Array:
+    """The texts with a backslash before each backslash and each dollar sign."""
+    doubled = pc.replace_substring(texts, "\\", "\\\\")
+    return pc.replace_substring(doubled, "$", "\\$")
