@@ -1,0 +1,207 @@
+"""Bounds of a column of a Parquet file, from its footer or from its values: the same either way.
+
+A bound is what `value_types` takes: an int, a float, or bytes. Both ways order texts by their UTF-8
+bytes, and take NaN for the greatest float, as Spark does: a file with NaN has it as its maximum. A
+least zero is -0.0 and a greatest one 0.0, as in footers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyhudi_expr.mdt.value_types import Bound
+
+#: Leaves statistics out where a chunk holds NaN; others may pass it over.
+_NAN_SAFE_WRITER = "parquet-mr"
+#: Bytes of a bound; a longer one is replaced by a looser one of so many characters or bytes.
+_LONGEST, _KEPT = 4096, 1024
+_LAST_BEFORE_SURROGATES = 0xD7FF
+_LAST_BYTE = 0xFF
+
+
+@dataclass(frozen=True)
+class Range:
+    """Least and greatest value; None where there is none."""
+
+    low: Bound
+    high: Bound
+
+
+@dataclass(frozen=True)
+class FooterColumn:
+    """What a footer says of a column, over all row groups. bounds are None where there is no value,
+    and not known where `is_known` is False."""
+
+    value_count: int
+    null_count: int
+    size: int
+    uncompressed_size: int
+    range: Range | None
+    is_known: bool
+
+
+def footer_range(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> FooterColumn:
+    """The column at that position among the footer's leaves.
+
+    type_: what the values are; the file's own type, if the footer has bounds that count.
+    """
+    chunks = [footer.row_group(i).column(position) for i in range(footer.num_row_groups)]
+    trusted = _is_trusted(footer, position, type_)
+    ranges: list[Range] = []
+    nulls, known = 0, True
+    for chunk in chunks:
+        stats = chunk.statistics
+        counted = stats is not None and stats.has_null_count
+        nulls += stats.null_count if counted else 0
+        if counted and stats.null_count == chunk.num_values:
+            continue
+        found = _chunk_range(stats, type_) if trusted and counted else None
+        known = known and found is not None
+        if found is not None:
+            ranges.append(found)
+    return FooterColumn(
+        value_count=sum(chunk.num_values for chunk in chunks),
+        null_count=nulls,
+        size=sum(chunk.total_compressed_size for chunk in chunks),
+        uncompressed_size=sum(chunk.total_uncompressed_size for chunk in chunks),
+        range=united(ranges) if known else None,
+        is_known=known,
+    )
+
+
+def _is_trusted(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> bool:
+    if footer.schema.column(position).physical_type == "INT96":
+        return False
+    writer = footer.created_by or ""
+    return not pa.types.is_floating(type_) or writer.startswith(_NAN_SAFE_WRITER)
+
+
+def _chunk_range(stats: Any, type_: pa.DataType) -> Range | None:
+    if not stats.has_min_max:
+        return None
+    if False in (
+        getattr(stats, "is_min_value_exact", None),
+        getattr(stats, "is_max_value_exact", None),
+    ):
+        return None  # it was cut off
+    low, high = (_raw(bound, type_) for bound in (stats.min_raw, stats.max_raw))
+    if isinstance(low, float) and (math.isnan(low) or math.isnan(float(high))):
+        return None
+    return None if low > high else _canonical(low, high, type_)
+
+
+def _raw(bound: Any, type_: pa.DataType) -> Any:
+    if pa.types.is_decimal(type_) and isinstance(bound, bytes):
+        return int.from_bytes(bound, "big", signed=True)
+    if isinstance(bound, bool | int):
+        return int(bound)
+    return bound if isinstance(bound, float) else bytes(bound)
+
+
+def value_range(batches: Iterable[pa.Array]) -> tuple[Range | None, int]:
+    """The range of a column's values, and the number of nulls."""
+    found = [(_range(values), values.null_count) for values in batches]
+    return united([one for one, _ in found if one is not None]), sum(nulls for _, nulls in found)
+
+
+def _range(values: pa.Array) -> Range | None:
+    present = values.drop_null()
+    if not len(present):
+        return None
+    if pa.types.is_floating(values.type):
+        return _float_range(present)
+    if pa.types.is_decimal(values.type):
+        both = pc.min_max(present).as_py()
+        low, high = (_unscaled(both[end], values.type.scale) for end in ("min", "max"))
+        return Range(low, high)
+    both = pc.min_max(_ordered(present)).as_py()
+    return _canonical(_plain(both["min"]), _plain(both["max"]), values.type)
+
+
+def _float_range(present: pa.Array) -> Range:
+    numbers = present.filter(pc.invert(pc.is_nan(present)))
+    if not len(numbers):
+        return Range(math.nan, math.nan)
+    both = pc.min_max(numbers).as_py()
+    high = both["max"] if len(numbers) == len(present) else math.nan
+    return _canonical(both["min"], high, present.type)
+
+
+def _ordered(values: pa.Array) -> pa.Array:
+    """The values as their physical numbers; texts and binaries as they are."""
+    if pa.types.is_date32(values.type) or pa.types.is_time32(values.type):
+        return values.view(pa.int32())
+    if pa.types.is_timestamp(values.type) or pa.types.is_time64(values.type):
+        return values.view(pa.int64())
+    if pa.types.is_fixed_size_binary(values.type):
+        return values.cast(pa.binary())
+    return values
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.encode()
+    return int(value) if isinstance(value, bool) else value
+
+
+def _unscaled(value: Any, scale: int) -> int:
+    sign, digits, exponent = value.as_tuple()
+    number: int = int("".join(map(str, digits))) * 10 ** (scale + exponent)
+    return -number if sign else number
+
+
+def _canonical(low: Bound, high: Bound, type_: pa.DataType) -> Range:
+    if isinstance(low, float) and isinstance(high, float):
+        return Range(low if low else -0.0, high if high else 0.0)
+    if isinstance(low, bytes) and isinstance(high, bytes):
+        if pa.types.is_string(type_) or pa.types.is_large_string(type_):
+            return Range(_lowered(low), _raised(high))
+        return Range(low if len(low) <= _LONGEST else low[:_KEPT], _raised_bytes(high))
+    return Range(low, high)
+
+
+def _lowered(text: bytes) -> bytes:
+    return text if len(text) <= _LONGEST else text.decode()[:_KEPT].encode()
+
+
+def _raised(text: bytes) -> bytes:
+    """The text, or a short one that is greater in the order of UTF-8 and in that of UTF-16."""
+    if len(text) <= _LONGEST:
+        return text
+    characters = text.decode()[:_KEPT]
+    for end in range(len(characters), 0, -1):
+        last = ord(characters[end - 1])
+        if last < _LAST_BEFORE_SURROGATES:
+            return (characters[: end - 1] + chr(last + 1)).encode()
+    return text
+
+
+def _raised_bytes(content: bytes) -> bytes:
+    if len(content) <= _LONGEST:
+        return content
+    kept = content[:_KEPT].rstrip(bytes([_LAST_BYTE]))
+    return kept[:-1] + bytes([kept[-1] + 1]) if kept else content
+
+
+def united(ranges: list[Range]) -> Range | None:
+    """The range of what all have; None of none."""
+    return reduce(_union, ranges) if ranges else None
+
+
+def _union(left: Range, right: Range) -> Range:
+    return Range(min(left.low, right.low, key=_rank), max(left.high, right.high, key=_rank))
+
+
+def _rank(value: Any) -> Any:
+    """What orders bounds: NaN is above all floats, -0.0 below 0.0."""
+    if not isinstance(value, float):
+        return value
+    return (True,) if math.isnan(value) else (False, value, math.copysign(1, value))

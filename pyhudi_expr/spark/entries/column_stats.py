@@ -1,0 +1,130 @@
+"""Entries of `column_stats` and `partition_stats` (RFC-27), from `file_statistics`.
+
+They differ from Hudi's where those are wrong: a file with NaN has it as its maximum, a file whose
+footer lacks statistics gets them from its values, a partition counts the rows of files without the
+column as nulls, and its bounds are united in the order of bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from pyhudi_expr.mdt import payloads
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.keys import column_stats_key, partition_stats_key
+from pyhudi_expr.mdt.records import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.mdt.value_types import Bound, ValueType
+from pyhudi_expr.spark.entries.batches import text_entries
+from pyhudi_expr.spark.entries.file_statistics import FileStatistics, Row, bound_kind
+from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+_KINDS = ("long", "double", "bytes", "decimal")
+_COUNTS = ("value_count", "null_count", "size", "uncompressed_size")
+_INTEGERS = ("IntWrapper", "LongWrapper")
+
+
+def column_stats(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`. Files without a column, and log files, have no entry."""
+    statistics = FileStatistics.of(table, listing, definition)
+
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        rows = [row for row in statistics.of_base_file(one) if row.get("wrapper")]
+        yield text_entries([_file_entry(row) for row in rows], shards)
+
+    return read_slices(spark, listing, extract, ENTRIES)
+
+
+def partition_stats(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`."""
+    statistics = FileStatistics.of(table, listing, definition).frame(spark, listing)
+    # Spark's order is the bounds' own: of bytes, and with NaN above all other floats.
+    bounds = [
+        function(f"{side}_{kind}").alias(f"{side}_{kind}")
+        for kind in _KINDS
+        for side, function in (("low", sql.min), ("high", sql.max))
+    ]
+    counts = [sql.sum(count).alias(count) for count in _COUNTS]
+    type_ = sql.when(sql.col("wrapper").isNotNull(), sql.struct("wrapper", "ordinal", "info"))
+    united = statistics.groupBy("partition", "column").agg(
+        sql.collect_set(type_).alias("types"), *bounds, *counts
+    )
+
+    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            rows = [row for row in batch.to_pylist() if row["types"]]  # else no file has the column
+            yield text_entries([_partition_entry(row) for row in rows], shards)
+
+    return united.mapInArrow(encode, ENTRIES)
+
+
+def _file_entry(row: Row) -> tuple[str, bytes]:
+    type_ = ValueType(row["wrapper"], row["ordinal"], row["info"])
+    key = column_stats_key(row["column"], row["partition"], row["file"])
+    return key, payloads.statistics(COLUMN_STATS, _statistics(row, row["file"], type_, False))
+
+
+def _partition_entry(row: Row) -> tuple[str, bytes]:
+    types = [ValueType(one["wrapper"], one["ordinal"], one["info"]) for one in row["types"]]
+    type_ = _common(types, row)
+    key = partition_stats_key(row["column"], row["partition"])
+    described = row["partition"]
+    return key, payloads.statistics(PARTITION_STATS, _statistics(row, described, type_, True))
+
+
+def _statistics(row: Row, described: str, type_: ValueType, is_tight: bool) -> payloads.Statistics:
+    kind = bound_kind(type_)
+    low, high = (_bound(row.get(f"{side}_{kind}"), kind) for side in ("low", "high"))
+    return payloads.Statistics(
+        described=described,
+        column=row["column"],
+        value_type=type_,
+        bounds=None if low is None or high is None else (low, high),
+        value_count=row["value_count"],
+        null_count=row["null_count"],
+        size=row["size"],
+        uncompressed_size=row["uncompressed_size"],
+        is_tight=is_tight,
+    )
+
+
+def _bound(value: Any, kind: str) -> Bound | None:
+    return int(value) if kind == "decimal" and value is not None else value
+
+
+def _common(types: Sequence[ValueType], row: Row) -> ValueType:
+    """The type of bounds that were united. Files that are older than a change of the column's type
+    hold a narrower one."""
+    distinct = sorted(set(types), key=lambda type_: (type_.ordinal or 0, type_.info or ""))
+    if len(distinct) == 1:
+        return distinct[0]
+    if {type_.wrapper for type_ in distinct} == set(_INTEGERS):
+        return next(type_ for type_ in distinct if type_.wrapper == "LongWrapper")
+    scales = {(type_.info or "").partition(",")[2] for type_ in distinct}
+    if all(type_.is_decimal for type_ in distinct) and len(scales) == 1:
+        return max(distinct, key=lambda type_: int((type_.info or "0").partition(",")[0]))
+    names = ", ".join(f"{type_.wrapper} {type_.ordinal or ''}".strip() for type_ in distinct)
+    raise HudiError(
+        f"the files of partition {row['partition']!r} hold column {row['column']!r} in types whose "
+        f"bounds cannot be united ({names}); rewrite the older ones, or leave the column out"
+    )

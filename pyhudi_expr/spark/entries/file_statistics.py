@@ -1,0 +1,212 @@
+"""Statistics of each file and column: what entries of column_stats and partition_stats come from.
+
+Of base files; a slice with log files has one more row, without a file, for the rows that its merge
+gives. Log files have none: a file without an entry is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.value_types import Bound, ValueType, value_type
+from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
+from pyhudi_expr.spark.slice_rows import (
+    SliceReader,
+    leaf_types,
+    parquet_columns,
+    parquet_file,
+    scalar_type,
+)
+from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+SCHEMA = pa.schema(
+    [
+        pa.field("partition", pa.string(), False),
+        pa.field("file", pa.string()),
+        pa.field("column", pa.string(), False),
+        pa.field("wrapper", pa.string()),
+        pa.field("ordinal", pa.int32()),
+        pa.field("info", pa.string()),
+        *(
+            pa.field(f"{side}_{kind}", type_)
+            for kind, type_ in (
+                ("long", pa.int64()),
+                ("double", pa.float64()),
+                ("bytes", pa.binary()),
+                ("decimal", pa.decimal128(38, 0)),
+            )
+            for side in ("low", "high")
+        ),
+        pa.field("value_count", pa.int64(), False),
+        pa.field("null_count", pa.int64(), False),
+        pa.field("size", pa.int64(), False),
+        pa.field("uncompressed_size", pa.int64(), False),
+    ]
+)
+"""Of one row for each file and column. The bounds are in the pair of columns of their kind, null
+where there is no value; wrapper, ordinal and info are those of `ValueType` (bounds of decimals are
+rescaled already), all null where the file does not have the column: its rows count as nulls."""
+DDL = (
+    "partition string, file string, column string, wrapper string, ordinal int, info string, "
+    "low_long long, high_long long, low_double double, high_double double, "
+    "low_bytes binary, high_bytes binary, low_decimal decimal(38,0), high_decimal decimal(38,0), "
+    "value_count long, null_count long, size long, uncompressed_size long"
+)
+"""The same for Spark."""
+
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns, with the types that the table has them in now, and their index's version."""
+
+    types: dict[str, pa.DataType]
+    index_version: str
+
+    def value_type(self, type_: pa.DataType, column: str, shown: str) -> ValueType:
+        found = value_type(type_, self.index_version)
+        if found is None:
+            raise UnsupportedTable(
+                f"{shown}: Hudi keeps no statistics of column {column!r} of type {type_} "
+                f"in indexes of version {self.index_version}"
+            )
+        return found
+
+
+@dataclass(frozen=True)
+class FileStatistics:
+    """Reads the statistics of slices in the tasks."""
+
+    reader: SliceReader
+    columns: _Columns
+
+    @staticmethod
+    def of(table: HudiTable, listing: FileListing, definition: IndexDefinition) -> FileStatistics:
+        """Raises HudiError: no such column, or one of a type without statistics."""
+        schema = table.schema()
+        types = {field: scalar_type(table, schema, field) for field in definition.fields}
+        columns = _Columns(types, definition.version)
+        for name, type_ in types.items():
+            columns.value_type(type_, name, table.base_path)
+        return FileStatistics(SliceReader.of(table, listing.instant), columns)
+
+    def of_base_file(self, one: FileSlice) -> list[Row]:
+        """The rows of the slice's base file, by `SCHEMA`; nulls may be left out."""
+        return list(_of_base_file(self.reader, one, self.columns))
+
+    def frame(self, spark: SparkSession, listing: FileListing) -> DataFrame:
+        """The rows of the base files, and of the merged slices with log files."""
+
+        def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+            rows = self.of_base_file(one)
+            if one.logs or one.base is None:
+                rows.extend(_of_merged_slice(self.reader, one, self.columns))
+            yield pa.RecordBatch.from_pylist(rows, SCHEMA)
+
+        return read_slices(spark, listing, extract, DDL)
+
+
+def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:
+    if one.base is None:
+        return
+    path = one.path(one.base)
+    shown = f"{reader.base_uri}/{path}"
+    with parquet_file(reader.storage(), path) as file:
+        footer = file.metadata
+        positions = {footer.schema.column(i).path: i for i in range(footer.num_columns)}
+        stored = leaf_types(footer.schema.to_arrow_schema())
+        for name, type_ in columns.types.items():
+            identity = {"partition": one.partition, "file": one.base, "column": name}
+            if name not in positions:
+                yield {**identity, **_nulls(footer.num_rows)}
+                continue
+            own = _own_type(footer, positions[name], stored.get(name), type_)
+            kind = columns.value_type(own, name, shown)
+            found = footer_range(footer, positions[name], own)
+            bounds, nulls = found.range, found.null_count
+            if not found.is_known:
+                bounds, nulls = value_range(_values(file, name, own, shown))
+            yield {
+                **identity,
+                **_typed(kind, bounds),
+                "value_count": found.value_count,
+                "null_count": nulls,
+                "size": found.size,
+                "uncompressed_size": found.uncompressed_size,
+            }
+
+
+def _own_type(
+    footer: pq.FileMetaData, position: int, stored: pa.DataType | None, type_: pa.DataType
+) -> pa.DataType:
+    """The type of the file's values: its own, but INT96 says too little of it."""
+    if stored is None or footer.schema.column(position).physical_type == "INT96":
+        return type_
+    return stored.value_type if pa.types.is_dictionary(stored) else stored
+
+
+def _values(file: pq.ParquetFile, name: str, type_: pa.DataType, shown: str) -> Iterator[pa.Array]:
+    for (values,) in parquet_columns(file, [name], shown):
+        yield _cast(values, type_, shown)
+
+
+def _cast(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+    try:
+        return values.cast(type_)
+    except pa.ArrowException as error:
+        raise CorruptFile(shown, f"its values are no {type_}: {error}") from error
+
+
+def _of_merged_slice(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:
+    names = list(columns.types)
+    parts: Sequence[list[pa.Array]] = list(reader.columns(one, names))
+    for number, (name, type_) in enumerate(columns.types.items()):
+        values = [_cast(part[number], type_, f"{reader.base_uri}: {one.name}") for part in parts]
+        bounds, nulls = value_range(values)
+        yield {
+            "partition": one.partition,
+            "column": name,
+            **_typed(columns.value_type(type_, name, one.name), bounds),
+            "value_count": sum(map(len, values)),
+            "null_count": nulls,
+            "size": 0,
+            "uncompressed_size": 0,
+        }
+
+
+def _nulls(rows: int) -> Row:
+    return {"value_count": rows, "null_count": rows, "size": 0, "uncompressed_size": 0}
+
+
+def _typed(type_: ValueType, bounds: Range | None) -> Row:
+    row: Row = {"wrapper": type_.wrapper, "ordinal": type_.ordinal, "info": type_.info}
+    if bounds is None:
+        return row
+    kind = bound_kind(type_)
+    low, high = (_stored(bound, type_) for bound in (bounds.low, bounds.high))
+    return {**row, f"low_{kind}": low, f"high_{kind}": high}
+
+
+def _stored(bound: Bound, type_: ValueType) -> Bound | Decimal:
+    return Decimal(bound) * type_.factor if type_.is_decimal and isinstance(bound, int) else bound
+
+
+def bound_kind(type_: ValueType) -> str:
+    """Which of the schema's pairs of columns has the bounds."""
+    if type_.is_decimal:
+        return "decimal"
+    if type_.wrapper in ("FloatWrapper", "DoubleWrapper"):
+        return "double"
+    return "bytes" if type_.wrapper in ("StringWrapper", "BytesWrapper") else "long"
