@@ -1,4 +1,4 @@
-"""Bloom filters as Hudi serialises them, tested for many keys at once.
+"""Bloom filters as Hudi serialises them, built from and tested for many keys at once.
 
 A filter is the base64 of (big-endian; Hadoop's `BloomFilter` and `DynamicBloomFilter`)
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 import base64
 import binascii
 import gzip
+import math
 import struct
 import zlib
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ _VERSION = -1
 _MURMUR = 1
 _GZIP_MAGIC = b"\x1f\x8b"
 _MOST_HASHES = 1000
+_FALSE_POSITIVES = 1e-9
 _M = np.uint32(0x5BD1E995)
 
 _Words = npt.NDArray[np.uint32]
@@ -67,8 +69,7 @@ class BloomFilter:
     def _row_may_hold_any(self, row: npt.NDArray[np.uint8], keys: HashedKeys) -> bool:
         candidates = np.arange(len(keys))
         for number in range(self.hashes):
-            hashed = keys.hashes(number)[candidates].view(np.int32).astype(np.int64)
-            bit = np.abs(np.fmod(hashed, self.bits))
+            bit = _bits_of(keys.hashes(number)[candidates], self.bits)
             candidates = candidates[(row[bit >> 3] >> (bit & 7).astype(np.uint8) & 1) == 1]
             if not len(candidates):
                 return False
@@ -91,6 +92,33 @@ class HashedKeys:
             nothing = np.zeros(len(self._keys), np.uint32)
             self._chain.append(_murmur(self._keys, self._chain[-1] if self._chain else nothing))
         return self._chain[number]
+
+
+class FilterBuilder:
+    """Makes a SIMPLE filter for so many keys, of which 1 in 10^9 others will seem to be one."""
+
+    def __init__(self, keys: int) -> None:
+        expected = max(keys, 1)
+        self._bits = math.ceil(expected * -math.log(_FALSE_POSITIVES) / math.log(2) ** 2)
+        self._hashes = math.ceil(math.log(2) * self._bits / expected)
+        self._row = np.zeros((self._bits + 7) // 8, np.uint8)
+
+    def add(self, keys: ByteStrings) -> None:
+        """Adds the keys (UTF-8)."""
+        hashed = HashedKeys(keys)
+        for number in range(self._hashes):
+            bit = _bits_of(hashed.hashes(number), self._bits)
+            np.bitwise_or.at(self._row, bit >> 3, np.uint8(1) << (bit & 7).astype(np.uint8))
+
+    def text(self) -> bytes:
+        """The filter, for `parse(SIMPLE, ...)` and for Hudi."""
+        head = _HEAD.pack(_VERSION, self._hashes, _MURMUR, self._bits)
+        return base64.b64encode(head + self._row.tobytes())
+
+
+def _bits_of(hashed: _Words, bits: int) -> npt.NDArray[np.int64]:
+    found: npt.NDArray[np.int64] = np.abs(np.fmod(hashed.view(np.int32).astype(np.int64), bits))
+    return found
 
 
 def parse(kind: str, text: bytes) -> BloomFilter:

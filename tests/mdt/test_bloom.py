@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.mdt.bloom import DYNAMIC, SIMPLE, HashedKeys, UnreadableFilterError, parse
+from pyhudi_expr.mdt.bloom import (
+    DYNAMIC,
+    SIMPLE,
+    FilterBuilder,
+    HashedKeys,
+    UnreadableFilterError,
+    parse,
+)
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 
 BITS, HASHES = 1009, 7
@@ -122,3 +129,20 @@ def test_a_filter_without_keys_says_so() -> None:
 def test_what_cannot_be_read_is_said(kind: str, text: bytes) -> None:
     with pytest.raises(UnreadableFilterError):
         parse(kind, text)
+
+
+@given(keys=st.lists(st.binary(max_size=20), max_size=60), parts=st.integers(1, 3))
+def test_a_filter_that_is_built_holds_its_keys(keys: list[bytes], parts: int) -> None:
+    builder = FilterBuilder(len(keys))
+    for part in range(parts):
+        builder.add(ByteStrings.of(keys[part::parts]))
+    found = parse(SIMPLE, builder.text())
+    assert all(found.may_hold_any(HashedKeys(ByteStrings.of([key]))) for key in keys)
+
+
+def test_a_filter_that_is_built_excludes_other_keys() -> None:
+    builder = FilterBuilder(1_000)
+    builder.add(ByteStrings.of([b"key-%d" % number for number in range(1_000)]))
+    found = parse(SIMPLE, builder.text())
+    others = [b"other-%d" % number for number in range(5_000)]
+    assert not found.may_hold_any(HashedKeys(ByteStrings.of(others)))

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
 from pyhudi_expr.spark.entries.column_stats import column_stats, partition_stats
 from pyhudi_expr.spark.entries.record_index import record_index
 from pyhudi_expr.spark.entries.secondary_index import secondary_index
@@ -18,6 +19,7 @@ _Builder = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int]
 
 #: By the beginnings of metadata partitions' names.
 _BUILDERS: dict[str, _Builder] = {
+    "bloom_filters": bloom_filters,
     "column_stats": column_stats,
     "partition_stats": partition_stats,
     "record_index": record_index,

@@ -1,0 +1,69 @@
+"""Entries of `bloom_filters`: for each base file a filter of its record keys, in Hudi's format.
+
+Hudi's writers put one into the file's footer; where there is none (files of Flink, or of bulk
+inserts without), it is built from the keys, in the size that they need. Log files have none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.mdt import payloads
+from pyhudi_expr.mdt.bloom import DYNAMIC, SIMPLE, FilterBuilder, UnreadableFilterError, parse
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.keys import bloom_filter_key
+from pyhudi_expr.spark.entries.batches import text_entries
+from pyhudi_expr.spark.entries.keys import KeyColumns
+from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.spark.slice_rows import SliceReader, parquet_columns, parquet_file
+from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+_CONTENT, _KIND = b"org.apache.hudi.bloomfilter", b"hoodie_bloom_filter_type_code"
+_KINDS = (SIMPLE, DYNAMIC)
+
+
+def bloom_filters(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`."""
+    reader = SliceReader.of(table, listing.instant)
+    keys = KeyColumns.of(table)
+
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        if one.base is not None:
+            kind, text = _filter(reader, one.path(one.base), keys)
+            value = payloads.bloom_filter(kind, one.base_instant, text)
+            yield text_entries([(bloom_filter_key(one.partition, one.base), value)], shards)
+
+    return read_slices(spark, listing, extract, ENTRIES)
+
+
+def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, bytes]:
+    """The kind and the text of a file's filter."""
+    with parquet_file(reader.storage(), path) as file:
+        said = file.metadata.metadata or {}
+        kind, text = said.get(_KIND, b"").decode() or SIMPLE, said.get(_CONTENT, b"")
+        if _is_readable(kind, text):
+            return kind, text
+        builder = FilterBuilder(file.metadata.num_rows)
+        for columns in parquet_columns(file, keys.columns, f"{reader.base_uri}/{path}"):
+            texts = keys.keys(columns).cast(pa.large_binary())
+            builder.add(ByteStrings.from_arrow(texts))
+        return SIMPLE, builder.text()
+
+
+def _is_readable(kind: str, text: bytes) -> bool:
+    try:
+        return kind in _KINDS and not parse(kind, text).is_empty
+    except UnreadableFilterError:
+        return False
