@@ -4,13 +4,13 @@ Prints one line of JSON: what was kept and read, the most memory the process hel
 of CPU.
 """
 
-import importlib.abc
 import json
 import resource
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from devtools.runtime import ROOT
@@ -28,6 +28,7 @@ class ColdRun:
 
 def run(module: str, *arguments: str) -> ColdRun:
     """`python -m MODULE ARGUMENTS`, which prints what `report` does."""
+    _compile()
     begun = time.perf_counter()
     output = subprocess.run(
         [sys.executable, "-m", module, *arguments],
@@ -41,7 +42,16 @@ def run(module: str, *arguments: str) -> ColdRun:
     return ColdRun(elapsed, found["cpu_seconds"], found["kept"], found["peak"])
 
 
-class _NoPandas(importlib.abc.MetaPathFinder):
+@cache
+def _compile() -> None:
+    """Leaves byte code beside our sources, as pip does beside those that it installs."""
+    import compileall
+
+    for package in ("pyhudi_expr", "bench", "devtools"):
+        compileall.compile_dir(ROOT / package, quiet=1)
+
+
+class _NoPandas:
     def find_spec(self, name: str, *_: object) -> None:
         if name == "pandas":
             raise ModuleNotFoundError(name)
@@ -56,11 +66,14 @@ def report(kept: int) -> None:
     """Tells `run` what was found and spent."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
-    print(json.dumps({"kept": kept, "cpu_seconds": spent, "peak": _peak()}))
+    print(json.dumps({"kept": kept, "cpu_seconds": spent, "peak": peak()}))
 
 
-def _peak() -> int:
-    """In bytes. (What getrusage tells begins with the memory of the process that started us.)"""
+def peak() -> int:
+    """The most memory that this process held, bytes.
+
+    (What getrusage tells begins with the memory of the process that started us.)
+    """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024
 

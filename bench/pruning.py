@@ -83,11 +83,9 @@ def _bare(table: Path, question: Question) -> Callable[[], Any]:
     snapshot = TableSnapshot(HudiTable.open(str(table)), TableView.SNAPSHOT, None, False)
     stats, everywhere = snapshot.column_stats, np.ones(len(snapshot.listing.partitions), np.bool_)
     assert stats is not None
-    bounds: dict[str, Any] = {}
     predicate = bind(parse_predicate(question.sql), Scope(snapshot.schema, None))
-    for column in columns(predicate).values():
-        stats.load(column, everywhere, 0.0)
-        bounds[column.name] = stats.bounds(column)
+    loaded = stats.load(list(columns(predicate).values()), everywhere, 0.0)
+    bounds: dict[str, Any] = {column.name: found for column, found in loaded.columns.items()}
     spread, amount, code = (bounds[name] for name in ("spread", "amount", "code"))
     least = float_ordinals(np.array([question.least]))[0]
     first = pa.scalar(question.first.encode(), code.upper.type)

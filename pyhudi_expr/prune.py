@@ -42,8 +42,10 @@ class PruneOptions:
 
     footers: judge by Parquet footers where a table has no `column_stats`. footer_wait: seconds
     that a query waits for footers that are being read in the background. cache_bytes: memory for
-    the snapshots of tables that are kept between queries. snapshot_dir: a directory in which what
-    was read of metadata tables is kept between processes, at most `snapshot_bytes`; None: nowhere.
+    the snapshots of tables that are kept between queries, and for the bounds of one table's
+    columns: those that are larger are streamed for each query. snapshot_dir: a directory in which
+    what was read of metadata tables is kept between processes, at most `snapshot_bytes`; None:
+    nowhere.
     """
 
     footers: bool = False
@@ -187,7 +189,12 @@ class Pruner:
                 if known is None:
                     table = HudiTable.open(base_path)
                     known = TableSnapshot(
-                        table, request.view, request.as_of, self._options.footers, self._cache
+                        table,
+                        request.view,
+                        request.as_of,
+                        self._options.footers,
+                        self._cache,
+                        self._options.cache_bytes,
                     )
                     self._keep(key, known)
                 return known

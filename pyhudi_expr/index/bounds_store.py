@@ -29,11 +29,15 @@ class BoundsStore:
         else:
             self._lower = self._upper = pa.nulls(size, type=domain.arrow_type)
 
+    @staticmethod
+    def least_bytes(size: int) -> int:
+        """Memory that `size` containers take, without the bytes of texts."""
+        return size * (2 * np.dtype(np.int64).itemsize + 2 * np.dtype(np.bool_).itemsize)
+
     @property
     def nbytes(self) -> int:
         """Memory held, bytes."""
-        arrays = (self._lower, self._upper, self._may_be_value, self._may_be_null)
-        return sum(int(array.nbytes) for array in arrays)
+        return bounds_bytes(self.bounds())
 
     def put(self, positions: npt.NDArray[np.int64], bounds: Bounds) -> None:
         """Sets the bounds of the containers at `positions` (distinct); arrays of equal length.
@@ -60,6 +64,12 @@ class BoundsStore:
         source[positions] = len(old) + np.arange(len(positions), dtype=np.int64)
         both = pa.chunked_array([old, new]).combine_chunks()
         return pc.take(both, pa.array(source))
+
+
+def bounds_bytes(bounds: Bounds) -> int:
+    """The memory of bounds that are arrays."""
+    arrays: tuple[Any, ...] = (bounds.lower, bounds.upper, bounds.may_be_value, bounds.may_be_null)
+    return sum(int(array.nbytes) for array in arrays)
 
 
 def no_rows(size: int, domain: Domain) -> Bounds:

@@ -3,13 +3,15 @@
 Entries are looked up by the prefix ``id64(column) + id64(partition)`` for the columns and the
 partitions that a predicate needs, and kept as arrays over the files of one listing. A file without
 an entry stays unknown. An entry that is doubted is replaced by what the file's own footer says, as
-soon as that was read.
+soon as that was read. Bounds that do not fit into the memory allowed are not kept: leaves are then
+judged piece by piece (`streamed_leaves`).
 """
 
 from __future__ import annotations
 
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -22,16 +24,20 @@ import pyarrow.compute as pc
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index import footers
-from pyhudi_expr.index.bounds_store import BoundsStore, joined_bounds, no_rows
-from pyhudi_expr.index.entries import StatisticsEntries, decode
+from pyhudi_expr.index.bounds_store import BoundsStore, bounds_bytes, joined_bounds, no_rows
+from pyhudi_expr.index.entries import Decoded, StatisticsEntries, decode
 from pyhudi_expr.mdt.keys import column_partition_prefix, column_prefix, id64, partition_key
+from pyhudi_expr.mdt.overlapping import in_any_order
 from pyhudi_expr.mdt.reader import COLUMN_STATS, MetadataTable
+from pyhudi_expr.mdt.statistics import ColumnStatistics
 from pyhudi_expr.mdt.string_index import StringIndex
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 
 #: The share of a table's partitions below which only their entries are read.
 _FEW_PARTITIONS = 0.25
+#: As many times the size of what is read are in memory, beside the store, until it is stored.
+_COPIES = 3
 _RECORD_KEY = "_hoodie_record_key"
 
 _Positions = npt.NDArray[np.int64]
@@ -50,15 +56,48 @@ class _Column:
     checks: list[Future[None]] = field(default_factory=list)
 
 
-class ColumnStats:
-    """Bounds over the files of a listing (a `Statistics`). Thread safe."""
+@dataclass(frozen=True)
+class Piece:
+    """What some entries say of a column: bounds for the files at `positions`."""
 
-    def __init__(self, mdt: MetadataTable | None, listing: FileListing, storage: Storage) -> None:
-        """mdt: None when there is no `column_stats`: then footers are all there is."""
+    column: BoundColumn
+    positions: _Positions
+    decoded: Decoded
+    without_values: _Positions
+    """Log files in which no value was counted."""
+
+
+@dataclass(frozen=True)
+class LoadedBounds:
+    """Bounds over the files of a listing (a `Statistics`), and the columns that did not fit."""
+
+    columns: Mapping[BoundColumn, Bounds]
+    too_large: tuple[BoundColumn, ...] = ()
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        return self.columns.get(column)
+
+
+class ColumnStats:
+    """The bounds of a listing's files, of as many columns as may be held. Thread safe."""
+
+    def __init__(
+        self,
+        mdt: MetadataTable | None,
+        listing: FileListing,
+        storage: Storage,
+        limit: int = sys.maxsize,
+    ) -> None:
+        """mdt: None when there is no `column_stats`: then footers are all there is.
+
+        limit: bytes that the bounds may take, together with what putting them together takes.
+        """
+        self.limit = limit
         self._mdt = mdt
         self._listing = listing
         self._storage = storage
-        self._columns: dict[BoundColumn, _Column] = {}
+        self._columns: dict[BoundColumn, _Column] = {}  # what was asked for last is last
         self._lock = threading.RLock()
 
     @property
@@ -67,30 +106,75 @@ class ColumnStats:
         with self._lock:
             return sum(column.store.nbytes for column in self._columns.values())
 
-    def bounds(self, column: BoundColumn) -> Bounds | None:
-        """What has been loaded of the column; see `pyhudi_expr.expr.evaluate.Statistics`."""
-        with self._lock:
-            known = self._columns.get(column)
-            return None if known is None else known.store.bounds()
+    def load(
+        self, columns: Sequence[BoundColumn], partitions: _Flags, footer_wait: float
+    ) -> LoadedBounds:
+        """The columns' bounds, with the entries of the partitions at least (one flag for each).
 
-    def load(self, column: BoundColumn, partitions: _Flags, footer_wait: float) -> None:
-        """Brings in the entries of the column for the partitions (one flag for each).
-
-        footer_wait: seconds to wait for the footers of doubted entries; they are read in the
+        Columns that do not fit into the limit are left out; columns that nobody asks for now make
+        room. footer_wait: seconds to wait for the footers of doubted entries; they are read in the
         background, so a later query finds them. Raises HudiError where the index is unreadable.
         """
         with self._lock:
-            known = self._columns.get(column)
-            if known is None:
-                known = self._columns[column] = self._unknown(column)
-            missing = partitions & ~known.loaded
-            if missing.any():
-                self._load(column, known, missing)
-                known.loaded |= missing
-            checks = list(known.checks)
+            missing = {
+                column: partitions & ~known.loaded
+                if (known := self._columns.get(column))
+                else partitions
+                for column in columns
+            }
+            fitting = self._with_room(missing)
+            self._load({column: flags for column, flags in missing.items() if column in fitting})
+            asked = {c: self._columns[c] for c in columns if c in self._columns}
+            checks = [check for known in asked.values() for check in known.checks]
         unfinished = wait(checks, timeout=footer_wait).not_done
         with self._lock:
-            known.checks = [check for check in known.checks if check in unfinished]
+            for known in asked.values():
+                known.checks = [check for check in known.checks if check in unfinished]
+            found = {column: known.store.bounds() for column, known in asked.items()}
+        return LoadedBounds(found, tuple(c for c in columns if c not in found))
+
+    def pieces(self, columns: Mapping[BoundColumn, _Flags]) -> Iterator[Piece]:
+        """What the index says of the files of the flagged partitions, in no order.
+
+        It comes some megabytes at a time, so that no index is too large for memory.
+        """
+        assert self._mdt is not None
+        sources = [
+            self._decoded(column, partitions, source)
+            for column, partitions in columns.items()
+            for source in self._entries(self._mdt, column.name, partitions)
+        ]
+        return in_any_order(sources)
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether there are `pieces`."""
+        return self._mdt is not None
+
+    def _with_room(self, missing: Mapping[BoundColumn, _Flags]) -> dict[BoundColumn, _Column]:
+        """The columns that may be there at once, those that are new without any bounds."""
+        fitting: dict[BoundColumn, _Column] = {}
+        for column in missing:
+            known = self._columns.pop(column, None)
+            if known is not None:
+                fitting[column] = self._columns[column] = known
+        least = BoundsStore.least_bytes(self._listing.num_files)
+        promised = 0
+        for column in missing:
+            needed = promised + least + _COPIES * least
+            if column not in fitting and self._make_room(needed, fitting):
+                fitting[column] = self._columns[column] = self._unknown(column)
+                promised += _COPIES * least
+        return fitting
+
+    def _make_room(self, nbytes: int, asked: Container[BoundColumn]) -> bool:
+        """Forgets columns that are not asked for while there is no room for so many bytes more."""
+        held = self.nbytes
+        for column in [known for known in self._columns if known not in asked]:
+            if held + nbytes <= self.limit:
+                break
+            held -= self._columns.pop(column).store.nbytes
+        return held + nbytes <= self.limit
 
     def _unknown(self, column: BoundColumn) -> _Column:
         return _Column(
@@ -98,39 +182,61 @@ class ColumnStats:
             loaded=np.zeros(len(self._listing.partitions), dtype=np.bool_),
         )
 
-    def _load(self, column: BoundColumn, known: _Column, missing: _Flags) -> None:
+    def _load(self, missing: Mapping[BoundColumn, _Flags]) -> None:
+        lacking = {column: flags for column, flags in missing.items() if flags.any()}
         if self._mdt is None:
-            doubted = missing[self._listing.file_partition]
+            doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
         else:
-            doubted = self._load_entries(self._mdt, column, known, missing)
-        doubted &= ~self._listing.file_is_log
-        if doubted.any():
-            files = np.flatnonzero(doubted)
-            known.checks.append(_FOOTER_READER.submit(self._check, column, known, files))
+            doubted = self._load_entries(self._mdt, lacking)
+        for column, files in doubted.items():
+            known = self._columns[column]
+            known.loaded |= lacking[column]
+            files &= ~self._listing.file_is_log
+            if files.any():
+                chosen = np.flatnonzero(files)
+                known.checks.append(_FOOTER_READER.submit(self._check, column, known, chosen))
 
     def _load_entries(
-        self, mdt: MetadataTable, column: BoundColumn, known: _Column, missing: _Flags
+        self, mdt: MetadataTable, lacking: Mapping[BoundColumn, _Flags]
+    ) -> dict[BoundColumn, _Flags]:
+        """Stores the bounds of the files in the lacking partitions; returns the doubted files.
+
+        Columns that turn out not to fit are forgotten.
+        """
+        found: dict[BoundColumn, list[Piece]] = {column: [] for column in lacking}
+        held = 0
+        for piece in self.pieces(lacking):
+            if piece.column in found:
+                held += _COPIES * bounds_bytes(piece.decoded.bounds)
+                found[piece.column].append(piece)
+                if not self._make_room(held, lacking):
+                    for dropped in found.pop(piece.column):
+                        held -= _COPIES * bounds_bytes(dropped.decoded.bounds)
+                    del self._columns[piece.column]
+        return {
+            column: self._put(mdt, column, lacking[column], pieces)
+            for column, pieces in found.items()
+        }
+
+    def _put(
+        self, mdt: MetadataTable, column: BoundColumn, partitions: _Flags, pieces: list[Piece]
     ) -> _Flags:
-        """Stores the bounds of the files in the missing partitions; returns the doubted files."""
+        """Stores what the pieces say of the partitions' files; returns the doubted files."""
+        store = self._columns[column].store
         doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
-        found: list[tuple[_Positions, Bounds]] = []
-        empty: list[_Positions] = []
-        for positions, entries in self._pieces(mdt, column.name, missing):
-            is_log = self._listing.file_is_log[positions]
-            decoded = decode(entries, column, is_log)
-            found.append((positions, decoded.bounds))
-            doubted[positions] = decoded.doubted
-            empty.append(positions[is_log & (entries.value_count == 0)])
-        known.store.put(*joined_bounds(found))
-        without_values = np.concatenate(empty)
+        for piece in pieces:
+            doubted[piece.positions] = piece.decoded.doubted
+        store.put(*joined_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))
+        without_values = np.concatenate([piece.without_values for piece in pieces])
         if len(without_values) and mdt.table.properties.meta_fields:
             # Only a log file without records has no record key, so this is no uncollected column.
             keyless = [
                 positions[keys.value_count == 0]
-                for positions, keys in self._pieces(mdt, _RECORD_KEY, missing)
+                for source in self._entries(mdt, _RECORD_KEY, partitions)
+                for positions, keys in source
             ]
             without_rows = np.intersect1d(without_values, np.concatenate(keyless))
-            known.store.put(without_rows, no_rows(len(without_rows), column.domain))
+            store.put(without_rows, no_rows(len(without_rows), column.domain))
         return doubted
 
     def _check(self, column: BoundColumn, known: _Column, positions: _Positions) -> None:
@@ -139,13 +245,24 @@ class ColumnStats:
         with self._lock:
             known.store.put(positions, bounds)
 
-    def _pieces(
-        self, mdt: MetadataTable, column: str, missing: _Flags
-    ) -> Iterator[tuple[_Positions, StatisticsEntries]]:
-        """The column's entries for files of the listing, and which files these are.
+    def _decoded(
+        self,
+        column: BoundColumn,
+        partitions: _Flags,
+        source: Iterator[tuple[_Positions, StatisticsEntries]],
+    ) -> Iterator[Piece]:
+        for positions, entries in source:
+            is_log = self._listing.file_is_log[positions]
+            decoded = decode(entries, column, is_log)
+            without_values = positions[is_log & (entries.value_count == 0)]
+            yield Piece(column, positions, decoded, without_values)
 
-        They come some megabytes at a time, so that no index is too large for memory: what is kept
-        of an entry is a small part of it.
+    def _entries(
+        self, mdt: MetadataTable, column: str, missing: _Flags
+    ) -> list[Iterator[tuple[_Positions, StatisticsEntries]]]:
+        """For each shard the column's entries for files of the listing, and which files these are.
+
+        What is kept of an entry is a small part of it.
         """
         # What is kept between processes is a column as a whole.
         few = np.count_nonzero(missing) <= len(missing) * (_FEW_PARTITIONS if mdt.cache else 1)
@@ -154,11 +271,18 @@ class ColumnStats:
         else:
             paths = self._listing.partitions.filter(pa.array(missing)).to_pylist()
             prefixes = [column_partition_prefix(column, path) for path in paths]
-        for found in mdt.statistics_pieces(COLUMN_STATS, prefixes):
-            positions = self._positions(found.key, found.file_name)
+        self._names  # made here, once, and not by several threads  # noqa: B018
+        found = mdt.statistics_pieces(COLUMN_STATS, prefixes)
+        return [self._listed(entries, missing) for entries in found]
+
+    def _listed(
+        self, found: Iterator[ColumnStatistics], missing: _Flags
+    ) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+        for piece in found:
+            positions = self._positions(piece.key, piece.file_name)
             listed = positions >= 0
             listed[listed] = missing[self._listing.file_partition[positions[listed]]]
-            entries = StatisticsEntries.of(found)
+            entries = StatisticsEntries.of(piece)
             yield (
                 (positions, entries)
                 if listed.all()

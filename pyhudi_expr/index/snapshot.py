@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -30,6 +31,7 @@ from pyhudi_expr.index.record_index import RecordIndex, record_index
 from pyhudi_expr.index.record_keys import key_spelling, with_record_keys
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
+from pyhudi_expr.index.streamed_leaves import streamed
 from pyhudi_expr.mdt.reader import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -61,9 +63,11 @@ class TableSnapshot:
         as_of: str | None,
         footers: bool,
         cache: SnapshotCache | None = None,
+        bounds_limit: int = sys.maxsize,
     ) -> None:
         """footers: judge by Parquet footers where there is no `column_stats`. cache: where what
-        base files of the metadata table say is kept between processes.
+        base files of the metadata table say is kept between processes. bounds_limit: bytes that
+        the bounds of columns may take.
 
         Raises HudiError when the table itself cannot be read.
         """
@@ -90,21 +94,26 @@ class TableSnapshot:
             # Statistics go by a column's name in its file, which an evolution may have changed.
             notes.append("the table's schema was evolved on read: statistics are not used")
         else:
-            self._open_statistics(mdt, as_of, footers, notes)
+            self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
             self._open_key_indexes(mdt, notes)
         self.notes: tuple[str, ...] = tuple(notes)
 
     def _open_statistics(
-        self, mdt: MetadataTable | None, as_of: str | None, footers: bool, notes: list[str]
+        self,
+        mdt: MetadataTable | None,
+        as_of: str | None,
+        footers: bool,
+        limit: int,
+        notes: list[str],
     ) -> None:
         available = mdt.partitions if mdt is not None else frozenset[str]()
         # An aggregate covers the files of its writes; so does the entry of a log file that grows.
         covers = mdt is not None and mdt.lists_files
         logs_grow = self.table.properties.timeline_layout == 1
         if mdt is not None and COLUMN_STATS in available and (covers or not logs_grow):
-            self.column_stats = ColumnStats(mdt, self.listing, self.table.storage)
+            self.column_stats = ColumnStats(mdt, self.listing, self.table.storage, limit)
         elif footers:
-            self.column_stats = ColumnStats(None, self.listing, self.table.storage)
+            self.column_stats = ColumnStats(None, self.listing, self.table.storage, limit)
         elif COLUMN_STATS in available:
             notes.append("column_stats lags behind the table: files are not judged")
         else:
@@ -243,9 +252,12 @@ class _ColumnStatsSource:
 
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
-        for column in question.columns:
-            self.stats.load(column, question.partitions, question.footer_wait)
-        return StatisticsEvidence(self.stats)
+        found = self.stats.load(question.columns, question.partitions, question.footer_wait)
+        if not found.too_large or not self.stats.can_stream:
+            return StatisticsEvidence(found)
+        return streamed(
+            self.stats, question.listing, question.predicate, found, question.partitions
+        )
 
 
 class _OfPartition:

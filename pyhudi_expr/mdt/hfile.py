@@ -66,7 +66,7 @@ class _IndexEntry:
 
 
 class HFile:
-    """An open HFile. Not safe for use by several threads at once."""
+    """An open HFile. As safe for several threads as its source is."""
 
     def __init__(self, source: RandomAccess, size: int, name: str) -> None:
         """Reads the trailer, the file info and the index.

@@ -7,6 +7,7 @@ not, and checksums (HBase reference guide, "HFile format").
 from __future__ import annotations
 
 import struct
+import threading
 import zlib
 from typing import Protocol
 
@@ -36,6 +37,7 @@ class BlockReader:
         self.bytes_read = 0
         self._source = source
         self._name = name
+        self._counting = threading.Lock()
         # The end of the file is read once: it nearly always holds all but the data blocks.
         self._tail, self._tail_start = b"", size
         start = max(0, size - _TAIL_READ)
@@ -106,7 +108,8 @@ class BlockReader:
         content = bytes(self._source.read_at(length, offset))
         if len(content) != length:
             raise self.corrupt(f"ends early: {len(content)} of {length} bytes at {offset}")
-        self.bytes_read += length
+        with self._counting:
+            self.bytes_read += length
         return content
 
     def corrupt(self, reason: str) -> CorruptFile:

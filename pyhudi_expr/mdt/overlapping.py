@@ -1,27 +1,32 @@
-"""Reading ahead on other cores: bytes are read, uncompressed and decoded without Python's lock."""
+"""Reading on several cores: bytes are read, uncompressed and decoded without Python's lock."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import TypeVar
 
 _Item = TypeVar("_Item")
-_THREADS = 2
+THREADS = 2
 
 
-def read_ahead(sources: Sequence[Iterator[_Item]]) -> Iterator[_Item]:
-    """All items, one source after the other; what an iterator raises is raised in its place.
+def in_any_order(sources: Iterable[Iterator[_Item]]) -> Iterator[_Item]:
+    """All items of all sources (none is None), as they come; what an iterator raises is raised.
 
-    While an item is worked on, the next one of its source and the first one of the source behind it
-    are made, so three items at most are in memory.
+    `THREADS` sources are read at a time, each by one thread. An item's successor is made while the
+    item is worked on, and no further ones: as many items as threads, and one, are in memory.
     """
-    with ThreadPoolExecutor(_THREADS, thread_name_prefix="read-ahead") as pool:
-        following: Future[_Item | None] | None = None
-        for number, source in enumerate(sources):
-            waiting = following or pool.submit(next, source, None)
-            behind = sources[number + 1 : number + 2]
-            following = pool.submit(next, behind[0], None) if behind else None
-            while (item := waiting.result()) is not None:
-                waiting = pool.submit(next, source, None)
-                yield item
+    idle = deque(sources)
+    making: dict[Future[_Item | None], Iterator[_Item]] = {}
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="reading") as pool:
+        while idle or making:
+            while idle and len(making) < THREADS:
+                source = idle.popleft()
+                making[pool.submit(next, source, None)] = source
+            for made in wait(making, return_when=FIRST_COMPLETED).done:
+                source = making.pop(made)
+                item = made.result()
+                if item is not None:
+                    making[pool.submit(next, source, None)] = source
+                    yield item

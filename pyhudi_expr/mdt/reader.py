@@ -21,7 +21,7 @@ from pyhudi_expr.mdt.file_group import (
 )
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import shard
-from pyhudi_expr.mdt.overlapping import read_ahead
+from pyhudi_expr.mdt.overlapping import in_any_order
 from pyhudi_expr.mdt.records import Payload
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.mdt.statistics import (
@@ -170,14 +170,14 @@ class MetadataTable:
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
         in no order."""
-        return concatenated(list(self.statistics_pieces(partition, prefixes)))
+        return concatenated(list(in_any_order(self.statistics_pieces(partition, prefixes))))
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]
-    ) -> Iterator[ColumnStatistics]:
-        """`statistics`, some megabytes at a time; there is one piece at least."""
+    ) -> list[Iterator[ColumnStatistics]]:
+        """`statistics` of each shard, some megabytes at a time; there is one piece at least."""
         groups = self._file_groups(partition)
-        return read_ahead([read_statistics(group, prefixes, self.cache) for group in groups])
+        return [read_statistics(group, prefixes, self.cache) for group in groups]
 
     def newest(self, partition: str) -> Iterator[EncodedRecords]:
         """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""

@@ -56,15 +56,13 @@ ALL = flags(*range(PARTITIONS))
 def test_nothing_is_known_or_read_before_it_is_loaded(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     before = mdt.bytes_read
-    assert found.bounds(ID) is None
     assert mdt.bytes_read == before
     assert found.nbytes == 0
 
 
 def test_every_file_has_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
     found = statistics(mdt)
-    found.load(ID, ALL, 0)
-    bounds = found.bounds(ID)
+    bounds = found.load([ID], ALL, 0).bounds(ID)
     assert bounds is not None
     rows = plain(bounds)
     assert {entry[1] - entry[0] for entry in rows} == {ROWS_PER_FILE - 1}
@@ -76,13 +74,11 @@ def test_every_file_has_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
 
 def test_only_the_partitions_that_were_asked_for_are_known(mdt: MetadataTable) -> None:
     found = statistics(mdt)
-    found.load(ID, flags(3, 5), 0)
-    bounds = found.bounds(ID)
+    bounds = found.load([ID], flags(3, 5), 0).bounds(ID)
     assert bounds is not None
     known = {n // PER_PARTITION for n, entry in enumerate(plain(bounds)) if entry != UNKNOWN}
     assert known == {3, 5}
-    found.load(ID, flags(5, 7), 0)
-    bounds = found.bounds(ID)
+    bounds = found.load([ID], flags(5, 7), 0).bounds(ID)
     assert bounds is not None
     known = {n // PER_PARTITION for n, entry in enumerate(plain(bounds)) if entry != UNKNOWN}
     assert known == {3, 5, 7}
@@ -95,7 +91,7 @@ def cost(path: Path, asked: BoundColumn, partitions: npt.NDArray[np.bool_]) -> i
     found = statistics(mdt)
     mdt.statistics(COLUMN_STATS, ["none begins so"])
     before = mdt.bytes_read
-    found.load(asked, partitions, 0)
+    found.load([asked], partitions, 0)
     return mdt.bytes_read - before
 
 
@@ -108,11 +104,11 @@ def test_a_look_up_reads_the_blocks_of_its_column_and_partitions_only(path: Path
 
 def test_what_was_loaded_is_not_read_again(mdt: MetadataTable) -> None:
     found = statistics(mdt)
-    found.load(ID, ALL, 0)
+    found.load([ID], ALL, 0)
     before = mdt.bytes_read
-    found.load(ID, ALL, 0)
-    found.load(ID, flags(2), 0)
-    found.load(ID, flags(), 0)
+    found.load([ID], ALL, 0)
+    found.load([ID], flags(2), 0)
+    found.load([ID], flags(), 0)
     assert mdt.bytes_read == before
     assert found.nbytes > 0
 
@@ -120,8 +116,7 @@ def test_what_was_loaded_is_not_read_again(mdt: MetadataTable) -> None:
 def test_a_column_without_entries_is_unknown(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     missing = column(pa.int32(), "missing")
-    found.load(missing, ALL, 0)
-    bounds = found.bounds(missing)
+    bounds = found.load([missing], ALL, 0).bounds(missing)
     assert bounds is not None
     assert set(plain(bounds)) == {UNKNOWN}
 

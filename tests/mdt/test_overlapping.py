@@ -1,30 +1,49 @@
-"""Reading ahead changes neither the order of items nor what goes wrong."""
+"""Reading at once changes neither the items nor what goes wrong."""
 
+import threading
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pyhudi_expr.mdt.overlapping import read_ahead
+from pyhudi_expr.mdt.overlapping import THREADS, in_any_order
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), max_size=5))
-def test_items_come_in_order(sources: list[list[int]]) -> None:
-    found = list(read_ahead([iter(source) for source in sources]))
-    assert found == [item for source in sources for item in source]
+def test_all_items_come_and_each_source_keeps_its_order(sources: list[list[int]]) -> None:
+    numbered = [[(number, item) for item in own] for number, own in enumerate(sources)]
+    found = list(in_any_order(iter(own) for own in numbered))
+    assert [[pair for pair in found if pair[0] == n] for n in range(len(sources))] == numbered
 
 
-def test_trouble_comes_in_its_place() -> None:
+def test_sources_are_read_at_once() -> None:
+    everyone = threading.Barrier(THREADS, timeout=30)
+
+    def meeting() -> Iterator[int]:
+        yield everyone.wait()
+
+    assert sorted(in_any_order(meeting() for _ in range(THREADS))) == list(range(THREADS))
+
+
+def test_trouble_is_raised() -> None:
     def failing() -> Iterator[int]:
         yield 2
         raise ValueError("damaged")
 
-    items = read_ahead([iter([1]), failing(), iter([3])])
-    assert [next(items), next(items)] == [1, 2]
     with pytest.raises(ValueError, match="damaged"):
-        next(items)
+        list(in_any_order([iter([1]), failing(), iter([3])]))
 
 
-def test_nobody_has_to_read_to_the_end() -> None:
-    assert next(read_ahead([iter([1, 2]), iter([3])])) == 1
+def test_no_more_is_made_than_can_be_worked_on() -> None:
+    made: list[int] = []
+
+    def counting() -> Iterator[int]:
+        for number in range(100):
+            made.append(number)
+            yield number
+
+    items = in_any_order([counting()])
+    assert next(items) == 0
+    items.close()
+    assert len(made) <= 2
