@@ -14,6 +14,7 @@ from typing import Any
 
 import fastavro
 
+from pyhudi_expr.mdt.avro_schema import refuse_empty
 from pyhudi_expr.table.errors import CorruptFile
 
 Payload = dict[str, Any]
@@ -54,7 +55,10 @@ def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
 
 @lru_cache(maxsize=64)
 def parsed_schema(schema: str) -> Any:
-    return fastavro.parse_schema(_without_logical_types(json.loads(schema)))
+    """The schema (JSON) for the Avro library. Raises UndecodedError where it may hold a bomb."""
+    content = json.loads(schema)
+    refuse_empty(content)
+    return fastavro.parse_schema(_without_logical_types(content))
 
 
 def _without_logical_types(node: Any) -> Any:

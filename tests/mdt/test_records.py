@@ -1,10 +1,16 @@
 """Merging the records of one key."""
 
+import io
+import json
 from typing import Any
 
+import fastavro
 import pytest
 
-from pyhudi_expr.mdt.records import is_deleted, merge
+from pyhudi_expr.mdt.avro_columns import decode_columns, decode_with_numpy
+from pyhudi_expr.mdt.avro_schema import UndecodedError
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.records import decode, is_deleted, merge
 from pyhudi_expr.mdt.statistics import column_statistics
 from pyhudi_expr.table.errors import CorruptFile
 from tests.mdt.entry_rows import bounds_of
@@ -124,3 +130,55 @@ def test_decimals_are_compared_as_numbers() -> None:
 def test_one_key_has_one_kind() -> None:
     with pytest.raises(CorruptFile, match="kinds 2 and 3"):
         merge(files(a=1), stats(1, 2), "f")
+
+
+def record(*fields: Any, name: str = "r") -> dict[str, Any]:
+    kinds = {f"f{n}": kind for n, kind in enumerate(fields)}
+    return {
+        "type": "record",
+        "name": name,
+        "fields": [{"name": n, "type": k} for n, k in kinds.items()],
+    }
+
+
+def nested(depth: int) -> Any:
+    """A record of two records of two records ... of nothing."""
+    inner: Any = record(name="r0")
+    for level in range(1, depth):
+        inner = record(inner, f"r{level - 1}", name=f"r{level}")
+    return inner
+
+
+#: An array of 2**50 items, and its end.
+ENDLESS = b"\x80\x80\x80\x80\x80\x80\x80\x04\x00"
+
+
+@pytest.mark.parametrize(
+    ("schema", "value"),
+    [
+        (record({"type": "array", "items": "null"}), ENDLESS),
+        (record({"type": "array", "items": {"type": "null"}}), ENDLESS),
+        (record({"type": "array", "items": {"type": "fixed", "name": "x", "size": 0}}), ENDLESS),
+        (record("int", {"type": "array", "items": record(name="e")}), b"\x02" + ENDLESS),
+        (record("int", {"type": "array", "items": record("null", name="e")}), b"\x02" + ENDLESS),
+        (record("int", nested(60)), b"\x02"),
+        (record("r"), b""),
+    ],
+)
+def test_values_of_no_bytes_are_not_read_without_end(schema: Any, value: bytes) -> None:
+    with pytest.raises(CorruptFile, match="many in no bytes"):
+        decode(json.dumps(schema), [value], "f")
+    for columns in (decode_columns, decode_with_numpy):
+        with pytest.raises(UndecodedError, match="many in no bytes"):
+            columns(json.dumps(schema), ByteStrings.of([value]))
+
+
+def test_arrays_and_optional_values_are_read() -> None:
+    items = {"type": "array", "items": ["null", "e"]}
+    schema = record(["null", record("null", "int", name="e")], items, "null")
+    value = {"f0": None, "f1": [None, {"f0": None, "f1": 7}], "f2": None}
+    target = io.BytesIO()
+    fastavro.schemaless_writer(target, fastavro.parse_schema(schema), value)
+    assert decode(json.dumps(schema), [target.getvalue()], "f") == [
+        {"f0": None, "f1": [None, {"f0": None, "f1": 7}], "f2": None}
+    ]
