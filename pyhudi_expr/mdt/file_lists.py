@@ -107,9 +107,10 @@ def _tables(group: FileGroup, cache: SnapshotCache | None) -> Iterator[pa.Table]
         tables = [_table(records) for records in group.base_records(HFile.scan)]
         return pa.concat_tables(tables).unify_dictionaries() if tables else pa.table({})
 
-    found = base() if cache is None or identity is None else cache.table(identity, base)
-    if found.num_columns:
-        yield found
+    found = (
+        [base()] if cache is None or identity is None else cache.tables(identity, lambda: [base()])
+    )
+    yield from (table for table in found if table.num_columns)
     for answer in group.log_records(HFile.scan):
         if isinstance(answer, EncodedRecords):
             if len(answer.cells):

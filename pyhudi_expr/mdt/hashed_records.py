@@ -81,7 +81,7 @@ def _base(
     identity = group.base_identity(content)
     if identity is None:
         return None
-    found = build() if cache is None else cache.table(identity, build)
+    (found,) = [build()] if cache is None else cache.tables(identity, lambda: [build()])
     return found if found.num_columns else None
 
 

@@ -5,13 +5,14 @@ which base file counts, and what the log files add, is asked of the table every 
 here is trusted over the table: a commit, a rollback, a restore, compaction and cleaning only change
 which files are asked for, and a new instant costs the reading of its log blocks.
 
-A cache file is a header, the identity of what it was made of (JSON) and an Arrow IPC file, each at
-a multiple of 64 bytes::
+A cache file is a header, the identity of what it was made of (JSON) and one Arrow IPC stream for
+each table, each at a multiple of 64 bytes::
 
-    "PYHUDI\\0" version, u64 length of the identity, u64 length of the Arrow file, u64 XXH3 of both
+    "PYHUDI\\0" version, u64 length of the identity, u64 length of the streams, u64 XXH3 of both
 
-It is written beside and renamed. One that is truncated, damaged, of another version or of another
-file's content is removed and written anew. Processes that map the same file share its pages.
+It is written beside, table by table as they are made, and renamed. One that is truncated, damaged,
+of another version or of another file's content is removed and written anew. Processes that map the
+same file share its pages.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ import re
 import struct
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -33,7 +34,7 @@ import pyarrow as pa
 import xxhash
 
 _HEADER = struct.Struct("<7sBQQQ")
-_MAGIC, _VERSION = b"PYHUDI\0", 1
+_MAGIC, _VERSION = b"PYHUDI\0", 2
 _ALIGNMENT = 64
 _SUFFIX = ".arrow"
 _NAME = re.compile(r"[0-9a-f]{32}\.arrow(\.\d+\.\d+)?")
@@ -43,7 +44,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Identity:
-    """What a table was made of; tables of equal identity are equal.
+    """What tables were made of; those of equal identity are equal.
 
     file: URI. size: bytes. modified_ns: its modification time. tail: digest of the file's end,
     where its index is. content: what was read of it, and how it is laid out.
@@ -71,27 +72,29 @@ class SnapshotCache:
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
 
-    def table(self, identity: Identity, build: Callable[[], pa.Table]) -> pa.Table:
-        """The table of that identity, built (and kept) if it is not there.
+    def tables(self, identity: Identity, build: Callable[[], Iterable[pa.Table]]) -> list[pa.Table]:
+        """The tables of that identity, built (and kept) if they are not there.
 
-        build: gives a table without extension types; what it raises is passed on.
+        They are views of the mapped file, so nothing is in memory but what is looked at, and one
+        table while they are built.
+
+        build: gives tables without extension types; what it raises is passed on.
         """
         encoded = identity.encoded()
         path = self._directory / f"{xxhash.xxh3_128_hexdigest(encoded)}{_SUFFIX}"
         known = self._read(path, encoded)
-        if known is not None:
-            return known
-        table = build().combine_chunks()
-        self._write(path, encoded, table)
-        return table
+        if known is None and self._write(path, encoded, build):
+            known = self._read(path, encoded)
+            self._shrink()
+        return list(build()) if known is None else known
 
-    def _read(self, path: Path, identity: bytes) -> pa.Table | None:
+    def _read(self, path: Path, identity: bytes) -> list[pa.Table] | None:
         try:
             with pa.memory_map(str(path)) as source:
                 content = source.read_buffer()
-            table = _opened(content, identity)
+            tables = _opened(content, identity)
             _mark_used(path)
-            return table
+            return tables
         except FileNotFoundError:
             return None
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -99,22 +102,24 @@ class SnapshotCache:
             self._remove(path)
             return None
 
-    def _write(self, path: Path, identity: bytes, table: pa.Table) -> None:
+    def _write(self, path: Path, identity: bytes, build: Callable[[], Iterable[pa.Table]]) -> bool:
+        """Whether it was written."""
         fresh = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             with fresh.open("w+b") as target:
-                _write_file(target, identity, table)
+                _write_file(target, identity, build())
             fresh.replace(path)
-            _mark_used(path)
-            self._shrink()
+            return True
         except (OSError, pa.ArrowException) as error:
             _log.warning("the cache file %s cannot be written: %s", path, error)
+            return False
+        finally:
             self._remove(fresh)
 
     def _shrink(self) -> None:
         """Removes what was not used longest while all is more than allowed, and leftovers."""
-        with self._lock:
+        with self._lock, contextlib.suppress(OSError):
             found = sorted(_cache_files(self._directory))
             held = sum(size for _, size, _ in found)
             for _, size, path in found:
@@ -144,13 +149,15 @@ def _cache_files(directory: Path) -> Iterator[tuple[int, int, str]]:
                 yield status.st_mtime_ns, status.st_size, entry.path
 
 
-def _write_file(target: BinaryIO, identity: bytes, table: pa.Table) -> None:
+def _write_file(target: BinaryIO, identity: bytes, tables: Iterable[pa.Table]) -> None:
     """The header comes last: until then the file is none of ours."""
     target.write(_padded(bytes(_HEADER.size)))
     target.write(_padded(identity))
     start = target.tell()
-    with pa.ipc.new_file(pa.PythonFile(target, mode="w"), table.schema) as writer:
-        writer.write_table(table)
+    for table in tables:
+        with pa.ipc.new_stream(pa.PythonFile(target, mode="w"), table.schema) as writer:
+            writer.write_table(table.combine_chunks())
+        target.write(bytes(_aligned(target.tell()) - target.tell()))
     target.flush()
     with pa.memory_map(target.name) as source:
         arrow = source.read_buffer().slice(start)
@@ -160,8 +167,8 @@ def _write_file(target: BinaryIO, identity: bytes, table: pa.Table) -> None:
     target.write(header)
 
 
-def _opened(content: pa.Buffer, identity: bytes) -> pa.Table:
-    """The table in a cache file's content. Raises ValueError for anything else."""
+def _opened(content: pa.Buffer, identity: bytes) -> list[pa.Table]:
+    """The tables in a cache file's content. Raises ValueError for anything else."""
     if content.size < _HEADER.size:
         raise ValueError("it has no header")
     magic, version, identity_size, arrow_size, checksum = _HEADER.unpack_from(content)
@@ -173,15 +180,19 @@ def _opened(content: pa.Buffer, identity: bytes) -> pa.Table:
         raise ValueError("it is truncated")
     if content.slice(start, identity_size).to_pybytes() != identity:
         raise ValueError("it was made of another file")
-    table = content.slice(arrow, arrow_size)
-    if _checksum(identity, table) != checksum:
+    streams = content.slice(arrow, arrow_size)
+    if _checksum(identity, streams) != checksum:
         raise ValueError("it is damaged")
-    return pa.ipc.open_file(pa.BufferReader(table)).read_all()
+    source, tables = pa.BufferReader(streams), []
+    while source.tell() < arrow_size:
+        tables.append(pa.ipc.open_stream(source).read_all())
+        source.seek(_aligned(source.tell()))
+    return tables
 
 
-def _checksum(identity: bytes, table: pa.Buffer) -> int:
+def _checksum(identity: bytes, streams: pa.Buffer) -> int:
     digest = xxhash.xxh3_64(identity)
-    digest.update(memoryview(table))
+    digest.update(memoryview(streams))
     return digest.intdigest()
 
 

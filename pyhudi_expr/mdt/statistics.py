@@ -250,19 +250,19 @@ def read_statistics(
     """
     ask = partial(HFile.prefix_scan, prefixes=[prefix.encode() for prefix in prefixes])
     identity = None
-    small = group.base is not None and group.base.size <= _LARGEST_KEPT
-    if cache is not None and small and len(prefixes) == 1:
+    if cache is not None and len(prefixes) == 1:
         identity = group.base_identity(f"statistics {_LAYOUT} {prefixes[0]}")
     if cache is None or identity is None:
         for part in group.stream(ask):
             yield _decoded(part)
         return
     touched, merged = group.overlay(ask)
-    known = _from_table(cache.table(identity, lambda: _table(_base_statistics(group, ask))))
-    if len(touched):
-        wanted = ByteStrings.from_arrow(known.key.cast(pa.large_binary()))
-        known = known.filter(touched.search(wanted) < 0)
-    yield known
+    for table in cache.tables(identity, lambda: _base_tables(group, ask)):
+        known = _from_table(table)
+        if len(touched):
+            wanted = ByteStrings.from_arrow(known.key.cast(pa.large_binary()))
+            known = known.filter(touched.search(wanted) < 0)
+        yield known
     yield _decoded(merged)
 
 
@@ -272,13 +272,10 @@ def _decoded(part: EncodedRecords | MergedRecords) -> ColumnStatistics:
     return column_statistics(part.payloads, part.payloads.values())
 
 
-def _base_statistics(group: FileGroup, ask: Scan) -> ColumnStatistics:
-    pieces = [decode_statistics(part) for part in group.base_records(ask)]
-    return concatenated(pieces or [column_statistics([], [])])
+def _base_tables(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
+    return (_table(decode_statistics(part)) for part in group.base_records(ask))
 
 
-#: A larger base file is read piece by piece every time, because what is kept is made in memory.
-_LARGEST_KEPT = 1 << 30
 #: Changes whenever the columns or their meaning do.
 _LAYOUT = 1
 _PLAIN = ("key", "file_name", "column_name", "type_info", "value_count", "null_count")

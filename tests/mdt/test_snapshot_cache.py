@@ -1,35 +1,39 @@
 """What is kept on disk: found again, never mistaken for something else, never too much."""
 
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.snapshot_cache import Identity, SnapshotCache
+from pyhudi_expr.table.errors import CorruptFile
 
 IDENTITY = Identity("file:/t/base.hfile", 10, 1, "aa", "statistics 1 c")
 TABLE = pa.table({"key": ["a", "b", None], "value": [1, None, 3]})
+OTHER = pa.table({"text": pa.array(["x", "x"]).dictionary_encode()})
 
 
 class Builder:
-    """Gives a table and counts how often it was asked."""
+    """Gives tables and counts how often it was asked."""
 
-    def __init__(self, table: pa.Table = TABLE) -> None:
-        self.table = table
+    def __init__(self, *tables: pa.Table) -> None:
+        self.tables = tables or (TABLE, OTHER)
         self.calls = 0
 
-    def __call__(self) -> pa.Table:
+    def __call__(self) -> Iterator[pa.Table]:
         self.calls += 1
-        return self.table
+        yield from self.tables
 
 
 def cached(directory: Path, identity: Identity = IDENTITY) -> Builder:
     """Asks a new cache object, as another process would; the answer is always right."""
     build = Builder()
-    assert SnapshotCache(directory, 1 << 20).table(identity, build).equals(TABLE)
+    assert SnapshotCache(directory, 1 << 20).tables(identity, build) == [TABLE, OTHER]
     return build
 
 
@@ -94,9 +98,9 @@ def test_what_was_not_used_longest_goes_first(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("not a cache file" * size)
     cache = SnapshotCache(tmp_path, 2 * size + 100)
     second, third = (replace(IDENTITY, size=number) for number in (11, 12))
-    cache.table(second, Builder())
-    cache.table(IDENTITY, Builder())
-    cache.table(third, Builder())
+    cache.tables(second, Builder())
+    cache.tables(IDENTITY, Builder())
+    cache.tables(third, Builder())
     assert len(list(tmp_path.iterdir())) == 3
     assert cached(tmp_path).calls == 0
     assert cached(tmp_path, third).calls == 0
@@ -106,3 +110,31 @@ def test_what_was_not_used_longest_goes_first(tmp_path: Path) -> None:
 def test_a_directory_that_cannot_be_used_costs_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert cached(tmp_path / "file" / "cache").calls == 1
+
+
+def test_tables_lie_in_the_mapped_file_and_not_in_memory(tmp_path: Path) -> None:
+    size = 1 << 22
+    table = pa.table({"value": np.zeros(size // 8, np.int64)})
+    cache = SnapshotCache(tmp_path, 1 << 30)
+    before = pa.total_allocated_bytes()
+    fresh = cache.tables(IDENTITY, Builder(table))
+    again = cache.tables(IDENTITY, Builder())
+    assert fresh == again == [table]
+    assert pa.total_allocated_bytes() - before < size
+
+
+def test_no_table_is_kept_of_what_cannot_be_built(tmp_path: Path) -> None:
+    def failing() -> Iterator[pa.Table]:
+        yield TABLE
+        raise CorruptFile("base.hfile", "damaged")
+
+    with pytest.raises(CorruptFile):
+        SnapshotCache(tmp_path, 1 << 20).tables(IDENTITY, failing)
+    assert not list(tmp_path.iterdir())
+
+
+def test_tables_too_large_for_the_directory_are_used_all_the_same(tmp_path: Path) -> None:
+    build = Builder()
+    assert SnapshotCache(tmp_path, 10).tables(IDENTITY, build) == [TABLE, OTHER]
+    assert build.calls == 1
+    assert not list(tmp_path.iterdir())
