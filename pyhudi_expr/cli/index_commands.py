@@ -23,7 +23,7 @@ from pyhudi_expr.table.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyhudi_expr.spark.indexes import BuildOptions, Built
+    from pyhudi_expr.spark.building import BuildOptions, Built
 
 _Command = Callable[..., None]
 _KINDS = ("column_stats", "record_index", "secondary_index", "bloom_filters", "expression")
@@ -235,7 +235,7 @@ def _session(settings: dict[str, Any]) -> Iterator[tuple[SparkSession, BuildOpti
 
 
 def _build_options(settings: dict[str, Any]) -> BuildOptions:
-    from pyhudi_expr.spark.indexes import BuildOptions
+    from pyhudi_expr.spark.building import BuildOptions
 
     directories = tuple(settings["lock_dirs"])
 

@@ -102,7 +102,7 @@ def announce(table: HudiTable, partitions: Sequence[NewPartition], lock: TableLo
         action.request(index_plan(plan))
         try:
             for partition in partitions:
-                _begin_groups(metadata, partition, instant)
+                begin_groups(metadata, partition, instant)
             _move_partitions(table, added_inflight=[p.name for p in partitions])
             action.start()
         except BaseException:
@@ -262,7 +262,8 @@ def _action(table: HudiTable, instant: str) -> Action:
     return Action(table.storage, table.properties, instant, _ACTION)
 
 
-def _begin_groups(metadata: HudiTable, partition: NewPartition, instant: str) -> None:
+def begin_groups(metadata: HudiTable, partition: NewPartition, instant: str) -> None:
+    """Makes the partition's directory anew, with a first, empty log file for each file group."""
     storage = metadata.storage
     storage.delete_dir(partition.name)  # of a build that was never announced, or was dropped
     marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"

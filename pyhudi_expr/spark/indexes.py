@@ -6,8 +6,7 @@ own protocol (`mdt.index_action`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
@@ -22,6 +21,7 @@ from pyhudi_expr.mdt.reader import (
     MetadataTable,
     current_listing,
 )
+from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.entries import entries
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan
 from pyhudi_expr.spark.shard_counts import shard_count
@@ -38,34 +38,6 @@ from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.storage import Storage
-
-Lock = Callable[[Storage], TableLock]
-
-
-@dataclass(frozen=True)
-class BuildOptions:
-    """How indexes are built.
-
-    lock: the table's lock, by its storage. wait: seconds for which writers are waited for that had
-    begun before.
-    """
-
-    lock: Lock = field(default=TableLock)
-    wait: float = 600.0
-
-
-@dataclass(frozen=True)
-class Built:
-    """What was built. records, bytes: of the entries' files, by metadata partition; notes: what
-    was found and mended on the way."""
-
-    name: str
-    instant: str
-    records: dict[str, int]
-    bytes: dict[str, int]
-    notes: tuple[str, ...] = ()
 
 
 def execute(
@@ -215,8 +187,8 @@ def _build(
     return Built(
         name=planned.name,
         instant=announced.instant,
-        records=_sums(files, lambda file: file.records),
-        bytes=_sums(files, lambda file: file.bytes),
+        records=sums(files, lambda file: file.records),
+        bytes=sums(files, lambda file: file.bytes),
     )
 
 
@@ -265,10 +237,3 @@ def _register(table: HudiTable, planned: IndexPlan) -> None:
         created=table.instant or "",
     )
     registry.with_index(index).write(table.storage)
-
-
-def _sums(files: Sequence[WrittenFile], measure: Callable[[WrittenFile], int]) -> dict[str, int]:
-    sums: dict[str, int] = {}
-    for file in files:
-        sums[file.partition] = sums.get(file.partition, 0) + measure(file)
-    return sums

@@ -1,0 +1,44 @@
+"""How indexes are built, and what became of it: what both stores of indexes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from pyhudi_expr.table.action_records import WrittenFile
+from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.storage import Storage
+
+Lock = Callable[[Storage], TableLock]
+
+
+@dataclass(frozen=True)
+class BuildOptions:
+    """How indexes are built.
+
+    lock: the table's lock, by its storage. wait: seconds for which writers are waited for that had
+    begun before.
+    """
+
+    lock: Lock = field(default=TableLock)
+    wait: float = 600.0
+
+
+@dataclass(frozen=True)
+class Built:
+    """What was built. records, bytes: of the entries' files, by metadata partition; notes: what
+    was found and mended on the way."""
+
+    name: str
+    instant: str
+    records: dict[str, int]
+    bytes: dict[str, int]
+    notes: tuple[str, ...] = ()
+
+
+def sums(files: Sequence[WrittenFile], measure: Callable[[WrittenFile], int]) -> dict[str, int]:
+    """A measure of the files, added up by metadata partition."""
+    sums: dict[str, int] = {}
+    for file in files:
+        sums[file.partition] = sums.get(file.partition, 0) + measure(file)
+    return sums
