@@ -13,9 +13,8 @@ The rows of all slices have to be accounted for, as those of the record index ar
   such a key, any other one may hold its other row.
 * each key of a slice has exactly one entry here. A key without one is a row that the index does not
   know; of a key with two, one is older than the row, and then the right one may be missing too.
-* the table is copy on write. Of a merge-on-read table with two secondary indexes, Hudi 1.2 was seen
-  to update one of them only when records are updated in log files: the other one keeps one entry
-  for each key, which looks right, with the older value.
+* the index describes the slice's files. In a merge-on-read table it may keep one entry for each
+  key, which looks right, with an older value (`index.built_files` says which files are safe).
 
 Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where two record keys have
 one hash, their slices are not believed.
@@ -30,6 +29,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -39,6 +39,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.built_files import covered_slices
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
@@ -54,7 +55,6 @@ from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, entries
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.properties import TableType
 
 _TYPE = "secondary_index"
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT})
@@ -70,8 +70,6 @@ def secondary_indexes(
     mdt: MetadataTable, listing: FileListing, records: RecordIndex
 ) -> list[SecondaryIndex]:
     """The table's secondary indexes, for a listing that its record index is about."""
-    if mdt.table.properties.table_type is not TableType.COPY_ON_WRITE:
-        return []
     return [
         SecondaryIndex(definition, mdt, listing, records)
         for name, definition in sorted(index_definitions(mdt.table).items())
@@ -138,7 +136,7 @@ class SecondaryIndex:
             for leaf in question.positive_leaves
             if (found := self._values(leaf)) is not None
         ]
-        if not wanted or not is_worth(question, self._read_bytes):
+        if not wanted or not self._covered.any() or not is_worth(question, self._read_bytes):
             return None
         if self._read_bytes > MOST_BYTES:
             raise HudiError("it is too large to be read into memory")
@@ -176,7 +174,13 @@ class SecondaryIndex:
                     yield table.column("value").to_numpy(), table.column("key").to_numpy()
 
         found = located(pairs(), self._records.loaded())
-        return replace(found, numbers_only=numbers_only)
+        believed = found.believed & self._covered
+        return replace(found, believed=believed, numbers_only=numbers_only)
+
+    @cached_property
+    def _covered(self) -> _Flags:
+        """For each slice whether the index is known to describe it. Raises HudiError."""
+        return covered_slices(self._mdt, self._listing, self.name)
 
     def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
         """The values that the leaf holds the index's column to, as the index spells them."""

@@ -152,7 +152,7 @@ class HudiTable:
             with_logs=properties.table_type is TableType.MERGE_ON_READ,
             replaced=frozenset(self._replaced_groups(visible)),
             pending_compactions=dict(self._compacting_groups(visible)),
-            completion_time=self._completion_time,
+            completion_time=self.completion_time,
         )
 
     def _replaced_groups(self, timeline: Timeline) -> Iterator[GroupId]:
@@ -170,19 +170,24 @@ class HudiTable:
                 group = (operation.get("partitionPath") or "", operation["fileId"])
                 yield group, instant.requested
 
-    def _completion_time(self, requested: str) -> str | None:
+    def completion_time(self, requested: str) -> str | None:
+        """Completion time of the write that was requested then; None while it is not complete.
+
+        Only in layout 2. Raises CorruptFile.
+        """
         known = self._completion_times.get(requested)
         if known is not None or not self.timeline.is_committed(requested):
             return known
         # Archived. Tables upgraded from layout 1 have archived instants without completion times.
-        return self._archived_times.get(requested, requested)
+        return self.archived_times.get(requested, requested)
 
     @cached_property
     def _completion_times(self) -> dict[str, str]:
         return {i.requested: i.completed for i in self.timeline.writes if i.completed}
 
     @cached_property
-    def _archived_times(self) -> dict[str, str]:
+    def archived_times(self) -> dict[str, str]:
+        """Completion time by requested time of every archived instant. Raises CorruptFile."""
         return archived_completion_times(self.storage, self.properties)
 
 

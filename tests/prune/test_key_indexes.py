@@ -137,6 +137,47 @@ def test_locations_follow_the_writers(
     assert_right(spark, table, (*asked, "c = 'twice'"), "record_index")
 
 
+BY_NUMBER = ("n = 3", "n = 45", "n = 71", "n = 1045", "n = 12", "n = 7777", "n IN (3, 1071)")
+
+
+@pytest.mark.parametrize("version", [9, 8])
+def test_secondary_indexes_of_merged_tables(
+    spark: SparkSession, tmp_path: Path, by_sql: None, version: int
+) -> None:
+    """Hudi 1.2 follows log files in the first of two secondary indexes only."""
+    spec = TableSpec(
+        f"two_{version}",
+        TableType.MOR,
+        version,
+        ("k",),
+        "o",
+        stats_columns=("x",),
+        extra=RECORD_INDEX,
+    )
+    table = create(rows(spark, "true"), spec, tmp_path)
+    upsert(table, rows(spark, "id = 3", n="3333", o=6))
+    index(spark, table, "c", "n")
+    asked, by = (*BY_NUMBER, "n = 3333", "c = 'new$45'", "c = 'c$46\\\\'"), "secondary_index_of_n"
+    kept = assert_right(spark, table, asked, by)
+    assert [kept[text] for text in ("n = 3", "n = 3333", "n = 45", "n = 71")] == [0, 1, 1, 1]
+
+    upsert(table, rows(spark, "id in (45, 46, 71)", c="'new$' || id", n="id + 1000", o=7))
+    kept = assert_right(spark, table, asked, by)
+    # Two slices have log files that the index does not know.
+    assert [kept[text] for text in ("n = 3", "n = 3333", "n = 12")] == [2, 3, 3]
+    delete(table, rows(spark, "id = 12"))
+    bulk_insert(table, rows(spark, "id = 12", n="7777", o=8).coalesce(1))
+    assert_right(spark, table, asked, by)
+    spark.sql(f"CALL run_compaction(op => 'scheduleAndExecute', path => '{table.path}')").collect()
+    kept = assert_right(spark, table, asked, by)
+    assert kept["n = 3333"] < 9
+
+    spark.sql(f"DROP INDEX of_n ON {table.name}")
+    spark.sql(f"CREATE INDEX of_n ON {table.name} (n)")
+    kept = assert_right(spark, table, asked, by)
+    assert [kept[text] for text in ("n = 3", "n = 3333", "n = 1045", "n = 7777")] == [0, 1, 1, 1]
+
+
 def test_a_late_delete_that_does_not_win(spark: SparkSession, tmp_path: Path) -> None:
     """It takes the key's entry and leaves the row."""
     spec = TableSpec(
