@@ -200,7 +200,9 @@ def _typed(type_: ValueType, bounds: Range | None) -> Row:
 
 
 def _stored(bound: Bound, type_: ValueType) -> Bound | Decimal:
-    return Decimal(bound) * type_.factor if type_.is_decimal and isinstance(bound, int) else bound
+    # The product of integers is exact; that of decimals has as many digits as the context.
+    is_decimal = type_.is_decimal and isinstance(bound, int)
+    return Decimal(int(bound) * type_.factor) if is_decimal else bound
 
 
 def bound_kind(type_: ValueType) -> str:
