@@ -1,6 +1,6 @@
 """Log blocks of the metadata table, for writing; `log` has their format.
 
-A log file that is written here holds one block: object stores cannot append, and a file that
+A log file that is written here is written at once: object stores cannot append, and a file that
 appears whole is never seen half written.
 """
 
@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import io
 import struct
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import fastavro
 
 from pyhudi_expr.mdt import hfile_writer
 from pyhudi_expr.mdt.log import (
     DELETE_BLOCK_VERSION,
+    DELETE_LIST,
     FORMAT_VERSION,
     INSTANT,
     MAGIC,
@@ -35,6 +39,19 @@ def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
     hfile_writer.write(content, cells, RECORD_SCHEMA)
     header = {INSTANT: instant, _SCHEMA: RECORD_SCHEMA}
     return block(BlockKind.HFILE, header, content.getvalue())
+
+
+def deletes(instant: str, keys: Iterable[bytes]) -> bytes:
+    """A block that deletes the records of the keys, as `record_index` needs it."""
+    content = io.BytesIO()
+    fastavro.schemaless_writer(content, DELETE_LIST, {"deleteRecordList": list(_gone(keys))})
+    lengths = struct.pack(">ii", DELETE_BLOCK_VERSION, len(content.getvalue()))
+    return block(BlockKind.DELETE, {INSTANT: instant}, lengths + content.getvalue())
+
+
+def _gone(keys: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+    for key in keys:
+        yield {"recordKey": key.decode(), "partitionPath": "", "orderingVal": None}
 
 
 def block(kind: BlockKind, header: Mapping[int, str], content: bytes) -> bytes:

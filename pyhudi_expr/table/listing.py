@@ -78,6 +78,24 @@ class FileListing:
         """Whether any file is a log file."""
         return bool(self.file_is_log.any())
 
+    def some(self, slices: npt.NDArray[np.bool_]) -> FileListing:
+        """The listing of the flagged slices only."""
+        files = slices[self.file_slice]
+        used, partition = np.unique(self.slice_partition[slices], return_inverse=True)
+        rows = pa.array(np.flatnonzero(slices))
+        return FileListing(
+            instant=self.instant,
+            view=self.view,
+            partitions=self.partitions.take(pa.array(used)),
+            slice_partition=partition.astype(np.int32),
+            slice_file_id=self.slice_file_id.take(rows),
+            slice_base_instant=self.slice_base_instant.take(rows),
+            file_slice=(np.cumsum(slices) - 1)[self.file_slice[files]].astype(np.int32),
+            file_name=self.file_name.take(pa.array(np.flatnonzero(files))),
+            file_size=self.file_size[files],
+            file_is_log=self.file_is_log[files],
+        )
+
     def of_files(self, slices: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
         """What is known of each slice, for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
