@@ -62,8 +62,7 @@ class LogFile:
         self._size = size
         self.name = name
         self.bytes_read = 0
-        self._window = b""
-        self._window_start = 0
+        self._window = (0, b"")  # where it starts, and its bytes: replaced as one
         self.blocks = tuple(self._read_blocks())
 
     def content(self, block: LogBlock) -> bytes:
@@ -152,15 +151,15 @@ class LogFile:
         return self._fetch(offset, length)
 
     def _fetch(self, offset: int, length: int) -> bytes:
-        start = offset - self._window_start
-        if start < 0 or start + length > len(self._window):
+        start, window = self._window
+        if offset < start or offset + length > start + len(window):
             ahead = min(max(length, _READ_AHEAD), self._size - offset)
-            self._window = bytes(self._source.read_at(ahead, offset))
-            self._window_start, start = offset, 0
-            self.bytes_read += len(self._window)
-            if len(self._window) < length:
+            start, window = offset, bytes(self._source.read_at(ahead, offset))
+            self._window = (start, window)
+            self.bytes_read += len(window)
+            if len(window) < length:
                 raise CorruptFile(self.name, f"ends early: {length} bytes at {offset} wanted")
-        return self._window[start : start + length]
+        return window[offset - start : offset - start + length]
 
 
 class _Damaged(Exception):  # noqa: N818 - a finding, caught here
@@ -174,7 +173,7 @@ def _wrapper(name: str, data_type: object) -> dict[str, object]:
 
 
 # HoodieDeleteRecordList: the ordering value is a union of wrapped values, read and dropped.
-_DELETE_LIST = fastavro.parse_schema(
+DELETE_LIST = fastavro.parse_schema(
     {
         "type": "record",
         "name": "HoodieDeleteRecordList",
@@ -217,7 +216,7 @@ _DELETE_LIST = fastavro.parse_schema(
 
 def _deleted_keys(content: bytes, name: str) -> list[bytes]:
     try:
-        decoded = fastavro.schemaless_reader(io.BytesIO(content), _DELETE_LIST, None)
+        decoded = fastavro.schemaless_reader(io.BytesIO(content), DELETE_LIST, None)
         return [(record["recordKey"] or "").encode() for record in decoded["deleteRecordList"]]
     except Exception as error:
         # A damaged list makes the Avro reader raise almost anything.
