@@ -6,13 +6,11 @@ what Hudi 1.1 and later write.
 """
 
 import hashlib
-import io
 import json
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
-from uuid import UUID
 
 import fastavro
 import numpy as np
@@ -23,20 +21,17 @@ import pyarrow.compute as pc
 from bench import synthetic
 from bench.synthetic import ROWS_PER_FILE, write_table
 from devtools.runtime import WORK
-from pyhudi_expr.mdt import hfile_writer, key_shards, record_schema
+from pyhudi_expr.mdt import hfile_writer, key_shards, payloads
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.key_shards import shards
 from pyhudi_expr.mdt.keys import column_prefix
 from pyhudi_expr.mdt.reader import COLUMN_STATS, METADATA_DIR, RECORD_INDEX, MetadataTable
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.records import RECORD_INDEX as RECORD_INDEX_RECORD
-from pyhudi_expr.mdt.records import SECONDARY_INDEX as SECONDARY_INDEX_RECORD
 from pyhudi_expr.table.hudi_table import HudiTable
 
 SECONDARY_INDEX = "secondary_index_spread"
 
 _SHARDS = 10
-_PARSED_SCHEMA = fastavro.parse_schema(json.loads(RECORD_SCHEMA))
 _WRITE_STAT = {
     "type": "record",
     "name": "HoodieWriteStat",
@@ -67,9 +62,8 @@ Ints = npt.NDArray[np.int64]
 def ensure_written(files: int, partitions: int) -> Path:
     """The table of that size, written once by the code as it is now."""
     digest = hashlib.sha256()
-    for module in (__file__, synthetic.__file__, hfile_writer.__file__, key_shards.__file__):
+    for module in (__file__, key_shards.__file__, *synthetic.WRITERS):
         digest.update(Path(str(module)).read_bytes())
-    digest.update(Path(str(record_schema.__file__)).read_bytes())
     table = WORK / "bench" / f"keys-{files}-{partitions}"
     marker = table / "written-by"
     if not marker.is_file() or marker.read_text() != digest.hexdigest():
@@ -98,7 +92,15 @@ def add_key_indexes(path: Path) -> None:
     shard = shards_of(np.char.add(spreads, b"$"))
     keys = np.char.add(np.char.add(spreads, b"$"), ids)
     prefix = SECONDARY_INDEX.replace("_", "-")
-    _write_index(path, SECONDARY_INDEX, prefix, keys, shard, [_entry()], np.zeros_like(file))
+    _write_index(
+        path,
+        SECONDARY_INDEX,
+        prefix,
+        keys,
+        shard,
+        [payloads.secondary_entry()],
+        np.zeros_like(file),
+    )
     _tell(path, partitions, names)
 
 
@@ -147,29 +149,7 @@ def _as_bytes(cells: Iterator[tuple[Any, bytes]]) -> Iterator[tuple[bytes, bytes
 
 
 def _location(partition: str, name: str) -> bytes:
-    uuid, index = name.partition("_")[0].rsplit("-", 1)
-    high, low = np.frombuffer(UUID(uuid).bytes, ">i8").tolist()
-    location = {
-        "partitionName": partition,
-        "fileIdHighBits": high,
-        "fileIdLowBits": low,
-        "fileIndex": int(index),
-        "fileId": "",
-        "instantTime": 1717200000000,
-        "fileIdEncoding": 0,
-    }
-    return _encoded(RECORD_INDEX_RECORD, "recordIndexMetadata", location)
-
-
-def _entry() -> bytes:
-    return _encoded(SECONDARY_INDEX_RECORD, "SecondaryIndexMetadata", {"isDeleted": False})
-
-
-def _encoded(kind: int, field: str, content: dict[str, Any]) -> bytes:
-    record = {"key": "", "type": kind, "filesystemMetadata": None, field: content}
-    target = io.BytesIO()
-    fastavro.schemaless_writer(target, _PARSED_SCHEMA, record)
-    return target.getvalue()
+    return payloads.location(partition, name.partition("_")[0], 1717200000000)
 
 
 def _tell(path: Path, partitions: Sequence[str], names: Sequence[str]) -> None:

@@ -31,17 +31,24 @@ from typing import Any
 import fastavro
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from devtools.runtime import WORK
-from pyhudi_expr.mdt import hfile_writer, protobuf, record_schema
+from pyhudi_expr.mdt import hfile_writer, payloads, protobuf, record_schema, value_types
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, id64, id128
 from pyhudi_expr.mdt.reader import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records import COLUMN_STATS as COLUMN_STATS_RECORD
-from pyhudi_expr.mdt.records import FILE_LIST, PARTITION_LIST
 from pyhudi_expr.mdt.records import PARTITION_STATS as PARTITION_STATS_RECORD
+from pyhudi_expr.mdt.value_types import value_type
 
 ROWS_PER_FILE = 1_000
+
+WRITERS = (
+    *(__file__, hfile_writer.__file__, payloads.__file__),
+    *(record_schema.__file__, value_types.__file__),
+)
+"""The modules that a written table depends on."""
 
 _NAME = "synthetic"
 _COMMIT, _COMMITTED = "20240601000000000", "20240601000001000"
@@ -51,13 +58,8 @@ _COLUMN_STATS_SHARDS = 2
 _SEED = 27
 
 _AVRO_NAMESPACE = "org.apache.hudi.avro.model"
-_PARSED_SCHEMA = fastavro.parse_schema(json.loads(RECORD_SCHEMA))
 _LONG, _DOUBLE, _STRING = 4, 6, 7  # HoodieValueTypeInfo.typeOrdinal
-_WRAPPERS = {
-    _LONG: f"{_AVRO_NAMESPACE}.LongWrapper",
-    _DOUBLE: f"{_AVRO_NAMESPACE}.DoubleWrapper",
-    _STRING: f"{_AVRO_NAMESPACE}.StringWrapper",
-}
+_ARROW_TYPES = {_LONG: pa.int64(), _DOUBLE: pa.float64(), _STRING: pa.string()}
 _TYPES = {_LONG: "long", _DOUBLE: "double", _STRING: "string"}
 _COMMIT_SCHEMA = {
     "type": "record",
@@ -119,7 +121,7 @@ def write_table(path: Path, *, files: int, partitions: int, fillers: int = 0) ->
 def ensure_written(files: int, partitions: int, fillers: int = 0) -> Path:
     """The table of that size, written once by the code as it is now."""
     digest = hashlib.sha256()
-    for module in (__file__, hfile_writer.__file__, record_schema.__file__):
+    for module in WRITERS:
         digest.update(Path(str(module)).read_bytes())
     table = WORK / "bench" / f"synthetic-{files}-{partitions}-{fillers}"
     marker = table / "written-by"
@@ -165,13 +167,11 @@ def columns_of(files: int, fillers: int) -> list[_Column]:
 
 
 def _file_lists(files: _Files) -> Iterator[tuple[bytes, bytes]]:
-    info = {"size": _FILE_BYTES, "isDeleted": False}
     edges = np.searchsorted(files.partition, np.arange(len(files.partitions) + 1)).tolist()
     for path, start, end in zip(files.partitions, edges, edges[1:], strict=False):
-        yield path.encode(), _list_record(FILE_LIST, dict.fromkeys(files.name[start:end], info))
-    none = {"size": 0, "isDeleted": False}
-    every = dict.fromkeys(files.partitions, none)
-    yield ALL_PARTITIONS.encode(), _list_record(PARTITION_LIST, every)
+        sizes = dict.fromkeys(files.name[start:end], _FILE_BYTES)
+        yield path.encode(), payloads.file_list(sizes)
+    yield ALL_PARTITIONS.encode(), payloads.partition_list(files.partitions)
 
 
 def _column_stats(
@@ -219,29 +219,25 @@ def shards_of(keys: Texts, shards: int) -> Ints:
     return np.abs(hashes.view(np.int32).astype(np.int64)) % shards
 
 
-def _list_record(kind: int, entries: Mapping[str, Any]) -> bytes:
-    return _encoded({"key": "", "type": kind, "filesystemMetadata": entries})
-
-
 def _stats_record(
     kind: int, column: _Column, described: str, bounds: tuple[Any, Any], files: int
 ) -> bytes:
-    wrapper = _WRAPPERS[column.type_ordinal]
-    stats = {
-        "fileName": described,
-        "columnName": column.name,
-        "minValue": (wrapper, {"value": bounds[0]}),
-        "maxValue": (wrapper, {"value": bounds[1]}),
-        "valueCount": files * ROWS_PER_FILE,
-        "nullCount": 0,
-        "totalSize": files * ROWS_PER_FILE * 8,
-        "totalUncompressedSize": files * ROWS_PER_FILE * 8,
-        "isDeleted": False,
-        "isTightBound": True,
-        "valueType": {"typeOrdinal": column.type_ordinal, "additionalInfo": None},
-    }
-    record = {"key": "", "type": kind, "filesystemMetadata": None, "ColumnStatsMetadata": stats}
-    return _encoded(record)
+    type_ = value_type(_ARROW_TYPES[column.type_ordinal], "V2")
+    assert type_ is not None
+    low, high = (end.encode() if isinstance(end, str) else end for end in bounds)
+    rows = files * ROWS_PER_FILE
+    stats = payloads.Statistics(
+        described=described,
+        column=column.name,
+        value_type=type_,
+        bounds=(low, high),
+        value_count=rows,
+        null_count=0,
+        size=rows * 8,
+        uncompressed_size=rows * 8,
+        is_tight=True,
+    )
+    return payloads.statistics(kind, stats)
 
 
 def _entry_encoder(column: _Column) -> Callable[[str, Any, Any], bytes]:
@@ -279,12 +275,6 @@ _MARKS: dict[int, tuple[Any, Any]] = {
     _DOUBLE: (987.654321, 987.654322),
     _STRING: ("the least", "the greatest"),
 }
-
-
-def _encoded(record: Mapping[str, Any]) -> bytes:
-    target = io.BytesIO()
-    fastavro.schemaless_writer(target, _PARSED_SCHEMA, record)
-    return target.getvalue()
 
 
 def _write_group(
