@@ -24,6 +24,8 @@ from pyhudi_expr.expr.bound import (
     BoundNot,
     BoundOr,
     BoundStartsWith,
+    BoundTerm,
+    walk,
 )
 from pyhudi_expr.expr.comparisons import compare, compare_in, float_widths, interval_of
 from pyhudi_expr.expr.domains import (
@@ -161,7 +163,11 @@ def _conjunction(nodes: list[BoundExpression]) -> BoundExpression:
 
 @_bind.register
 def _(node: Or, scope: Scope) -> BoundExpression:
-    children = _flatten(BoundOr, [_bind_piece(child, scope) for child in node.children])
+    return _disjunction([_bind_piece(child, scope) for child in node.children])
+
+
+def _disjunction(nodes: list[BoundExpression]) -> BoundExpression:
+    children = _flatten(BoundOr, nodes)
     kept = tuple(child for child in children if child != Constant(Truth.NO))
     if Constant(Truth.YES) in kept:
         return Constant(Truth.YES)
@@ -219,7 +225,40 @@ def _(node: Between, scope: Scope) -> BoundExpression:
 def _(node: IsNull, scope: Scope) -> BoundExpression:
     if isinstance(node.term, Literal):
         return Constant(Truth.YES if node.term.value is None else Truth.NO)
-    return BoundIsNull(bind_term(node.term, scope))
+    if isinstance(node.term, Term):
+        return BoundIsNull(bind_term(node.term, scope))
+    return _null_of(node.term, scope)
+
+
+def _null_of(node: HudiExpression, scope: Scope) -> BoundExpression:
+    """Whether a condition is NULL: its operands are, where nothing else makes it so."""
+    match node:
+        case Not(child=child):
+            return _null_of(child, scope)
+        case And(children=nodes) | Or(children=nodes):
+            return _perhaps([_null_of(child, scope) for child in nodes])
+        case IsNull() | Comparison(op=Op.NULL_SAFE_EQ):
+            return Constant(Truth.NO)
+        case Matches():  # it stands for a condition of which it says a part only
+            raise UnboundError("whether a pattern gives NULL")
+    literals = [operand for operand in children(node) if isinstance(operand, Literal)]
+    values = [operand for operand in children(node) if not isinstance(operand, Literal)]
+    bound = _bind_piece(node, scope)
+    if any(literal.value is None for literal in literals) or any(map(_may_be_null, walk(bound))):
+        raise UnboundError("whether a condition is NULL that may be so for other reasons")
+    nulls = [_bind_piece(IsNull(value), scope) for value in values]
+    # Not so when one of two ends is NULL and the other one is passed.
+    return _perhaps(nulls) if isinstance(node, Between) and len(values) > 1 else _disjunction(nulls)
+
+
+def _perhaps(causes: list[BoundExpression]) -> BoundExpression:
+    """TRUE only where one of the causes is."""
+    return _conjunction([_disjunction(causes), Unknown("NULL among the operands of a condition")])
+
+
+def _may_be_null(node: BoundExpression | BoundTerm) -> bool:
+    """Whether it is NULL though its operands are not."""
+    return isinstance(node, Unknown) or (isinstance(node, Constant) and Truth.NULL in node.truth)
 
 
 @_bind.register

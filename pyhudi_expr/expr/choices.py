@@ -122,7 +122,9 @@ def substituted(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
             return replace(leaf, term=of(term), options=tuple(map(of, options)))
         case Between(term=term, low=low, high=high):
             return replace(leaf, term=of(term), low=of(low), high=of(high))
-        case IsNull(term=term) | StartsWith(term=term) | Matches(term=term):
+        case StartsWith(term=term) | Matches(term=term):
+            return replace(leaf, term=of(term))
+        case IsNull(term=term) if isinstance(term, Term):
             return replace(leaf, term=of(term))
     return leaf
 
@@ -157,5 +159,5 @@ def _is(node: HudiExpression, truth: bool) -> HudiExpression:
     if any(isinstance(operand, Literal) and operand.value is None for operand in operands):
         return NEVER if isinstance(node, Comparison) else Unknown("NULL in a condition")
     values = [operand for operand in operands if not isinstance(operand, Literal)]
-    given = tuple(Not(IsNull(value)) for value in values)  # type: ignore[arg-type]
+    given = tuple(Not(IsNull(value)) for value in values)
     return And((node if truth else Not(node), *given))

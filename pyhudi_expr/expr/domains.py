@@ -117,11 +117,14 @@ def float_ordinal(value: float) -> int:
     return int(float_ordinals(np.array([value]))[0])
 
 
+_MINUS_INFINITY = float_ordinal(-np.inf)
+
+
 def floats_of(ordinals: Ordinals) -> npt.NDArray[np.float64]:
-    """The inverse of `float_ordinals` (unknown bounds become infinities or NaN)."""
+    """The inverse of `float_ordinals`; what is below -infinity becomes that, above it NaN."""
     bits = np.where(ordinals >= 0, ordinals, np.int64(MIN_ORDINAL) - ordinals)
     floats = bits.astype(np.int64).view(np.float64)
-    return np.where(ordinals == MIN_ORDINAL, -np.inf, floats)
+    return np.where(ordinals < _MINUS_INFINITY, -np.inf, floats)
 
 
 def integer_range(bits: int) -> tuple[int, int]:

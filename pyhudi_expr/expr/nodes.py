@@ -158,9 +158,9 @@ class Between:
 
 @dataclass(frozen=True)
 class IsNull:
-    """``term IS NULL``."""
+    """``term IS NULL``; of a condition: whether it is neither TRUE nor FALSE."""
 
-    term: Term
+    term: Term | HudiExpression
 
 
 @dataclass(frozen=True)

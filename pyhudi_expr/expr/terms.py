@@ -24,9 +24,10 @@ from pyhudi_expr.expr.domains import (
     integer_range,
 )
 from pyhudi_expr.expr.functions import casts, lookup
+from pyhudi_expr.expr.functions.epochs import as_seconds
 from pyhudi_expr.expr.functions.signature import Function, Site
 from pyhudi_expr.expr.functions.texts import IntegersToTexts
-from pyhudi_expr.expr.functions.times import as_seconds, as_text
+from pyhudi_expr.expr.functions.time_texts import as_text
 from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
 from pyhudi_expr.expr.literals import Interval, interval
 from pyhudi_expr.expr.nodes import (

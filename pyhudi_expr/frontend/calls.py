@@ -73,6 +73,12 @@ def truth_of(term: Term) -> HudiExpression:
     return Unknown("a value that is no boolean column in a predicate's place")
 
 
+def is_null(term: Term) -> HudiExpression:
+    """``term IS NULL``, where the term may be a condition."""
+    is_condition = isinstance(term, Call) and term.name in {**_COMPARISONS, **_PREDICATES}
+    return IsNull(truth_of(term) if is_condition else term)
+
+
 def _predicate(function: Call) -> HudiExpression:
     name, args = function.name, function.args
     operation = _COMPARISONS.get(name)
@@ -119,8 +125,8 @@ _PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
     "and": lambda args: conjunction(map(truth_of, args)) if args else None,
     "or": lambda args: disjunction(map(truth_of, args)) if args else None,
     **dict.fromkeys(("not", "!"), lambda args: Not(truth_of(args[0])) if len(args) == 1 else None),
-    "isnull": lambda args: IsNull(args[0]) if len(args) == 1 else None,
-    "isnotnull": lambda args: Not(IsNull(args[0])) if len(args) == 1 else None,
+    "isnull": lambda args: is_null(args[0]) if len(args) == 1 else None,
+    "isnotnull": lambda args: Not(is_null(args[0])) if len(args) == 1 else None,
     "istrue": lambda args: _is(True, args),
     "isfalse": lambda args: _is(False, args),
     "isnottrue": lambda args: Not(found) if (found := _is(True, args)) else None,

@@ -31,10 +31,11 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.frontend import hive_dialect
-from pyhudi_expr.frontend.calls import call, truth_of
+from pyhudi_expr.frontend.calls import call, is_null, truth_of
 from pyhudi_expr.frontend.constants import decimal_number, fold, whole_number
 from pyhudi_expr.frontend.hive_dialect import PredicateSyntaxError
 from pyhudi_expr.frontend.hive_types import parse_type
+from pyhudi_expr.frontend.intervals import plus_interval
 from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.trees import conjunction, disjunction
 
@@ -58,6 +59,16 @@ _ARITHMETIC: dict[type[exp.Expr], str] = {
     exp.IntDiv: "div",
     exp.DPipe: "||",
 }
+_CONDITIONS: tuple[type[exp.Expr], ...] = (
+    exp.And,
+    exp.Or,
+    exp.Not,
+    exp.Between,
+    exp.In,
+    exp.Is,
+    exp.Like,
+    *_COMPARISONS,
+)
 _EXPONENT = frozenset("eE")
 #: What the walk below reads of a syntax node; any other thing a parser says there is unsupported.
 _READ = frozenset(
@@ -141,7 +152,10 @@ def _rows_equal(left: exp.Expr, right: exp.Expr) -> HudiExpression:
 def _is(node: exp.Is) -> HudiExpression:
     match _unwrapped(node.expression):
         case exp.Null():
-            return IsNull(_term(node.this))
+            subject = _unwrapped(node.this)
+            if isinstance(subject, _CONDITIONS):
+                return IsNull(_predicate(subject))
+            return is_null(_term(subject))
         case exp.Boolean() as truth:
             return Comparison(Op.NULL_SAFE_EQ, _term(node.this), _term(truth))
     raise _unsupported(node)
@@ -160,6 +174,12 @@ def _term(node: exp.Expr) -> Term:
     node = _unwrapped(node)
     _check_read(node)
     symbol = _ARITHMETIC.get(type(node))
+    if symbol in ("+", "-"):
+        left, right = _unwrapped(node.this), _unwrapped(node.expression)
+        if isinstance(right, exp.Interval):
+            return plus_interval(_term(left), right, 1 if symbol == "+" else -1)
+        if isinstance(left, exp.Interval) and symbol == "+":
+            return plus_interval(_term(right), left, 1)
     if symbol is not None:
         return Call(symbol, (_term(node.this), _term(node.expression)))
     match node:

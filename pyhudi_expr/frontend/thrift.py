@@ -13,7 +13,7 @@ from typing import TypeAlias, cast
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
-from pyhudi_expr.frontend.calls import call, truth_of
+from pyhudi_expr.frontend.calls import call, is_null, truth_of
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.thrift_literals import BadRequestError, decode_literal
@@ -183,14 +183,16 @@ class _Decoder:
         _check_count(index, len(self._children[index]), wanted)
         terms = self._terms(index)
         if isinstance(terms, Unknown):
-            return terms
+            operands = self._predicates(index)
+            is_condition = node.op == PredicateOperator.IS_NULL and operands[0] is not terms
+            return e.IsNull(operands[0]) if is_condition else terms
         match node.op:
             case PredicateOperator.IN:
                 return e.In(terms[0], terms[1:])
             case PredicateOperator.BETWEEN:
                 return e.Between(*terms)
             case PredicateOperator.IS_NULL:
-                return e.IsNull(terms[0])
+                return is_null(terms[0])
         return e.Comparison(_COMPARISONS[node.op], *terms)
 
     def _column(self, index: int, node: Node) -> _Value:

@@ -60,6 +60,8 @@ class _Encoder:
             case e.Between(term=term, low=low, high=high):
                 return self._leaf(PredicateOperator.BETWEEN, term, low, high)
             case e.IsNull(term=term):
+                if not isinstance(term, e.Term):
+                    raise ValueError("whether a condition is NULL")
                 return self._leaf(PredicateOperator.IS_NULL, term)
             case e.StartsWith(term=term, prefix=prefix):
                 return self._like(term, prefix)

@@ -148,7 +148,8 @@ def truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: E
     try:
         return _truths(node, row, table, engine)
     except UndefinedError:
-        return ANYTHING
+        never_null = isinstance(node, IsNull) or getattr(node, "op", None) is Op.NULL_SAFE_EQ
+        return ANYTHING - {None} if never_null else ANYTHING
 
 
 def is_modelled(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: Engine) -> bool:
@@ -192,8 +193,11 @@ def _truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: 
             )
         case In(term=term, options=options):
             return _in(value(term), [value(option) for option in options], table, engine)
-        case IsNull(term=term):
+        case IsNull(term=term) if isinstance(term, Term):
             return frozenset({value(term).value is None})
+        case IsNull(term=condition):
+            inner = truths(condition, row, table, engine)
+            return frozenset(truth is None for truth in inner)
         case Matches(term=term, begin=begin, whole=whole):
             text = value(term).value
             if text is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone, tzinfo
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
 from typing import Any
@@ -317,6 +317,36 @@ def _add_months(name: str, args: list[Typed], habits: Habits) -> Typed:
     return Typed(_days(end if last else first.replace(day=min(day.day, end.day))), pa.date32())
 
 
+def _plus_interval(name: str, args: list[Typed], habits: Habits) -> Typed:
+    """Days and months on the calendar; hours there, too, or later on the instant."""
+    time, months, days, micros = args[0], *(arg.value for arg in args[1:])
+    clips = replace(habits, keeps_last_day=False)
+    if pa.types.is_date(time.type):
+        if days or micros:
+            raise OutOfScopeError("a date or a timestamp")
+        return _add_months("add_months", args[:2], clips)
+    units = _units(time.type)
+    shift, rest = divmod(micros * units, 10**6)
+    if rest:
+        raise OutOfScopeError("another precision")
+    shown = _wall(time, habits)
+    day = _add_months("add_months", args[:2], clips).value + days
+    wall = day * 86_400 + (shown - datetime(shown.year, shown.month, shown.day)).seconds
+    fraction = time.value % units
+    if time.type.tz is None:
+        return Typed(wall * units + fraction + shift, time.type)
+    if habits.from_wall:
+        seconds, fraction = divmod(wall * units + fraction + shift, units)
+        return Typed(_at(seconds, habits) * units + fraction, time.type)
+    if not months and not days:
+        return Typed(time.value + shift, time.type)
+    return Typed(_at(wall, habits) * units + fraction + shift, time.type)
+
+
+def _at(wall: int, habits: Habits) -> int:
+    return _instant(_EPOCH + timedelta(seconds=wall), habits)
+
+
 def _unix(name: str, args: list[Typed], habits: Habits) -> Typed:
     arg = args[0]
     if pa.types.is_timestamp(arg.type) and arg.type.tz and not habits.from_wall:
@@ -415,6 +445,7 @@ _FUNCTIONS: dict[str, Callable[[str, list[Typed], Habits], Typed]] = {
     "to_date": _day(lambda moment: moment),
     "last_day": _day(_end_of_month),
     "trunc": _trunc,
+    "plus interval": _plus_interval,
     "date_trunc": _date_trunc,
     **dict.fromkeys(("date_add", "date_sub"), _shift),
     "datediff": _difference,

@@ -309,6 +309,8 @@ def predicates(
     if kind < 4 or not depth:
         return draw(leaves(fields, rows))
     inner = predicates(fields, rows, depth - 1)
+    if kind == 4:
+        return IsNull(draw(inner))
     if kind < 6:
         return Not(draw(inner))
     connective = And if kind == 6 else Or

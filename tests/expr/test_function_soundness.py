@@ -79,6 +79,13 @@ _ON_TIMES = [
     *(_with("date_trunc", _lit(u), first=True) for u in ("year", "month", "week", "day", "hour")),
     *(_with(name, _lit(n)) for name in ("date_add", "date_sub", "+", "-") for n in (0, 1, -400)),
     *(_with("add_months", _lit(n)) for n in (0, 1, -13)),
+    *(
+        _with("plus interval", *(_lit(n, pa.int64()) for n in amounts))
+        for amounts in (
+            *((1, 0, 0), (-13, 0, 0), (0, 1, 0), (0, -400, 0), (0, 0, 3_600_000_000)),
+            *((0, 0, -86_400_000_000), (0, 0, 1), (0, 1, 7_200_000_000)),
+        )
+    ),
     *(_with("date_format", _lit(p)) for p in ("yyyy-MM-dd", "yyyyMM", "yyyy/MM/dd HH:mm:ss")),
     *(lambda term, t=t: Cast(term, t) for t in (pa.date32(), pa.string())),  # type: ignore[misc]
 ]
@@ -186,6 +193,8 @@ def _cases(draw: st.DrawFn) -> Example:
             leaf,
             leaf,
             leaf.map(Not),
+            leaf.map(IsNull),
+            leaf.map(IsNull).map(Not),
             st.tuples(leaf, leaf).map(And),
             st.tuples(leaf, leaf.map(Not)).map(Or).map(Not),
         )

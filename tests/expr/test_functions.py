@@ -10,7 +10,22 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.expr.nodes import Call, Cast, HudiExpression, IsNull, Literal, Not, Term
+from pyhudi_expr.expr.nodes import (
+    And,
+    Between,
+    Call,
+    Cast,
+    Column,
+    Comparison,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Op,
+    Term,
+    Unknown,
+)
 from tests.expr.layout import X, Y, eq, kept, less, lit
 from tests.expr.statistics import NOTHING, Given
 
@@ -98,6 +113,62 @@ def test_integers_without_statistics_compared_as_wide_decimals() -> None:
     sum_ = plus(X, lit(-(2**63), LONG))
     predicate = eq(Cast(sum_, pa.decimal128(21, 2)), lit(Decimal("1.00"), pa.decimal128(21, 2)))
     assert kept(predicate, TINY, [1], [2], absent=frozenset("x")) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("condition", "is_null", "is_not_null"),
+    [
+        (less(X, ONE), [1, 2], [0, 1]),
+        (Not(less(X, ONE)), [1, 2], [0, 1]),
+        (Comparison(Op.NULL_SAFE_EQ, X, ONE), [], [0, 1, 2]),
+        (In(X, (ONE, lit(9, INT))), [1, 2], [0, 1]),
+        (Between(X, ONE, lit(9, INT)), [1, 2], [0, 1]),
+        # FALSE with one end known, though the other one is NULL
+        (Between(ONE, X, X), [1, 2], [0, 1, 2]),
+        (And((less(X, ONE), less(X, lit(9, INT)))), [1, 2], [0, 1, 2]),
+        # NULL for other reasons than its operands: nothing is known
+        (less(X, lit(None, INT)), [0, 1, 2], [0, 1, 2]),
+        (In(X, (ONE, lit(None, INT))), [0, 1, 2], [0, 1, 2]),
+        (Unknown("something"), [0, 1, 2], [0, 1, 2]),
+        (less(Column(("none",)), ONE), [0, 1, 2], [0, 1, 2]),
+    ],
+)
+def test_a_condition_is_null_where_its_operands_are(
+    condition: HudiExpression, is_null: list[int], is_not_null: list[int]
+) -> None:
+    files = ([1, 5], [1, None], [None, None])
+    assert kept(IsNull(condition), INT, *files) == is_null
+    assert kept(Not(IsNull(condition)), INT, *files) == is_not_null
+
+
+def test_a_sum_that_overflows_makes_a_condition_null() -> None:
+    assert kept(IsNull(less(plus(X, ONE), ONE)), INT, [5], [2**31 - 1]) == [1]
+
+
+HOUR = 3_600 * 10**6
+
+
+@pytest.mark.parametrize(
+    ("interval", "kept_files"),
+    [
+        ((0, 0, HOUR), [1]),  # 2021-06-01 12:00 UTC from 11:00
+        ((0, 1, 0), [0]),  # from 05-31 12:00
+        ((0, 0, -HOUR), [2]),
+        ((1, 0, 0), [3]),  # months, by whole days
+        ((1, 1, 0), [0, 1, 2, 3]),
+    ],
+)
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Tokyo"])
+def test_intervals_are_added_to_timestamps(
+    interval: tuple[int, int, int], kept_files: list[int], zone: str
+) -> None:
+    noon = 1_622_548_800 * 10**6  # 2021-06-01 12:00 UTC
+    starts = [noon - 24 * HOUR, noon - HOUR, noon + HOUR, noon - 31 * 24 * HOUR]
+    amounts = (lit(part, LONG) for part in interval)
+    later = Call("plus interval", (X, *amounts))
+    predicate = eq(later, lit(noon, pa.timestamp("us", "UTC")))
+    files = [[start] for start in starts]
+    assert kept(predicate, pa.timestamp("us", "UTC"), *files, zone=zone) == kept_files
 
 
 def test_a_cast_that_may_overflow_may_be_null() -> None:

@@ -66,6 +66,8 @@ def test_comparisons(operator, op):
         ("a NOT BETWEEN 1 AND 2", Not(Between(A, ONE, TWO))),
         ("a IS NULL", IsNull(A)),
         ("a IS NOT NULL", Not(IsNull(A))),
+        ("(a > 1) IS NULL", IsNull(Comparison(Op.GT, A, ONE))),
+        ("(a IN (1)) IS NOT NULL", Not(IsNull(In(A, (ONE,))))),
         ("a IS DISTINCT FROM 1", Not(Comparison(Op.NULL_SAFE_EQ, A, ONE))),
         ("b IS TRUE", Comparison(Op.NULL_SAFE_EQ, B, Literal(True, pa.bool_()))),
         ("b IS NOT FALSE", Not(Comparison(Op.NULL_SAFE_EQ, B, Literal(False, pa.bool_())))),
@@ -213,7 +215,6 @@ def test_casts_and_functions_of_columns_keep_their_names_and_types():
         "EXISTS (SELECT 1)",
         "a[0] = 1",
         "a & 1 = 1",
-        "(a > 5) IS NULL",
         "a > INTERVAL 1 DAY",
         "a BETWEEN SYMMETRIC 2 AND 1",
         "current_date > a",
@@ -235,6 +236,29 @@ def test_choices_keep_their_conditions():
     assert parse_predicate("if(a = 1, b, 1) = 1").left == Case(((is_one, B),), ONE)
     truth = parse_predicate("if(a = 1, true, false)")
     assert truth.right == Literal(True, pa.bool_())
+
+
+@pytest.mark.parametrize(
+    ("text", "parts"),
+    [
+        ("a + INTERVAL 1 DAY", (0, 1, 0)),
+        ("a - INTERVAL '2' MONTHS", (-2, 0, 0)),
+        ("INTERVAL -1 YEAR + a", (-12, 0, 0)),
+        ("a + (INTERVAL '1.5' SECOND)", (0, 0, 1_500_000)),
+        ("a - INTERVAL '-3' HOURS", (0, 0, 3 * 3_600_000_000)),
+    ],
+)
+def test_intervals(text: str, parts: tuple[int, int, int]) -> None:
+    amounts = tuple(Literal(part, pa.int64()) for part in parts)
+    assert parse_predicate(f"{text} = 1").left == Call("plus interval", (A, *amounts))
+
+
+@pytest.mark.parametrize(
+    "interval",
+    ["'1-2' YEAR TO MONTH", "'1 02:03:04' DAY TO SECOND", "'0.5' DAY", "'x' DAY", "a DAY"],
+)
+def test_intervals_that_are_not_judged(interval: str) -> None:
+    assert isinstance(parse_predicate(f"a + INTERVAL {interval} = 1"), Unknown)
 
 
 def test_functions_that_are_predicates():

@@ -189,6 +189,14 @@ def test_what_cannot_be_judged_is_unknown_with_its_reason():
     assert found == e.Unknown("a predicate as a value")
 
 
+def test_whether_a_condition_is_null():
+    expected = e.IsNull(e.Comparison(Op.LT, COLUMN_A, INT_1))
+    less, is_null = leaf(PredicateOperator.LESS_THAN, 0, 1), leaf(PredicateOperator.IS_NULL, 2)
+    assert decode([A, ONE, less, is_null]) == expected
+    function = Node(kind=NodeKind.FUNCTION, functionName="<", children=[0, 1])
+    assert decode([A, ONE, function, is_null]) == expected
+
+
 @pytest.mark.parametrize(
     "filter_",
     [

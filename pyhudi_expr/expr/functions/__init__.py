@@ -3,19 +3,31 @@
 A rule reads a call (its name, the domains of its arguments, its literals, the zone) and gives a
 `Signature`: the domain of the result and a `Function` from the operands' `Bounds` to the
 result's, over all containers at once. Rules are sound for every engine that we serve: an overflow,
-a rounding or a null that one of them could produce widens the result. `numbers`, `times` and
-`texts` hold them; `casts` are the conversions between domains, `zones` the wall clocks.
+a rounding or a null that one of them could produce widens the result. Each module holds those of
+one concern; `casts` are the conversions between domains (by `steps` on bounds), `zones` the wall
+clocks.
 
 A function that nothing bounds still has its signature here (`opaque`), so that an index on that
 very function can be asked about it.
 """
 
-from pyhudi_expr.expr.functions.numbers import RULES as _NUMBERS
+from pyhudi_expr.expr.functions import (
+    arithmetic,
+    calendars,
+    epochs,
+    extremes,
+    rounding,
+    shifts,
+    signs,
+    texts,
+    time_texts,
+    truncations,
+)
 from pyhudi_expr.expr.functions.signature import Signature, Site
-from pyhudi_expr.expr.functions.texts import RULES as _TEXTS
-from pyhudi_expr.expr.functions.times import RULES as _TIMES
 
-_TABLES = (_NUMBERS, _TIMES, _TEXTS)
+_NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, extremes.RULES)
+_TIMES = (calendars.RULES, shifts.RULES, truncations.RULES, epochs.RULES, time_texts.RULES)
+_TABLES = (*_NUMBERS, *_TIMES, texts.RULES)
 
 
 def lookup(site: Site) -> Signature | None:

@@ -17,6 +17,13 @@ from pyhudi_expr.expr.nodes import Literal
 
 Flags: TypeAlias = npt.NDArray[np.bool_]
 
+#: Domains of results.
+INT, LONG = Domain(Kind.INTEGER, bits=32), Domain(Kind.INTEGER, bits=64)
+DOUBLE, DATE, TEXT = Domain(Kind.FLOAT, bits=64), Domain(Kind.DATE), Domain(Kind.TEXT)
+#: Kinds of arguments.
+NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT)
+TIMES = (Kind.DATE, Kind.WALL_CLOCK, Kind.INSTANT)
+
 
 class Function(Protocol):
     """A function given on bounds: those of each argument, in order, to those of the result."""

@@ -1,0 +1,191 @@
+"""Sums, differences and products.
+
+Integers wrap, are NULL or fail where they overflow, as the engine likes: the bounds then say
+nothing. Decimals are exact as long as the result's digits fit into 38; beyond, engines round.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bounds import Bounds, Values, both, either
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
+from pyhudi_expr.expr.functions.casts import as_decimal, conversion
+from pyhudi_expr.expr.functions.floats import (
+    OPERATIONS,
+    Binary,
+    corners_of,
+    float_arithmetic,
+    quotient,
+)
+from pyhudi_expr.expr.functions.signature import (
+    NUMBERS,
+    Flags,
+    Function,
+    Of,
+    Rule,
+    Signature,
+    Site,
+    greatest,
+    least,
+    opaque,
+    ordinals,
+)
+from pyhudi_expr.expr.functions.signs import negation
+from pyhudi_expr.expr.functions.steps import Within, same
+
+MAX_DIGITS, _MAX_ARROW_DIGITS = 38, 76
+
+
+#: To how many places engines may round decimals that would have more than 38 digits.
+_ROUNDED_PLACES = 6
+
+
+#: Below it doubles tell for certain that int64 has not overflown.
+_SAFE = 2.0**63 - 2.0**13
+
+
+_WIDE_OPERATIONS: dict[str, Binary] = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
+
+
+def _arithmetic(site: Site) -> Signature | None:
+    if len(site.domains) == 1:
+        return negation(site) if site.name == "-" else Signature(same, site.domains[0])
+    if len(site.domains) != 2 or any(domain.kind not in NUMBERS for domain in site.domains):
+        return None
+    kinds = {domain.kind for domain in site.domains}
+    if Kind.FLOAT in kinds:
+        return float_arithmetic(site)
+    if kinds == {Kind.INTEGER}:
+        return _integer_arithmetic(site)
+    return _decimal_arithmetic(site)
+
+
+def _integer_arithmetic(site: Site) -> Signature:
+    columns = [d for d, given in zip(site.domains, site.literals, strict=True) if given is None]
+    domain = Domain(Kind.INTEGER, bits=max(domain.bits for domain in site.domains))
+    # Engines compute in the wider type, but may take a literal for a narrow one.
+    bits = max(operand.bits for operand in columns or site.domains)
+    return Signature(_Fixed(site.name, *integer_range(bits)), domain)
+
+
+def _decimal_arithmetic(site: Site) -> Signature | None:
+    left, right = (_digits(site, index) for index in (0, 1))
+    if site.name == "*":
+        scale, precision = left.scale + right.scale, left.precision + right.precision + 1
+        result = Domain(Kind.DECIMAL, precision=precision, scale=scale)
+        targets = (replace(left), replace(right))
+    else:
+        scale = max(left.scale, right.scale)
+        whole = max(left.precision - left.scale, right.precision - right.scale)
+        result = Domain(Kind.DECIMAL, precision=whole + scale + 1, scale=scale)
+        targets = (result, result)
+    if result.precision > _MAX_ARROW_DIGITS:
+        return opaque(replace(result, precision=MAX_DIGITS), "decimals of many more than 38 digits")
+    if not result.is_ordinal:
+        targets = tuple(replace(t, precision=max(t.precision, 19)) for t in targets)  # type: ignore[assignment]
+    found = [conversion(own, target) for own, target in zip(site.domains, targets, strict=True)]
+    if None in found:
+        return opaque(result, "decimals of many digits")
+    function: Function
+    if result.is_ordinal:
+        function = _Fixed(site.name, -(10**result.precision), 10**result.precision)
+    else:
+        function = _WideDecimals(site.name, targets, result)
+    return Signature(Of(function, tuple(enumerate(found))), result)
+
+
+def _digits(site: Site, index: int) -> Domain:
+    """The decimals of an argument: of a literal those that it needs."""
+    whole = site.integer(index)
+    if whole is not None:
+        return Domain(Kind.DECIMAL, precision=len(str(abs(whole))))
+    return as_decimal(site.domains[index])
+
+
+@dataclass(frozen=True)
+class _Fixed:
+    """A sum, difference or product of ordinals; beyond [least, greatest] it may be anything."""
+
+    operation: str
+    least: int
+    greatest: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        left, right = operands
+        operation = OPERATIONS[self.operation]
+        with np.errstate(over="ignore"):
+            corners = corners_of(operation, ordinals(left), ordinals(right))
+        # Doubles tell where int64 itself overflows.
+        doubles = [ends.astype(np.float64) for ends in (*ordinals(left), *ordinals(right))]
+        estimates = corners_of(operation, (doubles[0], doubles[1]), (doubles[2], doubles[3]))
+        lower, upper = reduce(np.minimum, corners), reduce(np.maximum, corners)
+        inside: Flags = reduce(np.maximum, [np.abs(one) for one in estimates]) < _SAFE
+        inside = inside & (lower >= self.least) & (upper <= self.greatest)
+        result = Within(MIN_ORDINAL, MAX_ORDINAL).result(lower, upper, inside, left)
+        values = both(left.may_be_value, right.may_be_value)
+        return replace(
+            result, may_be_value=values, may_be_null=either(result.may_be_null, right.may_be_null)
+        )
+
+
+@dataclass(frozen=True)
+class _WideDecimals:
+    """A sum, difference or product of decimals of more than 18 digits."""
+
+    operation: str
+    types: tuple[Domain, ...]
+    result: Domain
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        operation = _WIDE_OPERATIONS[self.operation]
+        left, right = (
+            [self._narrow(ends, domain) for ends in (operand.lower, operand.upper)]
+            for operand, domain in zip(operands, self.types, strict=True)
+        )
+        corners = [
+            pc.cast(corner, self.result.arrow_type)
+            for corner in corners_of(operation, (left[0], left[1]), (right[0], right[1]))
+        ]
+        lower, upper = corners[0], corners[0]
+        for corner in corners[1:]:
+            lower, upper = least(lower, corner), greatest(upper, corner)
+        rounded = self.result.precision > MAX_DIGITS
+        if rounded and self.result.scale > _ROUNDED_PLACES:
+            error = pa.scalar(Decimal(1).scaleb(-_ROUNDED_PLACES), self.result.arrow_type)
+            lower, upper = self._sum(pc.subtract, lower, error), self._sum(pc.add, upper, error)
+        return Bounds(
+            lower,
+            upper,
+            both(*(operand.may_be_value for operand in operands)),
+            either(rounded, *(operand.may_be_null for operand in operands)),
+        )
+
+    def _sum(self, operation: Binary, ends: Any, error: pa.Scalar) -> Any:
+        # Arrow gives a sum one digit more, and has no more than 76.
+        narrow = pa.decimal256(_MAX_ARROW_DIGITS - 1, self.result.scale)
+        added = operation(pc.cast(ends, narrow), pc.cast(error, narrow))
+        return pc.cast(added, self.result.arrow_type)
+
+    @staticmethod
+    def _narrow(ends: Values, domain: Domain) -> Any:
+        """With no more digits than needed, or Arrow's own result has too many."""
+        try:
+            return pc.cast(ends, pa.decimal256(domain.precision, domain.scale))
+        except pa.ArrowInvalid:  # ends beyond the type: they bound nothing
+            type_ = pa.decimal256(domain.precision, domain.scale)
+            size = len(ends) if isinstance(ends, pa.Array) else None
+            return pa.scalar(None, type_) if size is None else pa.nulls(size, type_)
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("+", "-", "*"), _arithmetic),
+    "/": quotient,
+}

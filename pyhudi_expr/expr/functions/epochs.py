@@ -1,0 +1,59 @@
+"""Seconds since 1970 of dates and times."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.functions.calendars import NO_ZONE, clock_of
+from pyhudi_expr.expr.functions.signature import (
+    LONG,
+    TIMES,
+    Function,
+    Rule,
+    Signature,
+    Site,
+    of_first,
+    opaque,
+    ordinals,
+)
+from pyhudi_expr.expr.functions.steps import FloorTo
+from pyhudi_expr.expr.functions.zones import Instants
+
+
+def _unix_timestamp(site: Site) -> Signature | None:
+    """Seconds since 1970 of an instant, or of a wall clock in the session's zone."""
+    if len(site.domains) != 1 or site.kind(0) not in TIMES:
+        return None
+    clock = clock_of(site)
+    if clock is None or isinstance(clock, Signature) or site.zone is None:
+        return opaque(LONG, NO_ZONE)
+    # Some engines take the instant back from what the wall clock shows.
+    return Signature(of_first(Instants(site.zone, 1), clock[0]), LONG)
+
+
+def as_seconds(domain: Domain, zone: str | None) -> Function | None:
+    """The cast of timestamps to integers: seconds of the instant, or of the wall clock as UTC."""
+    clock = clock_of(Site("cast", (domain,), (None,), zone))
+    if domain.kind is not Kind.INSTANT or clock is None or isinstance(clock, Signature):
+        return None
+    return Hull(FloorTo(domain.units), of_first(clock[0]))
+
+
+@dataclass(frozen=True)
+class Hull:
+    """What either of two functions may give, of ordinals."""
+
+    one: Function
+    other: Function
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        one, other = self.one(*operands), self.other(*operands)
+        (lower, upper), (least, greatest) = ordinals(one), ordinals(other)
+        return replace(one, lower=np.minimum(lower, least), upper=np.maximum(upper, greatest))
+
+
+RULES: dict[str, Rule] = dict.fromkeys(("unix_timestamp", "to_unix_timestamp"), _unix_timestamp)

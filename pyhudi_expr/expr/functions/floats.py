@@ -1,0 +1,132 @@
+"""Sums, differences, products and quotients of floats, computed as the engines compute them:
+monotone in each operand, and with a margin where one may compute in float32 or in decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds, both, either
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Kind,
+    Ordinals,
+    float_ordinals,
+    floats_of,
+)
+from pyhudi_expr.expr.functions.casts import conversion
+from pyhudi_expr.expr.functions.signature import (
+    DOUBLE,
+    NUMBERS,
+    Of,
+    Signature,
+    Site,
+    opaque,
+    ordinals,
+    perhaps_null,
+    where_known,
+)
+from pyhudi_expr.expr.functions.steps import nudged
+
+Binary = Callable[[Any, Any], Any]
+
+
+OPERATIONS: dict[str, Binary] = {"+": np.add, "-": np.subtract, "*": np.multiply}
+
+
+def float_arithmetic(site: Site) -> Signature | None:
+    found = [conversion(domain, DOUBLE) for domain in site.domains]
+    if None in found:
+        return opaque(DOUBLE, "floats with wide decimals")
+    single = not any(domain == DOUBLE for domain in site.domains)
+    function = _Floats(site.name, single)
+    return Signature(Of(function, tuple(enumerate(found))), DOUBLE)
+
+
+def corners_of(operation: Binary, left: tuple[Any, Any], right: tuple[Any, Any]) -> list[Any]:
+    return [operation(one, other) for one in left for other in right]
+
+
+@dataclass(frozen=True)
+class _Floats:
+    """An operation of doubles. single: an engine may compute it in float32."""
+
+    operation: str
+    single: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        left, right = operands
+        operation = np.divide if self.operation == "/" else OPERATIONS[self.operation]
+        values = [finite_or_infinite(*ordinals(operand)) for operand in operands]
+        with np.errstate(all="ignore"):
+            corners = corners_of(operation, values[0], values[1])
+            if self.single:
+                singles = [tuple(ends.astype(np.float32) for ends in pair) for pair in values]
+                for one in corners_of(operation, singles[0], singles[1]):
+                    steps = (np.nextafter(one, np.float32(to)) for to in (-np.inf, np.inf))
+                    corners += [step.astype(np.float64) for step in steps]
+            lower, upper = reduce(np.minimum, corners), reduce(np.maximum, corners)
+        bounds = float_bounds(lower, upper, both(left.may_be_value, right.may_be_value), left)
+        nan = (left.upper == MAX_ORDINAL) | (right.upper == MAX_ORDINAL)
+        upper_ordinals = np.where(nan, np.int64(MAX_ORDINAL), bounds.upper)
+        nulls = either(left.may_be_null, right.may_be_null)
+        return replace(bounds, upper=upper_ordinals, may_be_null=nulls)
+
+
+def finite_or_infinite(lower: Ordinals, upper: Ordinals) -> tuple[Any, Any]:
+    """Ends as doubles, unknown ones as infinities, without the NaN that an upper end allows."""
+    first, last = floats_of(lower), floats_of(upper)
+    return np.where(np.isnan(first), np.inf, first), np.where(np.isnan(last), np.inf, last)
+
+
+def float_bounds(lower: Any, upper: Any, values: Any, operand: Bounds) -> Bounds:
+    """Ordinals of doubles; NaN (of infinities, say) is no bound."""
+    nan = np.isnan(lower) | np.isnan(upper)
+    return Bounds(
+        np.where(nan, np.int64(MIN_ORDINAL), float_ordinals(lower)),
+        np.where(nan, np.int64(MAX_ORDINAL), float_ordinals(upper)),
+        values,
+        operand.may_be_null,
+    )
+
+
+def quotient(site: Site) -> Signature | None:
+    """A quotient as a double: exact for floats and integers, with a margin for decimals."""
+    if len(site.domains) != 2 or any(domain.kind not in NUMBERS for domain in site.domains):
+        return None
+    found = [conversion(domain, DOUBLE) for domain in site.domains]
+    if None in found:
+        return opaque(DOUBLE, "a quotient of wide decimals")
+    single = Kind.FLOAT in (d.kind for d in site.domains) and DOUBLE not in site.domains
+    decimal = any(domain.kind is Kind.DECIMAL for domain in site.domains)
+    return Signature(Of(_Quotient(single, decimal), tuple(enumerate(found))), DOUBLE)
+
+
+#: Engines round decimal quotients to six or more places.
+_QUOTIENT_ERROR = 1e-6
+
+
+@dataclass(frozen=True)
+class _Quotient:
+    """Division by numbers that are not zero; by zero engines give NULL, NaN or an infinity."""
+
+    single: bool
+    decimal: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        bounds = _Floats("/", self.single)(*operands)
+        divisors = ordinals(operands[1])
+        zero = (divisors[0] <= 0) & (divisors[1] >= 0)
+        lower, upper = ordinals(bounds)
+        if self.decimal:
+            first = floats_of(lower) - _QUOTIENT_ERROR
+            last = floats_of(upper) + _QUOTIENT_ERROR
+            lower = np.where(lower == MIN_ORDINAL, lower, float_ordinals(nudged(first, -np.inf)))
+            upper = np.where(upper == MAX_ORDINAL, upper, float_ordinals(nudged(last, np.inf)))
+        return perhaps_null(where_known(~zero, lower, ~zero, upper, bounds))

@@ -1,0 +1,156 @@
+"""Numbers made whole, rounded, and what is left of a division."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, floats_of
+from pyhudi_expr.expr.functions.arithmetic import MAX_DIGITS
+from pyhudi_expr.expr.functions.casts import conversion
+from pyhudi_expr.expr.functions.floats import finite_or_infinite, float_bounds
+from pyhudi_expr.expr.functions.signature import (
+    DOUBLE,
+    LONG,
+    NUMBERS,
+    Rule,
+    Signature,
+    Site,
+    of_first,
+    opaque,
+    ordinals,
+    where_known,
+)
+from pyhudi_expr.expr.functions.steps import Within, nudged, same, within
+
+
+def _floor_or_ceiling(site: Site) -> Signature | None:
+    domain = site.domains[0]
+    if len(site.domains) != 1 or domain.kind not in NUMBERS:
+        return None
+    up = site.name != "floor"
+    if domain.kind is Kind.INTEGER:
+        return Signature(same, domain)
+    if domain.kind is Kind.FLOAT:
+        return Signature(_WholeDoubles(up), LONG)
+    whole = Domain(Kind.DECIMAL, precision=max(domain.precision - domain.scale + 1, 1))
+    if not domain.is_ordinal:
+        return opaque(whole, "a rounding of wide decimals")
+    return Signature(_WholeDecimals(10**domain.scale, up), whole)
+
+
+@dataclass(frozen=True)
+class _WholeDoubles:
+    """The integer below or above a double; what fits no long is saturated, NaN may be anything."""
+
+    up: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        ends = [floats_of(end) for end in ordinals(operand)]
+        lower, upper = (np.ceil(end) if self.up else np.floor(end) for end in ends)
+        with np.errstate(invalid="ignore"):
+            inside = (lower >= -(2.0**62)) & (upper <= 2.0**62)
+        whole = [np.where(inside, end, 0).astype(np.int64) for end in (lower, upper)]
+        return Within(MIN_ORDINAL, MAX_ORDINAL).result(whole[0], whole[1], inside, operand)
+
+
+@dataclass(frozen=True)
+class _WholeDecimals:
+    """The integer below or above a decimal."""
+
+    factor: int
+    up: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        known = [within(end, 10**18) for end in (lower, upper)]
+        whole = [np.where(ok, end, 0) for ok, end in zip(known, (lower, upper), strict=True)]
+        if self.up:
+            whole = [-(-end // self.factor) for end in whole]
+        else:
+            whole = [end // self.factor for end in whole]
+        return where_known(known[0], whole[0], known[1], whole[1], operand)
+
+
+_MAX_PLACES = 12
+
+
+def _round(site: Site) -> Signature | None:
+    places = 0 if len(site.domains) == 1 else site.integer(1)
+    domain = site.domains[0]
+    if places is None or not 0 <= places <= _MAX_PLACES or domain.kind not in NUMBERS:
+        return None
+    if domain.kind is Kind.INTEGER:
+        return Signature(of_first(same), domain)
+    if domain.kind is Kind.FLOAT:
+        found = Signature(of_first(_RoundedDoubles(places)), DOUBLE)
+        return found if domain == DOUBLE else opaque(DOUBLE, "a rounded float")
+    precision = min(domain.precision - domain.scale + places + 1, MAX_DIGITS)
+    target = Domain(Kind.DECIMAL, precision=precision, scale=min(places, domain.scale))
+    rounded = conversion(domain, target) if domain.is_ordinal and target.is_ordinal else None
+    return Signature(of_first(rounded), target) if rounded else opaque(target, "a wide decimal")
+
+
+@dataclass(frozen=True)
+class _RoundedDoubles:
+    """Doubles to some places, halves away from zero; near a half the next value is allowed for."""
+
+    places: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        first, last = finite_or_infinite(*ordinals(operand))
+        factor = 10.0**self.places
+        with np.errstate(all="ignore"):
+            slack = 1e-6
+            lower = np.ceil(first * factor - 0.5 - slack) / factor
+            upper = np.floor(last * factor + 0.5 + slack) / factor
+            # Large doubles have no places to round.
+            exact = [np.abs(end) * factor < 2.0**30 for end in (first, last)]
+        lower = np.where(exact[0], nudged(lower, -np.inf), nudged(first - 1, -np.inf))
+        upper = np.where(exact[1], nudged(upper, np.inf), nudged(last + 1, np.inf))
+        bounds = float_bounds(lower, upper, operand.may_be_value, operand)
+        nan = operand.upper == MAX_ORDINAL
+        return replace(bounds, upper=np.where(nan, np.int64(MAX_ORDINAL), bounds.upper))
+
+
+def _remainder(site: Site) -> Signature | None:
+    divisor = site.integer(1)
+    if site.kind(0) is not Kind.INTEGER or not divisor or abs(divisor) >= 2**31:
+        return None
+    positive = site.name == "pmod"
+    if positive and divisor < 0:
+        return None
+    return Signature(of_first(_Remainder(abs(divisor), positive)), LONG)
+
+
+@dataclass(frozen=True)
+class _Remainder:
+    """``x % divisor`` with the sign of x; positive: never below zero (pmod)."""
+
+    divisor: int
+    positive: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        most = self.divisor - 1
+        unchanged = (lower >= (0 if self.positive else -most)) & (upper <= most)
+        least = np.where((lower >= 0) | self.positive, 0, -most)
+        return Bounds(
+            np.where(unchanged, lower, least),
+            np.where(unchanged, upper, np.where((upper <= 0) & (not self.positive), 0, most)),
+            operand.may_be_value,
+            operand.may_be_null,
+        )
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("%", "pmod", "mod"), _remainder),
+    **dict.fromkeys(("floor", "ceil", "ceiling"), _floor_or_ceiling),
+    "round": _round,
+}
