@@ -70,10 +70,10 @@ def test_metadata_records(written: WrittenTable, spark: SparkSession) -> None:
     for partition in metadata.partitions & {FILES, COLUMN_STATS, "partition_stats"}:
         records = metadata.scan(partition)
         for key, payload in zip(records.keys, records.payloads, strict=True):
-            found[payload["type"], key] = _plain(payload)
+            found[payload["type"], key] = plain(payload)
     frame = spark.read.format("hudi").load(f"{written.path}/.hoodie/metadata")
     wanted = {
-        (row.type, row.key): _plain(row.asDict(recursive=True))
+        (row.type, row.key): plain(row.asDict(recursive=True))
         for row in frame.filter("type in (1, 2, 3, 6)").collect()
     }
     assert found == wanted
@@ -136,8 +136,10 @@ def _items(stream: Any) -> list[Any]:
     return found
 
 
-def _plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What both decoders can say alike: sizes of files, or a column's statistics."""
+def plain(record: Mapping[str, Any]) -> dict[str, Any]:
+    """What both decoders can say alike: a key's place, sizes of files, a column's statistics."""
+    if record.get("recordIndexMetadata") is not None:
+        return dict(record["recordIndexMetadata"])
     stats = record["ColumnStatsMetadata"]
     if stats is None:
         files = record["filesystemMetadata"]
