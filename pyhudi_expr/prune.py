@@ -195,6 +195,7 @@ class Pruner:
                         self._options.footers,
                         self._cache,
                         self._options.cache_bytes,
+                        self._snapshots.get(key),
                     )
                     self._keep(key, known)
                 return known

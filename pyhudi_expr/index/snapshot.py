@@ -64,19 +64,21 @@ class TableSnapshot:
         footers: bool,
         cache: SnapshotCache | None = None,
         bounds_limit: int = sys.maxsize,
+        earlier: TableSnapshot | None = None,
     ) -> None:
         """footers: judge by Parquet footers where there is no `column_stats`. cache: where what
         base files of the metadata table say is kept between processes. bounds_limit: bytes that
-        the bounds of columns may take.
+        the bounds of columns may take. earlier: the table as it was; what was read of the metadata
+        table's log files is taken from there.
 
         Raises HudiError when the table itself cannot be read.
         """
         notes: list[str] = []
-        mdt = _metadata_table(table, cache, notes)
+        mdt = _metadata_table(table, cache, earlier._mdt if earlier else None, notes)
         if mdt is not None:
             table = mdt.table
         self.table = table
-        self._mdt = mdt
+        self._mdt: MetadataTable | None = mdt
         self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
@@ -286,10 +288,13 @@ class _OfPartition:
 
 
 def _metadata_table(
-    table: HudiTable, cache: SnapshotCache | None, notes: list[str]
+    table: HudiTable,
+    cache: SnapshotCache | None,
+    earlier: MetadataTable | None,
+    notes: list[str],
 ) -> MetadataTable | None:
     try:
-        mdt = MetadataTable.open(table, cache)
+        mdt = MetadataTable.open(table, cache, earlier)
     except HudiError as error:
         notes.append(f"the metadata table cannot be read: {error}")
         return None

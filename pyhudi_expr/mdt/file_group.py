@@ -9,13 +9,13 @@ from functools import cached_property
 
 import xxhash
 
-from pyhudi_expr.mdt.avro_columns import decode_columns
-from pyhudi_expr.mdt.avro_schema import Struct, UndecodedError
 from pyhudi_expr.mdt.byte_strings import ByteStrings, concatenated
 from pyhudi_expr.mdt.cells import Cells, joined
+from pyhudi_expr.mdt.encoded_records import EncodedRecords
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
-from pyhudi_expr.mdt.records import Payload, decode, is_deleted, merge
+from pyhudi_expr.mdt.records import Payload, is_deleted, merge
+from pyhudi_expr.mdt.remembered import BlockId, Remembered, StoredFile
 from pyhudi_expr.mdt.snapshot_cache import Identity
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Storage
@@ -26,53 +26,30 @@ Scan = Callable[[HFile], Iterator[Cells]]
 """The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
 _Source = tuple[str, HFile]
 """A file's name, and its records."""
-_LogContent = tuple[LogFile, LogBlock]
+_LogContent = tuple[BlockId, LogFile]
+_LogSource = tuple[BlockId, str, HFile | list[bytes]]
+"""A block, its file's name, and its records or the keys that it deletes."""
+
+__all__ = [
+    "EncodedRecords",
+    "FileGroup",
+    "MergedRecords",
+    "PrefixScan",
+    "Question",
+    "Scan",
+    "StoredFile",
+    "all_cells",
+]
 
 
 @dataclass(frozen=True)
-class StoredFile:
-    """A file's path from the metadata table's base path, and its size in bytes."""
+class PrefixScan:
+    """`HFile.prefix_scan` as a question that is known again when it is asked once more."""
 
-    path: str
-    size: int
+    prefixes: tuple[bytes, ...]
 
-
-@dataclass(frozen=True)
-class EncodedRecords:
-    """Cells of one file whose values are still Avro, written with `schema` (JSON)."""
-
-    file: str
-    schema: str
-    cells: Cells
-
-    @staticmethod
-    def none() -> EncodedRecords:
-        """No records, of no file."""
-        return EncodedRecords("", '"null"', Cells())
-
-    def decoded(self) -> list[Payload]:
-        """The values. Raises CorruptFile."""
-        return decode(self.schema, self.cells.values, self.file)
-
-    def columns(self) -> Struct:
-        """The values by columns, as `avro_columns` decodes them. Raises CorruptFile."""
-        try:
-            return decode_columns(self.schema, self.cells.value_strings)
-        except UndecodedError as error:
-            raise CorruptFile(self.file, f"a record cannot be decoded: {error}") from error
-
-    def split(self, keys: ByteStrings) -> tuple[EncodedRecords, EncodedRecords]:
-        """The records without those of the keys (sorted), and those."""
-        if not len(keys):
-            return self, EncodedRecords.none()
-        chosen = keys.search(self.cells.key_strings) >= 0
-        if not chosen.any():
-            return self, EncodedRecords.none()
-        own = (self.file, self.schema)
-        return (
-            EncodedRecords(*own, self.cells.take(~chosen)),
-            EncodedRecords(*own, self.cells.take(chosen)),
-        )
+    def __call__(self, hfile: HFile) -> Iterator[Cells]:
+        return hfile.prefix_scan(self.prefixes)
 
 
 @dataclass(frozen=True)
@@ -95,7 +72,24 @@ class FileGroup:
     logs: tuple[tuple[StoredFile, str | None], ...]
     valid: frozenset[str]
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _opened: list[HFile | LogFile] = field(default_factory=list, repr=False)
+    _remembered: Remembered = field(default_factory=Remembered, repr=False)
+    _bytes_before: int = field(default=0, repr=False)
+
+    def follow(self, earlier: FileGroup) -> None:
+        """Goes on with what an earlier instant's slice of the group has read of the same files.
+
+        To be called before anything is asked.
+        """
+        with earlier._lock:
+            self._lock = earlier._lock
+            self._remembered = earlier._remembered.only([*self._stored_files])
+            self._bytes_before = self._remembered_bytes
+
+    @property
+    def _stored_files(self) -> Iterator[StoredFile]:
+        if self.base is not None:
+            yield self.base
+        yield from (log for log, _ in self.logs)
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
         """The merged records among the answers, without the deleted ones. Raises CorruptFile."""
@@ -131,12 +125,20 @@ class FileGroup:
         """
         _, logs = self._answers(ask)
         touched = _keys(logs)
-        held: list[EncodedRecords] = []
-        if len(touched) and self._sources[0] is not None:
-            name, hfile = self._sources[0]
-            wanted = touched.to_list()
-            held.append(_joined(name, hfile, lambda file: iter([file.lookup(wanted)])))
+        held = self._touched_base(ask, touched)
         return touched, MergedRecords(_merged([*held, *logs]))
+
+    def _touched_base(self, ask: Scan, touched: ByteStrings) -> list[EncodedRecords]:
+        with self._lock:
+            base, _ = self._sources
+            if base is None or not len(touched):
+                return []
+            name, hfile = base
+
+            def look_up(keys: ByteStrings) -> EncodedRecords:
+                return _joined(name, hfile, lambda file: iter([file.lookup(keys.to_list())]))
+
+            return self._remembered.of_base(ask, touched, look_up)
 
     def base_records(self, ask: Scan) -> Iterator[EncodedRecords]:
         """The base file's own answers, piece by piece."""
@@ -199,11 +201,11 @@ class FileGroup:
         """`log_records` piece by piece, for logs that are larger than the memory."""
         with self._lock:
             _, logs = self._sources
-        for source in logs:
-            if isinstance(source, tuple):
-                yield from _pieces(*source, ask)
+        for _, name, content in logs:
+            if isinstance(content, HFile):
+                yield from _pieces(name, content, ask)
             else:
-                yield source
+                yield content
 
     def _answers(
         self, ask: Scan
@@ -212,46 +214,70 @@ class FileGroup:
         with self._lock:
             base, logs = self._sources
             answers = [
-                _joined(*source, ask) if isinstance(source, tuple) else source for source in logs
+                self._answer(block, name, content, ask) if isinstance(content, HFile) else content
+                for block, name, content in logs
             ]
         return (iter(()) if base is None else _pieces(*base, ask)), answers
 
+    def _answer(self, block: BlockId, name: str, content: HFile, ask: Scan) -> EncodedRecords:
+        if isinstance(ask, PrefixScan) or ask is HFile.scan:
+            return self._remembered.answer(block, ask, lambda: _joined(name, content, ask))
+        return _joined(name, content, ask)
+
     @property
     def bytes_read(self) -> int:
-        """Bytes that were read from the storage so far."""
-        return sum(file.bytes_read for file in self._opened)
+        """Bytes that this group has read from the storage so far."""
+        return self._remembered_bytes - self._bytes_before
+
+    @property
+    def _remembered_bytes(self) -> int:
+        known = self._remembered
+        of_logs = sum(log.bytes_read for log in known.logs.values())
+        return of_logs + sum(base.bytes_read for base in known.bases.values())
 
     @cached_property
-    def _sources(self) -> tuple[_Source | None, list[_Source | list[bytes]]]:
+    def _sources(self) -> tuple[_Source | None, list[_LogSource]]:
         """What to merge: the base file, then, in order, records or keys that were deleted."""
         base: _Source | None = None
         if self.base is not None:
-            name = self._name(self.base)
-            hfile = HFile(self.storage.open_input(self.base.path), self.base.size, name)
-            self._opened.append(hfile)
-            base = (name, hfile)
-        logs: list[_Source | list[bytes]] = []
-        for log, block in self._counting_blocks():
-            if block.kind is BlockKind.DELETE:
-                logs.append(log.deleted_keys(block))
-            else:
-                content = HFile(_Part(log, block.offset), block.length, log.name)
-                logs.append((log.name, content))
-        return base, logs
+            name, known = self._name(self.base), self._remembered.bases
+            if self.base not in known:
+                source = self.storage.open_input(self.base.path)
+                known[self.base] = HFile(source, self.base.size, name)
+            base = (name, known[self.base])
+        return base, [(block, log.name, self._content(block, log)) for block, log in self._blocks()]
 
-    def _counting_blocks(self) -> list[_LogContent]:
+    def _content(self, block: BlockId, log: LogFile) -> HFile | list[bytes]:
+        """Called for blocks that count only: those are the ones that stay as they are."""
+        known = self._remembered.contents
+        if block not in known:
+            place = block.block
+            if place.kind is BlockKind.DELETE:
+                known[block] = log.deleted_keys(place)
+            else:
+                known[block] = HFile(_Part(log, place.offset), place.length, log.name)
+        return known[block]
+
+    def _blocks(self) -> list[_LogContent]:
         """Data and delete blocks of valid instants that were not rolled back, in merge order."""
         counting: list[_LogContent] = []
         for file, written_by in self.logs:
-            log = LogFile(self.storage.open_input(file.path), file.size, self._name(file))
-            self._opened.append(log)
+            log = self._log(file, written_by)
             for block in log.blocks:
                 self._check(log, block, written_by)
                 if block.kind is BlockKind.COMMAND:
-                    counting = [kept for kept in counting if kept[1].instant != block.rolled_back]
+                    counting = [c for c in counting if c[0].block.instant != block.rolled_back]
                 elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
-                    counting.append((log, block))
+                    counting.append((BlockId(file.path, block), log))
         return _with_compacted(counting)
+
+    def _log(self, file: StoredFile, written_by: str | None) -> LogFile:
+        known = self._remembered.logs
+        # What an unfinished instant has written may still be written again.
+        if file not in known or (written_by is not None and written_by not in self.valid):
+            source = self.storage.open_input(file.path)
+            known[file] = LogFile(source, file.size, self._name(file))
+        return known[file]
 
     def _check(self, log: LogFile, block: LogBlock, written_by: str | None) -> None:
         """Damage may be passed over only where a failed writer explains it."""
@@ -276,13 +302,13 @@ def _with_compacted(blocks: Sequence[_LogContent]) -> list[_LogContent]:
     """
     by_instant: dict[str | None, list[_LogContent]] = {}
     for content in blocks:
-        by_instant.setdefault(content[1].instant, []).append(content)
-    if not any(block.replaces for _, block in blocks):
+        by_instant.setdefault(content[0].block.instant, []).append(content)
+    if not any(content[0].block.replaces for content in blocks):
         return list(blocks)
     replaced_by: dict[str | None, str | None] = {}
     placed: list[str | None] = []
     for instant, own in reversed(by_instant.items()):
-        replaces = own[0][1].replaces
+        replaces = own[0][0].block.replaces
         if replaces:
             final = replaced_by.get(instant, instant)
             replaced_by.update(dict.fromkeys(replaces, final))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 
@@ -72,12 +72,17 @@ class MetadataTable:
     """The metadata table itself."""
     cache: SnapshotCache | None = None
     """Where what base files say is kept between processes."""
+    _earlier: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
     _groups: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     @staticmethod
-    def open(table: HudiTable, cache: SnapshotCache | None = None) -> MetadataTable | None:
+    def open(
+        table: HudiTable, cache: SnapshotCache | None = None, earlier: MetadataTable | None = None
+    ) -> MetadataTable | None:
         """Opens the metadata table; None when the table has none.
+
+        earlier: the same one as it was; what has been read of log files is not read again.
 
         Both timelines must be read without a write in between, so the data table is looked at
         again after the metadata table's timeline and, when it has moved on, both are once more.
@@ -91,7 +96,7 @@ class MetadataTable:
                 return None
             latest = table.refreshed()
             if latest is table:
-                return MetadataTable(table, metadata, cache)
+                return MetadataTable(table, metadata, cache, _groups_of(earlier))
             table = latest
         raise HudiError(f"{table.base_path}: the table changes faster than it can be read")
 
@@ -201,6 +206,8 @@ class MetadataTable:
             groups = self._groups.get(partition)
             if groups is None:
                 groups = self._groups[partition] = self._open_groups(partition)
+                for group, earlier in zip(groups, self._earlier.pop(partition, ()), strict=False):
+                    group.follow(earlier)
         return groups
 
     def _open_groups(self, partition: str) -> list[FileGroup]:
@@ -213,6 +220,7 @@ class MetadataTable:
             size=np.array([entry.size for entry in entries], np.int64),
         )
         listing = self.metadata.listing(TableView.SNAPSHOT, files=stored)
+        modified = {entry.name: entry.modified_ns for entry in entries}
         by_shard: dict[int, FileGroup] = {}
         for number in range(listing.num_slices):
             file_id = str(listing.slice_file_id[number])
@@ -224,17 +232,19 @@ class MetadataTable:
             if shard_number in by_shard:
                 path = f"{self.metadata.base_path}/{partition}"
                 raise UnsupportedTable(f"{path}: shards for each partition are not supported")
-            by_shard[shard_number] = self._file_group(partition, listing, number)
+            by_shard[shard_number] = self._file_group(partition, listing, number, modified)
         if sorted(by_shard) != list(range(len(by_shard))) or not by_shard:
             path = f"{self.metadata.base_path}/{partition}"
             raise CorruptFile(path, f"file groups are missing (found {sorted(by_shard)})")
         return [by_shard[number] for number in range(len(by_shard))]
 
-    def _file_group(self, partition: str, listing: FileListing, number: int) -> FileGroup:
+    def _file_group(
+        self, partition: str, listing: FileListing, number: int, modified: Mapping[str, int]
+    ) -> FileGroup:
         start, end = (int(at) for at in np.searchsorted(listing.file_slice, [number, number + 1]))
         names = listing.file_name.slice(start, end - start).to_pylist()
         files = [
-            StoredFile(f"{partition}/{name}", size)
+            StoredFile(f"{partition}/{name}", size, modified[name])
             for name, size in zip(names, listing.file_size[start:end].tolist(), strict=True)
         ]
         # A slice has at most one base file, and it comes first.
@@ -277,3 +287,11 @@ def current_listing(
 def _sorted(found: dict[bytes, Payload]) -> Records:
     keys = sorted(found)
     return Records([key.decode() for key in keys], [found[key] for key in keys])
+
+
+def _groups_of(metadata: MetadataTable | None) -> dict[str, list[FileGroup]]:
+    """The newest file groups that are known of each partition."""
+    if metadata is None:
+        return {}
+    with metadata._lock:
+        return {**metadata._earlier, **metadata._groups}

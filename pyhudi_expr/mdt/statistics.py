@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,8 +22,13 @@ from pyhudi_expr.mdt.avro_schema import (
     Union,
 )
 from pyhudi_expr.mdt.byte_strings import ByteStrings
-from pyhudi_expr.mdt.file_group import EncodedRecords, FileGroup, MergedRecords, Scan
-from pyhudi_expr.mdt.hfile import HFile
+from pyhudi_expr.mdt.file_group import (
+    EncodedRecords,
+    FileGroup,
+    MergedRecords,
+    PrefixScan,
+    Scan,
+)
 from pyhudi_expr.mdt.records import Payload, is_deleted, wrapper_name
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 
@@ -248,7 +252,7 @@ def read_statistics(
 
     What a base file says of a single prefix comes from the cache, if there is one.
     """
-    ask = partial(HFile.prefix_scan, prefixes=[prefix.encode() for prefix in prefixes])
+    ask = PrefixScan(tuple(prefix.encode() for prefix in prefixes))
     identity = None
     if cache is not None and len(prefixes) == 1:
         identity = group.base_identity(f"statistics {_LAYOUT} {prefixes[0]}")
