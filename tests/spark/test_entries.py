@@ -11,8 +11,9 @@ deletes and, in some, clustering. What differs, and why:
   rows that merging log files gives. The bounds are the same.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Context, Decimal
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.keys import (
     bloom_filter_key,
     column_stats_key,
+    expression_partition_stats_key,
     shard,
     split_secondary_key,
 )
@@ -223,6 +225,59 @@ def _stored(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
+    ("function", "options", "field", "apply"),
+    [
+        ("hour", {}, "ts", lambda moment: moment.hour),
+        ("date_add", {"days": "3"}, "dt", lambda day: (day - date(1970, 1, 1)).days + 3),
+        ("upper", {}, "st.b", str.upper),
+        ("abs", {}, "dec38", Decimal.copy_abs),
+    ],
+)
+def test_expressions_are_bounded_by_their_values(
+    spark: SparkSession,
+    matrices: Matrices,
+    function: str,
+    options: Mapping[str, str],
+    field: str,
+    apply: Callable[[Any], Any],
+) -> None:
+    matrix = matrices.get(TableType.COW, 9, Partitioning.HIVE)
+    table = HudiTable.open(str(matrix.table.path))
+    listing = table.listing()
+    options = {"expr": function, **options}
+    definition = IndexDefinition("expr_index_x", "column_stats", function, (field,), options, "V2")
+    found = built(spark, table, listing, definition)
+    for partition in range(4):
+        key = expression_partition_stats_key(field, f"q={partition}")
+        of_partition = found[key]["ColumnStatsMetadata"]
+        rows = [_field(row, field) for row in matrix.rows if row["q"] == partition]
+        values = [apply(value) for value in rows if value is not None]
+        assert _values_of(of_partition) == (_stored(min(values)), _stored(max(values)))
+        assert of_partition["valueCount"] == len(values)
+        assert of_partition["nullCount"] == len(rows) - len(values)
+        of_files = [
+            found[column_stats_key(field, path, name)]["ColumnStatsMetadata"]
+            for path, name in base_files(listing)
+            if path == f"q={partition}"
+        ]
+        for count in ("valueCount", "nullCount", "totalSize"):
+            assert sum(entry[count] for entry in of_files) == of_partition[count]
+        ends = [_values_of(entry) for entry in of_files]
+        if function != "abs":  # whose bytes have no order
+            assert min(ends)[0] == _values_of(of_partition)[0]
+            assert max(end[1] for end in ends) == _values_of(of_partition)[1]
+
+
+def _field(row: Any, name: str) -> Any:
+    root, _, inner = name.partition(".")
+    return row[root][inner] if inner and row[root] is not None else row[root]
+
+
+def _values_of(entry: Payload) -> tuple[Any, Any]:
+    return entry["minValue"][1]["value"], entry["maxValue"][1]["value"]
+
+
+@pytest.mark.parametrize(
     "table",
     ["cow_v6_simplekeygen_hivestyle_no_metafields", "cow_v8_simplekeygen_hivestyle_no_metafields"],
 )
@@ -247,6 +302,7 @@ def test_virtual_keys_are_recomputed(
         ("secondary_index_x", "m", "needs a scalar column"),
         ("secondary_index_x", "d", "cannot have a secondary index"),
         ("unheard_of", "id", "there is no index 'unheard_of'"),
+        ("expr_index_x", "id", "is no index of kind column_stats"),
     ],
 )
 def test_what_no_index_can_be_over(

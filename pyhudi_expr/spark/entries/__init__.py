@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
 from pyhudi_expr.spark.entries.column_stats import column_stats, partition_stats
+from pyhudi_expr.spark.entries.expression import expression_index
 from pyhudi_expr.spark.entries.record_index import record_index
 from pyhudi_expr.spark.entries.secondary_index import secondary_index
 from pyhudi_expr.table.errors import HudiError
@@ -22,6 +23,7 @@ _BUILDERS: dict[str, _Builder] = {
     "bloom_filters": bloom_filters,
     "column_stats": column_stats,
     "partition_stats": partition_stats,
+    "expr_index_": expression_index,
     "record_index": record_index,
     "secondary_index_": secondary_index,
 }

@@ -24,6 +24,8 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
+_MOST_DIGITS = 76
+
 
 def secondary_index(
     spark: SparkSession,
@@ -67,10 +69,20 @@ def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
     if pa.types.is_timestamp(type_) and pa.types.is_timestamp(values.type):
         same_unit = values.cast(pa.timestamp(type_.unit, values.type.tz))
         return same_unit.view(pa.int64()).cast(text)
+    if pa.types.is_decimal(type_) and pa.types.is_decimal(values.type):
+        return _unscaled(values.cast(type_))
     for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
         if is_kind(type_) and is_kind(values.type):
             return values.cast(text)
     raise HudiError(f"{shown} of type {values.type} cannot have a secondary index")
+
+
+def _unscaled(values: pa.Array) -> pa.Array:
+    """Decimals as their unscaled integers in digits; only indexes of our own have them."""
+    wide = values.cast(pa.decimal256(_MOST_DIGITS, values.type.scale))
+    whole = pa.decimal256(_MOST_DIGITS, 0)
+    same = pa.Array.from_buffers(whole, len(wide), wide.buffers(), offset=wide.offset)
+    return same.cast(pa.string())
 
 
 def _is_text(type_: pa.DataType) -> bool:
