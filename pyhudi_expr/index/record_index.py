@@ -88,7 +88,9 @@ def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None
     definition = index_definitions(mdt.table).get(RECORD_INDEX)
     if definition is not None and definition.options.get("isPartitioned", "").lower() == "true":
         return None
-    return RecordIndex(mdt, listing) if describes(mdt, listing) else None
+    if not describes(mdt, listing):
+        return None
+    return RecordIndex(mdt, listing, lambda: row_counts(mdt, listing))
 
 
 @dataclass(frozen=True)
@@ -113,9 +115,13 @@ class RecordIndex:
 
     name = RECORD_INDEX
 
-    def __init__(self, mdt: MetadataTable, listing: FileListing) -> None:
+    def __init__(
+        self, mdt: MetadataTable, listing: FileListing, rows: Callable[[], Counts]
+    ) -> None:
+        """mdt: what holds the index. rows: of each slice, at most; -1 where that is unknown."""
         self._mdt = mdt
         self._listing = listing
+        self._rows = rows
         self._read = Once(self._entries)
         self._complete = Once(self._is_complete)
 
@@ -164,7 +170,7 @@ class RecordIndex:
         return flags if UNLISTED not in found else np.ones_like(flags)
 
     def _is_complete(self) -> bool:
-        return is_complete(self._mdt, row_counts(self._mdt, self._listing))
+        return is_complete(self._mdt, self._rows())
 
     @property
     def read_bytes(self) -> int:
@@ -190,7 +196,7 @@ class RecordIndex:
                 found_slices.append(slices[places.indices.to_numpy()])
                 found_hashes.append(table.column("id").to_numpy())
         entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
-        return KeyLocations.counted(entries, row_counts(self._mdt, self._listing))
+        return KeyLocations.counted(entries, self._rows())
 
 
 def _rows(records: EncodedRecords) -> pa.Table:

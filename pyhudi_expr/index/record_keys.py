@@ -80,6 +80,14 @@ def key_spelling(properties: TableProperties) -> KeySpelling | None:
     return KeySpelling(properties.record_key_fields, kind not in ("SIMPLE", "TIMESTAMP"))
 
 
+def virtual_key_spelling(properties: TableProperties) -> KeySpelling | None:
+    """How an index of our own spells the keys of a table that does not store them (virtual keys);
+    None: the table stores them. The keys are made of the columns' values, so these imply them."""
+    if properties.meta_fields or not properties.record_key_fields:
+        return None
+    return KeySpelling(properties.record_key_fields, may_name_field=True)
+
+
 def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpression:
     """The predicate with what its equalities imply for the record key, where that is anything.
 

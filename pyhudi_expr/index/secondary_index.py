@@ -20,7 +20,8 @@ Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where 
 one hash, their slices are not believed.
 
 How a column's values are spelled: text as it is, integers in digits, dates as days since 1970,
-timestamps in microseconds. What is no number in such an index is noticed, and nothing is looked up
+timestamps in microseconds; in indexes of the extension booleans as `true` and `false`, decimals as
+their unscaled integers. What is no number in such an index is noticed, and nothing is looked up
 then; floats, whose spelling is Java's own, are not looked up. All shards are read, so it does not
 matter that V1 shards by the whole key and V2 by the value.
 """
@@ -30,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -49,15 +51,15 @@ from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import EncodedRecords
 from pyhudi_expr.mdt.hashed_records import newest
-from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition, index_definitions
 from pyhudi_expr.mdt.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.mdt.secondary_keys import NULL_VALUE, entries
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
-_TYPE = "secondary_index"
-_SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT})
+TYPE = "secondary_index"
+_SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL})
 #: Changes whenever the columns or their meaning do.
 _CONTENT = "secondary_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
@@ -71,10 +73,42 @@ def secondary_indexes(
 ) -> list[SecondaryIndex]:
     """The table's secondary indexes, for a listing that its record index is about."""
     return [
-        SecondaryIndex(definition, mdt, listing, records)
+        SecondaryIndex(definition, mdt, listing, records, _OfHudi(mdt, listing, name))
         for name, definition in sorted(index_definitions(mdt.table).items())
-        if definition.type == _TYPE and name in mdt.partitions and len(definition.fields) == 1
+        if definition.type == TYPE and name in mdt.partitions and len(definition.fields) == 1
     ]
+
+
+class Trust(Protocol):
+    """Which slices an index may be believed about."""
+
+    def any(self) -> bool:
+        """Whether there may be any. Raises HudiError."""
+
+    def slices(self, records: KeyLocations) -> _Flags:
+        """One flag for each slice: whether the index has all values of the keys that the record
+        index places there. Raises HudiError."""
+
+
+@dataclass(frozen=True)
+class _OfHudi:
+    """An index that Hudi maintains: see above."""
+
+    mdt: MetadataTable
+    listing: FileListing
+    index: str
+
+    def any(self) -> bool:
+        """See `Trust`."""
+        return bool(self._covered.any())
+
+    def slices(self, records: KeyLocations) -> _Flags:
+        """See `Trust`."""
+        return self._covered & records.believed.all()
+
+    @cached_property
+    def _covered(self) -> _Flags:
+        return covered_slices(self.mdt, self.listing, self.index)
 
 
 @dataclass(frozen=True)
@@ -91,8 +125,11 @@ class ValueLocations:
         return self.entries.find(values, len(self.believed)) | ~self.believed
 
 
-def located(pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations) -> ValueLocations:
-    """The values' places. pairs: parallel hashes of values and of their record keys."""
+def located(
+    pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations, trusted: _Flags
+) -> ValueLocations:
+    """The values' places. pairs: parallel hashes of values and of their record keys; trusted: see
+    `Trust.slices`."""
     found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
     of_key = np.zeros(len(records.entries.hashes), np.int32)
     for values, keys in pairs:
@@ -102,7 +139,7 @@ def located(pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations) -> Va
         found_slices.append(records.entries.slices[row[known]])
     entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
     doubtful = records.entries.slices[(of_key != 1) | records.entries.shared]
-    believed = np.full(len(records.believed), records.believed.all())
+    believed = trusted.copy()
     believed[doubtful[doubtful != UNLISTED]] = False
     return ValueLocations(entries, believed, True)
 
@@ -116,12 +153,15 @@ class SecondaryIndex:
         mdt: MetadataTable,
         listing: FileListing,
         records: RecordIndex,
+        trust: Trust,
     ) -> None:
+        """mdt: what holds the index; records: the record index beside it."""
         self.name = definition.name
         self._definition = definition
         self._mdt = mdt
         self._listing = listing
         self._records = records
+        self._trust = trust
         self._read = Once(self._entries)
 
     @property
@@ -136,7 +176,7 @@ class SecondaryIndex:
             for leaf in question.positive_leaves
             if (found := self._values(leaf)) is not None
         ]
-        if not wanted or not self._covered.any() or not is_worth(question, self._read_bytes):
+        if not wanted or not self._trust.any() or not is_worth(question, self._read_bytes):
             return None
         if self._read_bytes > MOST_BYTES:
             raise HudiError("it is too large to be read into memory")
@@ -173,14 +213,9 @@ class SecondaryIndex:
                     numbers_only &= bool(np.all(table.column("number")))
                     yield table.column("value").to_numpy(), table.column("key").to_numpy()
 
-        found = located(pairs(), self._records.loaded())
-        believed = found.believed & self._covered
-        return replace(found, believed=believed, numbers_only=numbers_only)
-
-    @cached_property
-    def _covered(self) -> _Flags:
-        """For each slice whether the index is known to describe it. Raises HudiError."""
-        return covered_slices(self._mdt, self._listing, self.name)
+        records = self._records.loaded()
+        found = located(pairs(), records, self._trust.slices(records))
+        return replace(found, numbers_only=numbers_only)
 
     def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
         """The values that the leaf holds the index's column to, as the index spells them."""
@@ -193,6 +228,11 @@ class SecondaryIndex:
         values = [self._spelled(literal, found[0].domain) for literal in found[1]]
         spelled = [value for value in values if value is not None]
         return (found[0], spelled) if len(spelled) == len(values) else None
+
+    @property
+    def _is_own(self) -> bool:
+        """Whether the index is of the extension; Hudi's are over fewer types."""
+        return COLUMN_TYPE in self._definition.options
 
     def _is_over(self, column: BoundColumn) -> bool:
         return column.name == self._definition.fields[0] and column.char is None
@@ -207,6 +247,10 @@ class SecondaryIndex:
                 return str(literal.lower).encode()
             case Kind.INSTANT if domain.units == _MICROS:
                 return str(literal.lower).encode()
+            case Kind.DECIMAL if self._is_own:
+                return str(literal.lower).encode()
+            case Kind.BOOLEAN if self._is_own:
+                return b"true" if literal.lower else b"false"
         return None
 
 

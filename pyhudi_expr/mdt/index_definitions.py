@@ -15,6 +15,10 @@ from pyhudi_expr.table.properties import HOODIE_DIR
 _PATH_PROPERTY = "hoodie.table.index.defs.path"
 _DEFAULT_PATH = f"{HOODIE_DIR}/.index_defs/index.json"
 
+COLUMN_TYPE = "columnType"
+"""The option of an extension's secondary index with the type (Arrow's name) that its column had
+when the index was built: values are spelled by it."""
+
 
 @dataclass(frozen=True)
 class IndexDefinition:

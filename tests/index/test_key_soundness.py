@@ -72,7 +72,7 @@ def test_secondary_index(rows: list[Row], known: list[bool]) -> None:
     # Of a key that is stored twice the entry may be of either row, or of both.
     pairs = {(row.value, row.key) for row in rows if "value" not in row.missing}
     values, of_keys = hashed([value for value, _ in pairs]), hashed([key for _, key in pairs])
-    index = located([(values, of_keys)], keys)
+    index = located([(values, of_keys)], keys, np.full(SLICES, keys.believed.all()))
     for row in rows:
         assert index.slices_of(hashed([row.value]))[row.slice], row
 
@@ -82,7 +82,8 @@ def test_complete_indexes_are_exact(rows: list[Row]) -> None:
     alone = list({row.key: row for row in rows}.values())
     whole = [Row(row.slice, row.key, row.value, frozenset()) for row in alone]
     keys = key_index(whole, [True] * SLICES)
-    values = located([(hashed([r.value for r in whole]), hashed([r.key for r in whole]))], keys)
+    pairs = hashed([row.value for row in whole]), hashed([row.key for row in whole])
+    values = located([pairs], keys, keys.believed)
     for wanted in range(10):
         holding = {row.slice for row in whole if row.key == wanted}
         assert set(np.flatnonzero(keys.slices_of(hashed([wanted]))).tolist()) == holding
