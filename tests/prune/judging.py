@@ -90,3 +90,22 @@ def slices_that_hudi_reads(spark: SparkSession, path: Path, text: str) -> int:
     if scan.nodeName() == "LocalTableScan":
         return 0  # Spark found that the predicate is never TRUE
     return sum(partition.files().size() for partition in scan.selectedPartitions())
+
+
+def kept_beyond_hudi(
+    spark: SparkSession, pruner: Pruner, path: Path, predicates: Iterable[str]
+) -> dict[str, tuple[int, int]]:
+    """The predicates for which more slices are kept than Hudi reads: how many, and how many it
+    reads. Left out are those by which Hudi's own skipping loses rows."""
+    more = {}
+    for text in predicates:
+        ours = int(pruner.prune(str(path), request(text)).keep.sum())
+        theirs = slices_that_hudi_reads(spark, path, text)
+        if ours > theirs and not _hudi_loses_rows(spark, path, text):
+            more[text] = (ours, theirs)
+    return more
+
+
+def _hudi_loses_rows(spark: SparkSession, path: Path, text: str) -> bool:
+    skipped = read(spark, path, skipping=True).where(text).count()
+    return bool(skipped < read(spark, path).where(text).count())
