@@ -27,6 +27,7 @@ from pyhudi_expr.mdt.records import (
 )
 from pyhudi_expr.mdt.value_types import Bound, ValueType
 
+_NAMESPACE = "org.apache.hudi.avro.model."
 _UUID_ENCODING, _TEXT_ENCODING = 0, 1
 _NO_FILE_INDEX = -1
 _NO_BITS = 0
@@ -81,7 +82,13 @@ def statistics(kind: int, stats: Statistics) -> bytes:
     """An entry of column_stats or partition_stats (`records.COLUMN_STATS`, `PARTITION_STATS`)."""
     type_ = stats.value_type
     low, high = stats.bounds or (None, None)
-    value_type = {"typeOrdinal": type_.ordinal, "additionalInfo": type_.info}
+    value_type = (
+        _NAMESPACE + "HoodieValueTypeInfo",
+        {
+            "typeOrdinal": type_.ordinal,
+            "additionalInfo": type_.info,
+        },
+    )
     content = {
         "fileName": stats.described,
         "columnName": stats.column,
@@ -95,7 +102,7 @@ def statistics(kind: int, stats: Statistics) -> bytes:
         "isTightBound": stats.is_tight,
         "valueType": None if type_.ordinal is None else value_type,
     }
-    return encoded({**_nothing(), "type": kind, "ColumnStatsMetadata": content})
+    return _of_statistics(kind, content)
 
 
 def deleted_statistics(kind: int, described: str, column: str) -> bytes:
@@ -103,7 +110,13 @@ def deleted_statistics(kind: int, described: str, column: str) -> bytes:
     counts = ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
     content: dict[str, Any] = dict.fromkeys(counts, _UNKNOWN_COUNT)
     content |= {"fileName": described, "columnName": column, "isDeleted": True}
-    return encoded({**_nothing(), "type": kind, "ColumnStatsMetadata": content})
+    return _of_statistics(kind, content)
+
+
+def _of_statistics(kind: int, content: Payload) -> bytes:
+    # With the name of its type the encoder need not try the union's branches.
+    part = _NAMESPACE + "HoodieMetadataColumnStats", content
+    return encoded({**_nothing(), "type": kind, "ColumnStatsMetadata": part})
 
 
 def bloom_filter(kind: str, instant: str, content: bytes) -> bytes:

@@ -52,6 +52,7 @@ _WRITTEN_SCHEMA = pa.schema(
         pa.field("records", pa.int64()),
     ]
 )
+_UNFINISHED = ".tmp"
 _HASH_SEED = 42  # Spark's, of its hash partitioning
 
 
@@ -96,8 +97,19 @@ def write_shards(entries: DataFrame, shards: int, target: ShardTarget) -> list[W
     route = sql.array(*(sql.lit(number) for number in routes))[sql.col("shard")]
     frame = entries.withColumn("route", route)
     ordered = frame.repartition(shards, "route").sortWithinPartitions("key", "version", "value")
-    written = ordered.drop("route").mapInArrow(_writer(target), _WRITTEN).collect()
+    try:
+        written = ordered.drop("route").mapInArrow(_writer(target), _WRITTEN).collect()
+    finally:
+        _sweep(target)
     return sorted((WrittenShard(**row.asDict()) for row in written), key=lambda one: one.shard)
+
+
+def _sweep(target: ShardTarget) -> None:
+    """Deletes what killed attempts left behind."""
+    storage = Storage.open(target.metadata_uri)
+    for entry in storage.list(target.partition):
+        if entry.name.startswith(".") and entry.name.endswith(f"_{target.instant}{_UNFINISHED}"):
+            storage.delete(entry.path)
 
 
 def routes_to(shards: int) -> list[int]:
@@ -129,7 +141,7 @@ def _written_file(
     shard = first.column("shard")[0].as_py()
     storage, path = Storage.open(target.metadata_uri), target.path(shard)
     folder, _, name = path.rpartition("/")
-    own = f"{folder}/.{name}.{_attempt()}.tmp"
+    own = f"{folder}/.{_attempt()}.{name.removesuffix('.hfile')}{_UNFINISHED}"
     records = _Counted()
     try:
         storage.filesystem.create_dir(storage.full(folder), recursive=True)

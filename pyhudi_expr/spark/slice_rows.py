@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -51,7 +52,7 @@ class SliceReader:
 
     def storage(self) -> Storage:
         """The table's files."""
-        return Storage.open(self.base_uri)
+        return _storage(self.base_uri)
 
     def columns(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[pa.Array]]:
         """For each batch of the slice's rows the values of the columns; those of a column that the
@@ -92,6 +93,12 @@ class SliceReader:
             # The bindings raise exceptions of several kinds.
             raise HudiError(f"{self.base_uri}: {one.name} cannot be merged: {error}") from error
         yield [leaf(rows, name) for name in names]
+
+
+@lru_cache(maxsize=8)
+def _storage(uri: str) -> Storage:
+    """A task opens a table's file system once, not for each file."""
+    return Storage.open(uri)
 
 
 def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:

@@ -153,6 +153,17 @@ def test_secondary_index(
     assert found.ours == found.hudis
 
 
+def test_decimals_are_spelled_without_their_point(
+    spark: SparkSession, golden: Mapping[str, Path]
+) -> None:
+    table = HudiTable.open(str(golden[_V9[0]]))
+    rows = spark.read.format("hudi").load(str(golden[_V9[0]])).select("txn_id", "amount").collect()
+    name = "secondary_index_amount"
+    definition = IndexDefinition(name, "secondary_index", "identity", ("amount",), {}, "V2")
+    found = built(spark, table, table.listing(), definition)
+    assert sorted(found) == sorted(f"{row.amount.scaleb(2):f}${row.txn_id}" for row in rows)
+
+
 @pytest.mark.parametrize("table", [*_V9, _OLDER[0]])
 def test_partition_stats(spark: SparkSession, golden: Mapping[str, Path], table: str) -> None:
     found = compared(spark, golden[table], "partition_stats")

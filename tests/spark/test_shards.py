@@ -83,6 +83,18 @@ def test_entries_that_contradict_each_other_are_refused(
     assert files(tmp_path) == []
 
 
+def test_what_a_killed_attempt_left_is_deleted(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
+    (written,) = write_shards(frame, 1, target(tmp_path))
+    path = tmp_path / written.path
+    half = path.with_name(f".17.{path.stem}.tmp")
+    other = path.with_name(".17.of-another-build_20250101000000000.tmp")
+    half.write_bytes(b"half")
+    other.write_bytes(b"half")
+    write_shards(frame, 1, target(tmp_path))
+    assert files(tmp_path) == sorted([path, other])
+
+
 def test_a_second_attempt_leaves_the_first_ones_file(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
     first = write_shards(frame, 1, target(tmp_path))

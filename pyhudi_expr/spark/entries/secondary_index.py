@@ -1,7 +1,8 @@
 """Entries of `secondary_index_*`: `esc(value) + "$" + esc(record key)` for each row (RFC-77).
 
-Values are spelled as Hudi does: dates as days since 1970, timestamps as the stored number. An index
-of version V2 puts all rows of a value into one shard, one of V1 spreads them by the whole key.
+Values are spelled as Hudi does: dates as days since 1970, timestamps as the stored number.
+Decimals, which Hudi refuses, are their unscaled integers. An index of version V2 puts all rows of a
+value into one shard, one of V1 spreads them by the whole key.
 """
 
 from __future__ import annotations
