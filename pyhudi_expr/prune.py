@@ -204,10 +204,10 @@ class Pruner:
                     self._opening.pop(key, None)
 
     def _current(self, key: _Key) -> TableSnapshot | None:
-        """The kept snapshot, if the table has not changed since."""
+        """The kept snapshot, if neither the table nor its extension has changed since."""
         with self._lock:
             known = self._snapshots.get(key)
-        if known is None or known.table.refreshed() is not known.table:
+        if known is None or not known.is_current():
             return None
         self._keep(key, known)
         return known

@@ -23,15 +23,17 @@ from pyhudi_expr.index.expression_index import (
     ExpressionStatistics,
     expression_indexes,
 )
+from pyhudi_expr.index.extension import key_indexes
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_index import RecordIndex, record_index
-from pyhudi_expr.index.record_keys import key_spelling, with_record_keys
+from pyhudi_expr.index.record_keys import key_spelling, virtual_key_spelling, with_record_keys
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.streamed_leaves import streamed
+from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.reader import (
     BLOOM_FILTERS,
     COLUMN_STATS,
@@ -79,6 +81,7 @@ class TableSnapshot:
             table = mdt.table
         self.table = table
         self._mdt: MetadataTable | None = mdt
+        self._extension: Extension | None = _extension(table, cache, notes)
         self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
@@ -98,6 +101,8 @@ class TableSnapshot:
         else:
             self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
             self._open_key_indexes(mdt, notes)
+            if self._extension is not None:
+                self._open_extension(self._extension, notes)
         self.notes: tuple[str, ...] = tuple(notes)
 
     def _open_statistics(
@@ -109,11 +114,16 @@ class TableSnapshot:
         notes: list[str],
     ) -> None:
         available = mdt.partitions if mdt is not None else frozenset[str]()
+        extension = self._extension
         # An aggregate covers the files of its writes; so does the entry of a log file that grows.
         covers = mdt is not None and mdt.lists_files
         logs_grow = self.table.properties.timeline_layout == 1
         if mdt is not None and COLUMN_STATS in available and (covers or not logs_grow):
             self.column_stats = ColumnStats(mdt, self.listing, self.table.storage, limit)
+        elif extension is not None and COLUMN_STATS in extension.partitions:
+            self.column_stats = ColumnStats(
+                extension.records, self.listing, self.table.storage, limit
+            )
         elif footers:
             self.column_stats = ColumnStats(None, self.listing, self.table.storage, limit)
         elif COLUMN_STATS in available:
@@ -128,7 +138,7 @@ class TableSnapshot:
     def _open_key_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
         if mdt is None:
             return
-        if BLOOM_FILTERS in mdt.partitions:
+        if BLOOM_FILTERS in mdt.partitions and mdt.table.properties.meta_fields:
             self.bloom_filters = BloomFilters(mdt, self.listing)
         try:
             self.record_index = record_index(mdt, self.listing)
@@ -140,6 +150,34 @@ class TableSnapshot:
             self.expressions = expression_indexes(mdt, self.listing)
         except HudiError as error:
             notes.append(f"the expression indexes cannot be read: {error}")
+
+    def _open_extension(self, extension: Extension, notes: list[str]) -> None:
+        """Its indexes where Hudi's metadata table has none of the kind."""
+        try:
+            records, secondary = key_indexes(extension, self.table, self.listing, self.schema)
+            self.secondary += secondary
+            self.expressions += expression_indexes(extension.records, self.listing)
+        except HudiError as error:
+            notes.append(f"the extension's indexes cannot be read: {error}")
+            return
+        if self.record_index is None and records is not None:
+            self.record_index = records
+        if self.bloom_filters is None and BLOOM_FILTERS in extension.partitions:
+            self.bloom_filters = BloomFilters(extension.records, self.listing)
+        if self.key_spelling is None:
+            self.key_spelling = virtual_key_spelling(self.table.properties)
+
+    def is_current(self) -> bool:
+        """Whether neither the table nor its extension has changed since. Raises HudiError."""
+        if self.table.refreshed() is not self.table:
+            return False
+        try:
+            if self._extension is None:
+                return not Extension.exists(self.table)
+            own = self._extension.records.metadata
+            return own.refreshed() is own
+        except HudiError:
+            return False
 
     @property
     def nbytes(self) -> int:
@@ -301,6 +339,14 @@ def _metadata_table(
     if mdt is None:
         notes.append("the table has no metadata table")
     return mdt
+
+
+def _extension(table: HudiTable, cache: SnapshotCache | None, notes: list[str]) -> Extension | None:
+    try:
+        return Extension.open(table, cache)
+    except HudiError as error:
+        notes.append(f"the extension metadata table cannot be read: {error}")
+        return None
 
 
 def _listing(

@@ -52,7 +52,7 @@ from pyhudi_expr.table.file_names import base_files, log_files
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.table.properties import BACKUP_FILE, HOODIE_DIR, PROPERTIES_FILE
+from pyhudi_expr.table.properties import BACKUP_FILE, HOODIE_DIR, PROPERTIES_FILE, TableProperties
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline_writer import Action, next_time
 
@@ -84,6 +84,14 @@ class Extension:
         if not own.properties.metadata_partitions:
             return None
         return Extension(MetadataTable(own, own, cache), _coverage(own))
+
+    @staticmethod
+    def exists(table: HudiTable) -> bool:
+        """Whether `open` finds one, or fails to read it."""
+        storage = table.storage.child(EXTENSION_DIR)
+        if storage.stat(PROPERTIES_FILE) is None and storage.stat(BACKUP_FILE) is None:
+            return False
+        return bool(TableProperties.read(storage).metadata_partitions)
 
     @property
     def partitions(self) -> frozenset[str]:
