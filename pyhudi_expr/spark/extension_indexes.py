@@ -1,0 +1,245 @@
+"""Indexes of the extension metadata table: built, brought up to date, compacted, dropped.
+
+The counterpart of what `indexes` does with Hudi's own. No writer of Hudi knows of these indexes, so
+`extension_refresh` is to be called after commits, or by a scheduled job; what is not covered
+meanwhile is read unpruned.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import partial
+
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.mdt import extension, hfile_writer
+from pyhudi_expr.mdt.compaction import Cells, compacted
+from pyhudi_expr.mdt.extension import Change, Extension
+from pyhudi_expr.mdt.file_group import FileGroup
+from pyhudi_expr.mdt.index_action import IndexConflict
+from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
+from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX, MetadataTable, current_listing
+from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
+from pyhudi_expr.spark.building import BuildOptions, Built, sums
+from pyhudi_expr.spark.key_changes import is_secondary
+from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
+from pyhudi_expr.spark.refreshing import Refresh
+from pyhudi_expr.spark.reverse import ReverseFiles
+from pyhudi_expr.spark.shard_counts import shard_count
+from pyhudi_expr.spark.shards import ShardTarget
+from pyhudi_expr.spark.slice_rows import scalar_type
+from pyhudi_expr.table.action_records import WrittenFile
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.storage import Storage
+
+MOST_LOGS = 10
+"""Of a file group, before a refresh compacts it."""
+
+
+def extension_build(
+    spark: SparkSession, table: HudiTable, planned: IndexPlan, options: BuildOptions
+) -> Built:
+    """Builds the index; those that are there are refreshed with it, as all cover the same slices.
+
+    Aggregates of partitions (`partition_stats`) are left out: they would have to be of all slices
+    of a partition, always. Raises HudiError; then nothing is changed.
+    """
+    lock = options.lock(table.storage)
+    found = Extension.open(table)
+    there = frozenset[str]() if found is None else found.partitions
+    own = [p.definition for p in planned.partitions if p.name != PARTITION_STATS]
+    shared = {RECORD_INDEX} if planned.kind == SECONDARY_INDEX else set[str]()
+    taken = sorted(there & ({definition.name for definition in own} - shared))
+    if taken:
+        raise IndexConflict(f"{table.base_path}: {', '.join(taken)} exists already")
+    new = [
+        (_typed(table, definition), planned.shards or shard_count(table, definition))
+        for definition in own
+        if definition.name not in there
+    ]
+    instant, files = _changed(spark, table, new, lock)
+    with lock.held(f"registers {planned.name}"):
+        _register(table, planned, [definition.name for definition in own])
+    return _built(planned.name, instant, files)
+
+
+def extension_refresh(
+    spark: SparkSession,
+    table: HudiTable,
+    name: str,
+    options: BuildOptions,
+    most_logs: int = MOST_LOGS,
+) -> Built | None:
+    """Brings all indexes of the extension up to the table's newest commit; None: they are there.
+
+    name: of the index that was asked for. most_logs: groups with more log files are compacted.
+    Raises HudiError; then the indexes are as before.
+    """
+    lock = options.lock(table.storage)
+    found = Extension.open(table)
+    if found is None:
+        raise IndexConflict(f"{table.base_path}: there is no extension metadata table")
+    table, _ = _snapshot(table.refreshed())
+    stale = _stale(table, found)
+    if found.coverage.first_uncovered(table) is None and not stale:
+        return None
+    if stale:
+        # Its texts are of another type: nothing that is there can be used.
+        extension.drop(table, [definition.name for definition in stale], lock)
+        for definition in stale:
+            ReverseFiles(table.base_path).drop(definition.name)
+    new = [(_typed(table, d), shard_count(table, d)) for d in stale]
+    instant, files = _changed(spark, table, new, lock)
+    if _longest(table) > most_logs:
+        extension_compact(spark, table, options)
+    return _built(name, instant, files)
+
+
+def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptions) -> int:
+    """Merges the log files of all file groups into base files; the number of groups that had any.
+
+    Raises HudiError; then the indexes are as before.
+    """
+    lock = options.lock(table.storage)
+    change = extension.begin_compaction(table, lock)
+    before = change.before
+    try:
+        groups = [] if before is None else list(_with_logs(before))
+        if before is None or not groups:
+            extension.abort(change, lock)
+            return 0
+        extension.clean(change)
+        uri, instant = change.storage.uri, change.instant
+        dealt = spark.sparkContext.parallelize(groups, len(groups))
+        written = dealt.map(partial(_compacted, uri, instant)).collect()
+        extension.publish(change, written, before.coverage, lock)
+    except BaseException:
+        extension.abort(change, lock)
+        raise
+    return len(groups)
+
+
+def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock) -> None:
+    """Removes metadata partitions with their definitions and reverse mappings; and the record index
+    which nobody asked for, with the last secondary index that needs it.
+
+    Raises IndexConflict while the extension is being changed, or another HudiError.
+    """
+    gone = set(partitions)
+    found = Extension.open(table)
+    asked_for = Registry.read(table.storage).indexes.get(RECORD_INDEX)
+    if asked_for is None or asked_for.store is not Store.EXTENSION:
+        left = set() if found is None else found.partitions - gone
+        gone |= {RECORD_INDEX} if left == {RECORD_INDEX} else set()
+    extension.drop(table, sorted(gone), lock)
+    for partition in sorted(gone):
+        ReverseFiles(table.base_path).drop(partition)
+
+
+def _changed(
+    spark: SparkSession,
+    table: HudiTable,
+    new: Sequence[tuple[IndexDefinition, int]],
+    lock: TableLock,
+) -> tuple[str, list[WrittenFile]]:
+    """One change: its instant, and what it wrote."""
+    change: Change = extension.begin(table, lock)
+    try:
+        table, listing = _snapshot(table.refreshed())
+        refresh = Refresh.of(spark, table, listing, change, new)
+        files, coverage = refresh.run()
+        extension.publish(change, files, coverage, lock, [definition for definition, _ in new])
+    except BaseException:
+        extension.abort(change, lock)
+        raise
+    refresh.forget()
+    return change.instant, files
+
+
+def _snapshot(table: HudiTable) -> tuple[HudiTable, FileListing]:
+    metadata = MetadataTable.open(table)
+    if metadata is None:
+        return table, table.listing(TableView.SNAPSHOT)
+    return metadata.table, current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+
+
+def _typed(table: HudiTable, definition: IndexDefinition) -> IndexDefinition:
+    """The definition with the type of its column, where entries spell values by it."""
+    if not is_secondary(definition):
+        return definition
+    type_ = scalar_type(table, table.schema(), definition.fields[0])
+    return replace(definition, options={**definition.options, COLUMN_TYPE: str(type_)})
+
+
+def _stale(table: HudiTable, found: Extension) -> list[IndexDefinition]:
+    """The indexes whose columns have another type now."""
+    return [d for d in found.definitions.values() if is_secondary(d) and _typed(table, d) != d]
+
+
+def _with_logs(found: Extension) -> Iterator[tuple[str, int]]:
+    """The file groups with log files of later changes than their base files."""
+    for partition in sorted(found.partitions):
+        for number, group in enumerate(found.records.groups(partition)):
+            if _later_logs(group):
+                yield partition, number
+
+
+def _later_logs(group: FileGroup) -> int:
+    base = "" if group.base is None else group.base.path.rpartition("_")[2].partition(".")[0]
+    return sum(written != base for _, written in group.logs)
+
+
+def _longest(table: HudiTable) -> int:
+    found = Extension.open(table)
+    if found is None:
+        return 0
+    groups = [group for name in found.partitions for group in found.records.groups(name)]
+    return max(map(_later_logs, groups), default=0)
+
+
+def _compacted(uri: str, instant: str, place: tuple[str, int]) -> WrittenFile:
+    """Writes the base file of one group; as a task."""
+    partition, number = place
+    own = HudiTable.at(Storage.open(uri))
+    group = MetadataTable(own, own).groups(partition)[number]
+    storage, records = own.storage, 0
+
+    def counted() -> Iterator[Cells]:
+        nonlocal records
+        for keys, values in compacted(group):
+            records += len(keys)
+            yield keys, values
+
+    path = ShardTarget(uri, partition, instant).path(number)
+    with storage.filesystem.open_output_stream(storage.full(path)) as sink:
+        size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
+    return WrittenFile(path.rpartition("/")[2].split("_")[0], path, size, records)
+
+
+def _register(table: HudiTable, planned: IndexPlan, partitions: Sequence[str]) -> None:
+    registry = Registry.read(table.storage)
+    instant = table.instant or ""
+    names = [name for name in partitions if name != RECORD_INDEX or planned.kind == RECORD_INDEX]
+    index = RegisteredIndex(
+        name=planned.name,
+        kind=planned.kind,
+        columns=planned.columns,
+        options=planned.options,
+        store=Store.EXTENSION,
+        partitions=tuple(names),
+        created=instant,
+    )
+    registry.with_index(index).write(table.storage)
+
+
+def _built(name: str, instant: str, files: Sequence[WrittenFile]) -> Built:
+    return Built(
+        name=name,
+        instant=instant,
+        records=sums(files, lambda file: file.records),
+        bytes=sums(files, lambda file: file.bytes),
+    )

@@ -1,0 +1,118 @@
+"""What is logged for slices that replace others keeps indexes of keys and values right: against
+brute force over the rows, keys in several file groups included. No Spark is needed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.cells import Cells
+from pyhudi_expr.mdt.encoded_records import EncodedRecords
+from pyhudi_expr.mdt.keys import split_secondary_key
+from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.mdt.record_locations import group_of, locations
+from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.records import is_deleted
+from pyhudi_expr.spark.key_changes import KeyIndexes, changer
+
+_INDEX = "secondary_index_c"
+_INDEXES = KeyIndexes({RECORD_INDEX: 2, _INDEX: 2}, {_INDEX: True})
+_GROUPS = 4
+
+Row = tuple[str, str | None]
+"""A record key and its value."""
+Slices = dict[int, list[Row]]
+"""The rows of each file group."""
+
+rows = st.lists(
+    st.tuples(st.sampled_from("abcdef"), st.sampled_from(["x", "y$\\", "", None])), max_size=4
+)
+changes = st.lists(st.dictionaries(st.integers(0, _GROUPS - 1), rows), min_size=1, max_size=5)
+
+
+class Indexes:
+    """Both indexes, merged as a reader of the logs merges them."""
+
+    def __init__(self) -> None:
+        self.place: dict[str, str] = {}
+        self.pairs: set[tuple[str | None, str]] = set()
+
+    def replace(self, old: Slices, new: Slices, at: int) -> None:
+        batch = pa.Table.from_batches([_rows(old, at - 1, False), _rows(new, at, True)])
+        for logged in changer(_INDEXES)(batch.to_batches()):
+            for row in logged.to_pylist():
+                self._merge(row["partition"], row["key"], row["value"])
+
+    def _merge(self, partition: str, key: bytes, value: bytes) -> None:
+        if partition == RECORD_INDEX and not value:
+            self.place.pop(key.decode(), None)
+            return
+        cells = Cells(ByteStrings.of([key]), ByteStrings.of([value]))
+        records = EncodedRecords("log", RECORD_SCHEMA, cells)
+        if partition == RECORD_INDEX:
+            self.place[key.decode()] = group_of(locations(records).to_pylist()[0])[1]
+            return
+        pair = split_secondary_key(key.decode())
+        (payload,) = records.decoded()
+        (self.pairs.discard if is_deleted(payload) else self.pairs.add)(pair)
+
+
+def _rows(slices: Slices, at: int, is_new: bool) -> pa.RecordBatch:
+    every = [(key, group, value) for group, held in slices.items() for key, value in held]
+    columns = [
+        [key for key, _, _ in every],
+        [f"p\0{group}" for _, group, _ in every],
+        [at] * len(every),
+        [is_new] * len(every),
+        [value for _, _, value in every],
+    ]
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, _INDEXES.schema, strict=True)]
+    return pa.record_batch(arrays, schema=_INDEXES.schema)
+
+
+@given(changes)
+def test_each_key_has_all_values_of_the_group_that_it_is_placed_in(steps: list[Slices]) -> None:
+    indexes, current = Indexes(), defaultdict[int, list[Row]](list)
+    for at, step in enumerate(steps):
+        indexes.replace({group: current[group] for group in step}, step, at)
+        current.update(step)
+        for key, group in indexes.place.items():
+            held = {(value, own) for own, value in current[int(group)] if own == key}
+            assert held
+            assert held <= indexes.pairs
+
+
+@given(changes)
+def test_of_keys_that_are_stored_once_all_is_right(steps: list[Slices]) -> None:
+    indexes, current = Indexes(), dict[int, list[Row]]()
+    for at, step in enumerate(steps):
+        elsewhere = {k for g, held in current.items() if g not in step for k, _ in held}
+        seen = set[str]()
+        alone: Slices = {}
+        for group, held in step.items():
+            alone[group] = []
+            for key, value in held:
+                if key not in elsewhere | seen:
+                    alone[group].append((key, value))
+                    seen.add(key)
+        indexes.replace({group: current.get(group, []) for group in step}, alone, at)
+        current.update(alone)
+        assert indexes.place == {k: str(g) for g, held in current.items() for k, _ in held}
+        assert indexes.pairs == {(v, k) for held in current.values() for k, v in held}
+
+
+def test_nothing_is_logged_for_rows_that_stay() -> None:
+    held: Slices = {0: [("a", "x"), ("b", None)]}
+    batch = pa.Table.from_batches([_rows(held, 0, False), _rows(held, 1, True)])
+    assert sum(logged.num_rows for logged in changer(_INDEXES)(batch.to_batches())) == 0
+
+
+def test_a_changed_value_leaves_a_tombstone() -> None:
+    indexes = Indexes()
+    indexes.replace({}, {0: [("a", "x"), ("b", "x")]}, 0)
+    indexes.replace({0: [("a", "x"), ("b", "x")]}, {0: [("a", "y"), ("b", "x")]}, 1)
+    assert indexes.pairs == {("y", "a"), ("x", "b")}
