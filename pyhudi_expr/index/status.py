@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
-from pyhudi_expr.mdt.reader import FILES, METADATA_DIR, PARTITION_STATS, MetadataTable
+from pyhudi_expr.mdt.reader import (
+    FILES,
+    METADATA_DIR,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    MetadataTable,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.timeline import Instant
 
@@ -48,16 +55,47 @@ def statuses(table: HudiTable) -> list[IndexStatus]:
 
     Raises HudiError.
     """
-    registry = Registry.read(table.storage)
+    registered = Registry.read(table.storage).indexes.values()
     metadata = MetadataTable.open(table)
     table = table if metadata is None else metadata.table
-    known = [_registered(table, metadata, index) for index in registry.indexes.values()]
-    named = {partition for index in registry.indexes.values() for partition in index.partitions}
+    own = [index for index in registered if index.store is Store.EXTENSION]
+    others = [index for index in registered if index.store is Store.HUDI]
+    named = {partition for index in others for partition in index.partitions}
     found = [
         _found(table, metadata, name, definition)
         for name, definition in _unregistered(table, named)
     ]
-    return sorted([*known, *found], key=lambda status: status.name)
+    known = [_registered(table, metadata, index) for index in others]
+    every = [*known, *found, *_of_extension(table, own)]
+    return sorted(every, key=lambda status: status.name)
+
+
+def _of_extension(table: HudiTable, registered: Sequence[RegisteredIndex]) -> list[IndexStatus]:
+    """The extension's indexes; all cover the same commits."""
+    extension = Extension.open(table)
+    there = frozenset[str]() if extension is None else extension.partitions
+    named = {partition for index in registered for partition in index.partitions}
+    # The record index comes with the first secondary index.
+    every = [
+        *registered,
+        *(_unnamed(name, None, Store.EXTENSION) for name in sorted(there - named - {RECORD_INDEX})),
+    ]
+    return [_extension_status(table, extension, index) for index in every]
+
+
+def _extension_status(
+    table: HudiTable, extension: Extension | None, index: RegisteredIndex
+) -> IndexStatus:
+    state, covers, note = State.DROPPED, None, "it is gone from the extension; refresh it"
+    if extension is not None and set(index.partitions) <= extension.partitions:
+        lacking = extension.coverage.first_uncovered(table)
+        state, covers, note = State.ACTIVE, extension.coverage.newest, ""
+        if lacking is not None:
+            state = State.LAGGING
+            note = f"the first that it does not cover is {lacking.requested} ({lacking.action})"
+    return IndexStatus(
+        index.name, index.kind, index.columns, index.store, index.partitions, state, covers, note
+    )
 
 
 def _registered(
@@ -82,17 +120,20 @@ def _found(
     table: HudiTable, metadata: MetadataTable | None, name: str, definition: IndexDefinition | None
 ) -> IndexStatus:
     """The status of a metadata partition that nobody registered."""
+    return _registered(table, metadata, _unnamed(name, definition, Store.HUDI))
+
+
+def _unnamed(name: str, definition: IndexDefinition | None, store: Store) -> RegisteredIndex:
     prefix = next((p for p in _PREFIXES if name.startswith(p)), "")
-    unregistered = RegisteredIndex(
+    return RegisteredIndex(
         name=name.removeprefix(prefix),
         kind=_PREFIXES.get(prefix, name),
         columns=() if definition is None else definition.fields,
         options={},
-        store=Store.HUDI,
+        store=store,
         partitions=(name,),
         created="",
     )
-    return _registered(table, metadata, unregistered)
 
 
 def _unregistered(
