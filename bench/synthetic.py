@@ -51,7 +51,7 @@ WRITERS = (
 """The modules that a written table depends on."""
 
 _NAME = "synthetic"
-_COMMIT, _COMMITTED = "20240601000000000", "20240601000001000"
+_COMMIT, _INDEXED, _COMMITTED = "20240601000000000", "20240601000000900", "20240601000001000"
 _COMPACTION, _COMPACTED = "20240601000002000", "20240601000003000"
 _FILE_BYTES = 8_000_000
 _COLUMN_STATS_SHARDS = 2
@@ -323,7 +323,7 @@ def _write_data_table(hoodie: Path, columns: Sequence[_Column], schema: str) -> 
 
 def _write_metadata_timeline(hoodie: Path, schema: str) -> None:
     timeline = hoodie / "timeline"
-    _write_instant(timeline, _COMMIT, _COMMITTED, "deltacommit", "UPSERT_PREPPED", schema)
+    _write_instant(timeline, _COMMIT, _INDEXED, "deltacommit", "UPSERT_PREPPED", schema)
     _write_instant(timeline, _COMPACTION, _COMPACTED, "compaction", "COMPACT", schema)
     _write_properties(
         hoodie,

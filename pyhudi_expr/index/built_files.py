@@ -49,7 +49,7 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> _Fla
     build = _newest_build(table, index)
     if build is None or table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
         return np.zeros(listing.num_slices, np.bool_)
-    instants = _file_instants(listing)
+    instants = listing.file_instants
     distinct = instants.unique().to_pylist()
     covered = [instant for instant in distinct if _is_built_from(table, instant, build)]
     if all(completed <= build.requested for completed in table.archived_times.values()):
@@ -95,13 +95,3 @@ def _later_without_logs(table: HudiTable, build: _Build) -> set[str]:
             return found
         found.add(write.requested)
     return found
-
-
-def _file_instants(listing: FileListing) -> pa.StringArray:
-    """For each file the write that made it (in layout 2)."""
-    of_slice = listing.slice_base_instant.take(pa.array(listing.file_slice))
-    names = log_files(listing.file_name)
-    of_log = names.instant.take(
-        pc.index_in(pa.array(np.arange(listing.num_files)), pa.array(names.row))
-    )
-    return pc.if_else(pa.array(listing.file_is_log), of_log, of_slice)

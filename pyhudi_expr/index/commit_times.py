@@ -13,13 +13,11 @@ from __future__ import annotations
 
 from functools import cached_property
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.table.file_names import log_files
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
@@ -54,17 +52,4 @@ class CommitTimes:
             newest[write.requested] = seen.encode()
         wrote = pa.array(list(newest), pa.string())
         bound = pa.array(list(newest.values()), pa.large_binary())
-        return bound.take(pc.index_in(self._instants(), wrote))
-
-    def _instants(self) -> pa.Array:
-        """The commit that each file's name holds."""
-        listing = self._listing
-        instants = listing.slice_base_instant.take(pa.array(listing.file_slice))
-        logs = np.flatnonzero(listing.file_is_log)
-        if not len(logs):
-            return instants
-        parsed = log_files(listing.file_name.take(pa.array(logs)))
-        of_log = np.full(listing.num_files, -1, np.int64)
-        of_log[logs[parsed.row]] = np.arange(len(parsed.row))
-        found = parsed.instant.take(pa.array(of_log, mask=of_log < 0))
-        return pc.if_else(pa.array(listing.file_is_log), found, instants)
+        return bound.take(pc.index_in(self._listing.file_instants, wrote))

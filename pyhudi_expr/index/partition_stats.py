@@ -1,21 +1,25 @@
 """`partition_stats`: per partition and column the aggregate of its files (RFC-27, "agg" entries).
 
-One small look-up excludes whole partitions before any file's entry is read.
+One small look-up excludes whole partitions before any file's entry is read. Partitions with files
+that are older than the index are left to `column_stats`, see `followed_files`.
 """
 
 from __future__ import annotations
 
 import threading
+from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.bounds_store import BoundsStore
 from pyhudi_expr.index.entries import StatisticsEntries, decode_merged
+from pyhudi_expr.index.followed_files import followed_partitions
 from pyhudi_expr.mdt.keys import column_prefix
-from pyhudi_expr.mdt.reader import PARTITION_STATS, MetadataTable
+from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS, MetadataTable
 from pyhudi_expr.table.listing import FileListing
 
 
@@ -42,7 +46,12 @@ class PartitionStats:
             positions = pc.index_in(found.file_name, self._listing.partitions).fill_null(-1)
             where = np.asarray(positions.to_numpy(), dtype=np.int64)
             listed = where >= 0
+            listed &= self._followed[where]
             decoded = decode_merged(StatisticsEntries.of(found).filter(listed), column)
             store = BoundsStore(len(self._listing.partitions), column.domain)
             store.put(where[listed], decoded.bounds)
             self._columns[column] = store.bounds()
+
+    @cached_property
+    def _followed(self) -> npt.NDArray[np.bool_]:
+        return followed_partitions(self._mdt, self._listing, (PARTITION_STATS, COLUMN_STATS))

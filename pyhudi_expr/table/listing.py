@@ -14,6 +14,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.table.file_names import log_files
+
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
@@ -77,6 +79,20 @@ class FileListing:
     def has_logs(self) -> bool:
         """Whether any file is a log file."""
         return bool(self.file_is_log.any())
+
+    @cached_property
+    def file_instants(self) -> pa.StringArray:
+        """For each file the requested time of the write that made it, as its name says; that of
+        its slice's base file for the log files of layout 1; null where no name says one."""
+        of_slice = self.slice_base_instant.take(pa.array(self.file_slice))
+        if not self.has_logs:
+            return of_slice
+        logs = np.flatnonzero(self.file_is_log)
+        parsed = log_files(self.file_name.take(pa.array(logs)))
+        of_log = np.full(self.num_files, -1, np.int64)
+        of_log[logs[parsed.row]] = np.arange(len(parsed.row))
+        found = parsed.instant.take(pa.array(of_log, mask=of_log < 0))
+        return pc.if_else(pa.array(self.file_is_log), found, of_slice)
 
     def some(self, slices: npt.NDArray[np.bool_]) -> FileListing:
         """The listing of the flagged slices only."""

@@ -292,3 +292,39 @@ def test_records_that_were_deleted_and_inserted_again(
     upsert(table, tables.frame(schema, [(1, 3, 90, False), (2, 3, None, False)]))
     kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), predicates)
     assert kept["x = 90"] <= 2
+
+
+def test_statistics_that_came_with_another_index_lack_the_files_that_were_there(
+    spark: SparkSession, tables: Tables, pruner: Pruner
+) -> None:
+    """Hudi 1.2 gives the partition the bounds of the later files."""
+    schema = "id long, p string, x int"
+    plain = {"stats_columns": None, "partitions": ("p",), "ordering": "x"}
+    table = tables.create(schema, [(i, "a", i) for i in range(50)], **plain)
+    lock = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
+    without = {
+        "hoodie.write.lock.provider": lock,
+        "hoodie.metadata.index.column.stats.enable": "false",
+    }
+    with session_settings(spark, without):
+        spark.sql(f"CREATE TABLE late_statistics USING hudi LOCATION '{table.path}'")
+        spark.sql("CREATE INDEX record_index ON late_statistics (id)")
+        spark.sql("CREATE INDEX x ON late_statistics (x)")
+        options = "expr='from_unixtime', format='yyyy'"
+        spark.sql(f"CREATE INDEX e ON late_statistics USING column_stats(id) OPTIONS({options})")
+        spark.sql("DROP TABLE late_statistics")
+    indexed = {
+        "hoodie.metadata.index.column.stats.enable": "true",
+        "hoodie.metadata.index.partition.stats.enable": "true",
+        "hoodie.metadata.record.index.enable": "true",
+        "hoodie.metadata.global.record.level.index.enable": "true",
+        "hoodie.embed.timeline.server": "true",
+        "hoodie.datasource.write.operation": "insert",
+    }
+    later = tables.frame(schema, [(100, "a", 100), (101, "a", 101)])
+    later.write.format("hudi").options(**{**table.spec.options(), **indexed}).mode("append").save(
+        str(table.path)
+    )
+    predicates = ["x = 7", "x < 10", "x >= 100", "id = 7 AND x = 7", "x = 100"]
+    kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), predicates)
+    assert kept["x = 7"] == 1
