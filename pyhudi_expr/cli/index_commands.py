@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -131,8 +132,8 @@ def create(
         options["shards"] = str(shards)
     names = tuple(column.strip() for column in columns.split(",") if column.strip())
     request = statements.CreateIndex(name, location(table), kind, names, options, if_not_exists)
-    with _session(settings) as (spark, build_options):
-        built = indexes.create_index(spark, request, build_options)
+    with _session(settings) as spark:
+        built = indexes.create_index(spark, request, _build_options(settings))
     _report_built(built, as_json, f"the index {name} exists")
 
 
@@ -146,8 +147,8 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Bring the index NAME up to the table's newest commit."""
     indexes, statements = _spark_modules()
     request = statements.RefreshIndex(name, location(table))
-    with _session(settings) as (spark, build_options):
-        built = indexes.refresh_index(spark, request, build_options)
+    with _session(settings) as spark:
+        built = indexes.refresh_index(spark, request, _build_options(settings))
     _report_built(built, as_json, f"the index {name} is up to date")
 
 
@@ -166,6 +167,34 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
         click.echo(reports.as_json({"dropped": name}))
     else:
         click.echo(f"dropped {name}")
+
+
+@index.command()
+@click.argument("name")
+@_table
+@_with_spark
+@_json
+def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
+    """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
+    _spark_modules()
+    from pyhudi_expr.spark import verifying
+
+    opened = HudiTable.open(location(table))
+    status = next((s for s in statuses(opened) if name in (s.name, *s.partitions)), None)
+    if status is None:
+        raise HudiError(f"{table}: there is no index {name!r}")
+    with _session(settings) as spark:
+        found = verifying.verify(spark, opened, status)
+    if as_json:
+        click.echo(reports.as_json({"name": status.name, "partitions": [asdict(f) for f in found]}))
+    else:
+        for one in found:
+            counts = f"{one.missing} missing, {one.superfluous} superfluous, {one.different} differ"
+            click.echo(f"{one.partition}: {one.checked:,} entries, {counts}")
+            for example in one.examples:
+                click.echo(f"  {example}")
+    if not all(one.is_right for one in found):
+        sys.exit(1)
 
 
 @index.command("list")
@@ -216,20 +245,21 @@ def _spark_modules() -> tuple[Any, Any]:
 
 
 @contextmanager
-def _session(settings: dict[str, Any]) -> Iterator[tuple[SparkSession, BuildOptions]]:
-    """A Spark session that ends with the command, and how to build."""
+def _session(settings: dict[str, Any]) -> Iterator[SparkSession]:
+    """A Spark session that ends with the command."""
     from pyspark.sql import SparkSession
 
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.appName("pyhudi index")
     builder = builder.config("spark.ui.enabled", "false")
-    master = settings.pop("master") or os.environ.get("MASTER") or "local[*]"
+    master = settings["master"] or os.environ.get("MASTER") or "local[*]"
     builder = builder.master(master)
-    for key, value in _pairs(settings.pop("settings")).items():
+    for key, value in _pairs(settings["settings"]).items():
         builder = builder.config(key, value)
     spark = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        yield spark, _build_options(settings)
+        yield spark
     finally:
         spark.stop()
 
