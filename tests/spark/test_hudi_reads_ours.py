@@ -6,7 +6,7 @@ twin table whose indexes Hudi built.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,6 +53,7 @@ PREDICATES = (
     "city IS NULL AND ts < 30",
     "p = 'p0' AND ts >= 3990",
 )
+MAINTAINED = ("id = '1234'", "city IN ('c3', 'c9', 'new')", "ts BETWEEN 900 AND 1100 AND p = 'p1'")
 
 
 @dataclass(frozen=True)
@@ -92,15 +93,21 @@ def layout(request: pytest.FixtureRequest) -> Layout:
     return request.param  # type: ignore[no-any-return]
 
 
-def plain(spark: SparkSession, layout: Layout, name: str, root: Path) -> HudiTable:
-    """The rows, in a table that has a list of its files for an index, and no other."""
+def plain(
+    spark: SparkSession,
+    layout: Layout,
+    name: str,
+    root: Path,
+    stats_columns: tuple[str, ...] | None = None,
+) -> HudiTable:
+    """The rows, in a table that has a list of its files for an index, and statistics if any."""
     spec = TableSpec(
         f"{name}-{layout.name}",
         layout.type,
         layout.version,
         ordering="ts",
         partitions=("p",),
-        stats_columns=None,
+        stats_columns=stats_columns,
     )
     return create(rows(spark, 0, _ROWS, 1, _FILES), spec, root)
 
@@ -118,7 +125,7 @@ def test_hudi_reads_and_maintains_what_was_built(
     )
     assert {s.state for s in found(path)} == {State.ACTIVE}
 
-    judged(spark, table)
+    judged(spark, table, PREDICATES)
     indexed = {text: slices(spark, table, text) for text in PREDICATES}
     assert all(indexed[text] <= unindexed[text] for text in PREDICATES)
     assert indexed["id = '1234'"] == 1
@@ -159,16 +166,16 @@ def test_hudi_reads_and_maintains_what_was_built(
 
 def test_it_prunes_as_by_hudis_own_indexes(spark: SparkSession, table_root: Path) -> None:
     layout = LAYOUTS[0]
-    ours, theirs = (plain(spark, layout, name, table_root) for name in ("one", "twin"))
+    ours = plain(spark, layout, "one", table_root)
     for name in ("city", "ranges"):
         execute(spark, STATEMENTS[name].format(path=ours.path))
-    columns = {"hoodie.metadata.index.column.stats.column.list": "ts,city,d,day"}
-    with session_settings(spark, {_LOCK: _IN_PROCESS, **columns}):
+    # Hudi 1.2 builds an empty secondary index where it builds statistics after the table.
+    theirs = plain(spark, layout, "twin", table_root, ("ts", "city", "d", "day"))
+    with session_settings(spark, {_LOCK: _IN_PROCESS}):
         spark.sql(f"CREATE TABLE twin USING hudi LOCATION '{theirs.path}'")
         spark.sql("CREATE INDEX record_index ON twin (id)")
         spark.sql("CREATE INDEX city ON twin (city)")
         spark.sql("DROP TABLE twin")
-    judged(spark, theirs)
     for text in PREDICATES:
         assert slices(spark, ours, text) <= slices(spark, theirs, text), text
 
@@ -195,23 +202,21 @@ def test_a_writer_that_does_not_ask_for_an_index_deletes_it_and_it_comes_back(
     assert execute(spark, f"REFRESH INDEX ranges ON '{path}'") is None
 
 
-def judged(spark: SparkSession, table: HudiTable) -> None:
+def judged(spark: SparkSession, table: HudiTable, predicates: Sequence[str] = MAINTAINED) -> None:
     """Hudi with all its skipping gives the rows that it gives without, and so do we."""
-    for text in PREDICATES:
-        right = ids(read(spark, table, _NOT_SKIPPING).where(text))
-        assert ids(read(spark, table, _SKIPPING).where(text)) == right, text
+    truths = [f"coalesce({text}, false) AS t{n}" for n, text in enumerate(predicates)]
+    file = "concat(_hoodie_partition_path, '/', _hoodie_file_name) AS file"
+    every = read(spark, table, _NOT_SKIPPING).selectExpr("id", file, *truths).collect()
+    for n, text in enumerate(predicates):
+        right = [row for row in every if row[f"t{n}"]]
+        assert ids(read(spark, table, _SKIPPING).where(text)) == sorted(r.id for r in right), text
         result = Pruner().prune(str(table.path), PruneRequest(parse_predicate(text)))
-        kept = set(result.kept_paths())
-        files = {
-            row.file
-            for row in read(spark, table, _NOT_SKIPPING)
-            .where(text)
-            .selectExpr("concat(_hoodie_partition_path, '/', _hoodie_file_name) AS file")
-            .distinct()
-            .collect()
-        }
-        groups = {file.split("_")[0].replace("/.", "/") for file in kept}
-        assert {file.split("_")[0].replace("/.", "/") for file in files} <= groups, text
+        assert groups(row.file for row in right) <= groups(result.kept_paths()), text
+
+
+def groups(files: Iterable[str]) -> set[str]:
+    """The file groups of base and log files."""
+    return {file.split("_")[0].replace("/.", "/") for file in files}
 
 
 def slices(spark: SparkSession, table: HudiTable, text: str) -> int:
