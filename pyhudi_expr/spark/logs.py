@@ -43,10 +43,16 @@ def write_logs(
 ) -> list[WrittenFile]:
     """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
     each holds its entries in memory; instant: of the delta commit. Raises HudiError."""
-    spread = entries.repartition(tasks, "partition", "shard")
+    spread = spread_over(entries, tasks, "partition", "shard")
     ordered = spread.sortWithinPartitions("partition", "shard", "key")
     rows = ordered.mapInArrow(_writer(metadata_uri, instant), _WRITTEN).collect()
     return [WrittenFile(**row.asDict(), is_log=True) for row in rows]
+
+
+def spread_over(frame: DataFrame, tasks: int, *columns: str) -> DataFrame:
+    """The rows with equal values of the columns in one task; a single task needs no shuffle, which
+    takes longer than small refreshes do."""
+    return frame.coalesce(1) if tasks == 1 else frame.repartition(tasks, *columns)
 
 
 def _writer(

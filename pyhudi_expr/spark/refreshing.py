@@ -41,7 +41,7 @@ from pyhudi_expr.spark.key_changes import (
     new_entries,
     rows_of,
 )
-from pyhudi_expr.spark.logs import LOG_ENTRIES, write_logs
+from pyhudi_expr.spark.logs import LOG_ENTRIES, spread_over, write_logs
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name, slice_name
 from pyhudi_expr.spark.shards import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.slice_keys import SliceKeys
@@ -143,8 +143,11 @@ class Refresh:
                     frames.append(named)
         if not frames:
             return []
-        tasks = self.spark.sparkContext.defaultParallelism
         joined = reduce(DataFrame.unionByName, frames)
+        tasks = _tasks(2 * max(int(rows[added].sum()), 0))
+        if not all(map(_is_of_keys, self._old)):
+            # Statistics are read where their entries are written, if that is one task.
+            tasks = max(tasks, self.spark.sparkContext.defaultParallelism)
         return write_logs(joined, tasks, self.change.storage.uri, self.change.instant)
 
     def _changed_keys(self, new_rows: int) -> DataFrame:
@@ -165,8 +168,8 @@ class Refresh:
         texts = "".join(f", `{name}` string" for name in indexes.by_value)
         schema = f"key string, place string, written long, is_new boolean{texts}"
         rows = self.spark.createDataFrame(dealt, _CHANGED).mapInArrow(read, schema)
-        tasks = max(parallelism, 2 * new_rows // _ROWS_OF_TASK)
-        return rows.repartition(tasks, "key").mapInArrow(changer(indexes), LOG_ENTRIES)
+        tasks = _tasks(2 * new_rows)
+        return spread_over(rows, tasks, "key").mapInArrow(changer(indexes), LOG_ENTRIES)
 
     def _bases(self, definition: IndexDefinition, shards: int) -> list[WrittenFile]:
         if _is_of_keys(definition):
@@ -260,6 +263,11 @@ class Refresh:
 
 def _is_of_keys(definition: IndexDefinition) -> bool:
     return definition.name == RECORD_INDEX or is_secondary(definition)
+
+
+def _tasks(rows: int) -> int:
+    """How many tasks compare so many rows, or write what comes of them."""
+    return 1 + rows // _ROWS_OF_TASK
 
 
 def _no_rows(chosen: npt.NDArray[np.bool_]) -> _Rows:
