@@ -207,7 +207,8 @@ def clean(change: Change) -> None:
 
 
 def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, str | None]]:
-    """For each file its instant, None where a newer base file has taken its place."""
+    """For each file its instant; None where a newer base file has taken its place, or its change
+    was taken back (nobody else's is under way)."""
     array = pa.array(names, pa.string())
     bases, logs = base_files(array, "hfile"), log_files(array)
     newest: dict[str, str] = {}
@@ -219,7 +220,8 @@ def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, s
         if extension.timeline.is_committed(instant):
             newest[group] = max(instant, newest.get(group, ""))
     for row, group, instant in (*parsed[0], *parsed[1]):
-        yield names[row], None if instant < newest.get(group, "") else instant
+        counts = instant >= newest.get(group, "") and extension.timeline.is_committed(instant)
+        yield names[row], instant if counts else None
 
 
 def _begin(table: HudiTable, lock: TableLock, action: str) -> Change:

@@ -186,6 +186,18 @@ def test_old_files_go_with_the_next_compaction(path: str) -> None:
     assert len(timeline.instants) <= 4
 
 
+def test_files_of_a_change_that_was_taken_back_never_count(path: str) -> None:
+    build(path, _BASE)
+    change = extension.begin(HudiTable.open(path), lock(path))
+    extension.abort(change, lock(path))
+    write_logs(change, _ADDED, _DELETED)  # by a writer that was thought dead
+    for number in range(3):
+        compact(path)
+        update(path, [("austin", str(number))], [])
+    assert pairs(path) == sorted([*_BASE, *(("austin", str(number)) for number in range(3))])
+    assert not [name for name in city_files(path) if change.instant in name]
+
+
 class Died(BaseException):
     """What a process does not survive."""
 
