@@ -46,7 +46,7 @@ class PartitionStats:
             positions = pc.index_in(found.file_name, self._listing.partitions).fill_null(-1)
             where = np.asarray(positions.to_numpy(), dtype=np.int64)
             listed = where >= 0
-            listed &= self._followed[where]
+            listed[listed] = self._followed[where[listed]]
             decoded = decode_merged(StatisticsEntries.of(found).filter(listed), column)
             store = BoundsStore(len(self._listing.partitions), column.domain)
             store.put(where[listed], decoded.bounds)

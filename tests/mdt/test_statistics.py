@@ -172,7 +172,7 @@ def test_parts_are_put_together_in_their_order() -> None:
             '{"type":"record","name":"r","fields":'
             '[{"name":"a","type":{"type":"array","items":"null"}}]}',
             b"\xfe\xff\xff\xff\x0f",
-            "array|ends",
+            "many in no bytes",
         ),
     ],
 )
