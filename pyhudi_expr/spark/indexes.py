@@ -1,7 +1,7 @@
 """CREATE, DROP, SHOW and REFRESH INDEX: as functions, and as statements by `execute`.
 
 Entries are read and written by Spark jobs (`entries`, `shards`); what makes them count is Hudi's
-own protocol (`mdt.index_action`).
+own protocol (`hudi_indexes`), or a commit to the metadata table beside it (`extension_indexes`).
 """
 
 from __future__ import annotations
@@ -11,21 +11,18 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.registry import RegisteredIndex, Registry
+from pyhudi_expr.index.registry import Registry, Store
 from pyhudi_expr.index.status import IndexStatus, State, statuses
 from pyhudi_expr.mdt import bootstrap, index_action
-from pyhudi_expr.mdt.index_action import Announced, NewPartition
-from pyhudi_expr.mdt.reader import (
-    METADATA_DIR,
-    RECORD_INDEX,
-    MetadataTable,
-    current_listing,
+from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.spark.building import BuildOptions, Built
+from pyhudi_expr.spark.extension_indexes import (
+    extension_build,
+    extension_drop,
+    extension_refresh,
 )
-from pyhudi_expr.spark.building import BuildOptions, Built, sums
-from pyhudi_expr.spark.entries import entries
+from pyhudi_expr.spark.hudi_indexes import hudi_build
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan
-from pyhudi_expr.spark.shard_counts import shard_count
-from pyhudi_expr.spark.shards import ShardTarget, write_shards
 from pyhudi_expr.spark.statements import (
     CreateIndex,
     DropIndex,
@@ -34,10 +31,8 @@ from pyhudi_expr.spark.statements import (
     Statement,
     parse,
 )
-from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
 
 
 def execute(
@@ -94,9 +89,13 @@ def create_index(spark: SparkSession, request: CreateIndex, options: BuildOption
         raise InvalidIndex(
             f"{table.base_path}: the index {request.name!r} exists; drop it first, or refresh it"
         )
-    if bootstrap.ensure_metadata_table(table, lock):
-        notes.append("the table had no metadata table; one was made")
-    return replace(_build(spark, table.refreshed(), planned, options), notes=tuple(notes))
+    if planned.store is Store.EXTENSION:
+        built = extension_build(spark, table, planned, options)
+    else:
+        if bootstrap.ensure_metadata_table(table, lock):
+            notes.append("the table had no metadata table; one was made")
+        built = hudi_build(spark, table.refreshed(), planned, options)
+    return replace(built, notes=tuple(notes))
 
 
 def drop_index(request: DropIndex, options: BuildOptions) -> None:
@@ -109,13 +108,17 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
             return
         raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
     if RECORD_INDEX in status.partitions:
-        needing = [s.name for s in statuses(table) if s.kind == SECONDARY_INDEX]
+        secondary = (s for s in statuses(table) if s.kind == SECONDARY_INDEX)
+        needing = [s.name for s in secondary if s.store is status.store]
         if needing:
             raise InvalidIndex(
                 f"{table.base_path}: {', '.join(needing)} cannot be without the record index; "
                 "drop them first"
             )
-    index_action.drop(table, status.partitions, lock)
+    if status.store is Store.EXTENSION:
+        extension_drop(table, status.partitions, lock)
+    else:
+        index_action.drop(table, status.partitions, lock)
     with lock.held(f"forgets {status.name}"):
         Registry.read(table.storage).without(status.name).write(table.storage)
 
@@ -139,101 +142,33 @@ def refresh_index(
             f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
             "drop it and create it to have it anew"
         )
-    lock = options.lock(table.storage)
-    index_action.recover(table, lock)
-    left = set(registered.partitions) & HudiTable.open(request.table).properties.metadata_partitions
-    if left:
-        index_action.drop(table, sorted(left), lock)
     again = CreateIndex(
         registered.name, request.table, registered.kind, registered.columns, registered.options
     )
+    if registered.store is Store.EXTENSION:
+        if status.state is State.LAGGING:
+            return extension_refresh(spark, table, registered.name, options)
+        return extension_build(spark, table, plan(table, again), options)
+    lock = options.lock(table.storage)
+    index_action.recover(table, lock)
+    table = table.refreshed()
+    left = set(registered.partitions) & table.properties.metadata_partitions
+    if left:
+        index_action.drop(table, sorted(left), lock)
     bootstrap.ensure_metadata_table(table.refreshed(), lock)
     table = table.refreshed()
-    return _build(spark, table, plan(table, again), options)
+    return hudi_build(spark, table, plan(table, again), options)
 
 
 def _exists(table: HudiTable, planned: IndexPlan) -> bool:
+    """Whether the store has the partitions that the index would be, or there is one of its name."""
+    if planned.name in Registry.read(table.storage).indexes:
+        return True
+    if planned.store is Store.EXTENSION:
+        return False  # the build itself tells
     there = table.properties.metadata_partitions | table.properties.metadata_partitions_inflight
-    names = {partition.name for partition in planned.partitions}
-    return bool(names & there) or planned.name in Registry.read(table.storage).indexes
+    return bool(there & {partition.name for partition in planned.partitions})
 
 
 def _status(table: HudiTable, name: str) -> IndexStatus | None:
     return next((s for s in statuses(table) if name in (s.name, *s.partitions)), None)
-
-
-def _build(
-    spark: SparkSession, table: HudiTable, planned: IndexPlan, options: BuildOptions
-) -> Built:
-    lock = options.lock(table.storage)
-    shards = {
-        partition.name: planned.shards or shard_count(table, partition.definition)
-        for partition in planned.partitions
-    }
-    new = [
-        NewPartition(p.name, shards[p.name], p.definition if p.is_listed else None)
-        for p in planned.partitions
-    ]
-    announced = index_action.announce(table, new, lock)
-    try:
-        table, listing = _snapshot(index_action.settled(announced, options.wait))
-        files = _write(spark, table, listing, planned, announced)
-        index_action.publish(announced, table.instant or "", files, lock)
-        with lock.held(f"registers {planned.name}"):
-            _register(table, planned)
-    except BaseException:
-        index_action.abort(announced, lock)
-        raise
-    return Built(
-        name=planned.name,
-        instant=announced.instant,
-        records=sums(files, lambda file: file.records),
-        bytes=sums(files, lambda file: file.bytes),
-    )
-
-
-def _snapshot(table: HudiTable) -> tuple[HudiTable, FileListing]:
-    metadata = MetadataTable.open(table)
-    if metadata is None:
-        return table, table.listing(TableView.SNAPSHOT)
-    return metadata.table, current_listing(metadata.table, metadata, TableView.SNAPSHOT)
-
-
-def _write(
-    spark: SparkSession,
-    table: HudiTable,
-    listing: FileListing,
-    planned: IndexPlan,
-    announced: Announced,
-) -> list[WrittenFile]:
-    metadata_uri = table.storage.child(METADATA_DIR).uri
-    files = []
-    for partition, new in zip(planned.partitions, announced.partitions, strict=True):
-        frame = entries(spark, table, listing, partition.definition, new.shards)
-        target = ShardTarget(metadata_uri, partition.name, announced.instant)
-        for written in write_shards(frame, new.shards, target):
-            group = written.path.rpartition("/")[2].split("_", 1)[0]
-            files.append(WrittenFile(group, written.path, written.bytes, written.records))
-    return files
-
-
-def _register(table: HudiTable, planned: IndexPlan) -> None:
-    registry = Registry.read(table.storage)
-    names = [partition.name for partition in planned.partitions]
-    if planned.kind == SECONDARY_INDEX and RECORD_INDEX in names:
-        # It was needed, and is an index of its own: other secondary indexes share it.
-        names.remove(RECORD_INDEX)
-        keys = RegisteredIndex(
-            RECORD_INDEX, RECORD_INDEX, (), {}, planned.store, (RECORD_INDEX,), table.instant or ""
-        )
-        registry = registry.with_index(keys)
-    index = RegisteredIndex(
-        name=planned.name,
-        kind=planned.kind,
-        columns=planned.columns,
-        options=planned.options,
-        store=planned.store,
-        partitions=tuple(names),
-        created=table.instant or "",
-    )
-    registry.with_index(index).write(table.storage)

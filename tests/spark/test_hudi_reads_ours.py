@@ -20,6 +20,7 @@ from pyhudi_expr.index.status import State, statuses
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
@@ -197,6 +198,7 @@ def test_a_writer_that_does_not_ask_for_an_index_deletes_it_and_it_comes_back(
     execute(spark, f"REFRESH INDEX ranges ON '{path}'")
     (status,) = found(path)
     assert status.state is State.ACTIVE
+    assert all(one.is_right for one in verify(spark, OpenedTable.open(path), status))
     judged(spark, table)
     assert slices(spark, table, "ts = 77") < slices(spark, table, "d >= 0")
     assert execute(spark, f"REFRESH INDEX ranges ON '{path}'") is None
