@@ -6,13 +6,24 @@ from collections.abc import Sequence
 
 from rich.console import Console
 
-from bench import document, engines, hive, iceberg, key_indexes, pruning, results, service, wide
+from bench import (
+    document,
+    engines,
+    hive,
+    iceberg,
+    index_builds,
+    key_indexes,
+    pruning,
+    results,
+    service,
+    wide,
+)
 from bench.measuring import Benchmark, Measurement, registered
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 
 # They register themselves when they are imported.
-_MODULES = (pruning, wide, iceberg, engines, service, hive, key_indexes)
+_MODULES = (pruning, wide, iceberg, engines, service, hive, key_indexes, index_builds)
 
 
 def main(names: Sequence[str]) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import Enum
 
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.reader import (
+    COLUMN_STATS,
     FILES,
     METADATA_DIR,
     PARTITION_STATS,
@@ -120,7 +121,12 @@ def _found(
     table: HudiTable, metadata: MetadataTable | None, name: str, definition: IndexDefinition | None
 ) -> IndexStatus:
     """The status of a metadata partition that nobody registered."""
-    return _registered(table, metadata, _unnamed(name, definition, Store.HUDI))
+    index = _unnamed(name, definition, Store.HUDI)
+    properties = table.properties
+    there = properties.metadata_partitions | properties.metadata_partitions_inflight
+    if name == COLUMN_STATS and PARTITION_STATS in there:
+        index = replace(index, partitions=(COLUMN_STATS, PARTITION_STATS))
+    return _registered(table, metadata, index)
 
 
 def _unnamed(name: str, definition: IndexDefinition | None, store: Store) -> RegisteredIndex:

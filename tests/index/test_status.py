@@ -1,0 +1,67 @@
+"""Which indexes a table is said to have."""
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.mdt import index_action
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> HudiTable:
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    return HudiTable.open(str(tmp_path / "table"))
+
+
+def test_indexes_that_hudi_made_have_their_kinds_and_columns(table: HudiTable) -> None:
+    found = {status.name: status for status in statuses(table)}
+    assert list(found) == ["column_stats", "merchant_idx", "record_index", "txn_date_idx"]
+    assert found["merchant_idx"].kind == "secondary_index"
+    assert found["merchant_idx"].partitions == ("secondary_index_merchant_idx",)
+    assert len(found["txn_date_idx"].columns) == 1
+    assert found["column_stats"].partitions == ("column_stats", "partition_stats")
+    assert {status.state for status in found.values()} == {State.ACTIVE}
+    assert {status.covers for status in found.values()} == {table.instant}
+
+
+def test_a_registered_index_that_is_gone_is_missed(table: HudiTable) -> None:
+    index = RegisteredIndex(
+        name="shops",
+        kind="secondary_index",
+        columns=("merchant",),
+        options={},
+        store=Store.HUDI,
+        partitions=("secondary_index_merchant_idx",),
+        created=table.instant or "",
+    )
+    Registry().with_index(index).write(table.storage)
+    assert {s.name: s.state for s in statuses(table)}["shops"] is State.ACTIVE
+
+    index_action.drop(table, index.partitions, TableLock(table.storage))
+    (status,) = [s for s in statuses(table.refreshed()) if s.name == "shops"]
+    assert status.state is State.DROPPED
+    assert status.covers is None
+    assert "refresh it" in status.note
+
+
+def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:
+    index = RegisteredIndex("i", "k", ("a", "b.c"), {"x": "y"}, Store.EXTENSION, ("p",), "1")
+    registry = Registry().with_index(index)
+    registry.write(table.storage)
+    assert Registry.read(table.storage) == registry
+    registry.without("i").write(table.storage)
+    assert not Registry.read(table.storage).indexes
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"indexes": {"i": {"kind": 1}}}'])
+def test_a_damaged_register_is_told(table: HudiTable, content: str) -> None:
+    table.storage.write(".hoodie/pyhudi/indexes.json", content.encode())
+    with pytest.raises(CorruptFile, match="register"):
+        statuses(table)
