@@ -35,14 +35,14 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the prun
 	$(BIN)/python -m devtools.demo
 
 test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup -m "not spark and not hive and not slow" \
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not spark and not hive and not slow" \
 		$(PYTEST_ARGS)
 
 fuzz: $(VENV) ## EXAMPLES=N new random cases for each property of predicates, indexes and front ends
-	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadgroup \
+	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
 		-k "soundness or fuzz" -m "not spark and not hive" tests $(PYTEST_ARGS)
 
 test-containers: ## the tests in containers

@@ -4,9 +4,11 @@ import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import settings
+from xdist.scheduler import LoadScopeScheduling
 
 # A slow machine is no failure: pytest's own time-out is the limit. `make test` tries the same cases
 # each time, so that a change is judged by what it changes; `make fuzz` looks for new ones.
@@ -14,18 +16,27 @@ settings.register_profile("repeatable", deadline=None, derandomize=True)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if "PYHUDI_EXAMPLES" in os.environ else "repeatable")
 
+_WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
+
 GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+class ByFile(LoadScopeScheduling):  # type: ignore[misc]
     """What pytest-xdist's workers share out: files, but everything with Hive as one.
 
     A HiveServer2 is started once then, and a file's tables are written once.
     """
-    for item in items:
-        group = "hive" if item.get_closest_marker("hive") else str(item.path)
-        item.add_marker(pytest.mark.xdist_group(group))
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.split("::", 1)[0]
+        with_hive = file.startswith("tests/hive/") or file in _WITH_HIVE
+        return "hive" if with_hive else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
+    """Called where tests run in several processes."""
+    return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
