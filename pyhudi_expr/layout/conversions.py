@@ -1,0 +1,159 @@
+"""RFC-28's direct mapping: values of every ordered type as unsigned 64-bit numbers.
+
+A number is never smaller than that of a lesser value, so the order of numbers is that of values
+wherever numbers differ. Narrow types fill the upper bits, so that the bits of an int weigh as much
+as those of a long. What is longer than 64 bits keeps its beginning: the first 8 bytes of a string
+(its UTF-8, zeros behind a shorter one) or binary, the leading bits of a decimal of more than 18
+digits. `exact` keeps all of it.
+
+Floats are in IEEE 754's total order (-0.0 directly before 0.0, which are neighbours then, if not
+one), but all NaNs are one, the greatest, as in Spark and Hive. Nulls are last.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.expr.domains import Domain, Kind, domain_of
+
+Numbers = npt.NDArray[np.uint64]
+
+BITS = 64
+LAST = np.uint64(2**64 - 1)
+"""The number of nulls."""
+
+_WORD = 8  # bytes
+_SIGN = np.uint64(1 << 63)
+
+
+class UnorderedType(TypeError):  # noqa: N818 - names the finding
+    """A type whose values have no order, an array or a map, say."""
+
+
+def domain(type_: pa.DataType) -> Domain:
+    """How the type's values are ordered. Raises UnorderedType."""
+    found = domain_of(type_)
+    if found is None:
+        raise UnorderedType(f"values of type {type_} have no order to lay rows out by")
+    return found
+
+
+def direct(values: pa.Array) -> Numbers:
+    """The values' numbers; nulls are `LAST`. Raises UnorderedType."""
+    found = domain(values.type)
+    if found.kind in (Kind.TEXT, Kind.BINARY):
+        numbers = leading_words(values, 1)[:, 0].astype(np.uint64)
+    elif found.kind is Kind.DECIMAL:
+        numbers = _decimals(values, found.precision)
+    else:
+        numbers = _fixed(values, found)
+    if values.null_count:
+        numbers[_is_null(values)] = LAST
+    return numbers
+
+
+def is_wide(type_: pa.DataType) -> bool:
+    """Whether `direct` keeps only the beginning of the type's values. Raises UnorderedType."""
+    return not domain(type_).is_ordinal
+
+
+def exact(values: pa.Array, words: int) -> npt.NDArray[np.bytes_]:
+    """The values of a wide type as byte strings in the same order, of at most 8 * words bytes.
+
+    No value may be null. What goes beyond those bytes is cut off.
+    """
+    if domain(values.type).kind is Kind.DECIMAL:
+        limbs = _limbs(values)[:, ::-1].copy()
+        limbs[:, 0] ^= _SIGN
+        big_endian = limbs.astype(">u8")
+    else:
+        big_endian = leading_words(values, words)
+    return big_endian.view(f"S{big_endian.shape[1] * _WORD}")[:, 0]
+
+
+def leading_words(values: pa.Array, words: int) -> npt.NDArray[Any]:
+    """The first 8 * words bytes of strings or binaries as big-endian uint64, (rows, words).
+
+    Zeros stand behind what is shorter, and for nulls.
+    """
+    array = values.cast(pa.large_binary())
+    rows = len(array)
+    _, offsets_buffer, data = array.buffers()
+    if not rows or data is None:
+        return np.zeros((rows, words), ">u8")
+    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + rows + 1]
+    first, end = int(offsets[0]), int(offsets[-1])
+    padded = np.zeros(end - first + _WORD, np.uint8)
+    padded[: end - first] = np.frombuffer(data, np.uint8)[first:end]
+    # The word that begins at each byte.
+    at_byte = np.ndarray((end - first + 1,), ">u8", padded, strides=(1,))
+    found = np.empty((rows, words), ">u8")
+    for word in range(words):
+        begins = np.minimum(offsets[:-1] - first + word * _WORD, end - first)
+        missing = 8 * (_WORD - np.clip(offsets[1:] - first - begins, 0, _WORD))
+        kept = LAST << np.minimum(missing, BITS - 1).astype(np.uint64)
+        kept[missing == BITS] = 0
+        found[:, word] = at_byte[begins] & kept
+    return found
+
+
+def _fixed(values: pa.Array, found: Domain) -> Numbers:
+    if found.kind is Kind.BOOLEAN:
+        bits = values.cast(pa.uint8())
+        return np.asarray(_buffer(bits, np.uint8), np.uint64) << np.uint64(BITS - 1)
+    if found.kind is Kind.FLOAT:
+        return _floats(_buffer(values, np.dtype(f"f{found.bits // 8}")))
+    width = values.type.bit_width
+    # From the signed number to the unsigned one: the sign bit flips.
+    signed = _buffer(values, np.dtype(f"i{width // 8}")).astype(np.int64)
+    return (signed.view(np.uint64) << np.uint64(BITS - width)) ^ _SIGN
+
+
+def _floats(floats: npt.NDArray[Any]) -> Numbers:
+    width = floats.dtype.itemsize * 8
+    bits = floats.view(f"u{width // 8}").astype(np.uint64) << np.uint64(BITS - width)
+    # A negative number's magnitude grows downwards: all its bits flip, else the sign alone.
+    is_negative = (bits & _SIGN).astype(np.bool_)
+    numbers = bits ^ np.where(is_negative, LAST, _SIGN)
+    numbers[np.isnan(floats)] = LAST
+    return numbers
+
+
+def _decimals(values: pa.Array, precision: int) -> Numbers:
+    """The unscaled values, shifted so that the widest one of the precision fills the 64 bits."""
+    limbs = _limbs(values)
+    width = (10**precision - 1).bit_length() + 1  # with the sign
+    if width <= BITS:
+        return (limbs[:, 0] << np.uint64(BITS - width)) ^ _SIGN
+    word, shift = divmod(width - BITS, BITS)
+    numbers = limbs[:, word] >> np.uint64(shift)
+    if shift:
+        numbers |= limbs[:, word + 1] << np.uint64(BITS - shift)
+    return numbers ^ _SIGN
+
+
+def _limbs(values: pa.Array) -> npt.NDArray[np.uint64]:
+    """The unscaled values in two's complement as words, the least significant first."""
+    if values.type.bit_width < 128:
+        values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
+    count = values.type.bit_width // BITS
+    words = np.frombuffer(values.buffers()[1], "<u8")
+    chosen = words.reshape(-1, count)[values.offset : values.offset + len(values)]
+    return chosen.astype(np.uint64)
+
+
+def _buffer(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+    """The numbers in the array's memory, whatever they are where it is null."""
+    data = values.buffers()[1]
+    if data is None or not len(values):
+        return np.zeros(len(values), dtype)
+    return np.frombuffer(data, dtype)[values.offset : values.offset + len(values)]
+
+
+def _is_null(values: pa.Array) -> npt.NDArray[np.bool_]:
+    flags: npt.NDArray[np.bool_] = values.is_null().to_numpy(zero_copy_only=False)
+    return flags
