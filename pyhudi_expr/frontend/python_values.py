@@ -1,0 +1,99 @@
+"""Constants as Python programs hold them, with Arrow's types."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.frontend.constants import decimal_number, whole_number
+from pyhudi_expr.frontend.hive_types import InexpressibleError
+
+_EPOCH = dt.datetime(1970, 1, 1)
+_MICROSECOND = dt.timedelta(microseconds=1)
+_PANDAS_NULLS = ("NaTType", "NAType")
+_NUMPY_UNITS = ("s", "ms", "us", "ns")
+
+
+def literal_of(value: Any) -> Literal:
+    """The literal for a Python, numpy, pandas or Arrow scalar.
+
+    A ``datetime`` with a zone is an instant, one without a wall clock. NaT and Arrow's nulls are
+    NULL; NaN is a number. Raises InexpressibleError for values of other types.
+    """
+    if isinstance(value, pa.Scalar):
+        return _arrow(value)
+    if isinstance(value, np.datetime64):
+        return _numpy_time(value)
+    if isinstance(value, np.generic):
+        return _arrow(pa.scalar(value))
+    if value is None or type(value).__name__ in _PANDAS_NULLS:
+        return Literal(None, pa.null())
+    return _python(value)
+
+
+def _python(value: Any) -> Literal:
+    match value:
+        case bool():
+            return Literal(bool(value), pa.bool_())
+        case int():
+            return whole_number(int(value))
+        case float():
+            return Literal(float(value), pa.float64())
+        case Decimal():
+            return decimal_number(value)
+        case str():
+            return Literal(str(value), pa.string())
+        case bytes() | bytearray() | memoryview():
+            return Literal(bytes(value), pa.binary())
+        case dt.datetime():
+            return _time(value)
+        case dt.date():
+            return Literal((value - _EPOCH.date()).days, pa.date32())
+    raise InexpressibleError(f"a constant of type {type(value).__name__}")
+
+
+def _time(value: dt.datetime) -> Literal:
+    nanos = getattr(value, "nanosecond", 0)  # of pandas
+    zone = None if value.tzinfo is None else "UTC"
+    if zone is not None:
+        value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
+    plain = dt.datetime(*value.timetuple()[:6], value.microsecond)
+    micros = (plain - _EPOCH) // _MICROSECOND
+    if nanos:
+        return Literal(micros * 1000 + nanos, pa.timestamp("ns", zone))
+    return Literal(micros, pa.timestamp("us", zone))
+
+
+def _numpy_time(value: np.datetime64) -> Literal:
+    unit = np.datetime_data(value.dtype)[0]
+    if np.isnat(value):
+        return Literal(None, pa.null())
+    if unit == "D":
+        return Literal(int(value.astype("int64")), pa.date32())
+    if unit not in _NUMPY_UNITS:
+        raise InexpressibleError(f"a constant of type {value.dtype}")
+    return Literal(int(value.astype("int64")), pa.timestamp(unit))
+
+
+def _arrow(value: pa.Scalar) -> Literal:
+    type_ = value.type
+    if not value.is_valid:
+        return Literal(None, type_)
+    if isinstance(value, pa.ExtensionScalar) or pa.types.is_nested(type_):
+        raise InexpressibleError(f"a constant of type {type_}")
+    if pa.types.is_dictionary(type_):
+        return _arrow(value.cast(type_.value_type))
+    if pa.types.is_timestamp(type_):
+        return Literal(value.value, type_)
+    if pa.types.is_date(type_):
+        return Literal(value.cast(pa.date32()).value, pa.date32())
+    if pa.types.is_floating(type_):
+        return Literal(float(value.as_py()), type_)
+    if pa.types.is_temporal(type_):
+        raise InexpressibleError(f"a constant of type {type_}")
+    return Literal(value.as_py(), type_)
