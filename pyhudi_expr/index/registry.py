@@ -7,12 +7,13 @@ all. What is registered here is how they are missed, and brought back.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from enum import Enum
 from types import MappingProxyType
 
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 
@@ -72,6 +73,23 @@ class Registry:
         indexes = {name: asdict(index) for name, index in self.indexes.items()}
         content = json.dumps({"format": _FORMAT, "indexes": indexes}, indent=2)
         storage.write(_PATH, content.encode())
+
+
+def note_of(indexes: Sequence[RegisteredIndex]) -> str:
+    """The indexes as a text, for `register`."""
+    return json.dumps([asdict(index) for index in indexes])
+
+
+def register(table: HudiTable, note: str) -> None:
+    """Registers the indexes of a note (`note_of`), created as of now; again, if they are.
+
+    The caller holds the table's lock. Raises CorruptFile or another HudiError.
+    """
+    registry = Registry.read(table.storage)
+    for entry in json.loads(note or "[]"):
+        index = _index(entry["name"], {**entry, "created": table.instant or ""})
+        registry = registry.with_index(index)
+    registry.write(table.storage)
 
 
 def _index(name: str, entry: Mapping[str, object]) -> RegisteredIndex:

@@ -71,6 +71,11 @@ def statuses(table: HudiTable) -> list[IndexStatus]:
     return sorted(every, key=lambda status: status.name)
 
 
+def status_of(table: HudiTable, name: str) -> IndexStatus | None:
+    """The index of this name, or with a metadata partition of this name. Raises HudiError."""
+    return next((s for s in statuses(table) if name in (s.name, *s.partitions)), None)
+
+
 def _of_extension(table: HudiTable, registered: Sequence[RegisteredIndex]) -> list[IndexStatus]:
     """The extension's indexes; all cover the same commits."""
     extension = Extension.open(table)

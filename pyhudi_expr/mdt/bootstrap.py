@@ -13,11 +13,12 @@ from pyhudi_expr.mdt.index_action import IndexConflict, known_times
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, partition_key
 from pyhudi_expr.mdt.reader import FILES, METADATA_DIR
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.action_records import WrittenFile, commit_record
 from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
 from pyhudi_expr.table.listing import StoredFiles
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
 from pyhudi_expr.table.properties import PROPERTIES_FILE, TableProperties
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline_writer import Action, next_time
@@ -32,7 +33,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
     """Makes the metadata table unless there is one; whether it was made.
 
     Raises IndexConflict while other writers are at work, whose files it would miss or name too
-    early, or another HudiError.
+    early, or another HudiError; then there is none.
     """
     if FILES in table.properties.metadata_partitions:
         return False
@@ -40,23 +41,24 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
         table = table.refreshed()
         if FILES in table.properties.metadata_partitions:
             return False
+        refuse_unknown_locks(table.storage)
         if table.timeline.pending:
             raise IndexConflict(
                 f"{table.base_path}: {', '.join(sorted(table.timeline.pending))} are pending, and "
                 "the table has no metadata table; let them complete, then try again"
             )
         table.storage.delete_dir(METADATA_DIR)
-        metadata = write_table(
-            table.storage.child(METADATA_DIR), f"{table.properties.name}_metadata", table.properties
-        )
-        _write_files(metadata, table.stored_files())
-        properties_writer.update(
-            table.storage,
-            {
-                "hoodie.table.metadata.partitions": FILES,
-                "hoodie.table.metadata.partitions.inflight": "",
-            },
-        )
+        with undone_on_failure(lambda: table.storage.delete_dir(METADATA_DIR)):
+            name = f"{table.properties.name}_metadata"
+            metadata = write_table(table.storage.child(METADATA_DIR), name, table.properties)
+            _write_files(metadata, table.stored_files())
+            properties_writer.update(
+                table.storage,
+                {
+                    "hoodie.table.metadata.partitions": FILES,
+                    "hoodie.table.metadata.partitions.inflight": "",
+                },
+            )
     return True
 
 

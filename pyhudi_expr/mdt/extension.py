@@ -15,7 +15,7 @@ One *change* is done at a time; it is a delta commit (a compaction: a commit) of
    not complete.
 3. `publish`, under the lock: the definitions of new indexes and the list of the covered slices are
    written, the commit completes, and only then new partitions are named in the properties.
-4. `abort` takes all back before that.
+4. `abort` takes all back as long as the commit is not complete.
 
 Dying anywhere leaves the indexes as they were before or as they are after the change, with what
 they cover. A new index whose commit completed and that was not named is taken back by the next
@@ -28,14 +28,20 @@ replaced stay until the next one.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from pyhudi_expr.mdt import bootstrap
 from pyhudi_expr.mdt.coverage import Coverage
-from pyhudi_expr.mdt.index_action import IndexConflict, NewPartition, begin_groups, known_times
+from pyhudi_expr.mdt.index_action import (
+    IndexConflict,
+    NewPartition,
+    begin_groups,
+    check_restores,
+    known_times,
+)
 from pyhudi_expr.mdt.index_definitions import (
     IndexDefinition,
     add_definitions,
@@ -44,6 +50,7 @@ from pyhudi_expr.mdt.index_definitions import (
 )
 from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.action_records import WrittenFile, commit_record
 from pyhudi_expr.table.commit_metadata import read_record
@@ -89,7 +96,7 @@ class Extension:
     def exists(table: HudiTable) -> bool:
         """Whether `open` finds one, or fails to read it."""
         storage = table.storage.child(EXTENSION_DIR)
-        if storage.stat(PROPERTIES_FILE) is None and storage.stat(BACKUP_FILE) is None:
+        if not _is_there(storage):
             return False
         return bool(TableProperties.read(storage).metadata_partitions)
 
@@ -144,10 +151,10 @@ def publish(
     coverage: Coverage,
     lock: TableLock,
     new: Iterable[IndexDefinition] = (),
+    register: Callable[[], None] = lambda: None,
 ) -> None:
-    """Step 3. files: all that were written; new: definitions of the partitions that were begun.
-
-    Raises HudiError; then `abort`.
+    """Step 3. files: all that were written; new: definitions of the partitions that were begun;
+    register: called before new partitions are named. Raises HudiError; then `abort`.
     """
     with lock.held(f"publishes {change.instant} of the extension metadata table"):
         extension = change.extension.refreshed()
@@ -169,25 +176,36 @@ def publish(
         completed = next_time(extension.properties, known_times(extension))
         _action(change).complete(commit_record(_LAYOUT, files, operation, extra), completed)
         if definitions:
+            register()
             _name_partitions(extension, added=[definition.name for definition in definitions])
         _forget_coverages(change.storage)
 
 
-def abort(change: Change, lock: TableLock) -> None:
-    """Step 4: nothing of the change is left."""
+def abort(change: Change, lock: TableLock) -> bool:
+    """Step 4: nothing of the change is left. False: its commit is complete, and counts."""
     with lock.held(f"takes back {change.instant} of the extension metadata table"):
-        _take_back(change.extension.refreshed(), change.instant)
+        extension = change.extension.refreshed()
+        if change.instant in extension.timeline.completed_requests:
+            return False
+        _take_back(extension, change.instant)
+        _remove_if_empty(extension)
+    return True
 
 
 def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
-    """Removes partitions with their definitions. Raises IndexConflict, see `begin`."""
+    """Removes partitions, if they are there, with their definitions. Raises IndexConflict, see
+    `begin`."""
     with lock.held(f"drops {', '.join(names)}"):
-        extension = HudiTable.at(table.storage.child(EXTENSION_DIR))
+        storage = table.storage.child(EXTENSION_DIR)
+        if not _is_there(storage):
+            return
+        extension = HudiTable.at(storage)
         _recover(extension)
         _name_partitions(extension, removed=names)
         remove_definitions(extension, names)
         for name in names:
             extension.storage.delete_dir(name)
+        _remove_if_empty(extension)
 
 
 def clean(change: Change) -> None:
@@ -226,17 +244,20 @@ def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, s
 
 def _begin(table: HudiTable, lock: TableLock, action: str) -> Change:
     with lock.held("begins to change the extension metadata table"):
+        check_restores(table.refreshed())
         storage = table.storage.child(EXTENSION_DIR)
-        if storage.stat(PROPERTIES_FILE) is None and storage.stat(BACKUP_FILE) is None:
+        if not _is_there(storage):
             data = replace(table.properties, version=_VERSION, timeline_layout=_LAYOUT)
             bootstrap.write_table(storage, f"{table.properties.name}_extension", data)
         extension = HudiTable.at(storage)
-        _recover(extension)
-        extension = extension.refreshed()
-        instant = next_time(extension.properties, known_times(extension))
-        change = Change(extension, instant, action, Extension.open(table))
-        _action(change).request(json.dumps(this_process()).encode())
-        _action(change).start()
+        with undone_on_failure(lambda: _remove_if_empty(extension)):
+            _recover(extension)
+            extension = extension.refreshed()
+            instant = next_time(extension.properties, known_times(extension))
+            change = Change(extension, instant, action, Extension.open(table))
+            with undone_on_failure(_action(change).remove):
+                _action(change).request(json.dumps(this_process()).encode())
+                _action(change).start()
     return change
 
 
@@ -286,6 +307,17 @@ def _take_back(extension: HudiTable, instant: str) -> None:
     storage.delete(f"{_COVERAGE_DIR}/{instant}.parquet")
     for action in (_DELTA_COMMIT, _COMMIT):
         Action(storage, extension.properties, instant, action).remove()
+
+
+def _is_there(storage: Storage) -> bool:
+    return any(storage.stat(file) is not None for file in (PROPERTIES_FILE, BACKUP_FILE))
+
+
+def _remove_if_empty(extension: HudiTable) -> None:
+    """Deletes an extension that holds no index; under the lock."""
+    extension = extension.refreshed()
+    if not extension.properties.metadata_partitions and not extension.timeline.pending:
+        extension.storage.delete_dir("")
 
 
 def _name_partitions(

@@ -8,8 +8,8 @@ indexing.
    files have to hold. What later writers log comes on top of them, and entries are the same
    whoever writes them, so nothing has to be caught up with.
 3. `publish`, under the lock: the base files count from one delta commit on, the indexes are
-   defined, the partitions are complete, and so is the action.
-4. `abort` takes all back, in any state but the last.
+   defined, the partitions are complete, and, after what else has to follow, so is the action.
+4. `abort` takes all back, as long as the partitions are not complete.
 
 A process that dies leaves the table as readable as it was, with an action that is pending;
 `recover` ends it: forward when the partitions were complete, else back.
@@ -18,15 +18,16 @@ A process that dies leaves the table as readable as it was, with an action that 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
 from pyhudi_expr.mdt import group_names, log_writer
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, add_definitions, remove_definitions
 from pyhudi_expr.mdt.reader import METADATA_DIR
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.action_records import (
     IndexedPartition,
@@ -39,7 +40,7 @@ from pyhudi_expr.table.commit_metadata import read_record
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.file_names import base_files
 from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.timeline import Instant, State
 from pyhudi_expr.table.timeline_writer import Action, next_time
@@ -49,11 +50,16 @@ _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
 _ACTION = "indexing"
 _DELTA_COMMIT = "deltacommit"
 _OPERATION = "BULK_INSERT"
-_BUILDER, _BUILDER_NAME = "builder", "pyhudi"
+_BUILDER, _BUILDER_NAME, _NOTE = "builder", "pyhudi", "note"
 
 # Plans that may wait for long: whoever carries them out begins then.
 _PLANS = frozenset({"compaction", "logcompaction", "clustering", "clean", _ACTION, "rollback"})
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
+
+
+Finish: TypeAlias = Callable[[HudiTable, str], None]
+"""What follows as soon as partitions are complete, under the lock: done with the table and the note
+that came with the action, and done again where it is not known whether it was."""
 
 
 class IndexConflict(HudiError):  # noqa: N818 - names the finding
@@ -78,10 +84,21 @@ class Announced:
     partitions: tuple[NewPartition, ...]
     earlier: frozenset[str]
     """Writes that had begun before; they do not know of the partitions."""
+    note: str
+    """For `Finish`."""
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the partitions count already."""
+        names = {partition.name for partition in self.partitions}
+        return names <= HudiTable.at(self.table.storage).properties.metadata_partitions
 
 
-def announce(table: HudiTable, partitions: Sequence[NewPartition], lock: TableLock) -> Announced:
-    """Step 1. Raises IndexConflict, LockNotAcquired or another HudiError; then nothing is changed.
+def announce(
+    table: HudiTable, partitions: Sequence[NewPartition], lock: TableLock, note: str = ""
+) -> Announced:
+    """Step 1. note: for `Finish`, of whoever ends the action. Raises IndexConflict, UnknownLock,
+    LockNotAcquired or another HudiError; then nothing is changed.
 
     The table must have a metadata table.
     """
@@ -90,24 +107,17 @@ def announce(table: HudiTable, partitions: Sequence[NewPartition], lock: TableLo
         _check(table, partitions)
         metadata = HudiTable.at(table.storage.child(METADATA_DIR))
         instant = next_time(table.properties, known_times(table, metadata))
-        plan = [
-            IndexedPartition(
-                p.name, table.instant or "", {_BUILDER: _BUILDER_NAME, **this_process()}
-            )
-            for p in partitions
-        ]
+        extra = {_BUILDER: _BUILDER_NAME, _NOTE: note, **this_process()}
+        plan = [IndexedPartition(p.name, table.instant or "", extra) for p in partitions]
         earlier = frozenset(i.requested for i in table.timeline.instants if _is_writing(i))
-        announced = Announced(table, instant, tuple(partitions), earlier)
+        announced = Announced(table, instant, tuple(partitions), earlier, note)
         action = _action(table, instant)
         action.request(index_plan(plan))
-        try:
+        with undone_on_failure(lambda: _take_back(announced)):
             for partition in partitions:
                 begin_groups(metadata, partition, instant)
             _move_partitions(table, added_inflight=[p.name for p in partitions])
             action.start()
-        except BaseException:
-            _take_back(announced)
-            raise
     return announced
 
 
@@ -131,8 +141,16 @@ def settled(announced: Announced, wait: float) -> HudiTable:
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
+def _nothing(_table: HudiTable, _note: str) -> None:
+    """Follows where nothing does."""
+
+
 def publish(
-    announced: Announced, upto: str, files: Sequence[WrittenFile], lock: TableLock
+    announced: Announced,
+    upto: str,
+    files: Sequence[WrittenFile],
+    lock: TableLock,
+    finish: Finish = _nothing,
 ) -> HudiTable:
     """Step 3. files: the base files, which are in their places already, paths from the metadata
     table's base path; upto: the instant of the table that they hold. Raises IndexConflict when
@@ -150,17 +168,20 @@ def publish(
         delta.complete(commit_record(layout, files, _OPERATION, {}), completed)
         add_definitions(table, [p.definition for p in announced.partitions if p.definition])
         _move_partitions(table, added=[p.name for p in announced.partitions])
+        finish(table.refreshed(), announced.note)
         _complete(announced, upto)
     return table.refreshed()
 
 
 def abort(announced: Announced, lock: TableLock) -> None:
-    """Step 4: nothing of the action is left."""
+    """Step 4: nothing of the action is left; but complete partitions, which queries and writers
+    know of, are left to `recover`."""
     with lock.held(f"takes back {', '.join(p.name for p in announced.partitions)}"):
-        _take_back(announced)
+        if not announced.is_complete:
+            _take_back(announced)
 
 
-def recover(table: HudiTable, lock: TableLock) -> list[str]:
+def recover(table: HudiTable, lock: TableLock, finish: Finish = _nothing) -> list[str]:
     """Ends the actions of builders that died: what was done to each, as sentences.
 
     Raises IndexConflict where a builder is alive, or may be, on another machine.
@@ -180,10 +201,12 @@ def recover(table: HudiTable, lock: TableLock) -> list[str]:
                 f"{table.properties.timeline_dir}/{instant.requested}.indexing.* and drop the index"
             )
         partitions = tuple(NewPartition(name, 0) for name in names)
-        found = Announced(table, instant.requested, partitions, frozenset())
+        note = str(extra.get(_NOTE, ""))
+        found = Announced(table, instant.requested, partitions, frozenset(), note)
         with lock.held(f"recovers {', '.join(names)}"):
             table = table.refreshed()
-            if set(names) <= table.properties.metadata_partitions:
+            if found.is_complete:
+                finish(table, note)
                 _complete(found, str(infos[0].get("indexUptoInstant") or ""))
                 done.append(f"completed {', '.join(names)}, which an earlier run had built")
             else:
@@ -193,15 +216,28 @@ def recover(table: HudiTable, lock: TableLock) -> list[str]:
 
 
 def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
-    """Removes partitions, complete or not, with their definitions."""
+    """Removes partitions, complete or not, with their definitions. Raises UnknownLock,
+    LockNotAcquired or another HudiError."""
     with lock.held(f"drops {', '.join(names)}"):
+        refuse_unknown_locks(table.storage)
         _move_partitions(table, removed=names)
         remove_definitions(table, names)
         for name in names:
             table.storage.delete_dir(f"{METADATA_DIR}/{name}")
 
 
+def check_restores(table: HudiTable) -> None:
+    """Raises IndexConflict while the table is being restored: its files are about to go."""
+    restoring = [i for i in table.timeline.instants if i.action == "restore" and not i.is_completed]
+    if restoring:
+        raise IndexConflict(
+            f"{table.base_path}: a restore ({restoring[0].requested}) is pending; let it complete, "
+            "then try again"
+        )
+
+
 def _check(table: HudiTable, partitions: Sequence[NewPartition]) -> None:
+    refuse_unknown_locks(table.storage)
     properties = table.properties
     known = properties.metadata_partitions | properties.metadata_partitions_inflight
     there = sorted(known & {p.name for p in partitions})
@@ -209,12 +245,7 @@ def _check(table: HudiTable, partitions: Sequence[NewPartition]) -> None:
         raise IndexConflict(
             f"{table.base_path}: {', '.join(there)} exists already, or is being built"
         )
-    restoring = [i for i in table.timeline.instants if i.action == "restore" and not i.is_completed]
-    if restoring:
-        raise IndexConflict(
-            f"{table.base_path}: a restore ({restoring[0].requested}) is pending; let it complete, "
-            "then try again"
-        )
+    check_restores(table)
 
 
 def _check_unchanged(announced: Announced, table: HudiTable, metadata: HudiTable) -> None:
@@ -308,13 +339,15 @@ def _complete(announced: Announced, upto: str) -> None:
 
 
 def _take_back(announced: Announced) -> None:
+    """Of partitions that nobody reads. The files go first: what is to be written may need their
+    room."""
     table = announced.table
     names = [p.name for p in announced.partitions]
-    _move_partitions(table, removed=names)
-    remove_definitions(table, names)
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
     for name in names:
         metadata.storage.delete_dir(name)
+    _move_partitions(table, removed=names)
+    remove_definitions(table, names)
     Action(metadata.storage, metadata.properties, announced.instant, _DELTA_COMMIT).remove()
     _action(table, announced.instant).remove()
 

@@ -2,8 +2,12 @@
 
 A file `lock` that exists while somebody holds it, created only if there is none. Where a writer's
 settings name no directory, Hudi's versions differ in the one they take, so both are taken here.
+
 Locks that only one process knows (`InProcessLockProvider`), or that need a service of their own,
-cannot be honoured from outside.
+cannot be honoured from outside, and leave no trace either. `StorageBasedLockProvider` leaves one: a
+file that it replaces by conditional writes (RFC-91). Hudi has it for object stores only, and their
+conditional writes are not to be had through the file systems that are used here, so
+`refuse_unknown_locks` refuses tables with such a file.
 """
 
 from __future__ import annotations
@@ -22,11 +26,16 @@ from pyhudi_expr.table.storage import Storage
 
 _DEFAULT_DIRECTORIES = (HOODIE_DIR, f"{HOODIE_DIR}/.aux")
 _FILE = "lock"
+_CONDITIONAL = f"{HOODIE_DIR}/.locks/table_lock.json"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds
 
 
 class LockNotAcquired(HudiError):  # noqa: N818 - names the finding
     """Another writer holds the table's lock."""
+
+
+class UnknownLock(HudiError):  # noqa: N818 - names the finding
+    """The table's writers take a lock that cannot be taken from here."""
 
 
 @dataclass(frozen=True)
@@ -72,6 +81,16 @@ class TableLock:
         except (HudiError, ValueError):
             return False
         return isinstance(owner, dict) and is_gone(owner)
+
+
+def refuse_unknown_locks(storage: Storage) -> None:
+    """Raises UnknownLock where the table's writers take a lock that this module does not."""
+    if storage.stat(_CONDITIONAL) is not None:
+        raise UnknownLock(
+            f"{storage.uri}: its writers take the lock of StorageBasedLockProvider "
+            f"({_CONDITIONAL}), which cannot be taken from here; stop them and delete that file, "
+            "which they make anew, or put the index into the store 'extension'"
+        )
 
 
 def _owner(purpose: str) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
+from fnmatch import fnmatchcase
 
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.properties import TableProperties
@@ -40,7 +41,11 @@ class Action:
         self._create(self._completed_file(completed), content)
 
     def remove(self) -> None:
-        """Takes back what is pending of it."""
+        """Takes it back, whatever state it is in."""
+        completed = self._completed_file("*")
+        for entry in self.storage.list(self.properties.timeline_dir):
+            if fnmatchcase(entry.path, completed):
+                self.storage.delete(entry.path)
         for state in ("inflight", "requested"):
             self.storage.delete(self._pending_file(state))
 

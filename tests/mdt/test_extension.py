@@ -4,7 +4,6 @@ happens."""
 from __future__ import annotations
 
 import io
-import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import secondary_key, shard
 from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -28,6 +28,8 @@ from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import PROCESS, this_process
 from pyhudi_expr.table.storage import Storage
+from tests.mdt.conftest import Disk
+from tests.table.contents import contents, linked
 
 _SHARDS = 2
 _CITY = IndexDefinition("secondary_index_city", "secondary_index", "", ("city",), {}, "V2")
@@ -66,10 +68,10 @@ def test_a_table_without_one_has_none(path: str) -> None:
 
 
 def test_hudis_own_files_stay_as_they_are(path: str) -> None:
-    before = files_of(path)
+    before = contents(Path(path))
     build(path, _BASE)
     own = f"{EXTENSION_DIR}/"
-    assert {f: c for f, c in files_of(path).items() if not f.startswith(own)} == before
+    assert {f: c for f, c in contents(Path(path)).items() if not f.startswith(own)} == before
 
 
 def test_the_example_of_rfc_77_is_merged_and_compacted(path: str) -> None:
@@ -198,32 +200,6 @@ def test_files_of_a_change_that_was_taken_back_never_count(path: str) -> None:
     assert not [name for name in city_files(path) if change.instant in name]
 
 
-class Died(BaseException):
-    """What a process does not survive."""
-
-
-@pytest.fixture
-def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
-    """Lets this many more changes of files happen, and no more; None: all."""
-    left: list[int | None] = [None]
-
-    def counted(name: str) -> None:
-        change = getattr(Storage, name)
-
-        def counting(self: Storage, *args: object) -> object:
-            if left[0] is not None:
-                if left[0] == 0:
-                    raise Died
-                left[0] -= 1
-            return change(self, *args)
-
-        monkeypatch.setattr(Storage, name, counting)
-
-    for name in ("write", "create", "delete", "delete_dir", "move"):
-        counted(name)
-    return lambda changes: left.__setitem__(0, changes)
-
-
 _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], Pairs, Pairs]] = {
     "build": (None, lambda path: build(path, _BASE), [], sorted(_BASE)),
     "update": (
@@ -250,66 +226,112 @@ _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], 
 @pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
 @pytest.mark.parametrize("step", _STEPS)
 def test_dying_at_any_step_loses_nothing(
-    path: str, step: str, tmp_path: Path, mortal: Callable[[int | None], None]
+    path: str, step: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
 ) -> None:
     prepare, change, before, after = _STEPS[step]
     if prepare is not None:
         prepare(path)
     shutil.move(path, tmp_path / "prepared")
-    outcomes = set()
+    prepared, ended = contents(tmp_path / "prepared"), False
     for changes in range(200):
-        shutil.copytree(tmp_path / "prepared", path)
-        mortal(changes)
-        try:
-            change(path)
-            died = False
-        except Died:
-            died = True
-        mortal(None)
+        linked(tmp_path / "prepared", path)
+        ended = mortal(lambda: change(path), changes)
         for leftover in Path(path).glob(".hoodie/**/lock"):
             leftover.unlink()  # what its owner's lock would expire with
         found = there(path)
         assert found in (before, after)
-        if not died:
+        if ended:
             assert found == after
-        extension.abort(extension.begin(HudiTable.open(path), lock(path)), lock(path))
+        begin_and_abort(path)
         assert there(path) == found
         if found == before != after:
+            assert step == "drop" or contents(Path(path)) == prepared
             change(path)
             assert there(path) == after
-        outcomes.add(died)
         shutil.rmtree(path)
-        if not died:
+        if ended:
             break
-    assert outcomes == {True, False}
+    assert ended
     assert changes > 3
+
+
+@pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
+@pytest.mark.parametrize("step", ["build", "update"])
+def test_a_disk_that_is_full_changes_nothing(path: str, step: str, disk: Disk) -> None:
+    prepare, change, before, after = _STEPS[step]
+    if prepare is not None:
+        prepare(path)
+    on_disk, said = disk.path / "table", set()
+    shutil.copytree(path, on_disk)
+    prepared = contents(on_disk)
+    for pages in range(60):
+        disk.fill(pages * 4096)
+        try:
+            change(str(on_disk))
+        except HudiError as error:
+            said.add(str(error))
+        disk.empty()
+        found = there(str(on_disk))
+        assert found in (before, after)
+        begin_and_abort(str(on_disk))
+        assert there(str(on_disk)) == found
+        if found == after:
+            break
+        assert contents(on_disk) == prepared
+    assert found == after
+    assert all("No space left" in text and str(on_disk) in text for text in said)
+    assert len(said) > 5  # it failed at several steps
+
+
+def test_a_table_that_is_being_restored_is_left_alone(path: str) -> None:
+    timeline = Path(path) / HudiTable.open(path).properties.timeline_dir
+    (timeline / "29990101000000000.restore.requested").touch()
+    before = contents(Path(path))
+    with pytest.raises(IndexConflict, match="a restore"):
+        build(path, _BASE)
+    assert contents(Path(path)) == before
+
+
+def test_the_last_index_leaves_nothing(path: str) -> None:
+    before = contents(Path(path))
+    build(path, _BASE)
+    for name in (_CITY.name, RECORD_INDEX, RECORD_INDEX):
+        extension.drop(HudiTable.open(path), [name], lock(path))
+    assert contents(Path(path)) == before
+
+
+def begin_and_abort(path: str) -> None:
+    """Ends what a process that died has begun."""
+    extension.abort(extension.begin(HudiTable.open(path), lock(path)), lock(path))
 
 
 def build(path: str, content: Pairs, as_of: str | None = None) -> None:
     """Both indexes of the pairs, as if they were what the table's slices hold."""
     table = HudiTable.open(path)
     change = extension.begin(table, lock(path))
-    files = []
-    for definition, cells in ((_CITY, city_cells(content)), (_KEYS, key_cells(content))):
-        extension.begin_partition(change, NewPartition(definition.name, _SHARDS, definition))
-        for number in range(_SHARDS):
-            sink = io.BytesIO()
-            own = sharded(definition, cells, number)
-            hfile_writer.write(sink, own, RECORD_SCHEMA)
-            group = group_names.file_id(definition.name, number)
-            name = group_names.base_file(group, f"{number}-0-0", change.instant)
-            files.append(written(change, definition.name, group, name, sink.getvalue(), len(own)))
-    listing = table.listing(TableView.SNAPSHOT, as_of)
-    rows = np.arange(listing.num_slices, dtype=np.int64)
-    coverage = Coverage.of(table, listing, rows)
-    extension.publish(change, files, coverage, lock(path), [_CITY, _KEYS])
+    with undone_on_failure(lambda: extension.abort(change, lock(path))):
+        files = []
+        for definition, cells in ((_CITY, city_cells(content)), (_KEYS, key_cells(content))):
+            extension.begin_partition(change, NewPartition(definition.name, _SHARDS, definition))
+            for number in range(_SHARDS):
+                sink = io.BytesIO()
+                own = sharded(definition, cells, number)
+                hfile_writer.write(sink, own, RECORD_SCHEMA)
+                group, size = group_names.file_id(definition.name, number), len(own)
+                name = group_names.base_file(group, f"{number}-0-0", change.instant)
+                files.append(written(change, definition.name, group, name, sink.getvalue(), size))
+        listing = table.listing(TableView.SNAPSHOT, as_of)
+        rows = np.arange(listing.num_slices, dtype=np.int64)
+        coverage = Coverage.of(table, listing, rows)
+        extension.publish(change, files, coverage, lock(path), [_CITY, _KEYS])
 
 
 def update(path: str, added: Pairs, deleted: Pairs) -> None:
     change = extension.begin(HudiTable.open(path), lock(path))
     assert change.before is not None
-    files = write_logs(change, added, deleted)
-    extension.publish(change, files, change.before.coverage, lock(path))
+    with undone_on_failure(lambda: extension.abort(change, lock(path))):
+        files = write_logs(change, added, deleted)
+        extension.publish(change, files, change.before.coverage, lock(path))
 
 
 def write_logs(change: Change, added: Pairs, deleted: Pairs) -> list[WrittenFile]:
@@ -423,8 +445,3 @@ def files_by_slice(listing: FileListing) -> list[list[str]]:
 
 def lock(path: str) -> TableLock:
     return TableLock(Storage.open(path), wait=0.2)
-
-
-def files_of(path: str) -> dict[str, str]:
-    files = (file for file in sorted(Path(path).rglob("*")) if file.is_file())
-    return {str(f.relative_to(path)): json.dumps(list(f.read_bytes())) for f in files}

@@ -4,28 +4,51 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import fastavro
 import pytest
 
 from pyhudi_expr.mdt import group_names, hfile_writer, index_action
-from pyhudi_expr.mdt.index_action import IndexConflict, NewPartition
+from pyhudi_expr.mdt.index_action import Finish, IndexConflict, NewPartition
 from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.keys import shard
 from pyhudi_expr.mdt.reader import COLUMN_STATS, METADATA_DIR, MetadataTable, Records
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import LockNotAcquired, TableLock
+from pyhudi_expr.table.locks import LockNotAcquired, TableLock, UnknownLock
 from pyhudi_expr.table.owners import PROCESS, this_process
 from pyhudi_expr.table.storage import Storage
+from tests.mdt.conftest import Disk
+from tests.table.contents import contents, linked
 
 _SHARDS = 3
+_NOTE = "what it is for"
+_PAGE = 4096
+_ANNOUNCES = """
+import os, sys
+from pyhudi_expr.mdt.index_action import NewPartition, announce
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+table = HudiTable.open(sys.argv[1])
+if os.getuid() == 0:
+    os.setuid(65534)
+try:
+    announce(table, [NewPartition("column_stats", 1)], TableLock(table.storage))
+except HudiError as error:
+    print("HudiError:", error)
+"""
+STATISTICS = NewPartition(COLUMN_STATS, _SHARDS)
 _PARSED_SCHEMA = fastavro.parse_schema(json.loads(RECORD_SCHEMA))
 TABLES = [
     "cow_v9_txns_simple_meta",
@@ -57,7 +80,7 @@ def test_a_dropped_partition_is_built_again(path: str) -> None:
 
 def test_nothing_of_it_is_visible_before_it_is_published(path: str) -> None:
     drop(path)
-    table = HudiTable.open(path)
+    before, table = contents(Path(path)), HudiTable.open(path)
     announced = index_action.announce(table, [NewPartition(COLUMN_STATS, 1)], lock(path))
     now = HudiTable.open(path)
     assert now.properties.metadata_partitions_inflight == {COLUMN_STATS}
@@ -68,24 +91,24 @@ def test_nothing_of_it_is_visible_before_it_is_published(path: str) -> None:
         index_action.announce(now, [NewPartition(COLUMN_STATS, 1)], lock(path))
 
     index_action.abort(announced, lock(path))
-    assert files_of(path) == files_of(path)
+    assert contents(Path(path)) == before
     assert HudiTable.open(path).timeline == table.timeline
     assert not (Path(path) / METADATA_DIR / COLUMN_STATS).exists()
 
 
 def test_a_partition_that_is_there_is_not_built(path: str) -> None:
-    files = files_of(path)
+    before = contents(Path(path))
     with pytest.raises(IndexConflict, match="exists already"):
         index_action.announce(HudiTable.open(path), [NewPartition(COLUMN_STATS, 1)], lock(path))
-    assert files_of(path) == files
+    assert contents(Path(path)) == before
 
 
 def test_another_writers_lock_is_respected(path: str) -> None:
     drop(path)
-    files = files_of(path)
+    before = contents(Path(path))
     with TableLock(Storage.open(path)).held("writes"), pytest.raises(LockNotAcquired):
         index_action.announce(HudiTable.open(path), [NewPartition(COLUMN_STATS, 1)], lock(path))
-    assert files_of(path) == files
+    assert contents(Path(path)) == before
 
 
 def test_a_lock_whose_owner_died_is_taken_over(path: str) -> None:
@@ -118,75 +141,158 @@ def test_a_builder_that_is_alive_is_left_alone(path: str, monkeypatch: pytest.Mo
         index_action.recover(HudiTable.open(path), lock(path))
 
 
-class Died(BaseException):
-    """What a process does not survive."""
-
-
-@pytest.fixture
-def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[int | None], None]:
-    """Lets this many more changes of files happen, and no more; None: all."""
-    left: list[int | None] = [None]
-
-    def counted(name: str) -> None:
-        change = getattr(Storage, name)
-
-        def counting(self: Storage, *args: object) -> object:
-            if left[0] is not None:
-                if left[0] == 0:
-                    raise Died
-                left[0] -= 1
-            return change(self, *args)
-
-        monkeypatch.setattr(Storage, name, counting)
-
-    for name in ("write", "create", "delete", "delete_dir", "move"):
-        counted(name)
-    return lambda changes: left.__setitem__(0, changes)
-
-
 def test_a_builder_that_dies_at_any_step_loses_nothing(
-    path: str, tmp_path: Path, mortal: Callable[[int | None], None]
+    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     drop(path)
     shutil.move(path, tmp_path / "dropped")
-    outcomes = set()
+    dropped, ended = contents(tmp_path / "dropped"), False
+    finished: list[str] = []
+
+    def finish(_table: HudiTable, note: str) -> None:
+        finished.append(note)
+
     for changes in range(200):
-        shutil.copytree(tmp_path / "dropped", path)
-        mortal(changes)
-        try:
-            build(path, before, NewPartition(COLUMN_STATS, _SHARDS))
-            died = False
-        except Died:
-            died = True
-        mortal(None)
-        for leftover in lock_files(path):  # what its owner's lock would expire with, in Hudi
-            leftover.unlink()
+        linked(tmp_path / "dropped", path)
+        finished.clear()
+        ended = mortal(lambda: build(path, before, STATISTICS, finish), changes)
+        unlock(path)
         if COLUMN_STATS in complete(path):
             assert entries(path) == before
-        index_action.recover(HudiTable.open(path), lock(path))
+        recover(path, finish)
+        assert not pending(path, "indexing")
+        assert not HudiTable.open(path).properties.metadata_partitions_inflight
         if COLUMN_STATS in complete(path):
-            assert entries(path) == before
+            assert set(finished) == {_NOTE}
         else:
-            build(path, before, NewPartition(COLUMN_STATS, _SHARDS))
-            assert entries(path) == before
-        outcomes.add(died)
-        assert HudiTable.open(path).properties.metadata_partitions_inflight == frozenset()
-        assert not [i for i in pending(path) if i.endswith("indexing")]
+            assert contents(Path(path)) == dropped
+            assert finished == []
+            build(path, before, STATISTICS)
+        assert entries(path) == before
         shutil.rmtree(path)
-        if not died:
+        if ended:
             break
-    assert outcomes == {True, False}
+    assert ended
     assert changes > 15  # it did die in between, often
 
 
-def build(path: str, records: Records, partition: NewPartition) -> None:
+@pytest.mark.parametrize("path", TABLES[:1], indirect=True)
+def test_who_recovers_may_die_as_well(
+    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+) -> None:
+    before = entries(path)
+    drop(path)
+    dropped = contents(Path(path))
+    mortal(lambda: build(path, before, STATISTICS), 22)
+    unlock(path)
+    assert pending(path, "indexing")
+    shutil.move(path, tmp_path / "begun")
+    ended, changes = False, 0
+    while not ended:
+        linked(tmp_path / "begun", path)
+        ended = mortal(lambda: recover(path), changes)
+        unlock(path)
+        recover(path)
+        assert contents(Path(path)) == dropped
+        shutil.rmtree(path)
+        changes += 1
+    assert changes > 5
+
+
+def test_a_disk_that_is_full_changes_nothing(path: str, disk: Disk) -> None:
+    before = entries(path)
+    drop(path)
+    on_disk = disk.path / "table"
+    shutil.copytree(path, on_disk)
+    dropped, said = contents(on_disk), set()
+    for pages in range(60):
+        disk.fill(pages * _PAGE)
+        try:
+            build(str(on_disk), before, STATISTICS)
+        except HudiError as error:
+            said.add(str(error))
+        disk.empty()
+        if COLUMN_STATS in complete(str(on_disk)):
+            break
+        recover(str(on_disk))
+        assert contents(on_disk) == dropped
+    assert all("No space left" in text and str(on_disk) in text for text in said)
+    assert len(said) > 5  # it failed at several steps
+    recover(str(on_disk))
+    assert entries(str(on_disk)) == before
+
+
+@pytest.mark.parametrize("path", TABLES[:1], indirect=True)
+def test_a_table_that_may_not_be_written_stays(path: str, tmp_path: Path) -> None:
+    drop(path)
+    dropped = contents(Path(path))
+    for writable in ([], [".hoodie"], [".hoodie", ".hoodie/timeline", ".hoodie/.aux"]):
+        found = announced_by_nobody(path, writable)
+        assert found.startswith("HudiError"), found
+        assert path in found
+        assert "ermission denied" in found
+        assert contents(Path(path)) == dropped
+
+
+@pytest.mark.parametrize("state", ["requested", "inflight"])
+def test_a_restore_that_is_pending_is_waited_for(path: str, state: str) -> None:
+    drop(path)
+    timeline = Path(path) / HudiTable.open(path).properties.timeline_dir
+    (timeline / f"29990101000000000.restore.{state}").touch()
+    dropped = contents(Path(path))
+    with pytest.raises(IndexConflict, match=r"a restore \(29990101000000000\) is pending"):
+        index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    assert contents(Path(path)) == dropped
+
+
+def test_a_lock_that_cannot_be_taken_is_told(path: str) -> None:
+    locks = Path(path) / ".hoodie/.locks"
+    locks.mkdir()
+    (locks / "table_lock.json").write_text('{"expired": true, "validUntil": 0, "owner": "x"}')
+    before = contents(Path(path))
+    with pytest.raises(UnknownLock, match="StorageBasedLockProvider"):
+        drop(path)
+    with pytest.raises(UnknownLock, match="StorageBasedLockProvider"):
+        index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    assert contents(Path(path)) == before
+
+
+def announced_by_nobody(path: str, writable: Sequence[str]) -> str:
+    """What a process of another user is told when it announces a build. writable: the directories
+    that it may write to."""
+    places = [Path(path), *(p for p in Path(path).rglob("*") if p.is_dir())]
+    of_root = os.getuid() == 0
+    for place in places:
+        mine = str(place.relative_to(path)) in writable
+        place.chmod((0o777 if mine else 0o755) if of_root else (0o755 if mine else 0o555))
+    for above in Path(path).parents:  # pytest's directories are its user's own
+        if above.name.startswith(("pytest", "test", "popen")):
+            above.chmod(0o755)
+    command = [sys.executable, "-c", _ANNOUNCES, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    for place in places:
+        place.chmod(0o755)
+    return done.stdout
+
+
+def _nothing(_table: HudiTable, _note: str) -> None:
+    pass
+
+
+def build(path: str, records: Records, partition: NewPartition, finish: Finish = _nothing) -> None:
     """Publishes the records as the partition's base files."""
     table = HudiTable.open(path)
-    announced = index_action.announce(table, [partition], lock(path))
-    settled = index_action.settled(announced, wait=1)
-    files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
-    index_action.publish(announced, settled.instant or "", files, lock(path))
+    announced = index_action.announce(table, [partition], lock(path), _NOTE)
+    with undone_on_failure(lambda: index_action.abort(announced, lock(path))):
+        settled = index_action.settled(announced, wait=1)
+        files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
+        upto = settled.instant or ""
+        index_action.publish(announced, upto, files, lock(path), finish)
+
+
+def recover(path: str, finish: Finish = _nothing) -> None:
+    index_action.recover(HudiTable.open(path), lock(path), finish)
 
 
 def write_shards(metadata: Storage, records: Records, instant: str) -> list[WrittenFile]:
@@ -222,9 +328,9 @@ def complete(path: str) -> frozenset[str]:
     return HudiTable.open(path).properties.metadata_partitions
 
 
-def pending(path: str) -> list[str]:
-    timeline = HudiTable.open(path).timeline
-    return [f"{i.requested}.{i.action}" for i in timeline.instants if not i.is_completed]
+def pending(path: str, action: str) -> list[str]:
+    instants = HudiTable.open(path).timeline.instants
+    return [i.requested for i in instants if i.action == action and not i.is_completed]
 
 
 def drop(path: str) -> None:
@@ -235,9 +341,11 @@ def lock(path: str) -> TableLock:
     return TableLock(Storage.open(path), wait=0.2)
 
 
+def unlock(path: str) -> None:
+    """What time does in Hudi: the lock of who died expires."""
+    for leftover in lock_files(path):
+        leftover.unlink()
+
+
 def lock_files(path: str) -> list[Path]:
     return list(Path(path).glob(".hoodie/**/lock"))
-
-
-def files_of(path: str) -> dict[str, bytes]:
-    return {str(f): f.read_bytes() for f in sorted(Path(path).rglob("*")) if f.is_file()}
