@@ -79,6 +79,15 @@ def is_null(term: Term) -> HudiExpression:
     return IsNull(truth_of(term) if is_condition else term)
 
 
+def is_in(term: Term, options: tuple[Term, ...]) -> HudiExpression:
+    """Arrow's ``is_in``: NULL is one of the values that may be among the options, never NULL."""
+    values = tuple(one for one in options if not (isinstance(one, Literal) and one.value is None))
+    found: HudiExpression = In(term, values)
+    if len(values) < len(options):
+        found = disjunction((found, IsNull(term)))
+    return _is_true(found)
+
+
 def _predicate(function: Call) -> HudiExpression:
     name, args = function.name, function.args
     operation = _COMPARISONS.get(name)
@@ -117,7 +126,11 @@ def _is(truth: bool, args: tuple[Term, ...]) -> HudiExpression | None:
     """Whether a condition is TRUE, or FALSE; never NULL."""
     if len(args) != 1:
         return None
-    condition = truth_of(args[0]) if truth else Not(truth_of(args[0]))
+    condition = truth_of(args[0])
+    return _is_true(condition if truth else Not(condition))
+
+
+def _is_true(condition: HudiExpression) -> HudiExpression:
     return Comparison(Op.EQ, Case(((condition, TRUE),), Literal(False, pa.bool_())), TRUE)
 
 

@@ -2,7 +2,8 @@
 
 ``[("a", "=", 1), ("b", "in", [1, 2])]`` is an AND of triples (hudi-rs has only this);
 ``[[("a", "=", 1)], [("b", ">", 2)]]`` is an OR of such lists. A column is named by a text, with
-dots between the fields of a struct, or by a sequence of names.
+dots between the fields of a struct, or by a sequence of names. As in pyarrow, a NULL is found by
+IN where the values have one, and by NOT IN where they have none.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from pyhudi_expr.expr.nodes import (
     Column,
     Comparison,
     HudiExpression,
-    In,
     IsNull,
     Not,
     Op,
     Unknown,
 )
+from pyhudi_expr.frontend.calls import is_in
 from pyhudi_expr.frontend.python_values import literal_of
 from pyhudi_expr.frontend.trees import conjunction, disjunction
 
@@ -85,7 +86,7 @@ def _built(column: Column, operator: str, value: Any) -> HudiExpression:
 def _in(column: Column, values: Any) -> HudiExpression:
     if isinstance(values, str | bytes) or not isinstance(values, Collection):
         raise FilterError(f"{values!r:.100} is no collection of values for IN")
-    return In(column, tuple(map(literal_of, values)))
+    return is_in(column, tuple(map(literal_of, values)))
 
 
 def _column(name: Any) -> Column:

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import (
     And,
     Column,
     Comparison,
-    In,
     IsNull,
     Literal,
     Not,
@@ -23,9 +25,12 @@ from pyhudi_expr.expr.nodes import (
     Or,
     Unknown,
 )
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.calls import is_in
 from pyhudi_expr.frontend.filter_lists import FilterError, parse_filters
 from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.python_values import literal_of
+from tests.expr.statistics import RowStatistics
 
 A, B = Column(("a",)), Column(("b",))
 ONE, TWO = Literal(1, pa.int32()), Literal(2, pa.int32())
@@ -39,8 +44,8 @@ A_IS_1, B_ABOVE_2 = Comparison(Op.EQ, A, ONE), Comparison(Op.GT, B, TWO)
         ([("a", "==", 1), ("b", ">", 2)], And((A_IS_1, B_ABOVE_2))),
         ([[("a", "=", 1), ("b", ">", 2)], [("a", "=", 1)]], Or((And((A_IS_1, B_ABOVE_2)), A_IS_1))),
         ([("a", "!=", 1)], Comparison(Op.NE, A, ONE)),
-        ([("a", "IN", [1, 2])], In(A, (ONE, TWO))),
-        ([("a", "not  in", (1,))], Not(In(A, (ONE,)))),
+        ([("a", "IN", [1, 2])], is_in(A, (ONE, TWO))),
+        ([("a", "not  in", (1,))], Not(is_in(A, (ONE,)))),
         ([("st.a", "<", 1)], Comparison(Op.LT, Column(("st", "a")), ONE)),
         ([(("st", "a.b"), "<", 1)], Comparison(Op.LT, Column(("st", "a.b")), ONE)),
         ([("a", "is", None)], IsNull(A)),
@@ -73,6 +78,25 @@ def test_filters(filters: list[Any], expected: Any) -> None:
 def test_what_is_no_filter(filters: list[Any], problem: str) -> None:
     with pytest.raises(FilterError, match=problem):
         parse_filters(filters)
+
+
+class TestNullsInLists:
+    """What IN finds of NULLs, as pyarrow does."""
+
+    ROWS = ((None,), (1,), (3,), (1, None), (2, 3))
+
+    @pytest.mark.parametrize("values", [[1, 2], [1, None], [None], []])
+    @pytest.mark.parametrize("operator", ["in", "not in"])
+    def test_a_file_is_kept_where_pyarrow_finds_a_row(self, operator: str, values: Any) -> None:
+        files = [pa.table({"a": pa.array(rows, pa.int32())}) for rows in self.ROWS]
+        member = pc.field("a").isin(pa.array(values, pa.int32()))
+        condition = member if operator == "in" else ~member
+        wanted = [file.filter(condition).num_rows > 0 for file in files]
+        predicate = bind(parse_filters([("a", operator, values)]), Scope(files[0].schema))
+        evidence = RowStatistics([[{"a": value} for value in rows] for rows in self.ROWS])
+        kept = as_array(may_be(predicate, True, [StatisticsEvidence(evidence)]), len(files))
+        assert kept[wanted].all()
+        assert not kept[0] or wanted[0]  # the file of nothing but NULL is judged exactly
 
 
 NEW_YORK = dt.timezone(dt.timedelta(hours=-5))
