@@ -21,7 +21,8 @@ from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.planner import Question, is_worth
-from pyhudi_expr.index.record_keys import RECORD_KEY, equality, exact
+from pyhudi_expr.index.record_keys import equality, exact
+from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bloom import BloomFilter, HashedKeys, UnreadableFilterError, parse
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.keys import bloom_filter_key

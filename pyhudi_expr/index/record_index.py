@@ -47,8 +47,9 @@ from pyhudi_expr.index.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
 from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
-from pyhudi_expr.index.record_keys import RECORD_KEY, equality, exact
+from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.index.row_counts import Counts, row_counts
+from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import EncodedRecords
 from pyhudi_expr.mdt.hashed_records import newest

@@ -18,7 +18,11 @@ value: date         `yyyy-MM-dd` or, by other writers, days since 1970: both are
 ==================  ==================================================================
 
 Other types (timestamps, decimals, floats) are spelled in several ways, by zone, scale and writer:
-they imply nothing; neither do generators that Hudi does not bring, nor tables that keep no keys.
+they imply nothing; neither do generators that Hudi does not bring.
+
+Keys that the table does not store (virtual keys) are known to indexes of our own only, and spelled
+there by the table's own generator: so the literals are put through it (`VirtualSpelling`), and more
+types imply a key. Floating-point numbers do not, as 0.0 equals -0.0.
 """
 
 from __future__ import annotations
@@ -28,6 +32,8 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Protocol
 
 import pyarrow as pa
 
@@ -38,17 +44,21 @@ from pyhudi_expr.expr.bound import (
     BoundExpression,
     BoundIn,
     BoundLiteral,
+    BoundNot,
     BoundOr,
+    columns,
 )
 from pyhudi_expr.expr.domains import Domain, Kind
-from pyhudi_expr.expr.nodes import Op
+from pyhudi_expr.expr.nodes import Op, Unknown
 from pyhudi_expr.index.merging import Merging, merging_of
+from pyhudi_expr.keys.definition import RECORD_KEY, KeyDefinition, virtual_keys
+from pyhudi_expr.keys.generators import KeyGenerator
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.properties import TableProperties
-
-RECORD_KEY = "_hoodie_record_key"
 
 _TEXT = Domain(Kind.TEXT)
 _KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)
+_NOT_STORED = Unknown(f"{RECORD_KEY} is not stored: the table has virtual keys")
 _EPOCH = date(1970, 1, 1)
 _DATES = range((date.min - _EPOCH).days, (date.max - _EPOCH).days + 1)
 _EMPTY = "__empty__"
@@ -61,31 +71,121 @@ _GENERATORS = frozenset(
 )
 
 
+Wanted = tuple[BoundColumn, Sequence[BoundLiteral]]
+"""A column and the values that an equality holds it to."""
+
+
+class KeySpelling(Protocol):
+    """How a table's keys are spelled."""
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The columns of the key."""
+
+    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+        """All keys that rows may have whose columns have the values; [] where that is not known.
+
+        wanted: by each of the fields, all literals exact.
+        """
+
+
 @dataclass(frozen=True)
-class KeySpelling:
-    """How a table spells its record keys: the fields, and whether one field may be named."""
+class StoredSpelling:
+    """Keys that Hudi's writers stored: the fields, and whether one field may be named."""
 
     fields: tuple[str, ...]
     may_name_field: bool
 
+    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+        """See `KeySpelling.keys`."""
+        texts: dict[str, list[str]] = {}
+        for field in self.fields:
+            column, literals = wanted[field]
+            spelled = _spellings(literals, column.domain)
+            if spelled is None:
+                return []
+            texts[field] = spelled
+        if len(self.fields) == 1:
+            (field,), plain = self.fields, texts[self.fields[0]]
+            named = [f"{field}:{text}" for text in plain] if self.may_name_field else []
+            return plain + named
+        parts = [[f"{field}:{text}" for text in texts[field]] for field in self.fields]
+        return [",".join(key) for key in _combinations(parts)]
+
+
+@dataclass(frozen=True)
+class VirtualSpelling:
+    """Keys that an index of our own made of the columns' values."""
+
+    fields: tuple[str, ...]
+    generator: KeyGenerator
+
+    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+        """See `KeySpelling.keys`."""
+        try:
+            values = [
+                [_value(literal, column.domain) for literal in literals]
+                for column, literals in map(wanted.__getitem__, self.fields)
+            ]
+            rows = list(_combinations(values))
+            columns = [
+                pa.array([row[number] for row in rows], wanted[field][0].type)
+                for number, field in enumerate(self.fields)
+            ]
+            keys: list[str] = self.generator.keys(columns).to_pylist()
+        except (HudiError, pa.ArrowException, OverflowError):
+            return []  # no such keys, or such as are not spelled: nothing is implied
+        return keys
+
+
+@dataclass(frozen=True)
+class EitherSpelling:
+    """Keys of indexes that spell them in two ways."""
+
+    first: KeySpelling
+    second: KeySpelling
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """See `KeySpelling.fields`."""
+        return self.first.fields
+
+    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+        """See `KeySpelling.keys`."""
+        first, second = self.first.keys(wanted), self.second.keys(wanted)
+        return first + second if first and second else []
+
 
 def key_spelling(properties: TableProperties) -> KeySpelling | None:
-    """How the table spells its keys; None where that is not known."""
+    """How the table's stored keys are spelled; None where that is not known."""
     generator = properties.key_generator.rpartition(".")[2].upper()
     kind = generator.removesuffix("KEYGENERATOR").removesuffix("_AVRO").removesuffix("AVRO")
     if not properties.meta_fields or not properties.record_key_fields or kind not in _GENERATORS:
         return None
     if merging_of(properties) is Merging.OPAQUE:
         return None  # a merger of one's own may change a key column beside an old key
-    return KeySpelling(properties.record_key_fields, kind not in ("SIMPLE", "TIMESTAMP"))
+    return StoredSpelling(properties.record_key_fields, kind not in ("SIMPLE", "TIMESTAMP"))
 
 
-def virtual_key_spelling(properties: TableProperties) -> KeySpelling | None:
-    """How an index of our own spells the keys of a table that does not store them (virtual keys);
-    None: the table stores them. The keys are made of the columns' values, so these imply them."""
-    if properties.meta_fields or not properties.record_key_fields:
+def extension_spelling(
+    properties: TableProperties, stored: KeySpelling | None
+) -> KeySpelling | None:
+    """How keys are spelled for whoever asks Hudi's indexes and our own alike.
+
+    stored: the `key_spelling`. Virtual keys are made of the columns' values, so these imply them.
+    """
+    try:
+        definition = virtual_keys(properties, properties.name)
+        if definition is None:
+            return stored
+        virtual = _virtual(definition)
+    except HudiError:
         return None
-    return KeySpelling(properties.record_key_fields, may_name_field=True)
+    return virtual if stored is None else EitherSpelling(stored, virtual)
+
+
+def _virtual(definition: KeyDefinition) -> VirtualSpelling:
+    return VirtualSpelling(definition.columns, definition.generator())
 
 
 def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpression:
@@ -110,6 +210,22 @@ def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpre
     return node
 
 
+def without_record_keys(node: BoundExpression) -> BoundExpression:
+    """The predicate with whatever compares `_hoodie_record_key` taken as unknown.
+
+    For tables with virtual keys: engines read it as null, or as what old files have stored, while
+    statistics and indexes tell of the stored keys or of those made of the columns.
+    """
+    match node:
+        case BoundAnd(children=nodes):
+            return BoundAnd(tuple(map(without_record_keys, nodes)))
+        case BoundOr(children=nodes):
+            return BoundOr(tuple(map(without_record_keys, nodes)))
+        case BoundNot(child=child):
+            return BoundNot(without_record_keys(child))
+    return _NOT_STORED if RECORD_KEY in columns(node) else node
+
+
 def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:
     for node in nodes:
         yield from node.children if isinstance(node, BoundAnd) else (node,)
@@ -117,15 +233,15 @@ def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:
 
 def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[BoundExpression]:
     """The comparison of the record key that follows from all nodes together; [] for none."""
-    texts: dict[str, list[str]] = {}
+    wanted: dict[str, Wanted] = {}
     for node in nodes:
-        found = _texts(node)
+        found = _wanted(node)
         if found is not None:
             # Of two equalities on a column either says enough.
-            texts.setdefault(found[0], found[1])
-    if not all(field in texts for field in spelling.fields):
+            wanted.setdefault(found[0].name, found)
+    if not all(field in wanted for field in spelling.fields):
         return []
-    keys = sorted({key.encode() for key in _spelled(texts, spelling)})
+    keys = sorted({key.encode() for key in spelling.keys(wanted)})
     options = tuple(BoundLiteral(key, key, _TEXT) for key in keys)
     if not options:
         return []
@@ -134,25 +250,19 @@ def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[Bo
     return [BoundIn(_KEY_COLUMN, options)]
 
 
-def _spelled(texts: Mapping[str, list[str]], spelling: KeySpelling) -> list[str]:
-    fields = spelling.fields
-    if len(fields) == 1:
-        (field,), plain = fields, texts[fields[0]]
-        return plain + [f"{field}:{text}" for text in plain] if spelling.may_name_field else plain
-    if math.prod(len(texts[field]) for field in fields) > _MOST_COMBINATIONS:
-        return []
-    named = [[f"{field}:{text}" for text in texts[field]] for field in fields]
-    return [",".join(parts) for parts in itertools.product(*named)]
+def _combinations(parts: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
+    """One of each part; none where there are too many."""
+    if math.prod(map(len, parts)) > _MOST_COMBINATIONS and len(parts) > 1:
+        return iter(())
+    return itertools.product(*parts)
 
 
-def _texts(node: BoundExpression) -> tuple[str, list[str]] | None:
-    """The column that the node holds to certain values, and how keys may spell them."""
-    wanted = equality(node)
-    if wanted is None or wanted[0].char is not None:
+def _wanted(node: BoundExpression) -> Wanted | None:
+    """The column that the node holds to certain values, and these."""
+    found = equality(node)
+    if found is None or found[0].char is not None or not all(map(exact, found[1])):
         return None
-    column, literals = wanted
-    spelled = _spellings(literals, column.domain) if all(map(exact, literals)) else None
-    return None if spelled is None else (column.name, spelled)
+    return found
 
 
 def equality(node: BoundExpression) -> tuple[BoundColumn, Sequence[BoundLiteral]] | None:
@@ -190,3 +300,21 @@ def _spellings(literals: Sequence[BoundLiteral], domain: Domain) -> list[str] | 
                 return None
             return [*texts, _EMPTY] if "" in texts else texts
     return None
+
+
+def _value(literal: BoundLiteral, domain: Domain) -> Any:
+    """The value as pyarrow takes it for an array of the column's type; raises HudiError."""
+    value = literal.lower
+    match domain.kind:
+        case Kind.BOOLEAN:
+            return bool(value)
+        case Kind.TEXT:
+            try:
+                return value.decode()
+            except UnicodeDecodeError as error:
+                raise HudiError(f"{value!r} is no text") from error
+        case Kind.DECIMAL if domain.is_ordinal:
+            return Decimal(value).scaleb(-domain.scale)
+        case Kind.INTEGER | Kind.DATE | Kind.INSTANT | Kind.WALL_CLOCK | Kind.DECIMAL:
+            return value
+    raise HudiError(f"keys of {domain.kind.value} values are spelled in several ways")

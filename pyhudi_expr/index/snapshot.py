@@ -29,10 +29,16 @@ from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_index import RecordIndex, record_index
-from pyhudi_expr.index.record_keys import key_spelling, virtual_key_spelling, with_record_keys
+from pyhudi_expr.index.record_keys import (
+    extension_spelling,
+    key_spelling,
+    with_record_keys,
+    without_record_keys,
+)
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.streamed_leaves import streamed
+from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.reader import (
     BLOOM_FILTERS,
@@ -164,8 +170,7 @@ class TableSnapshot:
             self.record_index = records
         if self.bloom_filters is None and BLOOM_FILTERS in extension.partitions:
             self.bloom_filters = BloomFilters(extension.records, self.listing)
-        if self.key_spelling is None:
-            self.key_spelling = virtual_key_spelling(self.table.properties)
+        self.key_spelling = extension_spelling(self.table.properties, self.key_spelling)
 
     def is_current(self) -> bool:
         """Whether neither the table nor its extension has changed since. Raises HudiError."""
@@ -207,6 +212,8 @@ class TableSnapshot:
 
     def completed(self, predicate: BoundExpression) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
+        if is_virtual(self.table.properties):
+            predicate = without_record_keys(predicate)
         told_of_keys = self.record_index is not None or self.bloom_filters is not None
         if not told_of_keys or self.key_spelling is None:
             return predicate

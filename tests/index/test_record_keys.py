@@ -9,7 +9,13 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.record_keys import KeySpelling, key_spelling, with_record_keys
+from pyhudi_expr.index.record_keys import (
+    StoredSpelling,
+    extension_spelling,
+    key_spelling,
+    with_record_keys,
+    without_record_keys,
+)
 from pyhudi_expr.table.properties import TableProperties
 
 SCHEMA = pa.schema(
@@ -28,7 +34,7 @@ SCHEMA = pa.schema(
 
 def completed(text: str, *fields: str, named: bool = False) -> str:
     bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
-    return render(with_record_keys(bound, KeySpelling(fields, named)))
+    return render(with_record_keys(bound, StoredSpelling(fields, named)))
 
 
 @pytest.mark.parametrize(
@@ -107,7 +113,7 @@ def properties(**given: str) -> TableProperties:
 )
 def test_generators_of_hudi(generator: str, named: bool) -> None:
     spelling = key_spelling(properties(hoodie__table__keygenerator__type=generator))
-    assert spelling == KeySpelling(("a",), named)
+    assert spelling == StoredSpelling(("a",), named)
 
 
 @pytest.mark.parametrize(
@@ -121,3 +127,51 @@ def test_generators_of_hudi(generator: str, named: bool) -> None:
 )
 def test_tables_whose_keys_are_not_known(given: dict[str, str]) -> None:
     assert key_spelling(properties(**given)) is None
+
+
+VIRTUAL = {"hoodie.populate.meta.fields": "false", "hoodie.table.version": "9"}
+
+
+def completed_virtually(text: str, *fields: str, **settings: str) -> str:
+    raw = {**VIRTUAL, "hoodie.table.recordkey.fields": ",".join(fields)}
+    raw.update({f"hoodie.recordkey.virtual.{name}": value for name, value in settings.items()})
+    spelling = extension_spelling(TableProperties.parse(raw, "t"), None)
+    assert spelling is not None
+    bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
+    return render(with_record_keys(bound, spelling))
+
+
+@pytest.mark.parametrize(
+    ("text", "field", "implied"),
+    [
+        ("n = -5", "n", "= '-5'"),
+        ("a IN ('y', 'x')", "a", "IN ('x', 'y')"),
+        ("b = true", "b", "= 'true'"),
+        ("d = DATE '2024-01-02'", "d", "= '2024-01-02'"),
+        ("m = 1.5", "m", "= '1.50'"),
+        ("t = TIMESTAMP '1970-01-01 00:00:01.5'", "t", "= '1500000'"),
+    ],
+)
+def test_virtual_keys_are_spelled_by_the_tables_generator(
+    text: str, field: str, implied: str
+) -> None:
+    assert completed_virtually(text, field).endswith(f" AND _hoodie_record_key {implied}")
+
+
+def test_virtual_keys_of_several_columns() -> None:
+    assert completed_virtually("n = 5 AND a = ''", "a", "n").endswith("= 'a:__empty__,n:5'")
+    joined = completed_virtually("n IN (5, 6) AND a = 'x'", "a", "n", concatenator="_")
+    assert joined.endswith("IN ('x_5', 'x_6')")
+
+
+@pytest.mark.parametrize(("text", "field"), [("f = 0.0", "f"), ("a = ''", "a"), ("n > 5", "n")])
+def test_what_implies_no_virtual_key(text: str, field: str) -> None:
+    assert "_hoodie_record_key" not in completed_virtually(text, field)
+
+
+def test_a_query_of_the_virtual_column_itself_tells_nothing() -> None:
+    text = "_hoodie_record_key = 'x' AND (n = 1 OR NOT (_hoodie_record_key IS NULL))"
+    masked = render(without_record_keys(bind(parse_predicate(text), Scope(SCHEMA, "UTC"))))
+    assert "_hoodie_record_key =" not in masked
+    assert "IS NULL" not in masked
+    assert "n = 1" in masked

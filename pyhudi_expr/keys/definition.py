@@ -1,0 +1,199 @@
+"""What a table's keys are made of: the virtual keys' settings, and Hudi's that they mean.
+
+===================================  ===========================================================
+`hoodie.recordkey.virtual...`        means, of Apache Hudi's own settings
+===================================  ===========================================================
+`.enabled`                           readers make the keys; with `hoodie.populate.meta.fields` true
+                                     writers still keep `_hoodie_record_key` (the contingency)
+`.columns`                           `hoodie.table.recordkey.fields`
+`.class`                             `hoodie.table.keygenerator.type` (`.class` before version 8);
+                                     `python:NAME` is a generator of one's own, see `generators`
+`.concatenator`                      of Hudi there is `,` only (keys `a:x,b:y`). With another, or a
+                                     generator of one's own, Hudi's writers go on merging by its
+                                     keys, which are of the same columns; the other keys are those
+                                     of our indexes and readers
+`.timezone`                          of the writers' JVMs, where keys have timestamps as texts
+===================================  ===========================================================
+
+A table without meta fields that has none of these settings has Hudi's key generator.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from pyhudi_expr.keys.generators import HudiKeys, JoinedKeys, KeyGenerator, registered
+from pyhudi_expr.keys.java_text import JavaText
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.properties import TableProperties
+
+RECORD_KEY = "_hoodie_record_key"
+PREFIX = "hoodie.recordkey.virtual."
+ENABLED, COLUMNS, CONCATENATOR, CLASS, TIMEZONE = (
+    PREFIX + name for name in ("enabled", "columns", "concatenator", "class", "timezone")
+)
+META_FIELDS = "hoodie.populate.meta.fields"
+CONSISTENT_TIMESTAMPS = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
+NEW_ENCODING = "hoodie.write.complex.keygen.new.encoding"
+
+HUDIS_CONCATENATOR = ","
+_PYTHON = "python:"
+_PACKAGE = "org.apache.hudi.keygen."
+_ALWAYS_NAMED = 9
+"""From this table version on, the complex generator always names its only column."""
+
+
+class Generator(Enum):
+    """Hudi's key generators (`KeyGeneratorType`) by their types; the value is the class."""
+
+    SIMPLE = "SimpleKeyGenerator"
+    SIMPLE_AVRO = "SimpleAvroKeyGenerator"
+    COMPLEX = "ComplexKeyGenerator"
+    COMPLEX_AVRO = "ComplexAvroKeyGenerator"
+    TIMESTAMP = "TimestampBasedKeyGenerator"
+    TIMESTAMP_AVRO = "TimestampBasedAvroKeyGenerator"
+    CUSTOM = "CustomKeyGenerator"
+    CUSTOM_AVRO = "CustomAvroKeyGenerator"
+    NON_PARTITION = "NonpartitionedKeyGenerator"
+    NON_PARTITION_AVRO = "NonpartitionedAvroKeyGenerator"
+    GLOBAL_DELETE = "GlobalDeleteKeyGenerator"
+    GLOBAL_DELETE_AVRO = "GlobalAvroDeleteKeyGenerator"
+
+    @property
+    def class_name(self) -> str:
+        """The Java class."""
+        return _PACKAGE + self.value
+
+    @staticmethod
+    def of(name: str) -> Generator | None:
+        """By type or class name; None: not one of Hudi's that make keys of columns."""
+        simple = name.rpartition(".")[2]
+        if simple.upper() in Generator.__members__:
+            return Generator[simple.upper()]
+        return next((one for one in Generator if one.value == simple), None)
+
+
+@dataclass(frozen=True)
+class KeyDefinition:
+    """How a table's keys are made.
+
+    Attributes:
+        columns: what they are made of, with dots where nested.
+        hudi: the generator that Hudi's writers have.
+        python: the name of a generator of one's own; None: there is none.
+        concatenator: between the values of several columns.
+        names_only_column: whether the complex generator names its only column.
+        text: how values are written.
+    """
+
+    columns: tuple[str, ...]
+    hudi: Generator
+    python: str | None = None
+    concatenator: str = HUDIS_CONCATENATOR
+    names_only_column: bool = True
+    text: JavaText = field(default_factory=JavaText)
+
+    @property
+    def is_hudis(self) -> bool:
+        """Whether the keys are those that Hudi's writers merge by."""
+        joined = len(self.columns) > 1 and self.concatenator != HUDIS_CONCATENATOR
+        return self.python is None and not joined
+
+    def generator(self) -> KeyGenerator:
+        """What spells the keys. Raises UnsupportedTable: one's own is not known here."""
+        if self.python is not None:
+            return registered(self.python)(self.columns)
+        if not self.is_hudis:
+            return JoinedKeys(self.columns, self.concatenator, self.text)
+        return HudiKeys(self.columns, self._names_columns, self.text)
+
+    @property
+    def _names_columns(self) -> bool:
+        if len(self.columns) > 1:
+            return True
+        if self.hudi in (Generator.COMPLEX, Generator.COMPLEX_AVRO):
+            return self.names_only_column
+        # CustomKeyGenerator takes the simple one for one column.
+        return self.hudi in (Generator.GLOBAL_DELETE, Generator.GLOBAL_DELETE_AVRO)
+
+    def settings(self) -> dict[str, str]:
+        """The properties that say so, all of the design's."""
+        own = {} if self.python is None else {CLASS: _PYTHON + self.python}
+        zone = {TIMEZONE: self.text.zone} if self.text.consistent_timestamps else {}
+        return {
+            ENABLED: "true",
+            COLUMNS: ",".join(self.columns),
+            CONCATENATOR: self.concatenator,
+            CLASS: self.hudi.class_name,
+            **own,
+            **zone,
+        }
+
+
+def virtual_keys(properties: TableProperties, shown: str) -> KeyDefinition | None:
+    """The definition by which readers make the table's keys; None: they are stored.
+
+    shown: the table, for messages. Raises HudiError: there is no saying how keys are made.
+    """
+    if is_virtual(properties):
+        return defined(properties, shown)
+    return None
+
+
+def is_virtual(properties: TableProperties) -> bool:
+    """Whether readers make the keys, be there stored ones or not."""
+    return not properties.meta_fields or properties.raw.get(ENABLED, "").lower() == "true"
+
+
+def defined(properties: TableProperties, shown: str) -> KeyDefinition:
+    """How the table's keys are made, stored or not. Raises HudiError."""
+    raw = properties.raw
+    columns = split(raw.get(COLUMNS, "")) or properties.record_key_fields
+    if not columns:
+        raise UnsupportedTable(f"{shown}: the table has no record key (hoodie.table.recordkey...)")
+    if columns != properties.record_key_fields:
+        raise HudiError(
+            f"{shown}: {COLUMNS} is {','.join(columns)!r}, but hoodie.table.recordkey.fields is "
+            f"{','.join(properties.record_key_fields)!r}; hoodie.properties was changed by hand"
+        )
+    own = raw.get(CLASS, "")
+    return KeyDefinition(
+        columns,
+        _hudis(properties, shown),
+        own.removeprefix(_PYTHON) if own.startswith(_PYTHON) else None,
+        raw.get(CONCATENATOR) or HUDIS_CONCATENATOR,
+        properties.version >= _ALWAYS_NAMED or not _flag(raw, NEW_ENCODING),
+        JavaText(_flag(raw, CONSISTENT_TIMESTAMPS), raw.get(TIMEZONE) or "UTC"),
+    )
+
+
+def split(names: str) -> tuple[str, ...]:
+    """The names of a comma separated list."""
+    return tuple(name.strip() for name in names.split(",") if name.strip())
+
+
+def python_generator(class_name: str) -> str | None:
+    """The name in `python:NAME`; None: a class of Java."""
+    return class_name.removeprefix(_PYTHON) if class_name.startswith(_PYTHON) else None
+
+
+def _hudis(properties: TableProperties, shown: str) -> Generator:
+    if not properties.key_generator:
+        # Hudi infers it alike.
+        if not properties.partition_fields:
+            return Generator.NON_PARTITION
+        several = len(properties.partition_fields) > 1 or len(properties.record_key_fields) > 1
+        return Generator.COMPLEX if several else Generator.SIMPLE
+    found = Generator.of(properties.key_generator)
+    if found is None:
+        raise UnsupportedTable(
+            f"{shown}: keys of the generator {properties.key_generator!r} cannot be made here; "
+            "Hudi's simple, complex, non-partitioned, timestamp based and custom ones can"
+        )
+    return found
+
+
+def _flag(raw: Mapping[str, str], key: str) -> bool:
+    return raw.get(key, "").strip().lower() == "true"

@@ -1,0 +1,131 @@
+"""Key generators over Arrow arrays: Hudi's own, values joined by a text, and a user's classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.keys.java_text import JavaText
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+
+_NULL, _EMPTY = "__null__", "__empty__"
+_GROUP = "pyhudi_expr.key_generators"
+"""Entry points of packages that bring generators."""
+
+
+class MissingKey(HudiError):  # noqa: N818 - names the finding, as its siblings do
+    """A row without a key: the message has the column and the row's key columns."""
+
+
+class KeyGenerator(Protocol):
+    """What spells keys. It is sent to Spark's tasks, so it can be pickled."""
+
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+        """One text for each row, never null; columns: the key's, in their order, of one length.
+
+        Equal values must give equal keys. Raises HudiError.
+        """
+
+
+GeneratorFactory = Callable[[tuple[str, ...]], KeyGenerator]
+"""Makes a generator for key columns of these names."""
+
+
+@dataclass(frozen=True)
+class HudiKeys:
+    """Hudi's generators: the value of one column, or `a:value,b:value`.
+
+    are_named: the second spelling. Values: see `java_text`. A null is `__null__` there and an empty
+    text `__empty__`; a key of nothing else is refused, as by Hudi.
+    """
+
+    columns: tuple[str, ...]
+    are_named: bool
+    text: JavaText = field(default_factory=JavaText)
+
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+        """See `KeyGenerator.keys`."""
+        texts = [
+            self.text.of(column, f"the key column {name!r}")
+            for name, column in zip(self.columns, columns, strict=True)
+        ]
+        blank = [pc.fill_null(pc.equal(text, ""), True) for text in texts]
+        _require_a_part(self.columns, columns, blank)
+        if not self.are_named:
+            return texts[0]
+        named = [
+            pc.binary_join_element_wise(f"{name}:", _filled(text), "")
+            for name, text in zip(self.columns, texts, strict=True)
+        ]
+        return pc.binary_join_element_wise(*named, ",")
+
+
+@dataclass(frozen=True)
+class JoinedKeys:
+    """The values of several columns with a text in between: a concatenator that Hudi has not.
+
+    Nulls are refused: they would look like another row's empty texts.
+    """
+
+    columns: tuple[str, ...]
+    concatenator: str
+    text: JavaText = field(default_factory=JavaText)
+
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+        """See `KeyGenerator.keys`."""
+        for name, column in zip(self.columns, columns, strict=True):
+            _require_a_part((name,), (column,), [pc.is_null(column)])
+        texts = [
+            self.text.of(column, f"the key column {name!r}")
+            for name, column in zip(self.columns, columns, strict=True)
+        ]
+        return pc.binary_join_element_wise(*texts, self.concatenator)
+
+
+_registered: dict[str, GeneratorFactory] = {}
+
+
+def register(name: str, factory: GeneratorFactory) -> None:
+    """Makes a class of one's own known to this process under a name."""
+    _registered[name] = factory
+
+
+def registered(name: str) -> GeneratorFactory:
+    """The generator that was registered, or that an installed package brings.
+
+    A table cannot name code that its reader has not chosen. Raises UnsupportedTable.
+    """
+    if name in _registered:
+        return _registered[name]
+    for point in entry_points(group=_GROUP):
+        if point.name == name:
+            factory: GeneratorFactory = point.load()
+            return factory
+    raise UnsupportedTable(
+        f"the key generator {name!r} is not known here: register it "
+        f"(pyhudi_expr.keys.generators.register), or install a package with an entry point of "
+        f"that name in the group {_GROUP!r}"
+    )
+
+
+def _filled(texts: pa.Array) -> pa.Array:
+    present = pc.fill_null(texts, _NULL)
+    return pc.if_else(pc.equal(present, ""), _EMPTY, present)
+
+
+def _require_a_part(
+    names: Sequence[str], columns: Sequence[pa.Array], blank: Sequence[pa.Array]
+) -> None:
+    """Raises MissingKey where all parts of a row's key are blank."""
+    missing = blank[0]
+    for other in blank[1:]:
+        missing = pc.and_(missing, other)
+    row = pc.index(missing, True).as_py()
+    if row >= 0:
+        example = {name: column[row].as_py() for name, column in zip(names, columns, strict=True)}
+        raise MissingKey(f"a row has no key: {', '.join(names)} null or empty, as in {example}")
