@@ -7,7 +7,7 @@ files add and delete: what an entry's last mention says, holds.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -53,14 +53,13 @@ class _Mentions:
     size: _Ints
     is_deleted: _Flags
 
-    def take(self, rows: _Ints) -> _Mentions:
-        return replace(
-            self,
-            key=self.key[rows],
-            name=self.name.take(pa.array(rows)),
-            size=self.size[rows],
-            is_deleted=self.is_deleted[rows],
-        )
+
+@dataclass(frozen=True)
+class _Present:
+    """Of what is there the row of the last mention, and the largest size since it was deleted."""
+
+    row: _Ints
+    size: _Ints
 
 
 def _mentions(groups: Sequence[FileGroup], cache: SnapshotCache | None) -> _Mentions:
@@ -68,7 +67,7 @@ def _mentions(groups: Sequence[FileGroup], cache: SnapshotCache | None) -> _Ment
     numbers: dict[str, int] = {}
     records: list[int] = []
     keys: list[_Ints] = []
-    tables = [_NOTHING]
+    tables: list[pa.Table] = []
     for group in groups:
         for table in _tables(group, cache):
             own = table.column("key").combine_chunks()
@@ -77,7 +76,7 @@ def _mentions(groups: Sequence[FileGroup], cache: SnapshotCache | None) -> _Ment
             records.extend(distinct)
             keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
             tables.append(table.drop_columns(["key"]))
-    every = pa.concat_tables(tables).combine_chunks()
+    every = pa.concat_tables(tables or [_NOTHING])
     return _Mentions(
         list(numbers),
         np.bincount(np.array(records, np.int64), minlength=len(numbers)) > 1,
@@ -168,54 +167,51 @@ def _numbers(column: Column) -> npt.NDArray[Any]:
 def _stored(mentions: _Mentions) -> StoredFiles:
     present = _present(mentions)
     number = {key: position for position, key in enumerate(mentions.keys)}
-    of_list = present.key == number.get(ALL_PARTITIONS, -1)
-    partitions = present.name.filter(pa.array(of_list)).to_pylist()
+    key = mentions.key[present.row]
+    of_list = key == number.get(ALL_PARTITIONS, -1)
+    partitions = mentions.name.take(pa.array(present.row[of_list])).to_pylist()
     position = np.full(len(mentions.keys), -1, np.int32)
     for place, partition in enumerate(partitions):
         if partition in number:
             position[number[partition]] = place
-    partition = position[present.key]
-    listed = np.flatnonzero(~of_list & (partition >= 0))
+    partition = position[key]
+    listed = ~of_list & (partition >= 0)
     paths = ["" if name == ROOT_PARTITION else name for name in partitions]
     return StoredFiles(
         partitions=pa.array(paths, pa.string()),
         partition=partition[listed],
-        name=present.name.take(pa.array(listed)),
+        name=mentions.name.take(pa.array(present.row[listed])),
         size=present.size[listed],
     )
 
 
-def _present(mentions: _Mentions) -> _Mentions:
-    """The last mentions of what is there, with the largest size since it was last deleted."""
+def _present(mentions: _Mentions) -> _Present:
     again = mentions.is_repeated[mentions.key]
-    alone = mentions.take(np.flatnonzero(~again & ~mentions.is_deleted))
-    if not again.any():
-        return alone
-    merged = _merged(mentions.take(np.flatnonzero(again)))
-    return replace(
-        mentions,
-        key=np.concatenate([alone.key, merged.key]),
-        name=pa.concat_arrays([alone.name, merged.name]),
-        size=np.concatenate([alone.size, merged.size]),
-        is_deleted=np.concatenate([alone.is_deleted, merged.is_deleted]),
+    alone = np.flatnonzero(~again & ~mentions.is_deleted)
+    merged = _merged(mentions, np.flatnonzero(again))
+    return _Present(
+        np.concatenate([alone, merged.row]), np.concatenate([mentions.size[alone], merged.size])
     )
 
 
-def _merged(mentions: _Mentions) -> _Mentions:
-    names = mentions.name.dictionary_encode()
+def _merged(mentions: _Mentions, rows: _Ints) -> _Present:
+    """Of the mentions in these rows."""
+    if not len(rows):
+        return _Present(rows, rows)
+    names = mentions.name.take(pa.array(rows)).dictionary_encode()
     name = np.asarray(names.indices.to_numpy(), np.int64)
-    entry = mentions.key * len(names.dictionary) + name
+    entry = mentions.key[rows] * len(names.dictionary) + name
     order = np.argsort(entry, kind="stable")
-    ordered, deleted = entry[order], mentions.is_deleted[order]
+    ordered, deleted = entry[order], mentions.is_deleted[rows][order]
     starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
     lengths = np.diff(np.append(starts, len(ordered)))
     place = np.arange(len(ordered))
     last_deletion = np.maximum.reduceat(np.where(deleted, place, -1), starts)
     counts = place > np.repeat(last_deletion, lengths)
-    size = np.maximum.reduceat(np.where(counts, mentions.size[order], 0), starts)
+    size = np.maximum.reduceat(np.where(counts, mentions.size[rows][order], 0), starts)
     lasts = starts + lengths - 1
     kept = ~deleted[lasts]
-    return replace(mentions.take(order[lasts[kept]]), size=size[kept])
+    return _Present(rows[order[lasts[kept]]], size[kept])
 
 
 def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:

@@ -15,8 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-# The groups are those of both patterns: id, instant.
-_BASE = r"^(?P<id>[^_]+)_[^_]*_(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
+_BASE_PARTS = 3
+_BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
 _LOG = (
     r"^\.(?P<id>[^_]+)_(?P<instant>[0-9]+)\.log\.(?P<version>[0-9]+)"
     r"(?:_[0-9]+-[0-9]+-[0-9]+(?:\.cdc)?)?$"
@@ -36,21 +36,34 @@ class ParsedNames:
 
 def base_files(names: pa.StringArray, base_format: str) -> ParsedNames:
     """The base files among the names, of the table's format ("parquet", "orc", "hfile")."""
-    return _parse(names, _BASE.replace("{format}", re.escape(base_format)))
+    parts = pc.split_pattern(names, "_", max_splits=_BASE_PARTS - 1)
+    whole = np.flatnonzero(_flags(pc.equal(pc.list_value_length(parts), _BASE_PARTS)))
+    parts = _only(parts, whole)
+    # All files of one write end alike, so few ends have to be looked at.
+    ends = pc.list_element(parts, 2).dictionary_encode()
+    pattern = _BASE_END.replace("{format}", re.escape(base_format))
+    (instant,) = pc.extract_regex(ends.dictionary, pattern).flatten()
+    instants = pa.DictionaryArray.from_arrays(ends.indices, instant).dictionary_decode()
+    file_id = pc.list_element(parts, 0)
+    named = np.flatnonzero(_flags(pc.and_(pc.is_valid(instants), pc.not_equal(file_id, ""))))
+    version = np.zeros(len(named), np.int64)
+    return ParsedNames(whole[named], _only(file_id, named), _only(instants, named), version)
 
 
 def log_files(names: pa.StringArray) -> ParsedNames:
     """The log files among the names."""
-    return _parse(names, _LOG)
+    found = pc.extract_regex(names, _LOG)
+    row = np.flatnonzero(_flags(pc.is_valid(found)))
+    file_id, instant, version = found.take(pa.array(row)).flatten()
+    versions = pc.cast(version, pa.int64()).to_numpy(zero_copy_only=False)
+    return ParsedNames(row, file_id, instant, versions)
 
 
-def _parse(names: pa.StringArray, pattern: str) -> ParsedNames:
-    parts = pc.extract_regex(names, pattern)
-    row = np.flatnonzero(pc.is_valid(parts).to_numpy(zero_copy_only=False))
-    parts = parts.take(pa.array(row))
-    columns = dict(zip((f.name for f in parts.type), parts.flatten(), strict=True))
-    if "version" in columns:
-        version = pc.cast(columns["version"], pa.int64()).to_numpy(zero_copy_only=False)
-    else:
-        version = np.zeros(len(row), np.int64)
-    return ParsedNames(row, columns["id"], columns["instant"], version)
+def _only(array: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
+    """The array's ascending rows; mostly it is all of them, and nothing is copied."""
+    return array if len(rows) == len(array) else array.take(pa.array(rows))
+
+
+def _flags(answer: pa.BooleanArray) -> npt.NDArray[np.bool_]:
+    flags: npt.NDArray[np.bool_] = answer.fill_null(False).to_numpy(zero_copy_only=False)
+    return flags

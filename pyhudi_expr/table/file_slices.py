@@ -109,9 +109,8 @@ class _Groups:
 
     @staticmethod
     def of(files: StoredFiles, bases: ParsedNames, logs: ParsedNames) -> _Groups:
-        encoded = (
-            pa.chunked_array([bases.file_id, logs.file_id]).combine_chunks().dictionary_encode()
-        )
+        both = pa.chunked_array([bases.file_id, logs.file_id])
+        encoded = both.dictionary_encode().combine_chunks()
         ids, rank = _sorted_dictionary(encoded)
         partition = files.partition.astype(np.int64)
         base_rank, log_rank = rank[: len(bases.row)], rank[len(bases.row) :]
