@@ -293,7 +293,8 @@ class ColumnStats:
         """For each entry the position of its file in the listing; -1 when it is not listed."""
         if not self._listing.num_files:
             return np.full(len(keys), -1, np.int64)
-        found = pc.index_in(pc.utf8_slice_codeunits(keys, 12, 24), self._partition_ids)
+        # Bytes, not characters: what is no key of ours is found nowhere.
+        found = pc.index_in(pc.binary_slice(keys.cast(pa.binary()), 12, 24), self._partition_ids)
         partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
         if not self._names.are_distinct:
             entries = _qualified(pa.array(partition), file_names)
@@ -304,9 +305,9 @@ class ColumnStats:
         return positions
 
     @cached_property
-    def _partition_ids(self) -> pa.StringArray:
+    def _partition_ids(self) -> pa.BinaryArray:
         paths = self._listing.partitions.to_pylist()
-        return pa.array([id64(partition_key(path)) for path in paths], pa.string())
+        return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
 
     @cached_property
     def _names(self) -> StringIndex:

@@ -2,9 +2,9 @@
 
 A schema is compiled once into a program for `kernel.c`: nodes of 32-bit integers, each an operation
 and what it needs, among it the slots (output arrays) that the values go to. Every slot has one
-element for each record, for maps one for each entry; elements that no record reaches stay zero, and
-memory that is not written to is never touched. A union's slot holds the branch taken, counted from
-1, so 0 says that the record did not come by.
+element for each record, for maps one for each entry. A union's slot holds the branch taken, counted
+from 1; it is zero where the record did not come by. Elements of other slots that no record reaches
+are never written to, nor read.
 """
 
 from __future__ import annotations
@@ -229,7 +229,11 @@ def _run(
     library: ctypes.CDLL, program: _Program, values: ByteStrings, rows: list[int]
 ) -> tuple[list[npt.NDArray[Any]], list[int]]:
     """The slots, with room for `rows` elements in each domain, and how many there are."""
-    slots = [np.zeros(rows[domain], element) for domain, element in program.slots]
+    # Most slots are of branches that are not taken, so only those of a byte are filled with zeros.
+    slots = [
+        (np.zeros if element is np.uint8 else np.empty)(rows[domain], element)
+        for domain, element in program.slots
+    ]
     outputs = np.array([kernel.address(slot) for slot in slots], np.uintp)
     capacity, count = np.array(rows, np.int64), np.zeros(program.domains, np.int64)
     count[_RECORDS] = len(values)
@@ -283,13 +287,17 @@ class _Builder:
 
     def _union(self, shape: _UnionOf, rows: Ints | None) -> Union:
         taken = self._at(shape.slot, rows)
+        counts = np.bincount(taken)
         found = []
-        for number in np.flatnonzero(np.bincount(taken)).tolist():
+        for number in np.flatnonzero(counts).tolist():
             name, own = shape.branches[number - 1]
             if own is None:
                 continue
-            chosen = np.flatnonzero(taken == number)
-            inside = chosen if rows is None else rows[chosen]
+            if counts[number] == len(taken):
+                chosen, inside = np.arange(len(taken), dtype=np.int64), rows
+            else:
+                chosen = np.flatnonzero(taken == number)
+                inside = chosen if rows is None else rows[chosen]
             found.append(Branch(name, chosen, self.column(own, inside)))
         return Union(len(taken), tuple(found))
 

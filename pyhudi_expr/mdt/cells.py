@@ -87,10 +87,11 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
     # Pages that no cell is written to are never touched.
     columns = [np.empty(capacity, np.int64) for _ in range(4)]
     data = kernel.as_bytes(content)
+    starts = [kernel.address(column) for column in columns]
     count = at = 0
     for number, block in enumerate(blocks):
         end = at + len(block)
-        rest = [kernel.address(column[count:]) for column in columns]
+        rest = [start + count * columns[0].itemsize for start in starts]
         found = library.kernel_cells(
             kernel.address(data), at, end, has_mvcc, capacity - count, *rest
         )

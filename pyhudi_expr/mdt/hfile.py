@@ -29,9 +29,9 @@ from pyhudi_expr.mdt.hfile_blocks import (
 )
 
 TRAILER_SIZE = 4096
-_RUN_BYTES = 8 * 1024 * 1024
+_RUN_BYTES = 4 * 1024 * 1024
 #: Uncompressed, at which cells are handed out.
-_CHUNK_BYTES = 16 * 1024 * 1024
+_CHUNK_BYTES = 4 * 1024 * 1024
 _MAX_INDEX_LEVELS = 8
 
 _TRAILER_MAGIC = b'TRABLK"$'
@@ -196,7 +196,7 @@ class HFile:
                     break
                 run.append(entry)
                 length += entry.size
-            content = self._file.fetch(run[0].offset, length)
+            content = memoryview(self._file.fetch(run[0].offset, length))
             start = 0
             for number, entry in zip(numbers[at : at + len(run)], run, strict=True):
                 block = content[start : start + entry.size]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import threading
 import zlib
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from pyhudi_expr.table.errors import CorruptFile
 
@@ -31,6 +31,9 @@ HEADER = struct.Struct(">8siiqBii")
 _TAIL_READ = 64 * 1024
 _MAX_BLOCK_BYTES = 512 * 1024 * 1024
 _CRC32 = 1
+
+
+Bytes: TypeAlias = bytes | memoryview
 
 
 class RandomAccess(Protocol):
@@ -68,7 +71,7 @@ class BlockReader:
         whole = self.fetch(offset, HEADER.size + on_disk)
         return self.open_block(whole, offset, magics)
 
-    def open_block(self, block: bytes, offset: int, magics: frozenset[bytes]) -> bytes:
+    def open_block(self, block: Bytes, offset: int, magics: frozenset[bytes]) -> bytes:
         """The uncompressed content of a whole block, its header and checksums checked."""
         magic, on_disk, uncompressed, _, checksum, per_checksum, with_header = HEADER.unpack_from(
             block
@@ -81,14 +84,14 @@ class BlockReader:
             raise self.corrupt(f"the block at {offset} claims {uncompressed} bytes")
         if checksum == _CRC32:
             self._check_crc32(block, with_header, per_checksum, offset)
-        content = block[HEADER.size : with_header]
-        if self.codec == GZIP:
-            content = self._gunzip(content, uncompressed, offset)
+        stored = block[HEADER.size : with_header]
+        is_gzip = self.codec == GZIP
+        content = self._gunzip(stored, uncompressed, offset) if is_gzip else bytes(stored)
         if len(content) != uncompressed:
             raise self.corrupt(f"the block at {offset} has not the size that it claims")
         return content
 
-    def _check_crc32(self, block: bytes, with_header: int, per_checksum: int, offset: int) -> None:
+    def _check_crc32(self, block: Bytes, with_header: int, per_checksum: int, offset: int) -> None:
         """One CRC-32 for each begun chunk. CRC-32C, HBase's default, is left to gzip's own."""
         if per_checksum <= 0:
             raise self.corrupt(f"the block at {offset} has no checksum interval")
@@ -99,7 +102,7 @@ class BlockReader:
                 raise self.corrupt(f"the block at {offset} fails its checksum")
             at += 4
 
-    def _gunzip(self, content: bytes, size: int, offset: int) -> bytes:
+    def _gunzip(self, content: Bytes, size: int, offset: int) -> bytes:
         inflate = _ZLIB.decompressobj(wbits=31)
         try:
             plain: bytes = inflate.decompress(content, size + 1)

@@ -15,6 +15,12 @@
 #define EXPORT __attribute__((visibility("default")))
 #endif
 
+#ifdef __GNUC__
+#define PREFETCH(address) __builtin_prefetch(address)
+#else
+#define PREFETCH(address) ((void)(address))
+#endif
+
 /* kernel.py compares it: a library that was built from other source is not used. */
 #define ABI 2
 
@@ -176,23 +182,46 @@ int64_t kernel_index(const uint8_t *data, const int64_t *start, const int64_t *e
     return repeated;
 }
 
+/* So many strings are looked up at a time: each step of one is a cache miss, and so the misses of
+ * all of them are waited for together. */
+enum { FOUND_TOGETHER = 32 };
+
 void kernel_find(const uint8_t *data, const int64_t *start, const int64_t *end,
                  const int64_t *table, int64_t table_size, const uint8_t *wanted_data,
                  const int64_t *wanted_start, const int64_t *wanted_end, int64_t wanted_count,
                  int64_t *position) {
-    uint64_t mask = (uint64_t)table_size - 1;
-    for (int64_t i = 0; i < wanted_count; i++) {
-        const uint8_t *key = wanted_data + wanted_start[i];
-        int64_t length = wanted_end[i] - wanted_start[i];
-        uint64_t place = hash(key, length) & mask;
-        position[i] = -1;
-        while (table[place]) {
-            int64_t row = table[place] - 1;
-            if (is_same(data + start[row], end[row] - start[row], key, length)) {
-                position[i] = row;
-                break;
+    uint64_t mask = (uint64_t)table_size - 1, places[FOUND_TOGETHER];
+    for (int64_t first = 0; first < wanted_count; first += FOUND_TOGETHER) {
+        int64_t left = wanted_count - first;
+        int64_t count = left < FOUND_TOGETHER ? left : FOUND_TOGETHER;
+        for (int64_t i = 0; i < count; i++) {
+            int64_t at = wanted_start[first + i];
+            places[i] = hash(wanted_data + at, wanted_end[first + i] - at) & mask;
+            PREFETCH(table + places[i]);
+        }
+        for (int64_t i = 0; i < count; i++) {
+            if (table[places[i]]) {
+                PREFETCH(start + table[places[i]] - 1);
             }
-            place = (place + 1) & mask;
+        }
+        for (int64_t i = 0; i < count; i++) {
+            if (table[places[i]]) {
+                PREFETCH(data + start[table[places[i]] - 1]);
+            }
+        }
+        for (int64_t i = 0; i < count; i++) {
+            const uint8_t *key = wanted_data + wanted_start[first + i];
+            int64_t length = wanted_end[first + i] - wanted_start[first + i];
+            uint64_t place = places[i];
+            position[first + i] = -1;
+            while (table[place]) {
+                int64_t row = table[place] - 1;
+                if (is_same(data + start[row], end[row] - start[row], key, length)) {
+                    position[first + i] = row;
+                    break;
+                }
+                place = (place + 1) & mask;
+            }
         }
     }
 }

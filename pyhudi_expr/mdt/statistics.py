@@ -189,10 +189,11 @@ def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrap
             continue
         for bounds, own, beside in ((minimum, branch, other), (maximum, other, branch)):
             values = _plain(_fields(own.column)["value"], WRAPPED_TYPES[own.name])
-            chosen = np.isin(own.rows, beside.rows, assume_unique=True)
-            if not chosen.all():
-                values = values.filter(pa.array(chosen))
-            bounds[own.name] = _spread(values, own.rows[chosen], size)
+            rows = own.rows
+            if len(beside.rows) < size:
+                chosen = np.isin(rows, beside.rows, assume_unique=True)
+                values, rows = values.filter(pa.array(chosen)), rows[chosen]
+            bounds[own.name] = _spread(values, rows, size)
         if not minimum[branch.name].null_count < size:
             del minimum[branch.name], maximum[branch.name]
     return minimum, maximum
