@@ -22,7 +22,7 @@ import pyarrow as pa
 from pyhudi_expr.index.record_index import KeyLocations, RecordIndex
 from pyhudi_expr.index.secondary_index import TYPE, SecondaryIndex
 from pyhudi_expr.mdt.coverage import UNCOVERED, Flags
-from pyhudi_expr.mdt.extension import Extension
+from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable

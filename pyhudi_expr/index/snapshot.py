@@ -39,7 +39,7 @@ from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.streamed_leaves import streamed
 from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.mdt.extension import Extension
+from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.reader import (
     BLOOM_FILTERS,
     COLUMN_STATS,

@@ -28,13 +28,22 @@ replaced stay until the next one.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from pyhudi_expr.mdt import bootstrap
 from pyhudi_expr.mdt.coverage import Coverage
+from pyhudi_expr.mdt.extension_reader import (
+    BEFORE,
+    COVERAGE,
+    COVERAGE_DIR,
+    EXTENSION_DIR,
+    INSTANTS,
+    Extension,
+    is_there,
+)
 from pyhudi_expr.mdt.index_action import (
     IndexConflict,
     NewPartition,
@@ -45,71 +54,37 @@ from pyhudi_expr.mdt.index_action import (
 from pyhudi_expr.mdt.index_definitions import (
     IndexDefinition,
     add_definitions,
-    index_definitions,
     remove_definitions,
 )
-from pyhudi_expr.mdt.reader import MetadataTable
-from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.action_records import WrittenFile, commit_record
-from pyhudi_expr.table.commit_metadata import read_record
-from pyhudi_expr.table.errors import TableNotFound
 from pyhudi_expr.table.file_names import base_files, log_files
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.table.properties import BACKUP_FILE, HOODIE_DIR, PROPERTIES_FILE, TableProperties
+from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline_writer import Action, next_time
 
-EXTENSION_DIR = f"{HOODIE_DIR}/pyhudi/metadata"
+__all__ = [
+    "EXTENSION_DIR",
+    "Change",
+    "Extension",
+    "abort",
+    "begin",
+    "begin_compaction",
+    "begin_partition",
+    "clean",
+    "drop",
+    "publish",
+]
 
 _VERSION, _LAYOUT = 9, 2
 _COMPLETE = "hoodie.table.metadata.partitions"
-_COVERAGE_DIR = f"{HOODIE_DIR}/coverage"
-_COVERAGE, _INSTANTS, _BEFORE = "pyhudi.coverage", "pyhudi.covered", "pyhudi.covered.before"
 _KEPT_COVERAGES = 2
 _UPSERT, _COMPACT = "UPSERT", "COMPACT"
 _DELTA_COMMIT, _COMMIT = "deltacommit", "commit"
-
-
-@dataclass(frozen=True)
-class Extension:
-    """A snapshot of the extension metadata table: its records, and what they cover."""
-
-    records: MetadataTable
-    coverage: Coverage
-
-    @staticmethod
-    def open(table: HudiTable, cache: SnapshotCache | None = None) -> Extension | None:
-        """None where the table has none, or none with an index. Raises HudiError."""
-        try:
-            own = HudiTable.at(table.storage.child(EXTENSION_DIR))
-        except TableNotFound:
-            return None
-        if not own.properties.metadata_partitions:
-            return None
-        return Extension(MetadataTable(own, own, cache), _coverage(own))
-
-    @staticmethod
-    def exists(table: HudiTable) -> bool:
-        """Whether `open` finds one, or fails to read it."""
-        storage = table.storage.child(EXTENSION_DIR)
-        if not _is_there(storage):
-            return False
-        return bool(TableProperties.read(storage).metadata_partitions)
-
-    @property
-    def partitions(self) -> frozenset[str]:
-        """The metadata partitions that are complete."""
-        return self.records.partitions
-
-    @property
-    def definitions(self) -> Mapping[str, IndexDefinition]:
-        """Those of the complete partitions, by name. Raises CorruptFile."""
-        every = index_definitions(self.records.metadata)
-        return {name: definition for name, definition in every.items() if name in self.partitions}
 
 
 @dataclass(frozen=True)
@@ -166,11 +141,11 @@ def publish(
         definitions = list(new)
         add_definitions(extension, definitions)
         name = f"{change.instant}.parquet"
-        change.storage.write(f"{_COVERAGE_DIR}/{name}", coverage.content())
+        change.storage.write(f"{COVERAGE_DIR}/{name}", coverage.content())
         extra = {
-            _COVERAGE: name,
-            _INSTANTS: ",".join(sorted(coverage.instants)),
-            _BEFORE: coverage.before,
+            COVERAGE: name,
+            INSTANTS: ",".join(sorted(coverage.instants)),
+            BEFORE: coverage.before,
         }
         operation = _COMPACT if change.action == _COMMIT else _UPSERT
         completed = next_time(extension.properties, known_times(extension))
@@ -197,7 +172,7 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     `begin`."""
     with lock.held(f"drops {', '.join(names)}"):
         storage = table.storage.child(EXTENSION_DIR)
-        if not _is_there(storage):
+        if not is_there(storage):
             return
         extension = HudiTable.at(storage)
         _recover(extension)
@@ -246,7 +221,7 @@ def _begin(table: HudiTable, lock: TableLock, action: str) -> Change:
     with lock.held("begins to change the extension metadata table"):
         check_restores(table.refreshed())
         storage = table.storage.child(EXTENSION_DIR)
-        if not _is_there(storage):
+        if not is_there(storage):
             data = replace(table.properties, version=_VERSION, timeline_layout=_LAYOUT)
             bootstrap.write_table(storage, f"{table.properties.name}_extension", data)
         extension = HudiTable.at(storage)
@@ -304,13 +279,9 @@ def _take_back(extension: HudiTable, instant: str) -> None:
         for file in storage.list(entry.name):
             if file.is_file and f"_{instant}." in file.name:
                 storage.delete(file.path)
-    storage.delete(f"{_COVERAGE_DIR}/{instant}.parquet")
+    storage.delete(f"{COVERAGE_DIR}/{instant}.parquet")
     for action in (_DELTA_COMMIT, _COMMIT):
         Action(storage, extension.properties, instant, action).remove()
-
-
-def _is_there(storage: Storage) -> bool:
-    return any(storage.stat(file) is not None for file in (PROPERTIES_FILE, BACKUP_FILE))
 
 
 def _remove_if_empty(extension: HudiTable) -> None:
@@ -332,20 +303,7 @@ def _action(change: Change) -> Action:
     return Action(change.storage, change.extension.properties, change.instant, change.action)
 
 
-def _coverage(extension: HudiTable) -> Coverage:
-    """That of the newest commit."""
-    newest = extension.timeline.last_write
-    if newest is None:
-        return Coverage()
-    path = f"{extension.properties.timeline_dir}/{newest.file_name}"
-    shown = f"{extension.base_path}/{path}"
-    extra = read_record(extension.storage.read(path), shown).get("extraMetadata") or {}
-    file = f"{_COVERAGE_DIR}/{extra.get(_COVERAGE, '')}"
-    content = extension.storage.read(file)
-    return Coverage.parse(content, extra.get(_INSTANTS, ""), extra.get(_BEFORE, ""), shown)
-
-
 def _forget_coverages(storage: Storage) -> None:
-    names = sorted(entry.name for entry in storage.list(_COVERAGE_DIR) if entry.is_file)
+    names = sorted(entry.name for entry in storage.list(COVERAGE_DIR) if entry.is_file)
     for name in names[:-_KEPT_COVERAGES]:
-        storage.delete(f"{_COVERAGE_DIR}/{name}")
+        storage.delete(f"{COVERAGE_DIR}/{name}")

@@ -11,28 +11,15 @@ A function that nothing bounds still has its signature here (`opaque`), so that 
 very function can be asked about it.
 """
 
-from pyhudi_expr.expr.functions import (
-    arithmetic,
-    calendars,
-    epochs,
-    extremes,
-    rounding,
-    shifts,
-    signs,
-    texts,
-    time_texts,
-    truncations,
-)
 from pyhudi_expr.expr.functions.signature import Signature, Site
-
-_NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, extremes.RULES)
-_TIMES = (calendars.RULES, shifts.RULES, truncations.RULES, epochs.RULES, time_texts.RULES)
-_TABLES = (*_NUMBERS, *_TIMES, texts.RULES)
 
 
 def lookup(site: Site) -> Signature | None:
     """What a call gives; None for a function, or types, of which nothing is known."""
-    for rules in _TABLES:
+    # Imported with the first call: most predicates have none, and the rules take time to import.
+    from pyhudi_expr.expr.functions.rules import TABLES
+
+    for rules in TABLES:
         rule = rules.get(site.name)
         found = rule(site) if rule else None
         if found is not None:
