@@ -209,6 +209,10 @@ def _starts_with(term: Term, prefix: Term) -> HudiExpression:
     raise InexpressibleError("not judged: a prefix that is no constant")
 
 
+def _plain(type_: pa.DataType) -> Callable[[Any], Literal]:
+    return lambda value: Literal(value, type_)
+
+
 def _instant(node: Any, zone: str | None) -> Literal:
     if node.precision not in _UNITS:
         raise InexpressibleError(f"not judged: a time of precision {node.precision}")
@@ -234,17 +238,14 @@ _WIDER = {
     "i32": ("i64", "fp64"),
     "fp32": ("fp64",),
 }
+_PLAIN = {
+    **_NUMBERS,
+    **{"boolean": pa.bool_(), "string": pa.string(), "fixed_char": pa.string()},
+    **{"binary": pa.binary(), "fixed_binary": pa.binary(), "date": pa.date32()},
+    **{"timestamp": pa.timestamp("us"), "timestamp_tz": pa.timestamp("us", "UTC")},
+}
 _LITERALS: dict[str, Callable[[Any], Literal]] = {
-    **{
-        name: (lambda value, type_=type_: Literal(value, type_))
-        for name, type_ in {
-            **_NUMBERS,
-            **{"boolean": pa.bool_(), "string": pa.string(), "fixed_char": pa.string()},
-            **{"binary": pa.binary(), "fixed_binary": pa.binary(), "date": pa.date32()},
-            "timestamp": pa.timestamp("us"),
-            "timestamp_tz": pa.timestamp("us", "UTC"),
-        }.items()
-    },
+    **{name: _plain(type_) for name, type_ in _PLAIN.items()},
     "var_char": lambda node: Literal(node.value, pa.string()),
     "decimal": _decimal,
     "precision_timestamp": lambda node: _instant(node, None),
