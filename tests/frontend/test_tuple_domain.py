@@ -266,7 +266,7 @@ def test_what_is_no_tuple_domain(form: str, problem: str) -> None:
 def test_blocks() -> None:
     assert read_presto_block(block(1, None, 3)) == [1, None, 3]
     assert read_presto_block(block(None)) == [None]
-    with pytest.raises(BlockError, match="cut off|number of values"):
+    with pytest.raises(BlockError, match=r"cut off|number of values"):
         read_trino_block(block(None, 1))
 
 
