@@ -64,15 +64,13 @@ def select(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListin
     """
     visible = rules.visible
     instant = visible.last_write.requested if visible.last_write else None
-    bases = base_files(files.name, rules.base_format)
-    logs = log_files(files.name if rules.with_logs else files.name.slice(0, 0))
-    groups = _Groups.of(files, bases, logs)
-    instants = _Instants.of(bases, logs, rules)
+    names = _Names.of(files, rules)
+    groups, instants = names.groups, names.instants
     compactions = groups.keys_of(rules.pending_compactions.items(), instants)
 
     base_slice = instants.slice_key(groups.base, instants.base)
     complete = instants.complete[instants.base]
-    bases_kept, base_slice = bases.row[complete], base_slice[complete]
+    bases_kept, base_slice = names.base_row[complete], base_slice[complete]
     log_slice, log_seen = _slices_of_logs(groups, instants, base_slice, compactions, rules)
 
     # Which slices are seen, and which one each is shown as.
@@ -81,12 +79,10 @@ def select(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListin
     slices = slices[~np.isin(slices // instants.count, groups.replaced(rules.replaced))]
     shown_as, seen = _latest_merged(slices, compactions, instants.count)
 
-    rows = np.concatenate([bases_kept, logs.row[log_seen]])
+    rows = np.concatenate([bases_kept, names.log_row[log_seen]])
     of_slice = np.concatenate([base_slice, log_slice[log_seen]])
     is_log = np.arange(len(rows)) >= len(bases_kept)
-    order = np.concatenate(
-        [np.zeros(len(bases_kept), np.int64), _log_order(files, logs, instants)[log_seen]]
-    )
+    order = np.concatenate([np.zeros(len(bases_kept), np.int64), names.log_order[log_seen]])
     position = np.searchsorted(seen, of_slice)
     kept = position < len(seen)
     kept[kept] = seen[position[kept]] == of_slice[kept]
@@ -96,6 +92,28 @@ def select(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListin
     return _assemble(
         files, groups, instants, rows, shown_as[position[kept]], is_log, order, instant, view
     )
+
+
+@dataclass(frozen=True)
+class _Names:
+    """What the files' names say, as numbers; the texts, which take more memory, are not kept.
+
+    base_row, log_row: the rows of the base files and of the log files among all files. log_order:
+    a number for each log file that rises in the order in which logs are merged.
+    """
+
+    groups: _Groups
+    instants: _Instants
+    base_row: Ints
+    log_row: Ints
+    log_order: Ints
+
+    @staticmethod
+    def of(files: StoredFiles, rules: SliceRules) -> _Names:
+        bases = base_files(files.name, rules.base_format)
+        logs = log_files(files.name if rules.with_logs else files.name.slice(0, 0))
+        groups, instants = _Groups.of(files, bases, logs), _Instants.of(bases, logs, rules)
+        return _Names(groups, instants, bases.row, logs.row, _log_order(files, logs, instants))
 
 
 @dataclass(frozen=True)
@@ -243,7 +261,6 @@ def _latest_merged(slices: Ints, compactions: Ints, instants: int) -> tuple[Ints
 
 
 def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Ints:
-    """A number for each log file that rises in the order in which logs are merged."""
     names = files.name.take(pa.array(logs.row))
     by_name = np.empty(len(names), np.int64)
     by_name[pc.array_sort_indices(names).to_numpy()] = np.arange(len(names))
