@@ -34,6 +34,8 @@ PREFIX = "hoodie.recordkey.virtual."
 ENABLED, COLUMNS, CONCATENATOR, CLASS, TIMEZONE = (
     PREFIX + name for name in ("enabled", "columns", "concatenator", "class", "timezone")
 )
+RESTORING = PREFIX + "restoring"
+"""Stands while stored keys are being restored: until then files may lack them."""
 META_FIELDS = "hoodie.populate.meta.fields"
 CONSISTENT_TIMESTAMPS = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 NEW_ENCODING = "hoodie.write.complex.keygen.new.encoding"

@@ -1,0 +1,66 @@
+"""Which virtual keys Apache Hudi (1.2) keeps apart and together, as its own tables need it.
+
+Without meta fields Hudi makes a row's key in two ways: its writers by the key generator, its
+readers and merges straight from the engine's values (`RecordContext`). Where the two differ, an
+upsert adds a second row and a delete finds none. So such tables are refused:
+
+=============================  ======================  =========================================
+key                            writers                 merges
+=============================  ======================  =========================================
+one column, complex generator  `column:value`          `value`
+date                           `yyyy-MM-dd`            days since 1970
+consistent timestamp           `yyyy-MM-dd HH:mm:ss`   microseconds since 1970
+binary                         hexadecimal digits      the address of a Java object
+=============================  ======================  =========================================
+
+Generators other than the simple, complex and non-partitioned ones are refused by Hudi itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from pyhudi_expr.keys.definition import Generator, KeyDefinition
+from pyhudi_expr.table.errors import UnsupportedTable
+
+_ALLOWED = frozenset({"SIMPLE", "COMPLEX", "NON_PARTITION"})
+
+
+class UnmergeableKeys(UnsupportedTable):
+    """Hudi would not find rows again by such virtual keys."""
+
+
+def require_mergeable(definition: KeyDefinition, types: Sequence[pa.DataType], shown: str) -> None:
+    """Raises UnmergeableKeys, with the reason. types: of the key's columns; shown: the table."""
+    reason = _reason(definition, types)
+    if reason is not None:
+        raise UnmergeableKeys(
+            f"{shown}: Apache Hudi cannot keep a table with these virtual keys: {reason}"
+        )
+
+
+def _reason(definition: KeyDefinition, types: Sequence[pa.DataType]) -> str | None:
+    generator = definition.hudi
+    if generator.name.removesuffix("_AVRO") not in _ALLOWED:
+        return (
+            f"it has no tables without meta fields for {generator.value}, only for the simple, "
+            "complex and non-partitioned generators"
+        )
+    is_complex = generator in (Generator.COMPLEX, Generator.COMPLEX_AVRO)
+    if is_complex and len(definition.columns) == 1 and definition.names_only_column:
+        return (
+            f"its complex generator spells the key of one column {definition.columns[0]!r} with "
+            "the name, its merges without: upserts would add rows and deletes find none; use "
+            "SimpleKeyGenerator or NonpartitionedKeyGenerator"
+        )
+    for name, type_ in zip(definition.columns, types, strict=True):
+        shown = f"key column {name!r} of type {type_}"
+        if pa.types.is_date(type_):
+            return f"its writers spell the {shown} as yyyy-MM-dd, its merges as days"
+        if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
+            return f"its merges do not compare the bytes of the {shown}"
+        if pa.types.is_timestamp(type_) and definition.text.consistent_timestamps:
+            return f"its writers spell the {shown} as a text, its merges as a number"
+    return None

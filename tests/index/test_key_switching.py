@@ -1,0 +1,122 @@
+"""Virtual keys turned on and off in the properties of a table that exists."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.key_switching import KeyDefinitionChanged, KeySettings, disable, enable
+from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
+from pyhudi_expr.keys.stored_columns import key_storage
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+Golden = Mapping[str, Path]
+TWO_COLUMNS = "cow_v8_complexkeygen_hivestyle"
+NO_INDEXES = "mor_v6_simplekeygen_nonhivestyle"
+
+
+@pytest.fixture
+def copies(golden: Golden, tmp_path: Path) -> Copies:
+    return Copies(golden, tmp_path)
+
+
+class Copies:
+    """Golden tables that may be changed."""
+
+    def __init__(self, golden: Golden, parent: Path) -> None:
+        self._golden, self._parent = golden, parent
+
+    def open(self, name: str) -> HudiTable:
+        path = self._parent / name
+        shutil.copytree(self._golden[name], path, dirs_exist_ok=True)
+        return HudiTable.open(str(path))
+
+
+def switched(table: HudiTable, settings: KeySettings | None = None) -> HudiTable:
+    enable(table, settings or KeySettings(), TableLock(table.storage, wait=1))
+    return HudiTable.at(table.storage)
+
+
+def test_the_settings_are_saved_with_hudis_own(copies: Copies) -> None:
+    before = copies.open(TWO_COLUMNS)
+    after = switched(before).properties
+    assert not after.meta_fields
+    new = dict(after.raw.items() - before.properties.raw.items())
+    assert new == {
+        "hoodie.populate.meta.fields": "false",
+        "hoodie.recordkey.virtual.enabled": "true",
+        "hoodie.recordkey.virtual.columns": "id,name",
+        "hoodie.recordkey.virtual.concatenator": ",",
+        "hoodie.recordkey.virtual.class": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    }
+    assert after.raw["hoodie.table.checksum"] == before.properties.raw["hoodie.table.checksum"]
+
+
+def test_turned_off_again_nothing_is_left_of_them(copies: Copies) -> None:
+    before = copies.open(NO_INDEXES)
+    after = switched(before)
+    disable(after, TableLock(after.storage, wait=1))
+    raw = dict(HudiTable.at(after.storage).properties.raw)
+    assert raw.pop("hoodie.populate.meta.fields") == "true"
+    assert raw == before.properties.raw
+
+
+def test_the_contingency_keeps_the_column_until_it_is_ended(copies: Copies) -> None:
+    table = switched(copies.open(TWO_COLUMNS), KeySettings(keep_column=True))
+    assert table.properties.meta_fields
+    table = switched(table)
+    assert not table.properties.meta_fields
+    with pytest.raises(HudiError, match="disable"):
+        switched(table, KeySettings(keep_column=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (KeySettings(columns=("id",)), r"columns is 'id', .* saved 'id,name'"),
+        (KeySettings(class_name="org.apache.hudi.keygen.SimpleKeyGenerator"), "class is .*Simple"),
+        (KeySettings(concatenator="_"), r"concatenator is '_', .* saved ','"),
+    ],
+)
+def test_the_definition_of_keys_is_not_changed(
+    copies: Copies, settings: KeySettings, said: str
+) -> None:
+    table = switched(copies.open(TWO_COLUMNS))
+    with pytest.raises(KeyDefinitionChanged, match=said):
+        switched(table, settings)
+    assert HudiTable.at(table.storage).properties.raw == table.properties.raw
+
+
+def test_a_concatenator_may_be_chosen_once(copies: Copies) -> None:
+    table = switched(copies.open(TWO_COLUMNS), KeySettings(concatenator="_"))
+    assert table.properties.raw["hoodie.recordkey.virtual.concatenator"] == "_"
+    with pytest.raises(KeyDefinitionChanged):
+        switched(table, KeySettings(concatenator="-"))
+
+
+def test_what_hudi_would_merge_wrongly_is_refused(copies: Copies) -> None:
+    timestamps = copies.open("cow_v9_timebasedkeygen_nonhivestyle")
+    with pytest.raises(UnmergeableKeys, match="TimestampBasedKeyGenerator"):
+        switched(timestamps)
+    assert HudiTable.at(timestamps.storage).properties.raw == timestamps.properties.raw
+
+
+def test_a_record_index_of_hudi_is_in_the_way(copies: Copies) -> None:
+    table = copies.open("cow_v9_txns_simple_meta")
+    with pytest.raises(HudiError, match="record_index.*Drop them first"):
+        switched(table)
+
+
+def test_storage_is_told_by_the_footers(copies: Copies) -> None:
+    table = copies.open(TWO_COLUMNS)
+    stored = key_storage(table)
+    assert (stored.files, stored.files_with_keys, stored.bytes_saved) == (3, 3, 0)
+    assert 0 < stored.bytes_to_save < stored.bytes
+    empty = key_storage(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))
+    assert (empty.files, empty.files_with_keys, empty.bytes_to_save) == (3, 0, 0)
+    assert not empty.is_measured
