@@ -43,6 +43,8 @@ _RECORD_KEY = "_hoodie_record_key"
 _Positions = npt.NDArray[np.int64]
 _Flags = npt.NDArray[np.bool_]
 
+#: So many footers are read before the next column's turn comes and queries see what they say.
+_FOOTERS = 4096
 #: Reads footers for all snapshots of the process.
 _FOOTER_READER = ThreadPoolExecutor(1, thread_name_prefix="footers")
 
@@ -194,7 +196,10 @@ class ColumnStats:
             files &= ~self._listing.file_is_log
             if files.any():
                 chosen = np.flatnonzero(files)
-                known.checks.append(_FOOTER_READER.submit(self._check, column, known, chosen))
+                known.checks += [
+                    _FOOTER_READER.submit(self._check, column, known, chosen[at : at + _FOOTERS])
+                    for at in range(0, len(chosen), _FOOTERS)
+                ]
 
     def _load_entries(
         self, mdt: MetadataTable, lacking: Mapping[BoundColumn, _Flags]

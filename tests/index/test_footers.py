@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
+from threading import Event
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
-from pyhudi_expr.index import footers
+from pyhudi_expr.index import column_stats, footers
+from pyhudi_expr.index.column_stats import ColumnStats
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.storage import Storage
 from tests.index.given import UNKNOWN, column, plain
 
@@ -158,3 +163,51 @@ def test_a_float_column_that_became_double_holds_both_readings() -> None:
     assert asked is not None
     assert footers._physical(single, stored, asked, -math.inf) < float_ordinal(0.1)
     assert footers._physical(single, stored, asked, math.inf) > float_ordinal(single)
+
+
+class HeldBack(Storage):
+    """Keeps one file back until it is let go."""
+
+    held: str
+    reached: Event
+    let_go: Event
+
+    @staticmethod
+    def of(storage: Storage, path: str) -> HeldBack:
+        held = HeldBack(storage.uri, storage.filesystem, storage.root)
+        for name, value in (("held", path), ("reached", Event()), ("let_go", Event())):
+            object.__setattr__(held, name, value)
+        return held
+
+    def open_input(self, path: str) -> pa.NativeFile:
+        if path == self.held:
+            self.reached.set()
+            assert self.let_go.wait(20)
+        return super().open_input(path)
+
+
+def test_footers_count_as_soon_as_they_are_read(
+    golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(column_stats, "_FOOTERS", 1)
+    table = HudiTable.open(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]))
+    listing, asked = table.listing(), column(pa.int32(), "id")
+    paths = listing.paths(np.arange(listing.num_files))
+    expected = plain(footers.read_bounds(table.storage, paths, asked))
+    assert len(expected) == 3
+    assert UNKNOWN not in expected
+
+    storage = HeldBack.of(table.storage, paths[-1])
+    stats = ColumnStats(None, listing, storage)
+    everywhere = np.ones(len(listing.partitions), np.bool_)
+
+    def known(wait: float) -> list[Any]:
+        bounds = stats.load([asked], everywhere, wait).bounds(asked)
+        assert bounds is not None
+        return plain(bounds)
+
+    assert known(0)[-1] == UNKNOWN
+    assert storage.reached.wait(20)
+    assert known(0) == [*expected[:-1], UNKNOWN]
+    storage.let_go.set()
+    assert known(20) == expected
