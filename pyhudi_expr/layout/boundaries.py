@@ -29,11 +29,10 @@ _MAX_WORDS = 32  # of 8 bytes; strings that are alike for longer are taken for t
 class Boundaries:
     """The quantiles of one column.
 
-    type: of the column. values: ascending, as `conversions.direct` or `conversions.exact` gives
-    them; words: of `exact`, 0 for a type that is not wide.
+    values: ascending, as `conversions.direct` or `conversions.exact` gives them; words: of `exact`,
+    0 for a type that is not wide.
     """
 
-    type: pa.DataType
     values: npt.NDArray[Any]
     words: int
 
@@ -49,7 +48,7 @@ class Boundaries:
         ordered = np.sort(_comparable(known, words))
         steps = np.arange(1, 2**depth, dtype=np.int64)
         positions = steps * len(ordered) >> depth
-        return Boundaries(sample.type, ordered[positions] if len(ordered) else ordered, words)
+        return Boundaries(ordered[positions] if len(ordered) else ordered, words)
 
     def numbers(self, values: pa.Array) -> npt.NDArray[np.uint32]:
         """How many boundaries are below each value; for nulls, one more than there are."""

@@ -67,9 +67,9 @@ def exact(values: pa.Array, words: int) -> npt.NDArray[np.bytes_]:
     No value may be null. What goes beyond those bytes is cut off.
     """
     if domain(values.type).kind is Kind.DECIMAL:
-        limbs = _limbs(values)[:, ::-1].copy()
-        limbs[:, 0] ^= _SIGN
-        big_endian = limbs.astype(">u8")
+        words_of = limbs(values)[:, ::-1].copy()
+        words_of[:, 0] ^= _SIGN
+        big_endian = words_of.astype(">u8")
     else:
         big_endian = leading_words(values, words)
     return big_endian.view(f"S{big_endian.shape[1] * _WORD}")[:, 0]
@@ -125,19 +125,20 @@ def _floats(floats: npt.NDArray[Any]) -> Numbers:
 
 def _decimals(values: pa.Array, precision: int) -> Numbers:
     """The unscaled values, shifted so that the widest one of the precision fills the 64 bits."""
-    limbs = _limbs(values)
+    words = limbs(values)
     width = (10**precision - 1).bit_length() + 1  # with the sign
     if width <= BITS:
-        return (limbs[:, 0] << np.uint64(BITS - width)) ^ _SIGN
+        return (words[:, 0] << np.uint64(BITS - width)) ^ _SIGN
     word, shift = divmod(width - BITS, BITS)
-    numbers = limbs[:, word] >> np.uint64(shift)
+    numbers = words[:, word] >> np.uint64(shift)
     if shift:
-        numbers |= limbs[:, word + 1] << np.uint64(BITS - shift)
+        numbers |= words[:, word + 1] << np.uint64(BITS - shift)
     return numbers ^ _SIGN
 
 
-def _limbs(values: pa.Array) -> npt.NDArray[np.uint64]:
-    """The unscaled values in two's complement as words, the least significant first."""
+def limbs(values: pa.Array) -> npt.NDArray[np.uint64]:
+    """The unscaled values of decimals in two's complement as 64-bit words, the least significant
+    first: (rows, words)."""
     if values.type.bit_width < 128:
         values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     count = values.type.bit_width // BITS

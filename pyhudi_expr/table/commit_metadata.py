@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import fastavro
@@ -26,6 +26,8 @@ class CommitMetadata:
     """For each partition path the files written, relative to the base path."""
     replaced: Mapping[str, tuple[str, ...]]
     """For each partition path the ids of the file groups that the commit replaced."""
+    extra: Mapping[str, str] = field(default_factory=dict)
+    """What the writer kept with the commit, the schema included."""
 
     @staticmethod
     def parse(content: bytes, file: str) -> CommitMetadata:
@@ -42,6 +44,7 @@ class CommitMetadata:
                 for partition, partition_stats in stats.items()
             },
             replaced={partition: tuple(ids) for partition, ids in replaced.items()},
+            extra=extra,
         )
 
 

@@ -1,0 +1,228 @@
+"""What a layout would do for given predicates, before anything is rewritten.
+
+A sample of the rows is ordered and cut as the table's files would be. The bounds of each piece then
+answer the predicates as a file's statistics would. Today's layout is asked by its own statistics.
+
+A piece of the sample has a narrower range than the file that it stands for, the more so the fewer
+rows it has: shares come out a little low, those of good layouts and bad ones alike.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections import Counter
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.bound import BoundExpression, columns, unknown_reasons
+from pyhudi_expr.expr.domains import domain_of
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.layout.orders import InvalidLayout, Layout, Mapping, Pieces, order_of
+from pyhudi_expr.layout.sampling import sampled
+from pyhudi_expr.layout.tilings import PieceStatistics, Tiling
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+_SAMPLE_ROWS = 100_000
+_ROWS_OF_PIECE = 200
+_MOST_ROWS = 2_000_000
+_MOST_FILES = 256
+_MOST_COLUMNS = 3
+_THREADS = 8
+_SEED = 28
+_FOOTER_WAIT = 600.0  # seconds
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Rows at random. rows: with the columns that predicates and layouts need; partition, file: of
+    each row, as numbers from 0 on."""
+
+    rows: pa.Table
+    partition: npt.NDArray[np.int64]
+    file: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """What the predicates would read. layout: None for today's; files, bytes: from 0 to 1, for each
+    predicate."""
+
+    layout: Layout | None
+    files: tuple[float, ...]
+    bytes: tuple[float, ...]
+
+    @property
+    def mean_files(self) -> float:
+        return sum(self.files) / len(self.files)
+
+    @property
+    def mean_bytes(self) -> float:
+        return sum(self.bytes) / len(self.bytes)
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """today: by the table's own statistics. candidates: those that read least first. files: how
+    many each candidate was cut into. notes: what else to know."""
+
+    table: str
+    instant: str | None
+    today: Shares
+    candidates: tuple[Shares, ...]
+    files: int
+    notes: tuple[str, ...]
+    sample: Sample = field(repr=False)
+
+    def tiling(self, layout: Layout | None) -> Tiling:
+        """In which file of a layout the sample's rows would be; None: today's."""
+        if layout is None:
+            return Tiling(self.sample.file)
+        return _tiled(self.sample, layout, self.files)
+
+
+def analyze(
+    table: str,
+    predicates: Sequence[HudiExpression],
+    *,
+    candidates: Sequence[Layout] | None = None,
+    files: int | None = None,
+    zone: str | None = None,
+    sample_rows: int | None = None,
+) -> Analysis:
+    """Which layout would make the predicates read least of the table at a base path.
+
+    candidates: the layouts to judge; by default those of the columns that the predicates use most.
+    files: how many there would be, by default as many as there are. zone: as in `PruneRequest`.
+
+    Raises InvalidLayout (no predicate, no rows, a candidate that cannot be) or another HudiError.
+    """
+    if not predicates:
+        raise InvalidLayout(f"{table}: name at least one predicate to judge layouts by")
+    pruner = Pruner(PruneOptions(footers=True, footer_wait=_FOOTER_WAIT))
+    results = [pruner.prune(table, PruneRequest(each, zone=zone)) for each in predicates]
+    today = Shares(
+        None,
+        tuple(result.files_kept / max(result.files_total, 1) for result in results),
+        tuple(result.bytes_kept / max(result.bytes_total, 1) for result in results),
+    )
+    opened, listing = HudiTable.open(table), results[0].listing
+    schema = opened.schema()
+    bound = [bind(each, Scope(schema, zone)) for each in predicates]
+    stored = _stored(opened, schema)
+    layouts = _candidates(bound, stored) if candidates is None else tuple(candidates)
+    for layout in layouts:
+        layout.check(stored)
+    count = files or max(listing.num_slices, 1)
+    needed = {name.split(".")[0] for each in bound for name in columns(each)}
+    needed |= {name for layout in layouts for name in layout.columns}
+    wanted = sample_rows or min(max(_SAMPLE_ROWS, _ROWS_OF_PIECE * count), _MOST_ROWS)
+    kept = pa.schema([one for one in stored if one.name in needed])
+    sample, notes = _sampled(opened, listing, kept, wanted)
+    notes += list(dict.fromkeys(reason for each in bound for reason in unknown_reasons(each)))
+    shares = [_shares(sample, layout, bound, count) for layout in layouts]
+    shares.sort(key=lambda one: (one.mean_bytes, one.mean_files))
+    return Analysis(table, listing.instant, today, tuple(shares), count, tuple(notes), sample)
+
+
+def _stored(table: HudiTable, schema: pa.Schema) -> pa.Schema:
+    """The columns that base files hold."""
+    if not table.properties.drop_partition_columns:
+        return schema
+    return pa.schema([one for one in schema if one.name not in table.properties.partition_fields])
+
+
+def _candidates(bound: Sequence[BoundExpression], schema: pa.Schema) -> tuple[Layout, ...]:
+    """Every layout of the columns that most predicates use."""
+    uses = Counter(
+        name
+        for each in bound
+        for name in columns(each)
+        if name in schema.names and domain_of(schema.field(name).type) is not None
+    )
+    names = sorted(uses, key=lambda name: (-uses[name], name))[:_MOST_COLUMNS]
+    found: list[Layout] = []
+    for count in range(1, len(names) + 1):
+        orders = itertools.permutations(names, count)
+        found.extend(Layout(chosen, Curve.LINEAR) for chosen in orders)
+        if count > 1:
+            for chosen in itertools.combinations(names, count):
+                found.extend(
+                    Layout(chosen, curve, mapping)
+                    for curve in (Curve.Z_ORDER, Curve.HILBERT)
+                    for mapping in Mapping
+                )
+    if not found:
+        raise InvalidLayout("the predicates use no column that rows can be laid out by")
+    return tuple(found)
+
+
+def _sampled(
+    table: HudiTable, listing: FileListing, schema: pa.Schema, rows: int
+) -> tuple[Sample, list[str]]:
+    """Raises InvalidLayout where there is no row."""
+    bases = np.flatnonzero(~listing.file_is_log)
+    notes = ["log files are not sampled"] if listing.has_logs else []
+    if len(bases) > _MOST_FILES:
+        chosen = np.random.default_rng(_SEED).choice(bases, _MOST_FILES, replace=False)
+        notes.append(f"{_MOST_FILES} of {len(bases)} base files are sampled")
+        bases = np.sort(chosen)
+    size = listing.file_size[bases]
+    wanted = np.ceil(rows * size / max(int(size.sum()), 1)).astype(np.int64)
+    paths = listing.paths(bases)
+
+    def read(number: int) -> pa.Table:
+        return sampled(table.storage, paths[number], schema, int(wanted[number]), _SEED + number)
+
+    with ThreadPoolExecutor(_THREADS) as pool:
+        tables = list(pool.map(read, range(len(paths))))
+    found = pa.concat_tables(tables) if tables else schema.empty_table()
+    if not found.num_rows:
+        raise InvalidLayout(f"{table.base_path}: there is no row in its base files to judge by")
+    lengths = [one.num_rows for one in tables]
+    sample = Sample(
+        found.combine_chunks(),
+        np.repeat(listing.file_partition[bases].astype(np.int64), lengths),
+        np.repeat(np.arange(len(bases)), lengths),
+    )
+    return sample, notes
+
+
+def _shares(
+    sample: Sample, layout: Layout, predicates: Sequence[BoundExpression], files: int
+) -> Shares:
+    tiling = _tiled(sample, layout, files)
+    evidence = StatisticsEvidence(PieceStatistics(sample.rows, tiling))
+    kept = [as_array(may_be(each, True, [evidence]), tiling.count) for each in predicates]
+    rows = tiling.rows / tiling.rows.sum()
+    return Shares(
+        layout,
+        tuple(float(flags.mean()) for flags in kept),
+        tuple(float(rows[flags].sum()) for flags in kept),
+    )
+
+
+def _tiled(sample: Sample, layout: Layout, files: int) -> Tiling:
+    """Each partition is ordered and cut by itself, into its share of the files."""
+    piece = np.zeros(sample.rows.num_rows, np.int64)
+    first = 0
+    for partition in np.unique(sample.partition):
+        own = np.flatnonzero(sample.partition == partition)
+        rows = sample.rows.take(pa.array(own))
+        count = max(round(files * len(own) / sample.rows.num_rows), 1)
+        order = order_of(layout, rows, count)
+        places = order.places([rows.column(name).combine_chunks() for name in layout.columns])
+        pieces = Pieces.of(places, count)
+        piece[own] = first + pieces.numbers(places)
+        first += count
+    return Tiling(piece)
