@@ -1,0 +1,121 @@
+"""RFC-28, "How to apply those statistic info to SparkSQL": filters over `min`, `max`, null counts.
+
+For each filter of the RFC the condition that it becomes is written out here; the compiler of
+predicates has to keep exactly the files for which it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.frontend.sql import parse_predicate
+from tests.expr.layout import kept
+
+_TYPES = {"col": pa.int64(), "col1": pa.int64(), "name": pa.string()}
+# The first two are the RFC's example of an index table.
+_FILES: Sequence[Sequence[tuple[int | None, int | None, str | None]]] = [
+    [(49152, 65536, "a"), (65535, 98303, "ab")],
+    [(65536, 65536, "abc"), (90111, 98303, "b")],
+    [(None, 7, None), (None, 7, None)],
+    [(65535, None, "b"), (65535, 7, None)],
+    [(7, 7, "b"), (7, 7, "b")],
+]
+
+
+@dataclass(frozen=True)
+class Index:
+    """A row of the RFC's index table, of one column."""
+
+    minimum: int | str | None
+    maximum: int | str | None
+    nulls: int
+    rows: int
+
+    def between(self, low: int | str, high: int | str) -> bool:
+        """``minimum <= high AND maximum >= low``, false where they are null."""
+        if self.minimum is None or self.maximum is None:
+            return False
+        return self.minimum <= high and self.maximum >= low  # type: ignore[operator]
+
+    def is_not_only(self, value: int | str) -> bool:
+        """``NOT (minimum = value AND maximum = value)``, false where they are null."""
+        return self.minimum is not None and not self.minimum == self.maximum == value
+
+
+def index(file: int, column: str) -> Index:
+    position = list(_TYPES).index(column)
+    values = [row[position] for row in _FILES[file]]
+    known = [value for value in values if value is not None]
+    return Index(
+        min(known, default=None),  # type: ignore[type-var]
+        max(known, default=None),  # type: ignore[type-var]
+        len(values) - len(known),
+        len(values),
+    )
+
+
+_LOW, _HIGH = -(2**63), 2**63 - 1
+_Condition = Callable[[Index], bool]
+_ON_COL: dict[str, _Condition] = {
+    "col = 65535": lambda i: i.between(65535, 65535),
+    "65535 = col": lambda i: i.between(65535, 65535),
+    "col <=> NULL": lambda i: i.nulls > 0,
+    "NULL <=> col": lambda i: i.nulls > 0,
+    "col <=> 65535": lambda i: i.between(65535, 65535),
+    "65535 <=> col": lambda i: i.between(65535, 65535),
+    "col < 65536": lambda i: i.between(_LOW, 65535),
+    "65536 > col": lambda i: i.between(_LOW, 65535),
+    "col <= 65535": lambda i: i.between(_LOW, 65535),
+    "65535 >= col": lambda i: i.between(_LOW, 65535),
+    "col > 65535": lambda i: i.between(65536, _HIGH),
+    "65535 < col": lambda i: i.between(65536, _HIGH),
+    "col >= 65536": lambda i: i.between(65536, _HIGH),
+    "65536 <= col": lambda i: i.between(65536, _HIGH),
+    "col IS NULL": lambda i: i.nulls > 0,
+    "col IS NOT NULL": lambda i: i.nulls < i.rows,
+    "col IN (7, 65535)": lambda i: i.between(7, 7) or i.between(65535, 65535),
+    "NOT col = 7": lambda i: i.is_not_only(7),
+    "col <> 65535": lambda i: i.is_not_only(65535),
+    "col NOT IN (7, 65535)": lambda i: i.is_not_only(7) and i.is_not_only(65535),
+    "NOT col < 65536": lambda i: i.between(65536, _HIGH),
+    "NOT col <= 65535": lambda i: i.between(65536, _HIGH),
+    "NOT col > 65535": lambda i: i.between(_LOW, 65535),
+    "NOT col >= 65536": lambda i: i.between(_LOW, 65535),
+    "NOT col IS NULL": lambda i: i.nulls < i.rows,
+    "NOT col IS NOT NULL": lambda i: i.nulls > 0,
+    "NOT col <=> NULL": lambda i: i.nulls < i.rows,
+    "col = NULL": lambda i: False,
+}
+_ON_NAME: dict[str, _Condition] = {
+    "name LIKE 'ab%'": lambda i: i.between("ab", "ab\uffff"),
+    "name NOT LIKE 'b%'": lambda i: i.between("", "a\uffff"),
+    "name = 'ab'": lambda i: i.between("ab", "ab"),
+}
+_CASES = [("col", *case) for case in _ON_COL.items()] + [
+    ("name", *case) for case in _ON_NAME.items()
+]
+
+
+@pytest.mark.parametrize(("column", "text", "condition"), _CASES, ids=[c[1] for c in _CASES])
+def test_a_filter_on_one_column(column: str, text: str, condition: _Condition) -> None:
+    expected = [file for file in range(len(_FILES)) if condition(index(file, column))]
+    assert kept(parse_predicate(text), _TYPES, *_FILES) == expected
+
+
+def test_filters_are_combined() -> None:
+    def files(text: str) -> set[int]:
+        return set(kept(parse_predicate(text), _TYPES, *_FILES))
+
+    one, other = "col = 65535", "col1 >= 65536"
+    assert files(f"{one} AND {other}") == files(one) & files(other) == {0}
+    assert files(f"{one} OR {other}") == files(one) | files(other) == {0, 1, 3}
+    assert files(f"NOT ({one} AND {other})") == files(f"NOT {one} OR NOT {other}")
+    assert files(f"NOT ({one} OR {other})") == files(f"NOT {one} AND NOT {other}")
+
+
+def test_a_filter_that_cannot_be_translated_keeps_all() -> None:
+    assert kept(parse_predicate("rand() < col"), _TYPES, *_FILES) == list(range(len(_FILES)))
