@@ -21,7 +21,7 @@ A table without meta fields that has none of these settings has Hudi's key gener
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 from pyhudi_expr.keys.generators import HudiKeys, JoinedKeys, KeyGenerator, registered
@@ -110,6 +110,10 @@ class KeyDefinition:
         if not self.is_hudis:
             return JoinedKeys(self.columns, self.concatenator, self.text)
         return HudiKeys(self.columns, self._names_columns, self.text)
+
+    def as_hudi_has_it(self) -> KeyDefinition:
+        """The definition of the keys that Hudi's writers put into delete blocks and merge by."""
+        return replace(self, python=None, concatenator=HUDIS_CONCATENATOR)
 
     @property
     def _names_columns(self) -> bool:

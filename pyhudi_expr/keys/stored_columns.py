@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -9,17 +10,22 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.keys.definition import RECORD_KEY, defined
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, StoredFiles
+from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.storage import Storage
 
+_LOG = logging.getLogger(__name__)
 _THREADS = 16
+_OLDEST_FILES = 4
 _OLDER_FILES = 8
 """How many files of the past are looked at where the newest have no keys to be measured."""
+
+_warned: set[str] = set()
 
 
 @dataclass(frozen=True)
@@ -145,3 +151,33 @@ def _has_values(chunk: Any) -> bool:
     if statistics.null_count == chunk.num_values:
         return False
     return not statistics.has_min_max or bool(statistics.max)
+
+
+def warn_of_stored_keys(table: HudiTable) -> bool:
+    """Says once for each table with virtual keys that stored ones are there, and are ignored.
+
+    Looked at are the oldest base files: those written since virtual keys were turned on have none.
+    Whether anything was said. Raises HudiError.
+    """
+    if table.base_path in _warned:
+        return False
+    _warned.add(table.base_path)
+    if not table.properties.meta_fields and not any(
+        file.has_keys for file in _oldest(table, table.listing(TableView.READ_OPTIMIZED))
+    ):
+        return False
+    _LOG.warning(
+        "%s has virtual keys, and files with a stored %s: the stored values are ignored "
+        "(`pyhudi virtual-keys rewrite` leaves them out)",
+        table.base_path,
+        RECORD_KEY,
+    )
+    return True
+
+
+def _oldest(table: HudiTable, listing: FileListing) -> list[BaseFile]:
+    partitions = listing.partitions.take(pa.array(listing.file_partition))
+    instants = listing.slice_base_instant.take(pa.array(listing.file_slice))
+    order = pc.array_sort_indices(instants)[:_OLDEST_FILES]
+    paths = _paths(partitions.take(order), listing.file_name.take(order))
+    return _read(table, paths, pa.array(listing.file_size).take(order).to_pylist())

@@ -13,6 +13,7 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
+from typing import Any
 
 import fastavro
 
@@ -25,7 +26,7 @@ FORMAT_VERSION = 1
 _READ_AHEAD = 64 * 1024
 _SEARCH_STEP = 1024 * 1024
 
-INSTANT, _TARGET_INSTANT, _COMPACTED_INSTANTS = 0, 1, 4
+INSTANT, _TARGET_INSTANT, _SCHEMA, _COMPACTED_INSTANTS, _IS_PARTIAL = 0, 1, 2, 4, 7
 DELETE_BLOCK_VERSION = 3
 
 
@@ -52,6 +53,10 @@ class LogBlock:
     """Instants whose blocks were compacted into this one."""
     offset: int
     length: int
+    schema: str | None = None
+    """The Avro schema, JSON, of a data block's records."""
+    is_partial: bool = False
+    """Whether its records have the columns only that were updated."""
 
 
 class LogFile:
@@ -73,6 +78,11 @@ class LogFile:
 
     def deleted_keys(self, block: LogBlock) -> list[bytes]:
         """The keys that a DELETE block deletes. Raises CorruptFile."""
+        return [(record["recordKey"] or "").encode() for record in self.deletes(block)]
+
+    def deletes(self, block: LogBlock) -> list[dict[str, Any]]:
+        """The records of a DELETE block: `recordKey`, `partitionPath`, and the `orderingVal`, a
+        value in a wrapper. Raises CorruptFile."""
         content = self.content(block)
         if len(content) < 8:
             raise CorruptFile(self.name, "a delete block is too short")
@@ -83,7 +93,7 @@ class LogFile:
             raise CorruptFile(self.name, f"delete block version {version} is not supported")
         if length < 0 or 8 + length > len(content):
             raise CorruptFile(self.name, "a delete block breaks its bounds")
-        return _deleted_keys(content[8 : 8 + length], self.name)
+        return _deletes(content[8 : 8 + length], self.name)
 
     def _read_blocks(self) -> Iterator[LogBlock]:
         at = 0
@@ -120,7 +130,17 @@ class LogFile:
             raise _Damaged(instant)
         replaces = tuple(filter(None, header.get(_COMPACTED_INSTANTS, "").split(",")))
         target = header.get(_TARGET_INSTANT)
-        return LogBlock(BlockKind(kind), instant, target, replaces, content, content_length), end
+        block = LogBlock(
+            BlockKind(kind),
+            instant,
+            target,
+            replaces,
+            content,
+            content_length,
+            header.get(_SCHEMA),
+            header.get(_IS_PARTIAL, "").lower() == "true",
+        )
+        return block, end
 
     def _read_map(self, at: int) -> tuple[dict[int, str], int]:
         (count,) = struct.unpack(">i", self._take(at, 4))
@@ -214,10 +234,11 @@ DELETE_LIST = fastavro.parse_schema(
 )
 
 
-def _deleted_keys(content: bytes, name: str) -> list[bytes]:
+def _deletes(content: bytes, name: str) -> list[dict[str, Any]]:
     try:
-        decoded = fastavro.schemaless_reader(io.BytesIO(content), DELETE_LIST, None)
-        return [(record["recordKey"] or "").encode() for record in decoded["deleteRecordList"]]
+        decoded: Any = fastavro.schemaless_reader(io.BytesIO(content), DELETE_LIST, None)
+        deletes: list[dict[str, Any]] = decoded["deleteRecordList"]
+        return deletes
     except Exception as error:
         # A damaged list makes the Avro reader raise almost anything.
         raise CorruptFile(name, f"a delete block cannot be read: {error!r}") from error

@@ -10,7 +10,7 @@ import pytest
 
 from pyhudi_expr.index.key_switching import KeyDefinitionChanged, KeySettings, disable, enable
 from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
-from pyhudi_expr.keys.stored_columns import key_storage
+from pyhudi_expr.keys.stored_columns import key_storage, warn_of_stored_keys
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -108,7 +108,7 @@ def test_what_hudi_would_merge_wrongly_is_refused(copies: Copies) -> None:
 
 def test_a_record_index_of_hudi_is_in_the_way(copies: Copies) -> None:
     table = copies.open("cow_v9_txns_simple_meta")
-    with pytest.raises(HudiError, match="record_index.*Drop them first"):
+    with pytest.raises(HudiError, match=r"record_index.*Drop them first"):
         switched(table)
 
 
@@ -120,3 +120,16 @@ def test_storage_is_told_by_the_footers(copies: Copies) -> None:
     empty = key_storage(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))
     assert (empty.files, empty.files_with_keys, empty.bytes_to_save) == (3, 0, 0)
     assert not empty.is_measured
+
+
+def test_stored_keys_that_are_ignored_are_told_once(
+    copies: Copies, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = switched(copies.open(TWO_COLUMNS))
+    assert warn_of_stored_keys(table)
+    assert not warn_of_stored_keys(table)
+    assert [record.getMessage().split(" ")[0] for record in caplog.records] == [table.base_path]
+
+
+def test_nothing_is_told_of_a_table_without_stored_keys(copies: Copies) -> None:
+    assert not warn_of_stored_keys(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from pyhudi_expr.keys.definition import RECORD_KEY, virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator
+from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
 from pyhudi_expr.spark.slice_rows import scalar_type
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -33,12 +34,18 @@ class KeyColumns:
         definition = virtual_keys(table.properties, shown)
         if definition is None:
             return KeyColumns((RECORD_KEY,), (pa.string(),), None, shown)
+        warn_of_stored_keys(table)
         schema = table.schema()
         types = tuple(scalar_type(table, schema, column) for column in definition.columns)
         generator = definition.generator()
         # A type that cannot be spelled is told now, not by the tasks.
         generator.keys([pa.nulls(0, type_) for type_ in types])
         return KeyColumns(definition.columns, types, generator, shown)
+
+    @property
+    def are_stored(self) -> bool:
+        """Whether they are what Hudi's writers have put into files and filters."""
+        return self.generator is None
 
     def keys(self, values: Sequence[pa.Array]) -> pa.Array:
         """The keys of a batch of rows; values: of `columns`, as files have them (of a narrower type

@@ -1,0 +1,180 @@
+"""Base and log rows of a slice that stores no keys, merged by the keys that are made of them.
+
+Hudi's rules for whole records, see `index.merging`: by commit time the row that was written last is
+kept, by event time the one with the greatest ordering value, of equal ones the last. A delete, or a
+row without an ordering value, ends what was before it, whatever values that had.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.keys.definition import KeyDefinition
+from pyhudi_expr.keys.generators import KeyGenerator
+from pyhudi_expr.spark.log_rows import Written, WrittenDeletes
+from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.properties import TableProperties
+
+IS_DELETED = "_hoodie_is_deleted"
+_MARKERS = (
+    "hoodie.payload.delete.field",
+    "hoodie.record.merge.property.hoodie.payload.delete.field",
+)
+_EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
+_EVENT_TIME_PAYLOADS = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload")
+_NO_ORDER = 0
+"""Hudi's ordering value of deletes that end whatever was before."""
+
+_Numbers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class KeyMerger:
+    """How the slices of one table are merged; sent to Spark's tasks.
+
+    columns: of the key, types: theirs in the table. generator: of Hudi's keys. ordering: the
+    columns that decide, none by commit time.
+    """
+
+    columns: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    generator: KeyGenerator
+    ordering: tuple[str, ...]
+
+    @staticmethod
+    def of(
+        properties: TableProperties, definition: KeyDefinition, types: Sequence[pa.DataType]
+    ) -> KeyMerger:
+        """Raises UnsupportedTable: rows are deleted by a column of the user's own."""
+        if any(marker in properties.raw for marker in _MARKERS):
+            raise UnsupportedTable(
+                f"{properties.name}: rows that a column of one's own marks as deleted are not "
+                "merged here; compact the table"
+            )
+        ordering = properties.ordering_fields if _by_event_time(properties) else ()
+        generator = definition.as_hudi_has_it().generator()
+        return KeyMerger(definition.columns, tuple(types), generator, ordering)
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """The columns that merging needs."""
+        return (*self.columns, *self.ordering, IS_DELETED)
+
+    def kept(
+        self, base: Sequence[pa.Array], logs: Sequence[tuple[Written, Sequence[pa.Array]]]
+    ) -> _Numbers:
+        """The numbers of the rows that are left, of the base file's and then the log files' rows in
+        order; base, and the arrays with each of the logs: the columns `needed` (of deletes: none).
+
+        Raises HudiError.
+        """
+        keys: list[pa.Array] = [self._keys(base)]
+        ordering = [self._ordering(base)]
+        deleted = [_flags(base[-1])]
+        rows = [np.arange(len(base[0]), dtype=np.int64)]
+        count = len(base[0])
+        for written, values in logs:
+            if isinstance(written, WrittenDeletes):
+                keys.append(pa.array(written.keys, pa.string()))
+                ordering.append([_delete_order(value) for value in written.ordering])
+                deleted.append(np.ones(len(written.keys), np.bool_))
+                rows.append(np.full(len(written.keys), -1, np.int64))
+                continue
+            keys.append(self._keys(values))
+            ordering.append(self._ordering(values))
+            deleted.append(_flags(values[-1]))
+            rows.append(np.arange(count, count + len(values[0]), dtype=np.int64))
+            count += len(values[0])
+        code = _codes(keys)
+        last = _last(code, self._ranks(ordering, len(code)))
+        alive = last[~np.concatenate(deleted)[last]]
+        return np.sort(np.concatenate(rows)[alive])
+
+    def _keys(self, values: Sequence[pa.Array]) -> pa.Array:
+        typed = [one.cast(type_) for one, type_ in zip(values, self.types, strict=False)]
+        return self.generator.keys(typed).cast(pa.string())
+
+    def _ordering(self, values: Sequence[pa.Array]) -> list[Any]:
+        """Of each row its ordering value, None for none."""
+        if not self.ordering:
+            return [None] * len(values[0])
+        columns = values[len(self.columns) : -1]
+        found = [_comparable(column).to_pylist() for column in columns]
+        if len(found) == 1:
+            return list(found[0])
+        return [None if None in row else row for row in zip(*found, strict=True)]
+
+    def _ranks(self, parts: Sequence[Sequence[Any]], count: int) -> _Numbers:
+        """Of each row the place of its ordering value, -1 for none."""
+        ranks = np.full(count, -1, np.int64)
+        if not self.ordering:
+            return ranks
+        values = [value for part in parts for value in part]
+        try:
+            known = sorted({value for value in values if value is not None})
+        except TypeError as error:
+            raise UnsupportedTable(f"ordering values of several types: {error}") from error
+        place = {value: number for number, value in enumerate(known)}
+        for row, value in enumerate(values):
+            ranks[row] = -1 if value is None else place[value]
+        return ranks
+
+
+def _codes(parts: Sequence[pa.Array]) -> _Numbers:
+    """Equal numbers for equal keys; but each row of the first part, the base file, that repeats a
+    key has a number of its own: Hudi merges log records into the first one only."""
+    encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
+    code = np.asarray(encoded.indices).astype(np.int64)
+    base = code[: len(parts[0])]
+    repeated = np.ones(len(base), np.bool_)
+    repeated[np.unique(base, return_index=True)[1]] = False
+    base[repeated] = len(encoded.dictionary) + np.arange(int(repeated.sum()))
+    return code
+
+
+def _last(key: _Numbers, rank: _Numbers) -> _Numbers:
+    """The row of each key that is kept: of those since the last one without a rank the greatest."""
+    row = np.arange(len(key))
+    since = np.full(int(key.max(initial=-1)) + 1, -1, np.int64)
+    ends = rank < 0
+    np.maximum.at(since, key[ends], row[ends])
+    left = row[row >= since[key]]
+    order = left[np.lexsort((left, rank[left], key[left]))]
+    return order[np.append(key[order][1:] != key[order][:-1], True)] if len(order) else order
+
+
+def _by_event_time(properties: TableProperties) -> bool:
+    if properties.merge_mode:
+        return properties.merge_mode.upper() == "EVENT_TIME_ORDERING"
+    if properties.payload_class:
+        return properties.payload_class.rpartition(".")[2] in _EVENT_TIME_PAYLOADS
+    return properties.merge_strategy_id.lower() == _EVENT_TIME_STRATEGY
+
+
+def _comparable(column: pa.Array) -> pa.Array:
+    """Dates and times as the numbers that delete blocks have."""
+    if pa.types.is_date32(column.type):
+        return column.view(pa.int32())
+    if pa.types.is_timestamp(column.type):
+        return column.cast(pa.timestamp("us", column.type.tz)).view(pa.int64())
+    return column
+
+
+def _delete_order(value: Any) -> Any:
+    if isinstance(value, bytes):
+        raise UnsupportedTable("deletes ordered by a decimal or binary are not merged here")
+    return None if value is None or value == _NO_ORDER else value
+
+
+def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.bool_)
+    flags: npt.NDArray[np.bool_] = np.asarray(pc.fill_null(column.cast(pa.bool_()), False))
+    return flags

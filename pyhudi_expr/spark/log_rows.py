@@ -1,0 +1,132 @@
+"""The rows and deletes in log files of a table, block by block, as they were written.
+
+For tables whose slices hudi-rs does not merge (those that store no keys). Data blocks hold Avro
+records or a Parquet file, delete blocks keys with ordering values (Hudi's `HoodieLogBlock`s).
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import struct
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import fastavro
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
+from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
+from pyhudi_expr.table.schema import arrow_schema
+from pyhudi_expr.table.storage import Storage
+
+_VERSION_WITH_COUNT = 1
+
+
+@dataclass(frozen=True)
+class WrittenRows:
+    """The rows of a data block, the columns that were asked for, as far as it has them."""
+
+    rows: pa.RecordBatch
+
+
+@dataclass(frozen=True)
+class WrittenDeletes:
+    """A delete block. ordering: of each key the value, None where there is none."""
+
+    keys: tuple[str, ...]
+    ordering: tuple[Any, ...]
+
+
+Written = WrittenRows | WrittenDeletes
+
+
+def written(
+    storage: Storage, logs: Sequence[str], pending: frozenset[str], roots: Sequence[str]
+) -> list[Written]:
+    """What the log files (paths, in order) hold, in order.
+
+    pending: instants whose blocks do not count; neither do those that were rolled back. roots: the
+    columns that are wanted, whole structs. Raises HudiError.
+    """
+    found: list[tuple[LogFile, LogBlock]] = []
+    for path in logs:
+        with storage.open_input(path) as source:
+            content = source.read()
+        file = LogFile(pa.BufferReader(content), len(content), f"{storage.uri}/{path}")
+        for block in file.blocks:
+            if block.kind is BlockKind.COMMAND:
+                found = [one for one in found if one[1].instant != block.rolled_back]
+            elif block.kind is not BlockKind.CORRUPT and block.instant not in pending:
+                found.append((file, block))
+    return [_content(file, block, roots) for file, block in found]
+
+
+def _content(file: LogFile, block: LogBlock, roots: Sequence[str]) -> Written:
+    if block.is_partial or block.replaces:
+        raise UnsupportedTable(
+            f"{file.name}: blocks of partial updates and of log compactions are not merged here; "
+            "compact the table"
+        )
+    if block.kind is BlockKind.DELETE:
+        deletes = file.deletes(block)
+        keys = tuple(record["recordKey"] or "" for record in deletes)
+        return WrittenDeletes(keys, tuple(_ordering(record) for record in deletes))
+    if block.kind is BlockKind.PARQUET:
+        return WrittenRows(_parquet(file, block, roots))
+    if block.kind is BlockKind.AVRO:
+        return WrittenRows(_avro(file, block, roots))
+    raise UnsupportedTable(f"{file.name}: {block.kind.name} blocks are not merged here")
+
+
+def _ordering(record: dict[str, Any]) -> Any:
+    wrapped = record["orderingVal"]
+    return None if wrapped is None else wrapped["value"]
+
+
+def _parquet(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatch:
+    try:
+        source = pq.ParquetFile(
+            pa.BufferReader(file.content(block)), coerce_int96_timestamp_unit="us"
+        )
+        present = [name for name in roots if name in source.schema_arrow.names]
+        return _batch(source.read(present))
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFile(file.name, f"a Parquet block cannot be read: {error}") from error
+
+
+def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatch:
+    if block.schema is None:
+        raise CorruptFile(file.name, "an Avro block has no schema")
+    schema = arrow_schema(block.schema)
+    wanted = pa.schema([schema.field(name) for name in roots if name in schema.names])
+    try:
+        records = list(
+            _records(file.content(block), fastavro.parse_schema(json.loads(block.schema)))
+        )
+        return _batch(pa.Table.from_pylist(records, schema=wanted))
+    except Exception as error:
+        # Damage makes the Avro reader raise almost anything.
+        raise CorruptFile(file.name, f"an Avro block cannot be read: {error!r}") from error
+
+
+def _records(content: bytes, schema: Any) -> Iterator[Any]:
+    """i32 version, i32 count, then each record with its length."""
+    version, count = struct.unpack_from(">ii", content)
+    if version < _VERSION_WITH_COUNT:
+        raise ValueError(f"version {version} of data blocks is not known")
+    at = 8
+    for _ in range(count):
+        (length,) = struct.unpack_from(">i", content, at)
+        at += 4
+        yield fastavro.schemaless_reader(io.BytesIO(content[at : at + length]), schema, None)
+        at += length
+
+
+def _batch(table: pa.Table) -> pa.RecordBatch:
+    batches = table.combine_chunks().to_batches()
+    if batches:
+        return batches[0]
+    return pa.RecordBatch.from_pylist([], schema=table.schema)

@@ -1,0 +1,69 @@
+"""Rows of a slice merged by keys that are made: brute force over what Hudi's rules say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.keys.generators import HudiKeys
+from pyhudi_expr.spark.key_merging import IS_DELETED, KeyMerger
+from pyhudi_expr.spark.log_rows import Written, WrittenDeletes, WrittenRows
+
+Row = tuple[int, int | None, bool]
+"""Key, ordering value, whether it says that it is deleted."""
+
+KEYS = HudiKeys(("k",), are_named=False)
+rows = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3) | st.none(), st.booleans()))
+deletes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3) | st.none()))
+
+
+def columns(written: list[Row], ordered: bool) -> list[pa.Array]:
+    ordering = [pa.array([row[1] for row in written], pa.int64())] if ordered else []
+    flags = pa.array([row[2] for row in written], pa.bool_())
+    return [pa.array([row[0] for row in written], pa.int64()), *ordering, flags]
+
+
+def expected(base: list[Row], logs: list[Any], ordered: bool) -> list[Row]:
+    """Log by log and row by row; a base row that repeats a key is left alone."""
+    first: dict[int, Row | None] = {}
+    repeated = []
+    for row in base:
+        if row[0] not in first:
+            first[row[0]] = row
+        elif not row[2]:
+            repeated.append(row)
+    for log in logs:
+        for row in log:
+            key, order = row[0], row[1]
+            if len(row) == 2:
+                row, order = (key, order, True), order or None
+            old = first.get(key)
+            before = old[1] if old is not None else None
+            wins = not ordered or order is None or before is None or order >= before
+            if wins:
+                first[key] = (row[0], order, row[2])
+    return sorted([row for row in first.values() if row and not row[2]] + repeated, key=str)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@given(base=rows, logs=st.lists(rows | deletes, max_size=4))
+def test_merging_is_what_one_row_after_another_gives(
+    ordered: bool, base: list[Row], logs: list[Any]
+) -> None:
+    merger = KeyMerger(("k",), (pa.int64(),), KEYS, ("o",) if ordered else ())
+    assert merger.needed[-1] == IS_DELETED
+    parts: list[tuple[Written, list[pa.Array]]] = []
+    every = list(base)
+    for log in logs:
+        if log and len(log[0]) == 2:
+            keys, ordering = zip(*log, strict=True)
+            parts.append((WrittenDeletes(tuple(map(str, keys)), ordering), []))
+            continue
+        parts.append((WrittenRows(pa.record_batch([], [])), columns(log, ordered)))
+        every += log
+    kept = [every[number] for number in merger.kept(columns(base, ordered), parts)]
+    assert sorted(kept, key=str) == expected(base, logs, ordered)
