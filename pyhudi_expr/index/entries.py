@@ -48,6 +48,7 @@ _ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 # and ef), UTF-8 above. Texts at or above P + a supplementary character in UTF-16's order are at or
 # above P + U+E000 in either; those at or below P + one of the others are below P + f5, which begins
 # no character.
+_LATE_BYTE = 0xEE
 _LOOSENED_LOWER = (rb"(?s)[\xf0-\xf4].*", b"\xee\x80\x80")
 _LOOSENED_UPPER = (rb"(?s)[\xee\xef].*", b"\xf5")
 
@@ -251,7 +252,7 @@ def _arrow_bounds(
         bounds.append(bound)
     lower, upper = bounds
     loosened = np.zeros(len(entries), dtype=np.bool_)
-    if domain.kind is Kind.TEXT:
+    if domain.kind is Kind.TEXT and (_has_late_bytes(lower) or _has_late_bytes(upper)):
         stored_lower, stored_upper = lower, upper
         lower = pc.replace_substring_regex(lower, *_LOOSENED_LOWER)
         upper = pc.replace_substring_regex(upper, *_LOOSENED_UPPER)
@@ -260,6 +261,12 @@ def _arrow_bounds(
     wrong = _holds(pc.greater(lower, upper))
     known = pa.array(~(doubted | wrong))
     return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
+
+
+def _has_late_bytes(texts: pa.Array) -> bool:
+    """Whether any text may have a character whose place depends on the order; few tables have."""
+    content = texts.buffers()[-1]
+    return bool(content) and bool(np.frombuffer(content, np.uint8).max() >= _LATE_BYTE)
 
 
 def _holds(answer: Any) -> _Flags:

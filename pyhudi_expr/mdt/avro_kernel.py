@@ -229,12 +229,7 @@ def _run(
     library: ctypes.CDLL, program: _Program, values: ByteStrings, rows: list[int]
 ) -> tuple[list[npt.NDArray[Any]], list[int]]:
     """The slots, with room for `rows` elements in each domain, and how many there are."""
-    # Most slots are of branches that are not taken, so only those of a byte are filled with zeros.
-    slots = [
-        (np.zeros if element is np.uint8 else np.empty)(rows[domain], element)
-        for domain, element in program.slots
-    ]
-    outputs = np.array([kernel.address(slot) for slot in slots], np.uintp)
+    slots, outputs = _allocated(program, rows)
     capacity, count = np.array(rows, np.int64), np.zeros(program.domains, np.int64)
     count[_RECORDS] = len(values)
     data, failed = kernel.as_bytes(values.data), np.zeros(1, np.int64)
@@ -256,6 +251,22 @@ def _run(
         reason = _REASONS.get(status, f"the kernel gives up ({status})")
         raise UndecodedError(f"{reason} (record {int(failed[0])})")
     return slots, [int(number) for number in count]
+
+
+def _allocated(
+    program: _Program, rows: list[int]
+) -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.uintp]]:
+    """The slots, and where they are. Most are of branches that nothing takes, so only those that
+    say which branch was taken are filled with zeros."""
+    slots: dict[int, npt.NDArray[Any]] = {}
+    outputs = np.zeros(len(program.slots), np.uintp)
+    for domain, element in dict.fromkeys(program.slots):
+        alike = [number for number, slot in enumerate(program.slots) if slot == (domain, element)]
+        shape = (len(alike), rows[domain])
+        block = np.zeros(shape, element) if element is np.uint8 else np.empty(shape, element)
+        outputs[alike] = kernel.address(block) + np.arange(len(alike)) * block[0].nbytes
+        slots.update(zip(alike, block, strict=True))
+    return [slots[number] for number in range(len(slots))], outputs
 
 
 @dataclass(frozen=True)

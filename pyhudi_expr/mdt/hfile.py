@@ -29,9 +29,9 @@ from pyhudi_expr.mdt.hfile_blocks import (
 )
 
 TRAILER_SIZE = 4096
-_RUN_BYTES = 4 * 1024 * 1024
+_RUN_BYTES = 2 * 1024 * 1024
 #: Uncompressed, at which cells are handed out.
-_CHUNK_BYTES = 4 * 1024 * 1024
+_CHUNK_BYTES = 2 * 1024 * 1024
 _MAX_INDEX_LEVELS = 8
 
 _TRAILER_MAGIC = b'TRABLK"$'
