@@ -43,7 +43,8 @@ class PruneOptions:
     footers: judge by Parquet footers where a table has no `column_stats`. footer_wait: seconds
     that a query waits for footers that are being read in the background. cache_bytes: memory for
     the snapshots of tables that are kept between queries, and for the bounds of one table's
-    columns: those that are larger are streamed for each query. snapshot_dir: a directory in which
+    columns: those that are larger are streamed for each query (the list of a table's files is held
+    all the same). snapshot_dir: a directory in which
     what was read of metadata tables is kept between processes, at most `snapshot_bytes`; None:
     nowhere.
     """
