@@ -11,7 +11,7 @@ from datetime import datetime, timezone
 
 import javaproperties
 
-from pyhudi_expr.table.errors import TableNotFound
+from pyhudi_expr.table.errors import HudiError, TableNotFound
 from pyhudi_expr.table.properties import BACKUP_FILE, PROPERTIES_FILE, loaded
 from pyhudi_expr.table.storage import Storage
 
@@ -31,7 +31,11 @@ def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
     if kept == loaded(content):
         return
     storage.write(BACKUP_FILE, content)
-    storage.write(PROPERTIES_FILE, dumped(kept))
+    try:
+        storage.write(PROPERTIES_FILE, dumped(kept))
+    except HudiError:
+        recover(storage)
+        raise
     storage.delete(BACKUP_FILE)
 
 

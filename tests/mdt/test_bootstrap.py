@@ -1,7 +1,7 @@
 """Tables without a metadata table get one."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -9,8 +9,11 @@ import pytest
 from pyhudi_expr.mdt.bootstrap import ensure_metadata_table
 from pyhudi_expr.mdt.index_action import IndexConflict
 from pyhudi_expr.mdt.reader import METADATA_DIR, MetadataTable
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
+from tests.misfortunes import Disk
+from tests.table.contents import contents, linked
 
 TABLES = [
     "cow_v8_complexkeygen_hivestyle",
@@ -58,3 +61,49 @@ def test_other_writers_must_be_done(table: HudiTable) -> None:
     with pytest.raises(IndexConflict, match="29990101000000000"):
         ensure_metadata_table(table.refreshed(), TableLock(table.storage))
     assert not (Path(table.base_path) / METADATA_DIR).exists()
+
+
+def test_who_dies_while_making_it_leaves_none(
+    table: HudiTable, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+) -> None:
+    path = Path(table.base_path)
+    path.rename(tmp_path / "without")
+    ended, changes = False, 0
+    while not ended:
+        linked(tmp_path / "without", path)
+        ended = mortal(lambda: make(path), changes)
+        for leftover in path.glob(".hoodie/**/lock"):
+            leftover.unlink()  # what its owner's lock would expire with
+        metadata = MetadataTable.open(HudiTable.open(str(path)))
+        assert metadata is None or metadata.stored_files().name.to_pylist()
+        make(path)
+        metadata = MetadataTable.open(HudiTable.open(str(path)))
+        assert metadata is not None
+        assert sorted(metadata.stored_files().name.to_pylist()) == sorted(
+            table.refreshed().stored_files().name.to_pylist()
+        )
+        shutil.rmtree(path)
+        changes += 1
+    assert changes > 8
+
+
+def test_on_a_full_disk_there_is_none(table: HudiTable, disk: Disk) -> None:
+    path = disk.path / "table"
+    shutil.copytree(table.base_path, path)
+    before, pages, said = contents(path), 0, list[str]()
+    while "hoodie.table.metadata.partitions" not in HudiTable.open(str(path)).properties.raw:
+        assert contents(path) == before
+        disk.fill(pages * 4096)
+        try:
+            make(path)
+        except HudiError as error:
+            said.append(str(error))
+        disk.empty()
+        pages += 1
+    assert all("No space left" in text for text in said)
+    assert len(said) == pages - 1 > 5
+
+
+def make(path: Path) -> None:
+    opened = HudiTable.open(str(path))
+    ensure_metadata_table(opened, TableLock(opened.storage))

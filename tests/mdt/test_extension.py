@@ -28,7 +28,7 @@ from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import PROCESS, this_process
 from pyhudi_expr.table.storage import Storage
-from tests.mdt.conftest import Disk
+from tests.misfortunes import Disk
 from tests.table.contents import contents, linked
 
 _SHARDS = 2

@@ -27,7 +27,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import LockNotAcquired, TableLock, UnknownLock
 from pyhudi_expr.table.owners import PROCESS, this_process
 from pyhudi_expr.table.storage import Storage
-from tests.mdt.conftest import Disk
+from tests.misfortunes import Disk
 from tests.table.contents import contents, linked
 
 _SHARDS = 3
@@ -195,6 +195,28 @@ def test_who_recovers_may_die_as_well(
         unlock(path)
         recover(path)
         assert contents(Path(path)) == dropped
+        shutil.rmtree(path)
+        changes += 1
+    assert changes > 5
+
+
+@pytest.mark.parametrize("path", TABLES[:1], indirect=True)
+def test_who_dies_while_dropping_may_drop_again(
+    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+) -> None:
+    before = entries(path)
+    shutil.move(path, tmp_path / "complete")
+    ended, changes = False, 0
+    while not ended:
+        linked(tmp_path / "complete", path)
+        ended = mortal(lambda: drop(path), changes)
+        unlock(path)
+        if COLUMN_STATS in complete(path):
+            assert entries(path) == before
+        drop(path)
+        assert COLUMN_STATS not in index_definitions(HudiTable.open(path))
+        build(path, before, STATISTICS)
+        assert entries(path) == before
         shutil.rmtree(path)
         changes += 1
     assert changes > 5

@@ -1,0 +1,83 @@
+"""Fixtures for what may happen to who writes to a table; a room's conftest imports them."""
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.table.storage import Storage
+
+
+class Died(BaseException):
+    """What a process does not survive."""
+
+
+@pytest.fixture
+def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int], bool]:
+    """Runs something for so many more changes of files, and no more; whether it came to its end.
+
+    The locks of who died are gone afterwards, as if they had expired.
+    """
+    left: list[int | None] = [None]
+
+    def counted(name: str) -> None:
+        change = getattr(Storage, name)
+
+        def counting(self: Storage, *args: object) -> object:
+            if left[0] is not None:
+                if left[0] == 0:
+                    raise Died
+                left[0] -= 1
+            return change(self, *args)
+
+        monkeypatch.setattr(Storage, name, counting)
+
+    for name in ("write", "create", "delete", "delete_dir", "move"):
+        counted(name)
+
+    def run(something: Callable[[], None], changes: int) -> bool:
+        left[0] = changes
+        try:
+            something()
+        except Died:
+            return False
+        finally:
+            left[0] = None
+        return True
+
+    return run
+
+
+class Disk:
+    """A file system of its own, which can be filled."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._filler = path / "filler"
+
+    def fill(self, free: int) -> None:
+        """Leaves so many bytes, but for less than a page."""
+        self.empty()
+        there = os.statvfs(self.path)
+        self._filler.write_bytes(bytes(max(there.f_bavail * there.f_frsize - free, 0)))
+
+    def empty(self) -> None:
+        """Gives the room back."""
+        self._filler.unlink(missing_ok=True)
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Disk]:
+    """A small one; skips where none can be had."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
+    done = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if done.returncode:
+        pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")
+    try:
+        yield Disk(place)
+    finally:
+        subprocess.run(["umount", str(place)], check=True)
