@@ -1,18 +1,16 @@
-"""File slices handed out to Spark's tasks, and a DataFrame of what the tasks read of them."""
+"""File slices as they are handed out to whoever reads them, and a DataFrame of what is read."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi_expr.spark.running import Read, SparkRunner
 from pyhudi_expr.table.listing import FileListing
-
-_TASKS_PER_CORE = 4
-"""More tasks than cores even out slices of unlike sizes."""
 
 
 @dataclass(frozen=True)
@@ -36,34 +34,27 @@ class FileSlice:
 
 
 Extract = Callable[[FileSlice], Iterator[pa.RecordBatch]]
-"""What a task reads of one slice."""
+"""What is read of one slice."""
 
 
 def read_slices(
     spark: SparkSession, listing: FileListing, extract: Extract, schema: str
 ) -> DataFrame:
-    """A DataFrame of what `extract` gives for each slice of the listing.
+    """A DataFrame of what `extract` gives for each slice of the listing, in Spark's tasks.
 
-    schema: that of the batches, as Spark's DDL. `extract` runs in Python workers; slices are dealt
-    out so that tasks have equal numbers of bytes, nearly.
+    schema: that of the batches, as Spark's DDL.
     """
-    parts = _parts(listing, _TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
-    dealt = spark.sparkContext.parallelize([(part,) for part in parts], max(len(parts), 1))
-    return spark.createDataFrame(dealt, "slices binary").mapInArrow(_reader(extract), schema)
+    return SparkRunner(spark).each(slice_table(listing), of_slice(extract), schema).frame
 
 
-def _reader(extract: Extract) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            for part in batch.column("slices"):
-                for one in _slices(part.as_buffer()):
-                    yield from extract(one)
-
-    return read
+def of_slice(extract: Extract) -> Read:
+    """The same for a row of `slice_table`."""
+    return lambda row: extract(FileSlice(**{**row, "logs": tuple(row["logs"])}))
 
 
-def _parts(listing: FileListing, tasks: int) -> list[bytes]:
-    """The slices as Arrow streams, one for each task, of about as many bytes each."""
+def slice_table(listing: FileListing) -> pa.Table:
+    """The slices as rows with the fields of `FileSlice`, those with most bytes first: tasks that
+    get rows in turn get about as many bytes each."""
     table = pa.table(
         {
             "partition": listing.partitions.take(pa.array(listing.slice_partition)),
@@ -75,10 +66,7 @@ def _parts(listing: FileListing, tasks: int) -> list[bytes]:
     )
     size = np.zeros(listing.num_slices, np.int64)
     np.add.at(size, listing.file_slice, listing.file_size)
-    order = np.argsort(-size, kind="stable")
-    # The largest slices first, to each task in turn.
-    dealt = [order[task::tasks] for task in range(min(tasks, listing.num_slices))]
-    return [_written(table.take(pa.array(rows))) for rows in dealt]
+    return table.take(pa.array(np.argsort(-size, kind="stable")))
 
 
 def _base_names(listing: FileListing) -> pa.Array:
@@ -94,16 +82,3 @@ def _log_names(listing: FileListing) -> pa.Array:
     edges = np.searchsorted(listing.file_slice[logs], np.arange(listing.num_slices + 1))
     names = listing.file_name.take(pa.array(logs))
     return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), names)
-
-
-def _written(table: pa.Table) -> bytes:
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema) as writer:
-        writer.write_table(table.combine_chunks())
-    return bytes(sink.getvalue().to_pybytes())
-
-
-def _slices(part: pa.Buffer) -> Iterator[FileSlice]:
-    with pa.ipc.open_stream(part) as stream:
-        for row in stream.read_all().to_pylist():
-            yield FileSlice(**{**row, "logs": tuple(row["logs"])})

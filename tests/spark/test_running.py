@@ -1,0 +1,122 @@
+"""The same steps, in Spark's tasks and in this process, give the same rows."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.tables import TableSpec, create, delete, upsert
+from pyhudi_expr.mdt.extension import Extension
+from pyhudi_expr.mdt.records import Payload
+from pyhudi_expr.spark import running
+from pyhudi_expr.spark.building import BuildOptions
+from pyhudi_expr.spark.extension_indexes import extension_refresh
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.running import (
+    LOCAL_BYTES,
+    Batches,
+    LocalRunner,
+    Row,
+    Runner,
+    SparkRunner,
+    runner,
+)
+from pyhudi_expr.table import hudi_table
+
+pytestmark = pytest.mark.spark
+
+_READ = "number long, remainder long"
+_SUMS = "remainder long, numbers string"
+_INDEXES = (
+    "secondary_index(city)",
+    "column_stats(id, city)",
+    "bloom_filters",
+)
+
+
+def multiples(row: Row) -> Iterator[pa.RecordBatch]:
+    numbers = [row["number"] * factor for factor in range(1, 4)]
+    yield pa.record_batch([numbers, [n % 3 for n in numbers]], names=["number", "remainder"])
+
+
+def listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """For each remainder its numbers, as they come."""
+    held = [batch for batch in batches if batch.num_rows]
+    if held:
+        rows = pa.Table.from_batches(held)
+        for remainder in pc.unique(rows["remainder"]).to_pylist():
+            numbers = rows.filter(pc.equal(rows["remainder"], remainder))["number"].to_pylist()
+            columns = [[remainder], [" ".join(map(str, numbers))]]
+            yield pa.record_batch(columns, names=["remainder", "numbers"])
+
+
+def made(way: Runner, items: int) -> list[Row]:
+    table = pa.table({"number": pa.array(range(items), pa.int64())})
+    read: Batches = way.each(table, multiples, _READ)
+    ordered = read.together(2, "remainder").ordered("remainder", "number")
+    return sorted(ordered.then(listed, _SUMS).rows(), key=lambda row: int(row["remainder"]))
+
+
+@pytest.mark.parametrize("items", [0, 1, 100])
+def test_steps_see_the_same_rows_in_the_same_order(spark: SparkSession, items: int) -> None:
+    expected = made(LocalRunner(), items)
+    assert len(expected) == min(items, 3)
+    assert made(SparkRunner(spark), items) == expected
+
+
+def test_what_is_large_is_left_to_spark(spark: SparkSession) -> None:
+    assert runner(spark, LOCAL_BYTES) == LocalRunner()
+    assert runner(spark, LOCAL_BYTES + 1) == SparkRunner(spark)
+
+
+def test_a_refresh_writes_the_same_entries_either_way(
+    spark: SparkSession, table_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    frame = spark.range(0, 80, 1, 8).selectExpr("id", "'c' || (id div 4) AS city")
+    table = create(frame, TableSpec("refreshed_twice", stats_columns=None), table_root)
+    for number, kind in enumerate(_INDEXES):
+        statement = f"CREATE INDEX i{number} ON '{table.path}' USING {kind}"
+        execute(spark, f"{statement} OPTIONS (store = 'extension', shards = '2')")
+    upsert(table, spark.range(5, 120, 40).selectExpr("id", "'late' AS city"))
+    delete(table, frame.where("id = 33"))
+    twin = table.path.with_name("refreshed_in_spark")
+    shutil.copytree(table.path, twin)
+
+    refreshed(spark, table.path)
+    monkeypatch.setattr(running, "LOCAL_BYTES", -1)
+    refreshed(spark, twin)
+    assert entries(twin) == entries(table.path)
+    assert slices(twin).equals(slices(table.path))
+
+
+def refreshed(spark: SparkSession, path: Path) -> None:
+    built = extension_refresh(spark, opened(path), "i0", BuildOptions())
+    assert built is not None
+    assert len(built.records) == len(_INDEXES) + 1  # the record index, too
+
+
+def entries(path: Path) -> dict[str, dict[str, Payload]]:
+    """Of each metadata partition."""
+    records = extension(path).records
+    scans = {partition: records.scan(partition) for partition in records.partitions}
+    return {name: dict(zip(s.keys, s.payloads, strict=True)) for name, s in scans.items()}
+
+
+def slices(path: Path) -> pa.Table:
+    return extension(path).coverage.slices
+
+
+def extension(path: Path) -> Extension:
+    found = Extension.open(opened(path))
+    assert found is not None
+    return found
+
+
+def opened(path: Path) -> hudi_table.HudiTable:
+    return hudi_table.HudiTable.open(str(path))
