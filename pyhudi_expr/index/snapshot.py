@@ -6,7 +6,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,34 +15,20 @@ import pyarrow as pa
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
-from pyhudi_expr.index.bloom_filters import BloomFilters
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
-from pyhudi_expr.index.expression_index import (
-    ExpressionFilters,
-    ExpressionStatistics,
-    expression_indexes,
-)
-from pyhudi_expr.index.extension import key_indexes
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.record_index import RecordIndex, record_index
-from pyhudi_expr.index.record_keys import (
-    extension_spelling,
-    key_spelling,
-    with_record_keys,
-    without_record_keys,
-)
+from pyhudi_expr.index.record_keys import without_record_keys
 from pyhudi_expr.index.row_counts import Counts, row_counts
-from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.streamed_leaves import streamed
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.reader import (
-    BLOOM_FILTERS,
     COLUMN_STATS,
+    FILES,
     PARTITION_STATS,
     MetadataTable,
     current_listing,
@@ -53,8 +39,12 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
 
+if TYPE_CHECKING:
+    from pyhudi_expr.index.optional_indexes import OptionalIndexes
+
 _Flags = npt.NDArray[np.bool_]
 
+_USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 _VALUES = "partition values"
 
 
@@ -91,24 +81,18 @@ class TableSnapshot:
         self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
-        self.key_spelling = key_spelling(table.properties)
         self.values = PartitionValues(
             self.listing.partitions.to_pylist(), path_layout(table.properties)
         )
         self.partition_stats: PartitionStats | None = None
         self.column_stats: ColumnStats | None = None
-        self.record_index: RecordIndex | None = None
-        self.secondary: list[SecondaryIndex] = []
-        self.bloom_filters: BloomFilters | None = None
-        self.expressions: list[ExpressionStatistics | ExpressionFilters] = []
+        self._optional: OptionalIndexes | None = None
         if table.has_schema_history:
             # Statistics go by a column's name in its file, which an evolution may have changed.
             notes.append("the table's schema was evolved on read: statistics are not used")
         else:
             self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
-            self._open_key_indexes(mdt, notes)
-            if self._extension is not None:
-                self._open_extension(self._extension, notes)
+            self._open_optional_indexes(mdt, notes)
         self.notes: tuple[str, ...] = tuple(notes)
 
     def _open_statistics(
@@ -141,36 +125,18 @@ class TableSnapshot:
         if mdt is not None and PARTITION_STATS in available and newest and covers:
             self.partition_stats = PartitionStats(mdt, self.listing)
 
-    def _open_key_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
-        if mdt is None:
+    def _open_optional_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
+        available = mdt.partitions if mdt is not None else frozenset[str]()
+        if available <= _USUAL and self._extension is None:
             return
-        if BLOOM_FILTERS in mdt.partitions and mdt.table.properties.meta_fields:
-            self.bloom_filters = BloomFilters(mdt, self.listing)
-        try:
-            self.record_index = record_index(mdt, self.listing)
-            if self.record_index is not None:
-                self.secondary = secondary_indexes(mdt, self.listing, self.record_index)
-        except HudiError as error:
-            notes.append(f"the indexes of keys cannot be read: {error}")
-        try:
-            self.expressions = expression_indexes(mdt, self.listing)
-        except HudiError as error:
-            notes.append(f"the expression indexes cannot be read: {error}")
+        # Imported where there are any: most tables have none, and they take time to import.
+        from pyhudi_expr.index.optional_indexes import OptionalIndexes
 
-    def _open_extension(self, extension: Extension, notes: list[str]) -> None:
-        """Its indexes where Hudi's metadata table has none of the kind."""
-        try:
-            records, secondary = key_indexes(extension, self.table, self.listing, self.schema)
-            self.secondary += secondary
-            self.expressions += expression_indexes(extension.records, self.listing)
-        except HudiError as error:
-            notes.append(f"the extension's indexes cannot be read: {error}")
-            return
-        if self.record_index is None and records is not None:
-            self.record_index = records
-        if self.bloom_filters is None and BLOOM_FILTERS in extension.partitions:
-            self.bloom_filters = BloomFilters(extension.records, self.listing)
-        self.key_spelling = extension_spelling(self.table.properties, self.key_spelling)
+        self._optional = OptionalIndexes(self.table, self.listing)
+        if mdt is not None:
+            self._optional.open(mdt, notes)
+        if self._extension is not None:
+            self._optional.open_extension(self._extension, self.schema, notes)
 
     def is_current(self) -> bool:
         """Whether neither the table nor its extension has changed since. Raises HudiError."""
@@ -194,8 +160,7 @@ class TableSnapshot:
             listing.file_size.nbytes,
         ]
         held += [listing.file_is_log.nbytes, listing.slice_file_id.nbytes]
-        single = (self.column_stats, self.record_index, self.bloom_filters)
-        indexes = (*single, *self.secondary, *self.expressions)
+        indexes = (self.column_stats, self._optional)
         return sum(held) + sum(index.nbytes for index in indexes if index is not None)
 
     def value_evidence(self) -> list[NamedEvidence]:
@@ -214,10 +179,7 @@ class TableSnapshot:
         """The predicate with what it implies for record keys, if an index of them can tell."""
         if is_virtual(self.table.properties):
             predicate = without_record_keys(predicate)
-        told_of_keys = self.record_index is not None or self.bloom_filters is not None
-        if not told_of_keys or self.key_spelling is None:
-            return predicate
-        return with_record_keys(predicate, self.key_spelling)
+        return predicate if self._optional is None else self._optional.completed(predicate)
 
     def file_evidence(
         self,
@@ -241,12 +203,8 @@ class TableSnapshot:
         sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
         if self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats))
-        sources.extend(self.expressions)
-        if self.record_index is not None:
-            sources.append(self.record_index)
-        sources.extend(self.secondary)
-        if self.bloom_filters is not None:
-            sources.append(self.bloom_filters)
+        if self._optional is not None:
+            sources.extend(self._optional.sources)
         return tuple(sources)
 
     def row_counts(self) -> Counts | None:

@@ -18,6 +18,7 @@ from pyhudi_expr.mdt.avro_schema import Column, Entries, Numbers, Struct, Union
 from pyhudi_expr.mdt.file_group import EncodedRecords, FileGroup, all_cells
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, ROOT_PARTITION
+from pyhudi_expr.mdt.overlapping import in_any_order
 from pyhudi_expr.mdt.records import Payload
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError
@@ -103,7 +104,9 @@ def _tables(group: FileGroup, cache: SnapshotCache | None) -> Iterator[pa.Table]
     identity = None if cache is None else group.base_identity(f"files {_LAYOUT}")
 
     def base() -> pa.Table:
-        tables = [_table(records) for records in group.base_records(HFile.scan)]
+        # In order, as there is one source: the next piece is read while one is decoded.
+        pieces = in_any_order([group.base_records(HFile.scan)])
+        tables = [_table(records) for records in pieces]
         return pa.concat_tables(tables).unify_dictionaries() if tables else pa.table({})
 
     found = (
