@@ -74,7 +74,9 @@ class BoundIn:
     def ends(self) -> tuple[Any, Any]:
         """The options' lower ends and, of each, the greatest upper end so far: int64 or Arrow."""
         lows = [option.lower for option in self.options]
-        highs = list(accumulate((option.upper for option in self.options), max))
+        highs = [option.upper for option in self.options]
+        if highs != lows:  # mostly all are single values, in order
+            highs = list(accumulate(highs, max))
         if self.term.domain.is_ordinal:
             return np.array(lows, dtype=np.int64), np.array(highs, dtype=np.int64)
         type_ = self.term.domain.arrow_type
