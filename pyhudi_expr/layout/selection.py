@@ -1,0 +1,185 @@
+"""Which file slices a layout is to rewrite, and into how many files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.layout.orders import InvalidLayout, Layout
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+LAYOUT = "pyhudi.layout"
+"""The key under which a commit keeps the layout that its files have, as JSON."""
+
+Group = tuple[str, str]
+"""Partition path and file id of a file group."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many files there will be: `files` in all, or so many that each has about `file_bytes`
+    bytes; None for both: as many as there are."""
+
+    files: int | None = None
+    file_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.files is not None and self.file_bytes is not None:
+            raise InvalidLayout("give a number of files or their size, not both")
+        for name, value in (("files", self.files), ("bytes", self.file_bytes)):
+            if value is not None and value < 1:
+                raise InvalidLayout(f"files cannot be of {value} {name}")
+
+    def counts(self, bytes_: npt.NDArray[np.int64], files: npt.NDArray[np.int64]) -> list[int]:
+        """For partitions of so many bytes and files how many files each will have, at least 1."""
+        wanted: npt.NDArray[Any] = files
+        if self.file_bytes is not None:
+            wanted = bytes_ / self.file_bytes
+        elif self.files is not None:
+            wanted = bytes_ * (self.files / max(int(bytes_.sum()), 1))
+        return [max(round(float(count)), 1) for count in wanted]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a user chose. partitions: paths, None for all. file_groups: ids of file groups, None for
+    all of the partitions. size: of the result."""
+
+    layout: Layout
+    partitions: frozenset[str] | None
+    file_groups: frozenset[str] | None
+    size: Size
+
+    @property
+    def description(self) -> str:
+        """The layout and what else decides how the files become, for the commit."""
+        return json.dumps(
+            {
+                "columns": self.layout.columns,
+                "curve": self.layout.curve.value,
+                "mapping": self.layout.mapping.value,
+                "files": self.size.files,
+                "file_bytes": self.size.file_bytes,
+            }
+        )
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The slices of `listing`, to become so many `files` by partition. notes: what was left out."""
+
+    table: HudiTable
+    choice: Choice
+    listing: FileListing
+    files: tuple[int, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def partitions(self) -> tuple[str, ...]:
+        """Their paths, sorted."""
+        return tuple(self.listing.partitions.to_pylist())
+
+    @property
+    def file_bytes(self) -> int:
+        """About how many bytes the largest of the files will have."""
+        return int((_bytes(self.listing) / self.files).max())
+
+    def is_unchanged(self, now: FileListing) -> bool:
+        """Whether the slices have the same files in a later listing."""
+        groups = set(groups_of(self.listing))
+        return bool(now.some(_flags(now, groups)).tokens.equals(self.listing.tokens))
+
+
+def select(table: HudiTable, choice: Choice, busy: Collection[Group]) -> Selection:
+    """What there is to do. busy: file groups that table services are about, which are left out.
+
+    Partitions that are laid out as chosen already are left out, too. Raises InvalidLayout for a
+    partition or file group that there is none of, or another HudiError.
+    """
+    listing = table.listing()
+    notes = []
+    chosen = _asked(table, listing, choice)
+    is_busy = chosen & _flags(listing, busy)
+    if is_busy.any():
+        notes.append(f"left out {is_busy.sum()} file groups with pending table services")
+    chosen &= ~is_busy
+    done = chosen & _laid_out(table, listing, chosen, choice.description)
+    if done.any():
+        count = len(np.unique(listing.slice_partition[done]))
+        notes.append(f"{count} partitions are laid out so already")
+    listing = listing.some(chosen & ~done)
+    slices = np.bincount(listing.slice_partition, minlength=len(listing.partitions))
+    counts = choice.size.counts(_bytes(listing), slices)
+    return Selection(table, choice, listing, tuple(counts), tuple(notes))
+
+
+def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> npt.NDArray[np.bool_]:
+    """The slices that the choice names. Raises InvalidLayout for a name that there is none of."""
+    chosen = np.ones(listing.num_slices, np.bool_)
+    for names, of_slice, what in (
+        (
+            choice.partitions,
+            listing.partitions.take(pa.array(listing.slice_partition)),
+            "partition with files",
+        ),
+        (choice.file_groups, listing.slice_file_id, "file group"),
+    ):
+        if names is None:
+            continue
+        values = of_slice.to_pylist()
+        missing = names - set(values)
+        if missing:
+            raise InvalidLayout(
+                f"{table.base_path}: there is no {what} {', '.join(sorted(missing))}"
+            )
+        chosen &= np.array([value in names for value in values], np.bool_)
+    return chosen
+
+
+def groups_of(listing: FileListing) -> list[Group]:
+    """The file group of each slice."""
+    partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
+    return list(zip(partitions, listing.slice_file_id.to_pylist(), strict=True))
+
+
+def _flags(listing: FileListing, groups: Collection[Group]) -> npt.NDArray[np.bool_]:
+    """Which slices are of the groups."""
+    return np.array([group in groups for group in groups_of(listing)], np.bool_)
+
+
+def _bytes(listing: FileListing) -> npt.NDArray[np.int64]:
+    """The bytes of each partition's files."""
+    sums = np.zeros(len(listing.partitions), np.int64)
+    np.add.at(sums, listing.file_partition, listing.file_size)
+    return sums
+
+
+def _laid_out(
+    table: HudiTable, listing: FileListing, chosen: npt.NDArray[np.bool_], description: str
+) -> npt.NDArray[np.bool_]:
+    """The slices of partitions whose chosen slices one commit wrote so, without logs since."""
+    replacing = [one for one in table.timeline.writes if one.action == "replacecommit"]
+    commits = {
+        one.requested
+        for one in replacing
+        if table.commit_metadata(one).extra.get(LAYOUT) == description
+    }
+    if not commits:
+        return np.zeros(listing.num_slices, np.bool_)
+    instants = np.array(listing.slice_base_instant.to_pylist(), object)
+    partitions = listing.slice_partition
+    is_so = np.array([instant in commits for instant in instants], np.bool_)
+    is_so &= ~listing.any_of_slice(listing.file_is_log)
+    differs = np.zeros(len(listing.partitions), np.bool_)
+    differs[partitions[chosen & ~is_so]] = True
+    for number in np.unique(partitions[chosen]):
+        own = instants[chosen & (partitions == number)]
+        differs[number] |= len(set(own)) > 1
+    return ~differs[partitions]

@@ -1,0 +1,403 @@
+"""Apache Hudi's own write client, as far as clustering goes, driven from Python.
+
+Only the driver's JVM is called (py4j); the executors run Hudi's reader and writer, as in Hudi's own
+clustering. What Hudi's `SparkExecuteClusteringCommitActionExecutor` does in one go is taken apart
+here, since between reading and writing the rows get an order that Hudi does not know. Three of its
+steps are not public, and are called by reflection: written for Hudi 1.2, refused where they lack.
+
+A plan names its layout and the process that carries it out in its strategy's parameters, so that
+what a killed run left can be told from the plans of others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.layout.selection import Group
+from pyhudi_expr.table.errors import HudiError
+
+_STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
+_CLUSTERING = "clustering"
+_PLAN_VERSION = 1
+_STORAGE_LEVEL = "MEMORY_AND_DISK_SER"
+
+
+class ClusteringFailed(HudiError):  # noqa: N818 - names the finding
+    """Hudi refused or failed; the message says at what, with Hudi's own words."""
+
+
+@dataclass(frozen=True)
+class SliceFiles:
+    """A file slice to be rewritten. base, logs: paths from the base path; base: "" without one."""
+
+    partition: str
+    file_id: str
+    base: str
+    logs: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class PendingPlan:
+    """A clustering that is planned or being done. parameters: those of its strategy."""
+
+    instant: str
+    is_inflight: bool
+    parameters: Mapping[str, str]
+
+
+class ClusteringClient:
+    """A write client for one table, in a state that was read when it was opened.
+
+    Every method raises ClusteringFailed.
+    """
+
+    def __init__(self, spark: SparkSession, base_path: str, options: Mapping[str, str]) -> None:
+        self._spark = spark
+        self._jvm = _jvm(spark)
+        self._base_path = base_path
+        self._hudi = self._jvm.org.apache.hudi
+        with self._named("the write client cannot be made"):
+            if not callable(self._hudi.HoodieCLIUtils):
+                raise ClusteringFailed(
+                    f"{base_path}: Apache Hudi's bundle is not on the class path of Spark's driver;"
+                    " clustering needs it (spark.jars or --packages)"
+                )
+            settings = self._jvm.PythonUtils.toScalaMap(dict(options))
+            none = self._jvm.scala.Option.empty()
+            self._client = self._hudi.HoodieCLIUtils.createHoodieWriteClient(
+                spark._jsparkSession, base_path, settings, none
+            )
+            self._config = self._client.getConfig()
+            self._services = _field(self._client, "tableServiceClient")
+
+    def close(self) -> None:
+        """Ends what the client keeps running."""
+        self._client.close()
+
+    def busy_groups(self) -> dict[Group, str]:
+        """The file groups that pending compactions and clusterings are about, and by what."""
+        with self._named("its pending table services cannot be read"):
+            view = self._table().getHoodieView()
+            view.sync()
+            busy = {}
+            for pair in _listed(view.getFileGroupsInPendingClustering()):
+                busy[_group(pair.getKey())] = f"clustering {pair.getValue().requestedTime()}"
+            for kind, pending in (
+                ("compaction", view.getPendingCompactionOperations()),
+                ("log compaction", view.getPendingLogCompactionOperations()),
+            ):
+                for pair in _listed(pending):
+                    group = _group(pair.getValue().getFileGroupId())
+                    busy[group] = f"{kind} {pair.getKey()}"
+            return busy
+
+    def pending_plans(self) -> list[PendingPlan]:
+        """Clusterings that are not complete."""
+        with self._named("its pending clusterings cannot be read"):
+            meta_client = self._table().getMetaClient()
+            utils = self._hudi.common.util.ClusteringUtils
+            found = []
+            for pair in _listed(utils.getAllPendingClusteringPlans(meta_client)):
+                instant, strategy = pair.getLeft(), pair.getRight().getStrategy()
+                parameters = dict((strategy and strategy.getStrategyParams()) or {})
+                found.append(PendingPlan(instant.requestedTime(), instant.isInflight(), parameters))
+            return found
+
+    def plan(
+        self,
+        slices: Sequence[SliceFiles],
+        files: Mapping[str, int],
+        parameters: Mapping[str, str],
+    ) -> str:
+        """Announces that the slices will be replaced: from now on Hudi's writers refuse to update
+        them. files: how many there will be, by partition. The instant of the clustering.
+        """
+        with self._named("the clustering cannot be planned"), self._exclusively():
+            instant = self._services.createNewInstantTime(False)
+            model = self._hudi.avro.model
+            strategy = (
+                model.HoodieClusteringStrategy.newBuilder()
+                .setStrategyClassName(_STRATEGY)
+                .setStrategyParams(dict(parameters))
+                .build()
+            )
+            plan = (
+                model.HoodieClusteringPlan.newBuilder()
+                .setStrategy(strategy)
+                .setInputGroups(self._groups(slices, files))
+                .setExtraMetadata({})
+                .setVersion(_PLAN_VERSION)
+                .setPreserveHoodieMetadata(True)
+                .build()
+            )
+            requested = (
+                model.HoodieRequestedReplaceMetadata.newBuilder()
+                .setOperationType("CLUSTER")
+                .setExtraMetadata({})
+                .setClusteringPlan(plan)
+                .build()
+            )
+            table = self._table()
+            table.getActiveTimeline().saveToPendingClusterCommit(
+                self._new_instant(table, "REQUESTED", instant), requested
+            )
+            return str(instant)
+
+    def withdraw(self, plan: PendingPlan) -> None:
+        """Takes a clustering back with all that it has written."""
+        with self._named(f"the clustering {plan.instant} cannot be taken back"):
+            if plan.is_inflight:
+                self._client.purgePendingClustering(plan.instant)
+                return
+            with self._exclusively():
+                table = self._table()
+                requested = self._new_instant(table, "REQUESTED", plan.instant)
+                table.getActiveTimeline().deletePending(requested)
+
+    def carry_out(self, instant: str) -> None:
+        """Does a planned clustering as Hudi does it, begun before or not, and commits it."""
+        with self._named(f"the clustering {instant} failed"):
+            self._client.cluster(instant, True)
+
+    @contextmanager
+    def begun(self, instant: str) -> Iterator[Clustering]:
+        """Begins a planned clustering, to be done with what is given."""
+        with self._named(f"the clustering {instant} cannot begin"):
+            table = self._table()
+            self._client.preWrite(
+                instant, self._hudi.common.model.WriteOperationType.CLUSTER, table.getMetaClient()
+            )
+            utils = self._hudi.common.util.ClusteringUtils
+            requested = utils.getRequestedClusteringInstant(
+                instant, table.getActiveTimeline(), table.getMetaClient().getInstantGenerator()
+            ).get()
+            plan = utils.getClusteringPlan(table.getMetaClient(), requested).get().getRight()
+            utils.transitionClusteringOrReplaceRequestedToInflight(
+                requested, self._none(), table.getActiveTimeline()
+            )
+            table.getMetaClient().reloadActiveTimeline()
+        yield Clustering(self, table, plan, instant)
+
+    def _groups(self, slices: Sequence[SliceFiles], files: Mapping[str, int]) -> list[Any]:
+        """An input group for each partition; ascending."""
+        model = self._hudi.avro.model
+        infos: dict[str, list[Any]] = {}
+        for one in slices:
+            info = (
+                model.HoodieSliceInfo.newBuilder()
+                .setPartitionPath(one.partition)
+                .setFileId(one.file_id)
+                .setDataFilePath(self._full(one.base) if one.base else "")
+                .setDeltaFilePaths([self._full(log) for log in one.logs])
+                .setBootstrapFilePath("")
+                .build()
+            )
+            infos.setdefault(one.partition, []).append(info)
+        return [
+            model.HoodieClusteringGroup.newBuilder()
+            .setSlices(infos[partition])
+            .setNumOutputFileGroups(files[partition])
+            .setMetrics({})
+            .build()
+            for partition in sorted(infos)
+        ]
+
+    def _full(self, path: str) -> str:
+        return f"{self._base_path.rstrip('/')}/{path}"
+
+    def _table(self) -> Any:
+        """The table as it is now."""
+        return self._hudi.table.HoodieSparkTable.create(
+            self._config, self._client.getEngineContext()
+        )
+
+    def _new_instant(self, table: Any, state: str, instant: str) -> Any:
+        """The pending clustering, under the name that the timeline's layout gives to it."""
+        states = getattr(self._jvm, "org.apache.hudi.common.table.timeline.HoodieInstant$State")
+        versions = self._hudi.common.table.timeline.versioning.TimelineLayoutVersion
+        layout = table.getMetaClient().getTimelineLayoutVersion()
+        action = _CLUSTERING if layout.equals(versions.LAYOUT_VERSION_2) else "replacecommit"
+        return table.getInstantGenerator().createNewInstant(states.valueOf(state), action, instant)
+
+    def _none(self) -> Any:
+        return self._hudi.common.util.Option.empty()
+
+    @contextmanager
+    def _exclusively(self) -> Iterator[None]:
+        """Under the table's lock, if the client's settings name one."""
+        transactions = self._services.getTransactionManager()
+        transactions.beginStateChange(self._none(), self._none())
+        try:
+            yield
+        finally:
+            transactions.endStateChange(self._none())
+
+    @contextmanager
+    def _named(self, failure: str) -> Iterator[None]:
+        """What Hudi throws, as an error of ours."""
+        try:
+            yield
+        except Py4JJavaError as error:
+            raise ClusteringFailed(
+                f"{self._base_path}: {failure}: {_causes(error.java_exception)}"
+            ) from error
+        except (Py4JError, TypeError) as error:
+            raise ClusteringFailed(
+                f"{self._base_path}: {failure}: this version of Apache Hudi has another interface "
+                f"than 1.2: {error}"
+            ) from error
+
+
+class Clustering:
+    """A clustering that has begun: read its slices, order them, commit them."""
+
+    def __init__(self, client: ClusteringClient, table: Any, plan: Any, instant: str) -> None:
+        self._client = client
+        self._table = table
+        self._plan = plan
+        self._instant = instant
+        hudi = client._hudi
+        meta_client = table.getMetaClient()
+        self._schema = hudi.common.table.TableSchemaResolver(meta_client).getTableSchema(False)
+        self._with_meta_fields = hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
+            self._schema, client._config.allowOperationMetadataField()
+        )
+        self._strategy = hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy(
+            table, client._client.getEngineContext(), client._config
+        )
+
+    def frames(self) -> list[tuple[str, DataFrame]]:
+        """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
+        spark = self._client._spark
+        context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+            spark._jsc.sc()
+        )
+        found = []
+        with self._client._named("the slices cannot be read"):
+            for group in self._plan.getInputGroups():
+                rows = _called(
+                    spark,
+                    self._strategy,
+                    "readRecordsForGroupAsRow",
+                    [context, group, self._instant, self._with_meta_fields],
+                )
+                found.append((group.getSlices()[0].getPartitionPath(), DataFrame(rows, spark)))
+        return found
+
+    def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
+        """Writes the rows, each Spark partition into files of its own, and replaces the slices.
+
+        frame: of one table partition in each Spark partition. file_bytes: when a file is full and
+        another one begun. extra: kept with the commit.
+        """
+        client, hudi = self._client, self._client._hudi
+        with client._named(f"the clustering {self._instant} cannot be written"):
+            statuses = hudi.HoodieDatasetBulkInsertHelper.bulkInsert(
+                frame._jdf, self._instant, self._table, self._writing(file_bytes), True, True
+            )
+            context = client._client.getEngineContext()
+            located = self._table.getIndex().updateLocation(
+                statuses, context, self._table, self._instant
+            )
+            key = getattr(
+                client._jvm, "org.apache.hudi.common.data.HoodieData$HoodieDataCacheKey"
+            ).of(client._base_path, self._instant)
+            located.persist(_STORAGE_LEVEL, context, key)
+            metadata = hudi.table.action.HoodieWriteMetadata()
+            metadata.setWriteStatuses(located)
+            operation = hudi.common.model.WriteOperationType.CLUSTER
+            option = hudi.common.util.Option
+            metadata.setCommitMetadata(
+                option.of(
+                    hudi.common.util.CommitUtils.buildMetadata(
+                        client._jvm.java.util.Collections.emptyList(),
+                        client._jvm.java.util.Collections.emptyMap(),
+                        option.of(dict(extra)),
+                        operation,
+                        self._schema.toString(),
+                        _CLUSTERING,
+                    )
+                )
+            )
+            spark, services = client._spark, client._services
+            updated = _called(
+                spark,
+                services,
+                "partialUpdateTableMetadata",
+                [self._table, metadata, self._instant, operation],
+            )
+            output = _called(spark, services, "convertToOutputMetadata", [updated])
+            _called(spark, services, "commitClustering", [output, self._table, self._instant])
+
+    def _writing(self, file_bytes: int) -> Any:
+        hudi = self._client._hudi
+        config = (
+            hudi.config.HoodieWriteConfig.newBuilder()
+            .withProps(self._client._config.getProps())
+            .build()
+        )
+        config.setValue(
+            hudi.common.config.HoodieStorageConfig.PARQUET_MAX_FILE_SIZE, str(file_bytes)
+        )
+        return config
+
+
+def _jvm(spark: SparkSession) -> Any:
+    return spark._jvm
+
+
+def _listed(stream: Any) -> list[Any]:
+    """The elements of a Java stream or collection."""
+    if hasattr(stream, "toArray"):
+        return list(stream.toArray())
+    return list(stream)
+
+
+def _group(group: Any) -> Group:
+    return str(group.getPartitionPath()), str(group.getFileId())
+
+
+def _field(target: Any, name: str) -> Any:
+    """The value of a field that is not public."""
+    field = _declared(target, "getDeclaredFields", name)
+    return field.get(target)
+
+
+def _called(spark: SparkSession, target: Any, name: str, arguments: Sequence[Any]) -> Any:
+    """Calls a method that is not public."""
+    method = _declared(target, "getDeclaredMethods", name)
+    gateway: Any = spark.sparkContext._gateway
+    array = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    for index, argument in enumerate(arguments):
+        array[index] = argument
+    return method.invoke(target, array)
+
+
+def _declared(target: Any, members: str, name: str) -> Any:
+    """A member of the object's class, or of the nearest superclass that has it."""
+    at = target.getClass()
+    while at is not None:
+        for member in getattr(at, members)():
+            if member.getName() == name and not member.isSynthetic():
+                member.setAccessible(True)
+                return member
+        at = at.getSuperclass()
+    raise ClusteringFailed(
+        f"this version of Apache Hudi has no {name}: clustering here is written for Hudi 1.2"
+    )
+
+
+def _causes(error: Any) -> str:
+    """The first lines of a Java exception's message and its causes', outermost first."""
+    messages: list[str] = []
+    while error is not None:
+        if error.getMessage():
+            messages.append(str(error.getMessage()).strip().partition("\n")[0])
+        error = error.getCause()
+    return "; ".join(dict.fromkeys(messages))

@@ -1,0 +1,160 @@
+"""DataFrames in the order of a layout, for whatever writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame
+from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_type
+
+from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.layout.orders import (
+    Layout,
+    Mapping,
+    Order,
+    Pieces,
+    order_of,
+)
+from pyhudi_expr.spark.shards import routes_to
+
+SAMPLE_ROWS = 100_000
+_SAMPLE_ROWS_OF_FILE = 200
+_SEED = 28  # the same rows are sampled each time, so that a task that runs again cuts as before
+_PLACE, _ROUTE = "_layout_place", "_layout_route"
+
+
+def sample_rows(files: int) -> int:
+    """How many rows of a sample it takes to cut so many files of nearly equal size."""
+    return max(SAMPLE_ROWS, _SAMPLE_ROWS_OF_FILE * files)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that are ordered by themselves, a table's partition, say.
+
+    columns: of the layout. first: the number of the first of the files that `pieces` cuts it into.
+    """
+
+    frame: DataFrame
+    columns: tuple[str, ...]
+    order: Order
+    pieces: Pieces
+    first: int = 0
+
+
+def order_by(
+    frame: DataFrame,
+    columns: Sequence[str],
+    curve: Curve = Curve.HILBERT,
+    mapping: Mapping = Mapping.SAMPLED,
+    *,
+    files: int | None = None,
+    target_file_size: int | None = None,
+) -> DataFrame:
+    """The rows in the order of a layout: each Spark partition is a range of it, and sorted.
+
+    files: how many Spark partitions, of about equal numbers of rows; or target_file_size: about how
+    many bytes each, by Spark's estimate of the frame's size. The frame is read for a sample of the
+    columns first, and then once. Fewer partitions have rows where rows are too much alike.
+
+    Raises InvalidLayout, and ValueError unless exactly one of the two sizes is given, above 0.
+    """
+    count = _count(frame, files, target_file_size)
+    layout = Layout(tuple(columns), Curve(curve), Mapping(mapping))
+    _check(layout, frame)
+    sample = _sample(frame.select(*map(_quoted, layout.columns)), sample_rows(count))
+    order = order_of(layout, sample, count)
+    places = order.places([sample.column(name).combine_chunks() for name in layout.columns])
+    return arranged([Part(frame, layout.columns, order, Pieces.of(places, count))], count)
+
+
+def arranged(parts: Sequence[Part], files: int) -> DataFrame:
+    """The parts' rows, those of file n in Spark partition n and in order; all of one schema."""
+    routes = np.array(routes_to(files), np.int32)
+    schema = parts[0].frame.schema
+    placed = t.StructType(
+        [*schema, t.StructField(_ROUTE, t.IntegerType()), t.StructField(_PLACE, t.BinaryType())]
+    )
+    frame: DataFrame | None = None
+    for part in parts:
+        own = routes[part.first : part.first + part.pieces.count]
+        rows = part.frame.mapInArrow(_placing(part.columns, part.order, part.pieces, own), placed)
+        frame = rows if frame is None else frame.union(rows)
+    assert frame is not None
+    ordered = frame.repartition(files, _ROUTE).sortWithinPartitions(_PLACE)
+    return ordered.drop(_ROUTE, _PLACE)
+
+
+def _placing(
+    columns: Sequence[str], order: Order, pieces: Pieces, routes: npt.NDArray[np.int32]
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    """Adds to each row its place and the number that sends it to its file."""
+
+    def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            places = order.places([batch.column(name) for name in columns])
+            route = pa.array(routes[pieces.numbers(places)])
+            content = pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(places.shape[1]), len(places), [None, pa.py_buffer(places)]
+            )
+            yield pa.RecordBatch.from_arrays(
+                [*batch.columns, route, content.cast(pa.binary())],
+                [*batch.schema.names, _ROUTE, _PLACE],
+            )
+
+    return place
+
+
+def _count(frame: DataFrame, files: int | None, target_file_size: int | None) -> int:
+    if (files is None) == (target_file_size is None):
+        raise ValueError("either files or target_file_size has to be given")
+    if files is None:
+        assert target_file_size is not None
+        if target_file_size < 1:
+            raise ValueError(f"files cannot have {target_file_size} bytes")
+        size = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()
+        files = max(-(-int(str(size)) // target_file_size), 1)
+    if files < 1:
+        raise ValueError(f"rows cannot be laid out in {files} files")
+    return files
+
+
+def _check(layout: Layout, frame: DataFrame) -> None:
+    layout.check(pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema]))
+
+
+def _arrow_type(type_: t.DataType) -> pa.DataType:
+    """The Arrow type; one without an order for what Arrow has no type for."""
+    try:
+        return to_arrow_type(type_)
+    except PySparkTypeError:
+        return pa.struct([])
+
+
+def _sample(frame: DataFrame, rows: int) -> pa.Table:
+    """About as many rows at random, all if there are fewer."""
+    count = frame.count()
+    if count > rows:
+        frame = frame.sample(withReplacement=False, fraction=rows / count, seed=_SEED)
+    batches = frame.mapInArrow(_as_streams, "stream binary").collect()
+    schema = pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema])
+    found = [pa.ipc.open_stream(row.stream).read_all() for row in batches]
+    return pa.concat_tables(found) if found else schema.empty_table()
+
+
+def _as_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, batch.schema) as writer:
+            writer.write_batch(batch)
+        yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()])], ["stream"])
+
+
+def _quoted(column: str) -> str:
+    return f"`{column.replace('`', '``')}`"

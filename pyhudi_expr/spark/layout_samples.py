@@ -1,0 +1,49 @@
+"""Samples of the rows that are to be laid out, read by Spark's tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.layout.sampling import sampled
+from pyhudi_expr.layout.selection import Selection
+from pyhudi_expr.spark.layout import sample_rows
+from pyhudi_expr.spark.slices import FileSlice, read_slices
+
+_SEED = 28
+
+
+def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
+    """For each partition rows at random from its base files, the layout's columns of them."""
+    table, listing, layout = selected.table, selected.listing, selected.choice.layout
+    schema = pa.schema([table.schema().field(name) for name in layout.columns])
+    bases = np.flatnonzero(~listing.file_is_log)
+    wanted = np.array([sample_rows(count) for count in selected.files], np.int64)
+    of_base = listing.file_partition[bases]
+    share = (
+        listing.file_size[bases]
+        / np.maximum(np.bincount(of_base, listing.file_size[bases], len(wanted)), 1)[of_base]
+    )
+    rows = np.ceil(wanted[of_base] * share).astype(np.int64)
+    by_name = dict(
+        zip(listing.file_name.take(pa.array(bases)).to_pylist(), rows.tolist(), strict=True)
+    )
+    storage = table.storage
+
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        if one.base is not None:
+            found = sampled(storage, one.path(one.base), schema, by_name[one.base], _SEED)
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, found.schema) as writer:
+                writer.write_table(found)
+            yield pa.record_batch(
+                [[one.partition], [sink.getvalue().to_pybytes()]], ["partition", "stream"]
+            )
+
+    found: dict[str, list[pa.Table]] = {name: [] for name in listing.partitions.to_pylist()}
+    for row in read_slices(spark, listing, extract, "partition string, stream binary").collect():
+        found[row.partition].append(pa.ipc.open_stream(bytes(row.stream)).read_all())
+    return [pa.concat_tables(parts) if parts else schema.empty_table() for parts in found.values()]
