@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 
 import pyarrow as pa
@@ -31,6 +32,7 @@ from pyhudi_expr.frontend.trees import TRUE, conjunction, disjunction
 
 _COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
 _COMPARISONS["is not distinct from"] = Op.NULL_SAFE_EQ
+_BYTES = re.compile(r"([0-9a-fA-F]{2})*", re.ASCII)
 _NAN = Literal(math.nan, pa.float64())
 _NULL = Literal(None, pa.null())
 _CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
@@ -46,6 +48,8 @@ def call(name: str, args: tuple[Term, ...]) -> Term:
         case "case", (subject, *rest) if len(rest) > 1:
             equal: list[HudiExpression] = [Comparison(Op.EQ, subject, term) for term in rest[:-1:2]]
             return _case(equal, tuple(rest))
+        case "unhex", (Literal(value=str(digits)),) if _BYTES.fullmatch(digits):
+            return Literal(bytes.fromhex(digits), pa.binary())
     return Call(name, args)
 
 

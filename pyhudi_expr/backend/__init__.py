@@ -1,0 +1,1 @@
+"""Expressions into what engines read: SQL of each dialect, pyarrow's expressions."""
