@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,9 +12,14 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from pyhudi_expr.cli import reports
+from pyhudi_expr.cli import progress, reports
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.index.status import IndexStatus, statuses
+from pyhudi_expr.cli.sessions import pairs, session, with_spark
+from pyhudi_expr.index.status import IndexStatus, status_of, statuses
+from pyhudi_expr.spark import dropping, preparing
+from pyhudi_expr.spark.building import BuildOptions, Built
+from pyhudi_expr.spark.plans import KINDS
+from pyhudi_expr.spark.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -24,17 +28,17 @@ from pyhudi_expr.table.storage import Storage
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from pyhudi_expr.spark.building import BuildOptions, Built
-
 _Command = Callable[..., None]
-_KINDS = ("column_stats", "record_index", "secondary_index", "bloom_filters", "expression")
+_FILE_WIDTH = 240
+"""Of a table that no terminal bounds."""
 
 
 @click.group()
 def index() -> None:
     """Build, list, refresh, check and drop the indexes of a table.
 
-    Building needs the extra `spark` (pip install 'pyhudi-expr[spark]'), and no Hudi jar.
+    Building, refreshing and checking need the extra `spark` (pip install 'pyhudi-expr[spark]'),
+    and no Hudi jar.
     """
 
 
@@ -73,26 +77,10 @@ def _writing(command: _Command) -> _Command:
     return command
 
 
-def _with_spark(command: _Command) -> _Command:
-    """Options of the commands that run Spark jobs."""
-    for option in (
-        click.option("--master", help="Spark's master; by default local[*], or spark-submit's."),
-        click.option(
-            "--conf",
-            "settings",
-            multiple=True,
-            metavar="KEY=VALUE",
-            help="A setting of the Spark session; repeatable.",
-        ),
-    ):
-        command = option(command)
-    return command
-
-
 @index.command("create")
 @click.argument("name")
 @_table
-@click.option("--using", "kind", type=click.Choice(_KINDS), default="secondary_index")
+@click.option("--using", "kind", type=click.Choice(KINDS), default="secondary_index")
 @click.option("--columns", default="", help="The columns, with commas in between.")
 @click.option(
     "--store",
@@ -111,7 +99,7 @@ def _with_spark(command: _Command) -> _Command:
 )
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
 @_writing
-@_with_spark
+@with_spark
 @_json
 def create(
     name: str,
@@ -126,14 +114,13 @@ def create(
     **settings: Any,
 ) -> None:
     """Build the index NAME of a table, and have it kept from then on."""
-    indexes, statements = _spark_modules()
-    options = {**_pairs(extra), "store": store}
+    options = {**pairs(extra), "store": store}
     if shards is not None:
         options["shards"] = str(shards)
     names = tuple(column.strip() for column in columns.split(",") if column.strip())
-    request = statements.CreateIndex(name, location(table), kind, names, options, if_not_exists)
-    with _session(settings) as spark:
-        built = indexes.create_index(spark, request, _build_options(settings))
+    request = CreateIndex(name, location(table), kind, names, options, if_not_exists)
+    work = preparing.to_create(request, _build_options(settings))
+    built = None if work is None else _carried_out(work, f"building {name}", as_json, settings)
     _report_built(built, as_json, f"the index {name} exists")
 
 
@@ -141,14 +128,13 @@ def create(
 @click.argument("name")
 @_table
 @_writing
-@_with_spark
+@with_spark
 @_json
 def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Bring the index NAME up to the table's newest commit."""
-    indexes, statements = _spark_modules()
-    request = statements.RefreshIndex(name, location(table))
-    with _session(settings) as spark:
-        built = indexes.refresh_index(spark, request, _build_options(settings))
+    request = RefreshIndex(name, location(table))
+    work = preparing.to_refresh(request, _build_options(settings))
+    built = None if work is None else _carried_out(work, f"refreshing {name}", as_json, settings)
     _report_built(built, as_json, f"the index {name} is up to date")
 
 
@@ -160,9 +146,8 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @_json
 def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any) -> None:
     """Remove the index NAME from a table."""
-    indexes, statements = _spark_modules()
-    request = statements.DropIndex(name, location(table), if_exists)
-    indexes.drop_index(request, _build_options(settings))
+    request = DropIndex(name, location(table), if_exists)
+    dropping.drop_index(request, _build_options(settings))
     if as_json:
         click.echo(reports.as_json({"dropped": name}))
     else:
@@ -172,19 +157,19 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
 @index.command()
 @click.argument("name")
 @_table
-@_with_spark
+@with_spark
 @_json
 def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
-    _spark_modules()
-    from pyhudi_expr.spark import verifying
-
     opened = HudiTable.open(location(table))
-    status = next((s for s in statuses(opened) if name in (s.name, *s.partitions)), None)
+    status = status_of(opened, name)
     if status is None:
-        raise HudiError(f"{table}: there is no index {name!r}")
-    with _session(settings) as spark:
-        found = verifying.verify(spark, opened, status)
+        raise HudiError(f"{opened.base_path}: there is no index {name!r}")
+    with _session(f"checking {name}", as_json, settings) as spark:
+        from pyhudi_expr.spark import failures, verifying
+
+        with failures.told_plainly():
+            found = verifying.verify(spark, opened, status)
     if as_json:
         click.echo(reports.as_json({"name": status.name, "partitions": [asdict(f) for f in found]}))
     else:
@@ -208,12 +193,15 @@ def list_indexes(table: str, as_json: bool) -> None:
         return
     shown = Table()
     for header in ("name", "kind", "columns", "store", "state", "covers", "note"):
-        shown.add_column(header, overflow="fold")
+        shown.add_column(header, overflow="fold", no_wrap=header == "name")
     for one in found:
         columns = ", ".join(one.columns)
         row = (one.name, one.kind, columns, one.store.value, one.state.value, one.covers or "-")
         shown.add_row(*row, one.note)
-    Console(soft_wrap=True).print(shown)
+    console = Console()
+    if not console.is_terminal:
+        console.width = _FILE_WIDTH
+    console.print(shown)
 
 
 def _status(status: IndexStatus) -> reports.Report:
@@ -234,39 +222,27 @@ def _report_built(built: Built | None, as_json: bool, nothing_done: str) -> None
         click.echo(f"{partition}: {records:,} entries, {size:.1f} MB, as of {built.instant}")
 
 
-def _spark_modules() -> tuple[Any, Any]:
-    try:
-        from pyhudi_expr.spark import indexes, statements
-    except ModuleNotFoundError as error:
-        raise HudiError(
-            f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[spark]'"
-        ) from error
-    return indexes, statements
+def _carried_out(
+    work: preparing.Work, purpose: str, as_json: bool, settings: dict[str, Any]
+) -> Built | None:
+    with _session(purpose, as_json, settings) as spark:
+        from pyhudi_expr.spark import indexes
+
+        return indexes.carry_out(spark, work, _build_options(settings))
 
 
 @contextmanager
-def _session(settings: dict[str, Any]) -> Iterator[SparkSession]:
-    """A Spark session that ends with the command."""
-    from pyspark.sql import SparkSession
-
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.appName("pyhudi index")
-    builder = builder.config("spark.ui.enabled", "false")
-    master = settings["master"] or os.environ.get("MASTER") or "local[*]"
-    builder = builder.master(master)
-    for key, value in _pairs(settings["settings"]).items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
-    spark.sparkContext.setLogLevel("ERROR")
-    try:
+def _session(purpose: str, as_json: bool, settings: dict[str, Any]) -> Iterator[SparkSession]:
+    """A session, with a bar of what it does."""
+    console = Console(stderr=True, quiet=as_json)
+    with (
+        session("pyhudi index", settings["master"], settings["settings"]) as spark,
+        progress.shown(spark.sparkContext, purpose, console),
+    ):
         yield spark
-    finally:
-        spark.stop()
 
 
 def _build_options(settings: dict[str, Any]) -> BuildOptions:
-    from pyhudi_expr.spark.building import BuildOptions
-
     directories = tuple(settings["lock_dirs"])
 
     def lock(storage: Storage) -> TableLock:
@@ -275,11 +251,3 @@ def _build_options(settings: dict[str, Any]) -> BuildOptions:
         return TableLock(storage, wait=settings["lock_wait"])
 
     return BuildOptions(lock, settings["wait"])
-
-
-def _pairs(texts: tuple[str, ...]) -> dict[str, str]:
-    pairs = dict(text.partition("=")[::2] for text in texts)
-    wrong = [text for text in texts if "=" not in text]
-    if wrong:
-        raise click.UsageError(f"{wrong[0]!r} is not of the form KEY=VALUE")
-    return pairs

@@ -1,4 +1,4 @@
-"""Indexes of the extension metadata table: built, brought up to date, compacted, dropped.
+"""Indexes of the extension metadata table: built, brought up to date, compacted.
 
 The counterpart of what `indexes` does with Hudi's own. No writer of Hudi knows of these indexes, so
 `extension_refresh` is to be called after commits, or by a scheduled job; what is not covered
@@ -7,13 +7,14 @@ meanwhile is read unpruned.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import logging
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.registry import note_of, register
 from pyhudi_expr.mdt import extension, hfile_writer
 from pyhudi_expr.mdt.compaction import Cells, compacted
 from pyhudi_expr.mdt.extension import Change, Extension
@@ -22,11 +23,12 @@ from pyhudi_expr.mdt.index_action import IndexConflict
 from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX, MetadataTable, current_listing
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.key_changes import is_secondary
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
 from pyhudi_expr.spark.refreshing import Refresh
-from pyhudi_expr.spark.reverse import ReverseFiles
+from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget
 from pyhudi_expr.spark.slice_rows import scalar_type
@@ -35,6 +37,8 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.storage import Storage
+
+_log = logging.getLogger(__name__)
 
 MOST_LOGS = 10
 """Of a file group, before a refresh compacts it."""
@@ -52,19 +56,18 @@ def extension_build(
     found = Extension.open(table)
     there = frozenset[str]() if found is None else found.partitions
     own = [p.definition for p in planned.partitions if p.name != PARTITION_STATS]
-    shared = {RECORD_INDEX} if planned.kind == SECONDARY_INDEX else set[str]()
-    taken = sorted(there & ({definition.name for definition in own} - shared))
-    if taken:
-        raise IndexConflict(f"{table.base_path}: {', '.join(taken)} exists already")
     new = [
         (_typed(table, definition), planned.shards or shard_count(table, definition))
         for definition in own
         if definition.name not in there
     ]
-    instant, files = _changed(spark, table, new, lock)
-    with lock.held(f"registers {planned.name}"):
-        _register(table, planned, [definition.name for definition in own])
-    return _built(planned.name, instant, files)
+    shared = {RECORD_INDEX} if planned.kind == SECONDARY_INDEX else set[str]()
+    index = planned.registered([d.name for d in own if d.name not in shared])
+
+    def registering() -> None:
+        register(table.refreshed(), note_of([index]))
+
+    return _changed(spark, table, planned.name, new, lock, registering)
 
 
 def extension_refresh(
@@ -77,13 +80,15 @@ def extension_refresh(
     """Brings all indexes of the extension up to the table's newest commit; None: they are there.
 
     name: of the index that was asked for. most_logs: groups with more log files are compacted.
-    Raises HudiError; then the indexes are as before.
+    Raises HudiError; then the indexes are as before, but for those of columns that have another
+    type now: they are gone, as they were of no use any more, until the next refresh.
     """
     lock = options.lock(table.storage)
     found = Extension.open(table)
     if found is None:
         raise IndexConflict(f"{table.base_path}: there is no extension metadata table")
-    table, _ = _snapshot(table.refreshed())
+    metadata = MetadataTable.open(table.refreshed())
+    table = table.refreshed() if metadata is None else metadata.table
     stale = _stale(table, found)
     if found.coverage.first_uncovered(table) is None and not stale:
         return None
@@ -93,21 +98,22 @@ def extension_refresh(
         for definition in stale:
             ReverseFiles(table.base_path).drop(definition.name)
     new = [(_typed(table, d), shard_count(table, d)) for d in stale]
-    instant, files = _changed(spark, table, new, lock)
+    built = _changed(spark, table, name, new, lock)
     if _longest(table) > most_logs:
         extension_compact(spark, table, options)
-    return _built(name, instant, files)
+    return built
 
 
 def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptions) -> int:
     """Merges the log files of all file groups into base files; the number of groups that had any.
+    What died refreshes have left of the reverse mapping goes, too.
 
     Raises HudiError; then the indexes are as before.
     """
     lock = options.lock(table.storage)
     change = extension.begin_compaction(table, lock)
     before = change.before
-    try:
+    with undone_on_failure(lambda: extension.abort(change, lock)):
         groups = [] if before is None else list(_with_logs(before))
         if before is None or not groups:
             extension.abort(change, lock)
@@ -117,47 +123,47 @@ def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptio
         dealt = spark.sparkContext.parallelize(groups, len(groups))
         written = dealt.map(partial(_compacted, uri, instant)).collect()
         extension.publish(change, written, before.coverage, lock)
-    except BaseException:
-        extension.abort(change, lock)
-        raise
+    covered = frozenset(map(covered_slice_name, before.coverage.slices["slice"].to_pylist()))
+    for partition in before.partitions:
+        ReverseFiles(table.base_path).forget_others(partition, covered)
     return len(groups)
-
-
-def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock) -> None:
-    """Removes metadata partitions with their definitions and reverse mappings; and the record index
-    which nobody asked for, with the last secondary index that needs it.
-
-    Raises IndexConflict while the extension is being changed, or another HudiError.
-    """
-    gone = set(partitions)
-    found = Extension.open(table)
-    asked_for = Registry.read(table.storage).indexes.get(RECORD_INDEX)
-    if asked_for is None or asked_for.store is not Store.EXTENSION:
-        left = set() if found is None else found.partitions - gone
-        gone |= {RECORD_INDEX} if left == {RECORD_INDEX} else set()
-    extension.drop(table, sorted(gone), lock)
-    for partition in sorted(gone):
-        ReverseFiles(table.base_path).drop(partition)
 
 
 def _changed(
     spark: SparkSession,
     table: HudiTable,
+    name: str,
     new: Sequence[tuple[IndexDefinition, int]],
     lock: TableLock,
-) -> tuple[str, list[WrittenFile]]:
-    """One change: its instant, and what it wrote."""
+    registering: Callable[[], None] = lambda: None,
+) -> Built:
+    """One change, for the index of the name."""
     change: Change = extension.begin(table, lock)
-    try:
+
+    def undo() -> None:
+        if extension.abort(change, lock):
+            for definition, _ in new:
+                ReverseFiles(table.base_path).drop(definition.name)
+
+    with undone_on_failure(undo):
         table, listing = _snapshot(table.refreshed())
         refresh = Refresh.of(spark, table, listing, change, new)
-        files, coverage = refresh.run()
-        extension.publish(change, files, coverage, lock, [definition for definition, _ in new])
-    except BaseException:
-        extension.abort(change, lock)
-        raise
+        done = refresh.run()
+        definitions = [definition for definition, _ in new]
+        extension.publish(change, done.files, done.coverage, lock, definitions, registering)
     refresh.forget()
-    return change.instant, files
+    notes = []
+    if done.problems:
+        left_out = f"{len(done.problems)} of {listing.num_slices} file slices are left out"
+        notes.append(f"{left_out}, and read by every query: {done.problems[0]}")
+        _log.warning("%s: %s", table.base_path, notes[0])
+    return Built(
+        name=name,
+        instant=change.instant,
+        records=sums(done.files, lambda file: file.records),
+        bytes=sums(done.files, lambda file: file.bytes),
+        notes=tuple(notes),
+    )
 
 
 def _snapshot(table: HudiTable) -> tuple[HudiTable, FileListing]:
@@ -218,28 +224,3 @@ def _compacted(uri: str, instant: str, place: tuple[str, int]) -> WrittenFile:
     with storage.filesystem.open_output_stream(storage.full(path)) as sink:
         size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
     return WrittenFile(path.rpartition("/")[2].split("_")[0], path, size, records)
-
-
-def _register(table: HudiTable, planned: IndexPlan, partitions: Sequence[str]) -> None:
-    registry = Registry.read(table.storage)
-    instant = table.instant or ""
-    names = [name for name in partitions if name != RECORD_INDEX or planned.kind == RECORD_INDEX]
-    index = RegisteredIndex(
-        name=planned.name,
-        kind=planned.kind,
-        columns=planned.columns,
-        options=planned.options,
-        store=Store.EXTENSION,
-        partitions=tuple(names),
-        created=instant,
-    )
-    registry.with_index(index).write(table.storage)
-
-
-def _built(name: str, instant: str, files: Sequence[WrittenFile]) -> Built:
-    return Built(
-        name=name,
-        instant=instant,
-        records=sums(files, lambda file: file.records),
-        bytes=sums(files, lambda file: file.bytes),
-    )

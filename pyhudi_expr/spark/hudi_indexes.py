@@ -5,20 +5,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import numpy as np
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.registry import RegisteredIndex, Registry
+from pyhudi_expr.index.registry import RegisteredIndex, note_of, register
 from pyhudi_expr.mdt import index_action
 from pyhudi_expr.mdt.index_action import Announced, NewPartition
-from pyhudi_expr.mdt.reader import METADATA_DIR, RECORD_INDEX, MetadataTable, current_listing
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.reader import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    METADATA_DIR,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    MetadataTable,
+    current_listing,
+)
+from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
-from pyhudi_expr.spark.entries import entries
+from pyhudi_expr.spark.entries import entries_of_each
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget, write_shards
+from pyhudi_expr.spark.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.properties import TableType
 
 
 def hudi_build(
@@ -29,6 +44,7 @@ def hudi_build(
     Raises HudiError; then nothing is changed.
     """
     lock = options.lock(table.storage)
+    planned, notes = _buildable(table, planned)
     shards = {
         partition.name: planned.shards or shard_count(table, partition.definition)
         for partition in planned.partitions
@@ -37,22 +53,48 @@ def hudi_build(
         NewPartition(p.name, shards[p.name], p.definition if p.is_listed else None)
         for p in planned.partitions
     ]
-    announced = index_action.announce(table, new, lock)
-    try:
+    announced = index_action.announce(table, new, lock, note_of(_registered(planned)))
+    with undone_on_failure(lambda: index_action.abort(announced, lock)):
         table, listing = _snapshot(index_action.settled(announced, options.wait))
         files = _write(spark, table, listing, planned, announced)
-        index_action.publish(announced, table.instant or "", files, lock)
-        with lock.held(f"registers {planned.name}"):
-            _register(table, planned)
-    except BaseException:
-        index_action.abort(announced, lock)
-        raise
+        index_action.publish(announced, table.instant or "", files, lock, register)
     return Built(
         name=planned.name,
         instant=announced.instant,
         records=sums(files, lambda file: file.records),
         bytes=sums(files, lambda file: file.bytes),
+        notes=tuple(notes),
     )
+
+
+def _buildable(table: HudiTable, planned: IndexPlan) -> tuple[IndexPlan, list[str]]:
+    """What can be built of the plan, and what is left out of it, as sentences.
+
+    Hudi takes what an index does not tell for what is not there. So an index of rows has to be of
+    all slices, and one whose log files cannot be merged here stands in its way. Statistics are of
+    files, and those of log files may lack; but the aggregates of partitions are of rows, too.
+    Raises UnmergeableSlice.
+    """
+    if table.properties.table_type is TableType.COPY_ON_WRITE:
+        return planned, []
+    table, listing = _snapshot(table)
+    left = np.flatnonzero(~may_be_merged(table, listing))
+    of_rows = [p for p in planned.partitions if not _is_of_files(p.definition)]
+    if not len(left) or not of_rows:
+        return planned, []
+    found = (
+        f"the log files of {len(left)} of {listing.num_slices} file slices, of the file group "
+        f"{listing.slice_file_id[int(left[0])]} for one, cannot be merged here"
+    )
+    if [partition.name for partition in of_rows] != [PARTITION_STATS]:
+        raise UnmergeableSlice(f"{table.base_path}: {found}; {WHAT_TO_DO}")
+    rest = tuple(p for p in planned.partitions if p.name != PARTITION_STATS)
+    return replace(planned, partitions=rest), [f"partition_stats is left out: {found}"]
+
+
+def _is_of_files(definition: IndexDefinition) -> bool:
+    """Whether entries are of base files, whatever their log files hold."""
+    return definition.name in (COLUMN_STATS, BLOOM_FILTERS) or definition.type == BLOOM_FILTERS
 
 
 def _snapshot(table: HudiTable) -> tuple[HudiTable, FileListing]:
@@ -71,8 +113,10 @@ def _write(
 ) -> list[WrittenFile]:
     metadata_uri = table.storage.child(METADATA_DIR).uri
     files = []
-    for partition, new in zip(planned.partitions, announced.partitions, strict=True):
-        frame = entries(spark, table, listing, partition.definition, new.shards)
+    shards = [new.shards for new in announced.partitions]
+    definitions = [partition.definition for partition in planned.partitions]
+    frames = entries_of_each(spark, table, listing, list(zip(definitions, shards, strict=True)))
+    for partition, new, frame in zip(planned.partitions, announced.partitions, frames, strict=True):
         target = ShardTarget(metadata_uri, partition.name, announced.instant)
         for written in write_shards(frame, new.shards, target):
             group = written.path.rpartition("/")[2].split("_", 1)[0]
@@ -80,23 +124,16 @@ def _write(
     return files
 
 
-def _register(table: HudiTable, planned: IndexPlan) -> None:
-    registry = Registry.read(table.storage)
+def _registered(planned: IndexPlan) -> list[RegisteredIndex]:
+    """What is registered of it; when it was created is known later."""
     names = [partition.name for partition in planned.partitions]
+    indexes = []
     if planned.kind == SECONDARY_INDEX and RECORD_INDEX in names:
         # It was needed, and is an index of its own: other secondary indexes share it.
         names.remove(RECORD_INDEX)
-        keys = RegisteredIndex(
-            RECORD_INDEX, RECORD_INDEX, (), {}, planned.store, (RECORD_INDEX,), table.instant or ""
+        indexes.append(
+            RegisteredIndex(
+                RECORD_INDEX, RECORD_INDEX, (), {}, planned.store, (RECORD_INDEX,), created=""
+            )
         )
-        registry = registry.with_index(keys)
-    index = RegisteredIndex(
-        name=planned.name,
-        kind=planned.kind,
-        columns=planned.columns,
-        options=planned.options,
-        store=planned.store,
-        partitions=tuple(names),
-        created=table.instant or "",
-    )
-    registry.with_index(index).write(table.storage)
+    return [*indexes, planned.registered(names)]

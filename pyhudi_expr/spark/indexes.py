@@ -11,18 +11,15 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.registry import Registry, Store
-from pyhudi_expr.index.status import IndexStatus, State, statuses
+from pyhudi_expr.index.registry import Store
+from pyhudi_expr.index.status import IndexStatus, statuses
 from pyhudi_expr.mdt import bootstrap, index_action
-from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.spark.building import BuildOptions, Built
-from pyhudi_expr.spark.extension_indexes import (
-    extension_build,
-    extension_drop,
-    extension_refresh,
-)
+from pyhudi_expr.spark.dropping import drop_index
+from pyhudi_expr.spark.extension_indexes import extension_build, extension_refresh
+from pyhudi_expr.spark.failures import told_plainly
 from pyhudi_expr.spark.hudi_indexes import hudi_build
-from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan
+from pyhudi_expr.spark.preparing import ToRefresh, Work, to_create, to_refresh
 from pyhudi_expr.spark.statements import (
     CreateIndex,
     DropIndex,
@@ -69,7 +66,7 @@ def location(spark: SparkSession, table: str) -> str:
     try:
         rows = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").collect()
     except AnalysisException as error:
-        raise HudiError(f"there is no table {table}: {error}") from error
+        raise HudiError(f"there is no table {table}: {str(error).splitlines()[0]}") from error
     found = next((row.data_type for row in rows if row.col_name == "Location"), None)
     if not found:
         raise HudiError(f"{table} has no location; name the table by its path")
@@ -78,49 +75,8 @@ def location(spark: SparkSession, table: str) -> str:
 
 def create_index(spark: SparkSession, request: CreateIndex, options: BuildOptions) -> Built | None:
     """Builds the index; None: it exists, and may. Raises HudiError; then nothing is changed."""
-    table = HudiTable.open(request.table)
-    lock = options.lock(table.storage)
-    notes = index_action.recover(table, lock)
-    table = table.refreshed()
-    planned = plan(table, request)
-    if _exists(table, planned):
-        if request.if_not_exists:
-            return None
-        raise InvalidIndex(
-            f"{table.base_path}: the index {request.name!r} exists; drop it first, or refresh it"
-        )
-    if planned.store is Store.EXTENSION:
-        built = extension_build(spark, table, planned, options)
-    else:
-        if bootstrap.ensure_metadata_table(table, lock):
-            notes.append("the table had no metadata table; one was made")
-        built = hudi_build(spark, table.refreshed(), planned, options)
-    return replace(built, notes=tuple(notes))
-
-
-def drop_index(request: DropIndex, options: BuildOptions) -> None:
-    """Removes the index, whoever made it. Raises HudiError."""
-    table = HudiTable.open(request.table)
-    lock = options.lock(table.storage)
-    status = _status(table, request.name)
-    if status is None:
-        if request.if_exists:
-            return
-        raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
-    if RECORD_INDEX in status.partitions:
-        secondary = (s for s in statuses(table) if s.kind == SECONDARY_INDEX)
-        needing = [s.name for s in secondary if s.store is status.store]
-        if needing:
-            raise InvalidIndex(
-                f"{table.base_path}: {', '.join(needing)} cannot be without the record index; "
-                "drop them first"
-            )
-    if status.store is Store.EXTENSION:
-        extension_drop(table, status.partitions, lock)
-    else:
-        index_action.drop(table, status.partitions, lock)
-    with lock.held(f"forgets {status.name}"):
-        Registry.read(table.storage).without(status.name).write(table.storage)
+    work = to_create(request, options)
+    return None if work is None else carry_out(spark, work, options)
 
 
 def refresh_index(
@@ -130,45 +86,23 @@ def refresh_index(
 
     Raises HudiError; then the index is as before.
     """
-    table = HudiTable.open(request.table)
-    status = _status(table, request.name)
-    if status is None:
-        raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
-    if status.state is State.ACTIVE:
-        return None
-    registered = Registry.read(table.storage).indexes.get(status.name)
-    if registered is None:
-        raise InvalidIndex(
-            f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
-            "drop it and create it to have it anew"
-        )
-    again = CreateIndex(
-        registered.name, request.table, registered.kind, registered.columns, registered.options
-    )
-    if registered.store is Store.EXTENSION:
-        if status.state is State.LAGGING:
-            return extension_refresh(spark, table, registered.name, options)
-        return extension_build(spark, table, plan(table, again), options)
-    lock = options.lock(table.storage)
-    index_action.recover(table, lock)
-    table = table.refreshed()
-    left = set(registered.partitions) & table.properties.metadata_partitions
-    if left:
-        index_action.drop(table, sorted(left), lock)
-    bootstrap.ensure_metadata_table(table.refreshed(), lock)
-    table = table.refreshed()
-    return hudi_build(spark, table, plan(table, again), options)
+    work = to_refresh(request, options)
+    return None if work is None else carry_out(spark, work, options)
 
 
-def _exists(table: HudiTable, planned: IndexPlan) -> bool:
-    """Whether the store has the partitions that the index would be, or there is one of its name."""
-    if planned.name in Registry.read(table.storage).indexes:
-        return True
-    if planned.store is Store.EXTENSION:
-        return False  # the build itself tells
-    there = table.properties.metadata_partitions | table.properties.metadata_partitions_inflight
-    return bool(there & {partition.name for partition in planned.partitions})
-
-
-def _status(table: HudiTable, name: str) -> IndexStatus | None:
-    return next((s for s in statuses(table) if name in (s.name, *s.partitions)), None)
+def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> Built | None:
+    """Does what was prepared; None: another process did it meanwhile. Raises HudiError."""
+    with told_plainly():
+        if isinstance(work, ToRefresh):
+            return extension_refresh(spark, work.table, work.name, options)
+        notes, table = list(work.notes), work.table
+        if work.planned.store is Store.EXTENSION:
+            built = extension_build(spark, table, work.planned, options)
+        else:
+            lock = options.lock(table.storage)
+            if work.replaced:
+                index_action.drop(table, work.replaced, lock)
+            if bootstrap.ensure_metadata_table(table.refreshed(), lock):
+                notes.append("the table had no metadata table; one was made")
+            built = hudi_build(spark, table.refreshed(), work.planned, options)
+        return replace(built, notes=(*notes, *built.notes))

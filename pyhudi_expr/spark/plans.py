@@ -9,13 +9,14 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from pyhudi_expr.index.registry import Store
+from pyhudi_expr.index.registry import RegisteredIndex, Store
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.spark.expressions import IDENTITY, arguments
 from pyhudi_expr.spark.statements import CreateIndex
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -26,12 +27,18 @@ EXPRESSION = "expression"
 KINDS = (COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS, EXPRESSION)
 
 STORE_OPTION, SHARDS_OPTION, EXPRESSION_OPTION = "store", "shards", "expr"
+TYPE_OPTION = "type"
+"""What an expression index keeps of the results: `column_stats` or `bloom_filters`."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _COMMIT_TIME, _, _RECORD_KEY, _PARTITION_PATH, _ = META_FIELDS
 _ALWAYS_INDEXED = (_COMMIT_TIME, _PARTITION_PATH, _RECORD_KEY)
 _DEFAULT_COLUMNS = 32
 _SECOND_VERSION_FROM = 9  # table version
+_TYPES = (COLUMN_STATS, BLOOM_FILTERS)
+# Of a value that is not null they give none.
+_TOTAL = frozenset({IDENTITY, "upper", "lower", "trim", "ltrim", "rtrim", "length", "abs"})
+_TOTAL |= {"year", "month", "day", "hour", "date_add", "date_sub"}
 
 
 class InvalidIndex(HudiError):  # noqa: N818 - names the finding
@@ -62,6 +69,13 @@ class IndexPlan:
     partitions: tuple[PlannedPartition, ...]
     shards: int | None
 
+    def registered(self, partitions: Sequence[str]) -> RegisteredIndex:
+        """What is registered of it as being in these partitions; when it was created is known
+        later."""
+        return RegisteredIndex(
+            self.name, self.kind, self.columns, self.options, self.store, tuple(partitions), ""
+        )
+
 
 def plan(table: HudiTable, request: CreateIndex) -> IndexPlan:
     """Raises InvalidIndex."""
@@ -74,6 +88,7 @@ def plan(table: HudiTable, request: CreateIndex) -> IndexPlan:
             f"there is no kind of index {request.kind!r}: {_or(KINDS, request.kind)}"
         )
     columns = tuple(_column(table, name) for name in request.columns)
+    request = _as_expression(table, request, columns)
     store = _store(request)
     _check(table, request, columns, store)
     return IndexPlan(
@@ -91,12 +106,13 @@ def plan(table: HudiTable, request: CreateIndex) -> IndexPlan:
 class _Column:
     name: str
     type: pa.DataType
+    is_nullable: bool
 
 
 def _column(table: HudiTable, name: str) -> _Column:
     """The column, nested ones by their path."""
     children: Sequence[pa.Field] = list(table.schema())
-    type_ = None
+    type_, is_nullable = None, False
     for part in name.split("."):
         found = next((child for child in children if child.name == part), None)
         if found is None:
@@ -104,10 +120,22 @@ def _column(table: HudiTable, name: str) -> _Column:
             raise InvalidIndex(
                 f"{table.base_path}: there is no column {name!r} ({part!r}): {_or(names, part)}"
             )
-        type_ = found.type
+        type_, is_nullable = found.type, is_nullable or found.nullable
         nested = pa.types.is_struct(type_)
         children = [type_.field(i) for i in range(type_.num_fields)] if nested else []
-    return _Column(name, type_)
+    return _Column(name, type_, is_nullable)
+
+
+def _as_expression(
+    table: HudiTable, request: CreateIndex, columns: Sequence[_Column]
+) -> CreateIndex:
+    """What Hudi writes as `USING column_stats(c) OPTIONS (expr = 'f')`, or `bloom_filters`; filters
+    of a column's own values are those of an expression, too."""
+    of_values = request.kind == BLOOM_FILTERS and not _are_keys(table, columns)
+    if request.kind not in _TYPES or not (of_values or EXPRESSION_OPTION in request.options):
+        return request
+    options = {EXPRESSION_OPTION: IDENTITY, **request.options, TYPE_OPTION: request.kind}
+    return replace(request, kind=EXPRESSION, options=options)
 
 
 def _store(request: CreateIndex) -> Store:
@@ -145,8 +173,11 @@ def _check(
         raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}")
     if request.kind == EXPRESSION and EXPRESSION_OPTION not in request.options:
         raise InvalidIndex("an expression index needs the option expr, the function's name")
+    type_ = request.options.get(TYPE_OPTION, COLUMN_STATS)
+    if request.kind == EXPRESSION and type_ not in _TYPES:
+        raise InvalidIndex(f"there is no type {type_!r} of expression index: {_or(_TYPES, type_)}")
     if store is Store.HUDI:
-        refusal = _refusal(table, request.kind, columns)
+        refusal = _refusal(table, request, columns)
         if refusal:
             raise InvalidIndex(
                 f"{table.base_path}: {refusal}; it can be kept beside Hudi's metadata table: "
@@ -159,13 +190,21 @@ def _are_keys(table: HudiTable, columns: Sequence[_Column]) -> bool:
     return not columns or tuple(column.name for column in columns) in (keys, (_RECORD_KEY,))
 
 
-def _refusal(table: HudiTable, kind: str, columns: Sequence[_Column]) -> str | None:
+def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column]) -> str | None:
     """Why Hudi's own metadata table cannot hold the index."""
-    properties = table.properties
+    properties, kind = table.properties, request.kind
     if kind in (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS) and not properties.meta_fields:
         return f"the table has virtual record keys, and Hudi's {kind} would lose rows of it"
     if kind in (SECONDARY_INDEX, EXPRESSION) and properties.version < 8:
         return f"a table of version {properties.version} has no {kind} in Hudi"
+    if kind == EXPRESSION and request.options.get(TYPE_OPTION) == BLOOM_FILTERS:
+        function = request.options[EXPRESSION_OPTION]
+        is_key = columns[0].name in (*properties.record_key_fields, _RECORD_KEY)
+        if (columns[0].is_nullable and not is_key) or function not in _TOTAL:
+            return (
+                f"Hudi's writers fail on nulls in Bloom filters of a column, and {function} of "
+                f"{columns[0].name} may be null"
+            )
     if kind != SECONDARY_INDEX:
         return None
     if len(properties.record_key_fields) > 1:
@@ -198,16 +237,20 @@ def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterato
             yield _planned(BLOOM_FILTERS, BLOOM_FILTERS, (), "V1", is_listed=False)
         case "expression":
             function = request.options[EXPRESSION_OPTION]
-            own = (STORE_OPTION, SHARDS_OPTION)
+            own = (STORE_OPTION, SHARDS_OPTION, TYPE_OPTION)
             options = {key: value for key, value in request.options.items() if key not in own}
             definition = IndexDefinition(
                 name=f"expr_index_{request.name}",
-                type=COLUMN_STATS,
+                type=request.options.get(TYPE_OPTION, COLUMN_STATS),
                 function=function,
                 fields=request.columns,
                 options=options,
                 version=version,
             )
+            try:
+                arguments(definition)
+            except HudiError as error:
+                raise InvalidIndex(f"{table.base_path}: {error}") from error
             yield PlannedPartition(definition, is_listed=True)
 
 

@@ -9,22 +9,26 @@ record key. RFC-77 leaves such a mapping open; Hudi scans its index instead.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import xxhash
 
-from pyhudi_expr.spark.slices import FileSlice
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
+
+if TYPE_CHECKING:  # dropping an index needs no Spark
+    from pyhudi_expr.spark.slices import FileSlice
 
 REVERSE_DIR = f"{HOODIE_DIR}/pyhudi/reverse"
 
 # Behind the name of a log file, in its token.
 _LENGTH = re.compile(r"@[0-9]+$")
 _COLUMN = "text"
+_SUFFIX = ".arrow"
 _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 
@@ -57,6 +61,12 @@ class ReverseFiles:
         for name in slice_names:
             self._storage.delete(_path(index, name))
 
+    def forget_others(self, index: str, slice_names: Collection[str]) -> None:
+        """Deletes the files of all slices but these: what refreshes that died have left."""
+        for entry in self._storage.list(f"{REVERSE_DIR}/{index}", recursive=True):
+            if entry.is_file and entry.name.removesuffix(_SUFFIX) not in slice_names:
+                self._storage.delete(entry.path)
+
     def drop(self, index: str) -> None:
         """Deletes all of the index."""
         self._storage.delete_dir(f"{REVERSE_DIR}/{index}")
@@ -82,4 +92,4 @@ def _hashed(names: Sequence[str]) -> str:
 
 
 def _path(index: str, slice_name: str) -> str:
-    return f"{REVERSE_DIR}/{index}/{slice_name[:2]}/{slice_name}.arrow"
+    return f"{REVERSE_DIR}/{index}/{slice_name[:2]}/{slice_name}{_SUFFIX}"

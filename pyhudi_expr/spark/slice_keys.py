@@ -15,7 +15,7 @@ from pyhudi_expr.spark.entries.keys import KeyColumns
 from pyhudi_expr.spark.entries.secondary_index import spelled
 from pyhudi_expr.spark.key_changes import is_secondary
 from pyhudi_expr.spark.reverse import ReverseFiles, slice_name
-from pyhudi_expr.spark.slice_rows import SliceReader, scalar_type
+from pyhudi_expr.spark.slice_rows import SliceReader, UnmergeableSlice, scalar_type
 from pyhudi_expr.spark.slices import FileSlice
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -24,6 +24,7 @@ _COUNTED_SCHEMA = pa.schema(
         pa.field("partition", pa.string()),
         pa.field("file_id", pa.string()),
         pa.field("rows", pa.int64()),
+        pa.field("problem", pa.string()),
     ]
 )
 
@@ -36,8 +37,8 @@ class SliceKeys:
     index there is none.
     """
 
-    COUNTED: ClassVar[str] = "partition string, file_id string, rows long"
-    """Schema of what tasks tell of the slices that they read."""
+    COUNTED: ClassVar[str] = "partition string, file_id string, rows long, problem string"
+    """Schema of what tasks tell of the slices that they read; problem: why one could not be."""
 
     reader: SliceReader
     keys: KeyColumns
@@ -64,17 +65,21 @@ class SliceKeys:
     def stored(self, files: ReverseFiles, one: FileSlice) -> Iterator[pa.RecordBatch]:
         """Puts those of a slice into the reverse mapping; one row of `COUNTED`. Raises HudiError.
 
-        The slice's keys, and the values of its indexed columns, are in memory meanwhile.
+        The slice's keys, and the values of its indexed columns, are in memory meanwhile. One that
+        cannot be merged is told, and no error.
         """
-        keys, values = self._columns(one)
+        try:
+            keys, values = self._columns(one)
+        except UnmergeableSlice as error:
+            yield _counted(one, 0, str(error))
+            return
         order = pc.array_sort_indices(keys)
         name = slice_name(one)
         if self.with_keys:
             files.write(RECORD_INDEX, name, keys.take(order))
         for (index, _, _), texts in zip(self.values, values, strict=True):
             files.write(index, name, texts.take(order))
-        columns = [[one.partition], [one.file_id], [len(keys)]]
-        yield pa.record_batch(columns, schema=_COUNTED_SCHEMA)
+        yield _counted(one, len(keys), None)
 
     def _columns(self, one: FileSlice) -> tuple[pa.Array, list[pa.Array]]:
         text = pa.large_string()
@@ -88,3 +93,8 @@ class SliceKeys:
                 shown = f"{one.name}: column {field!r}"
                 found.append(spelled(column, type_, shown).cast(text))
         return pa.concat_arrays(keys), [pa.concat_arrays(found) for found in values]
+
+
+def _counted(one: FileSlice, rows: int, problem: str | None) -> pa.RecordBatch:
+    columns = [[one.partition], [one.file_id], [rows], [problem]]
+    return pa.record_batch(columns, schema=_COUNTED_SCHEMA)

@@ -2,7 +2,8 @@
 
 Both sides become texts of what pruning and Hudi's writers rely on, one for each key, and Spark
 joins them. What may differ without harm is left out: instants, sizes in bytes, how a bound came to
-be.
+be; and entries of files that the snapshot does not have, which nobody asks for. Of an index of the
+extension, what it covers is compared.
 """
 
 from __future__ import annotations
@@ -20,13 +21,14 @@ from pyhudi_expr.index.status import IndexStatus
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.file_group import all_cells
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.keys import bloom_filter_key
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, MetadataTable, current_listing
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records import COLUMN_STATS, Payload, decode, wrapper_name
-from pyhudi_expr.spark.entries import entries
+from pyhudi_expr.spark.entries import entries, file_entries
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.listing import FileListing, TableView
 
 _EXAMPLES = 10
 _BATCH_ROWS = 10_000
@@ -62,17 +64,28 @@ def verify(spark: SparkSession, table: HudiTable, status: IndexStatus) -> list[V
     """
     metadata = MetadataTable.open(table)
     table = table if metadata is None else metadata.table
-    listing = current_listing(table, metadata, TableView.SNAPSHOT)
     stored = _stored(table, metadata, status.store)
+    listing = _compared_listing(table, metadata, status.store)
+    made = file_entries if status.store is Store.EXTENSION else entries
     found = []
     for partition in status.partitions:
         shards = len(stored.groups(partition))
         definition = _definition(stored, partition)
-        right = entries(spark, table, listing, definition, shards)
+        right = made(spark, table, listing, definition, shards)
         facts = right.select("key", "value").mapInArrow(_described, _FACTS)
         held = _held(spark, table.base_path, status.store, partition, shards)
         found.append(_compared(partition, facts.distinct(), held))
     return found
+
+
+def _compared_listing(
+    table: HudiTable, metadata: MetadataTable | None, store: Store
+) -> FileListing:
+    listing = current_listing(table, metadata, TableView.SNAPSHOT)
+    extension = Extension.open(table) if store is Store.EXTENSION else None
+    if extension is None:
+        return listing
+    return listing.some(extension.coverage.known(table, listing))
 
 
 def _stored(table: HudiTable, metadata: MetadataTable | None, store: Store) -> MetadataTable:
@@ -108,19 +121,44 @@ def _held(
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         table = HudiTable.open(base_path)
-        stored = _stored(table, MetadataTable.open(table), store)
+        metadata = MetadataTable.open(table)
+        table = table if metadata is None else metadata.table
+        stored = _stored(table, metadata, store)
+        files = _Files.of(_compared_listing(table, metadata, store))
         for batch in batches:
             for shard in batch.column("shard").to_pylist():
                 merged = stored.groups(partition)[shard].read(all_cells)
-                yield from _batches({k: v for k, v in merged.items() if not _is_of_log(v)})
+                yield from _batches({k: v for k, v in merged.items() if files.have(k, v)})
 
     return numbers.repartition(shards, "shard").mapInArrow(read, _FACTS)
 
 
-def _is_of_log(payload: Payload) -> bool:
-    """Whether it is about a log file: Hudi's writers make such entries, builds do not."""
-    stats = payload.get("ColumnStatsMetadata")
-    return bool(stats and payload["type"] == COLUMN_STATS and stats["fileName"].startswith("."))
+@dataclass(frozen=True)
+class _Files:
+    """Those that entries are compared of. Log files are none of them: Hudi's writers make entries
+    of them, builds do not."""
+
+    partitions: frozenset[str]
+    names: frozenset[str]
+    keys: frozenset[bytes]
+    """In indexes of filters."""
+
+    @staticmethod
+    def of(listing: FileListing) -> _Files:
+        bases = listing.of_base_files()
+        names = bases.file_name.to_pylist()
+        partitions = bases.partitions.take(pa.array(bases.file_partition)).to_pylist()
+        keys = (bloom_filter_key(*file) for file in zip(partitions, names, strict=True))
+        every = listing.partitions.to_pylist()
+        return _Files(frozenset(every), frozenset(names), frozenset(key.encode() for key in keys))
+
+    def have(self, key: bytes, payload: Payload) -> bool:
+        """Whether the entry is about one of them, or about no file."""
+        stats = payload.get("ColumnStatsMetadata")
+        if stats is not None:
+            of_file = payload["type"] == COLUMN_STATS
+            return stats["fileName"] in (self.names if of_file else self.partitions)
+        return payload.get("BloomFilterMetadata") is None or key in self.keys
 
 
 def _batches(records: dict[bytes, Payload]) -> Iterator[pa.RecordBatch]:

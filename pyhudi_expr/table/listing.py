@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cached_property
 from typing import TypeVar
@@ -110,6 +110,22 @@ class FileListing:
             file_name=self.file_name.take(pa.array(np.flatnonzero(files))),
             file_size=self.file_size[files],
             file_is_log=self.file_is_log[files],
+        )
+
+    def of_base_files(self) -> FileListing:
+        """The listing of the slices that have a base file, without their log files."""
+        if not self.has_logs:
+            return self
+        found = self.some(self.any_of_slice(~self.file_is_log))
+        bases = ~found.file_is_log
+        return replace(
+            found,
+            file_slice=found.file_slice[bases],
+            file_name=found.file_name.take(pa.array(np.flatnonzero(bases))),
+            file_size=found.file_size[bases],
+            file_is_log=found.file_is_log[bases],
+            _digests={},
+            _lock=threading.Lock(),
         )
 
     def of_files(self, slices: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:

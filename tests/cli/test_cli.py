@@ -8,25 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.cli.main import main
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
 @pytest.fixture
 def table(golden) -> Path:
     return golden["cow_v9_txns_simple_meta"]
-
-
-@pytest.fixture
-def run(capsys):
-    """Run a command in this process: exit code, standard output, standard error."""
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        code = main([str(argument) for argument in arguments])
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return run
 
 
 def test_prune_prints_the_files_to_read(run, table):

@@ -9,7 +9,11 @@ from pyspark.sql import SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, TableType, create
+from pyhudi_expr.mdt.index_definitions import index_definitions
+from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.spark.entries import entries
+from pyhudi_expr.table.hudi_table import HudiTable
 from tests.prune.judging import assert_no_row_lost, read, request
 
 pytestmark = pytest.mark.spark
@@ -80,3 +84,14 @@ def test_expression_indexes(
     assert "expr_index_hours" not in {answer.index for answer in explained.answers}
     explained = pruner.prune(str(table.path), request("length(s) = 6")).explanation
     assert {answer.index: answer.files for answer in explained.answers}["expr_index_long"] == 7
+    assert_built_alike(spark, table.path, "expr_index_up")
+
+
+def assert_built_alike(spark: SparkSession, path: Path, name: str) -> None:
+    """The filters that are built here have the keys of Hudi's."""
+    table = HudiTable.open(str(path))
+    metadata = MetadataTable.open(table)
+    assert metadata is not None
+    definition = index_definitions(table)[name]
+    ours = entries(spark, table, table.listing(), definition, 1).select("key").collect()
+    assert sorted(bytes(row.key).decode() for row in ours) == sorted(metadata.scan(name).keys)

@@ -180,6 +180,13 @@ def test_it_prunes_as_by_hudis_own_indexes(spark: SparkSession, table_root: Path
     for text in PREDICATES:
         assert slices(spark, ours, text) <= slices(spark, theirs, text), text
 
+    execute(
+        spark, f"CREATE INDEX up ON '{ours.path}' USING bloom_filters(id) OPTIONS (expr = 'upper')"
+    )
+    asked = "upper(id) = '1234'"
+    assert slices(spark, ours, asked) == 1
+    judged(spark, ours, [asked])
+
 
 def test_a_writer_that_does_not_ask_for_an_index_deletes_it_and_it_comes_back(
     spark: SparkSession, table_root: Path

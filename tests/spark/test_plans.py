@@ -9,7 +9,7 @@ import pytest
 
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.spark.plans import IndexPlan, InvalidIndex, plan
-from pyhudi_expr.spark.statements import parse
+from pyhudi_expr.spark.statements import CreateIndex, parse
 from pyhudi_expr.table.hudi_table import HudiTable
 
 INDEXED, VIRTUAL = "cow_v9_txns_simple_meta", "cow_v8_simplekeygen_hivestyle_no_metafields"
@@ -43,6 +43,20 @@ def test_version_6_has_no_statistics_of_partitions(planned: Planned) -> None:
     assert len(found.partitions[0].definition.fields) > 3
 
 
+@pytest.mark.parametrize("kind", ["column_stats", "bloom_filters"])
+def test_what_hudi_calls_an_index_of_an_expression_is_one(
+    planned: Planned, golden: Mapping[str, Path], kind: str
+) -> None:
+    statement = f"CREATE INDEX i ON t USING {kind}(merchant_name) OPTIONS (expr='upper', store="
+    found = planned(f"{statement}'extension')", INDEXED)
+    (partition,) = found.partitions
+    assert (found.kind, partition.name) == ("expression", "expr_index_i")
+    assert (partition.definition.type, partition.definition.function) == (kind, "upper")
+    assert partition.definition.options == {"expr": "upper"}
+    again = CreateIndex(found.name, "t", found.kind, found.columns, found.options)
+    assert plan(HudiTable.open(str(golden[INDEXED])), again) == found
+
+
 def test_a_secondary_index_brings_the_record_index_unless_it_is_there(planned: Planned) -> None:
     statement = "CREATE INDEX i ON t (merchant_name)"
     assert [p.name for p in planned(statement, INDEXED).partitions] == ["secondary_index_i"]
@@ -63,6 +77,26 @@ def test_a_secondary_index_brings_the_record_index_unless_it_is_there(planned: P
         ("CREATE INDEX i ON t", INDEXED, "over one column, not 0"),
         ("CREATE INDEX i ON t USING record_index(merchant_name)", INDEXED, "name no columns"),
         ("CREATE INDEX i ON t USING expression(amount)", INDEXED, "option expr"),
+        (
+            "CREATE INDEX i ON t USING column_stats(txn_ts) OPTIONS (expr = 'hours')",
+            INDEXED,
+            "an index over 'hours' is not known; known functions: abs, ",
+        ),
+        (
+            "CREATE INDEX i ON t USING column_stats(txn_ts) OPTIONS (expr = 'date_format')",
+            INDEXED,
+            r"'date_format' is not known \(with the options format\)",
+        ),
+        (
+            "CREATE INDEX i ON t USING expression(txn_ts) OPTIONS (expr = 'hour', type = 'bloom')",
+            INDEXED,
+            "no type 'bloom' of expression index: did you mean bloom_filters",
+        ),
+        (
+            "CREATE INDEX i ON t USING bloom_filters(merchant_name)",
+            INDEXED,
+            "nulls in Bloom filters of a column, and identity of merchant_name may be null",
+        ),
         (
             "CREATE INDEX i ON t (merchant_name) OPTIONS (store = 'hud')",
             INDEXED,

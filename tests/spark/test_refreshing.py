@@ -18,11 +18,12 @@ from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.status import State, statuses
 from pyhudi_expr.mdt.extension import EXTENSION_DIR
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.spark import running
 from pyhudi_expr.spark.building import BuildOptions, Built
+from pyhudi_expr.spark.dropping import extension_drop
 from pyhudi_expr.spark.extension_indexes import (
     extension_build,
     extension_compact,
-    extension_drop,
     extension_refresh,
 )
 from pyhudi_expr.spark.plans import plan
@@ -88,8 +89,17 @@ def inserted(spark: SparkSession) -> DataFrame:
     return later(spark, "id < 2").withColumn("id", f.expr("id + 100"))
 
 
-@pytest.mark.parametrize("name", _SPECS)
-def test_no_row_is_lost_whatever_changes(spark: SparkSession, table_root: Path, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "local_bytes"), [("virtual", running.LOCAL_BYTES), ("merged", -1)]
+)
+def test_no_row_is_lost_whatever_changes(
+    spark: SparkSession,
+    table_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    local_bytes: int,
+) -> None:
+    monkeypatch.setattr(running, "LOCAL_BYTES", local_bytes)
     table = create(first(spark), _SPECS[name], table_root)
     for column in ("city", "price", "flag"):
         build(spark, table, f"by_{column}", column)

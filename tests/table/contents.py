@@ -27,3 +27,13 @@ def _said(file: Path) -> object:
         # An empty list of partitions is none.
         return {k: v for k, v in javaproperties.loads(content).items() if v}
     return json.loads(content) if file.suffix == ".json" else content
+
+
+def without_metadata_table(table: Path) -> None:
+    """Takes it away, and what says that there is one."""
+    shutil.rmtree(table / ".hoodie/metadata")
+    properties = table / ".hoodie/hoodie.properties"
+    lines = properties.read_text().splitlines()
+    kept = [line for line in lines if not line.startswith("hoodie.table.metadata.partitions")]
+    properties.write_text("\n".join([*kept, ""]))
+    (table / ".hoodie/.hoodie.properties.crc").unlink(missing_ok=True)

@@ -1,0 +1,55 @@
+"""How far Spark's jobs are, as a bar on the terminal."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_PAUSE = 0.2  # seconds
+
+
+@contextmanager
+def shown(context: SparkContext, purpose: str, console: Console) -> Iterator[None]:
+    """Shows the tasks that are done, of all that the running jobs have, while the block runs.
+
+    Nothing is shown on a console that is quiet, or no terminal.
+    """
+    if console.quiet or not console.is_terminal:
+        yield
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    ended = threading.Event()
+    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+        watcher = threading.Thread(
+            target=_watch, args=(context, bars, purpose, ended), name="progress", daemon=True
+        )
+        watcher.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            watcher.join()
+
+
+def _watch(context: SparkContext, bars: Progress, purpose: str, ended: threading.Event) -> None:
+    """Stages that are done keep counting: the bar goes on, it does not begin again."""
+    tracker, bar = context.statusTracker(), bars.add_task(purpose, total=None)
+    tasks: dict[int, tuple[int, int]] = {}
+    while not ended.wait(_PAUSE):
+        for stage in tracker.getActiveStageIds():
+            info = tracker.getStageInfo(stage)
+            if info is not None:
+                tasks[stage] = (info.numCompletedTasks, info.numTasks)
+        for stage in tasks.keys() - set(tracker.getActiveStageIds()):
+            tasks[stage] = (tasks[stage][1], tasks[stage][1])
+        if tasks:
+            done, total = map(sum, zip(*tasks.values(), strict=True))
+            bars.update(bar, completed=done, total=total)

@@ -1,0 +1,97 @@
+"""Entries of `expr_index_*` of Hudi's kind `bloom_filters`: for each base file a filter of what a
+function of a column gives for its rows, spelled as Java's ``toString`` does.
+
+Nulls are in no filter: nothing equals them. Hudi's own writers fail on them, so an index that these
+are to maintain must not meet any.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from pyhudi_expr.mdt import payloads
+from pyhudi_expr.mdt.bloom import SIMPLE, FilterBuilder
+from pyhudi_expr.mdt.byte_strings import ByteStrings
+from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.keys import bloom_filter_key
+from pyhudi_expr.spark.entries.batches import text_entries
+from pyhudi_expr.spark.entries.calls import results
+from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.file_names import base_files
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+# Spark's names of types whose texts all engines spell alike.
+_SPELLED = ("string", "byte", "short", "integer", "long", "date", "boolean")
+_File = tuple[str, str]
+
+
+def expression_filters(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`."""
+    found = results(spark, table, listing.of_base_files(), definition)
+    type_name = found.schema["value"].dataType.typeName()
+    if type_name not in _SPELLED:
+        raise HudiError(
+            f"{table.base_path}: {definition.name} gives values of type {type_name}, whose texts "
+            "differ between engines; use the kind column_stats"
+        )
+    texts = found.select("partition", "file", sql.col("value").cast("string"))
+    return texts.mapInArrow(_encoder(shards), ENTRIES)
+
+
+def _encoder(
+    shards: int,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for (partition, name), texts in _by_file(batches):
+            builder = FilterBuilder(len(texts))
+            builder.add(ByteStrings.from_arrow(texts.cast(pa.large_binary())))
+            instant = base_files(pa.array([name]), "parquet").instant[0].as_py()
+            value = payloads.bloom_filter(SIMPLE, instant, builder.text())
+            yield text_entries([(bloom_filter_key(partition, name), value)], shards)
+
+    return encode
+
+
+def _by_file(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[_File, pa.Array]]:
+    """The distinct texts of each file; those of one file are in memory."""
+    current: _File | None = None
+    held: list[pa.Array] = []
+    for batch in batches:
+        start = 0
+        for length, file in _runs(batch):
+            if file != current and current is not None:
+                yield current, _distinct(held)
+                held = []
+            current = file
+            held.append(batch.column("value").slice(start, length).unique())
+            start += length
+    if current is not None:
+        yield current, _distinct(held)
+
+
+def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, _File]]:
+    """How many rows of which file follow each other."""
+    both = pc.binary_join_element_wise(batch.column("partition"), batch.column("file"), "\n")
+    runs = pc.run_end_encode(both, pa.int32())
+    start = 0
+    for end, name in zip(runs.run_ends.to_pylist(), runs.values.to_pylist(), strict=True):
+        partition, _, file = name.partition("\n")
+        yield end - start, (partition, file)
+        start = end
+
+
+def _distinct(texts: list[pa.Array]) -> pa.Array:
+    return pc.drop_null(pa.concat_arrays(texts).unique())

@@ -1,0 +1,5 @@
+"""What may happen to who builds indexes."""
+
+from tests.misfortunes import mortal
+
+__all__ = ["mortal"]

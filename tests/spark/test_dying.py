@@ -1,0 +1,179 @@
+"""A process that dies while it builds, refreshes or compacts: at each step, and by a signal.
+
+What executors write is not seen before the driver has published it, so its steps are those that
+count. What is on the table then is read as before or as after; the next command goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.runtime import java
+from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.mdt.index_definitions import index_definitions
+from pyhudi_expr.mdt.reader import COLUMN_STATS
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.spark.building import BuildOptions
+from pyhudi_expr.spark.extension_indexes import extension_compact, extension_refresh
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.reverse import REVERSE_DIR
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.mdt import test_index_action as hudi_builds
+from tests.prune.judging import read, request
+from tests.table.contents import linked, without_metadata_table
+
+pytestmark = pytest.mark.spark
+
+_OPTIONS = BuildOptions()
+_ENDED_EVERY = 5
+"""Of how many deaths one is followed by another try."""
+_QUESTIONS = ("merchant_name = 'nobody'", "merchant_name = 'Amazon'", "txn_id = 'TXN-017'")
+Mortal = Callable[[Callable[[], None], int], bool]
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    """Without a metadata table."""
+    path = tmp_path / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    without_metadata_table(path)
+    return path
+
+
+def kept(path: Path) -> dict[str, set[str]]:
+    pruner = Pruner()
+    return {text: set(pruner.prune(str(path), request(text)).kept_paths()) for text in _QUESTIONS}
+
+
+@pytest.mark.parametrize("step", ["refresh", "compaction"])
+def test_dying_at_any_step_loses_nothing(
+    spark: SparkSession, table: Path, tmp_path: Path, mortal: Mortal, step: str
+) -> None:
+    newest = max((table / ".hoodie/timeline").glob("*_*.commit"))
+    newest.rename(tmp_path / newest.name)
+    execute(
+        spark,
+        f"CREATE INDEX i ON '{table}' (merchant_name) OPTIONS (store = 'extension', shards = 1)",
+    )
+    (tmp_path / newest.name).rename(newest)
+    if step == "compaction":
+        refresh(spark, table)
+    before, change = kept(table), {"refresh": refresh, "compaction": compact}[step]
+    assert (state(table) is State.LAGGING) == (step == "refresh")
+    table.rename(tmp_path / "prepared")
+    linked(tmp_path / "prepared", table)
+    change(spark, table)
+    after = kept(table)
+    assert (before != after) == (step == "refresh")
+
+    ended, changes = False, 0
+    while not ended:
+        shutil.rmtree(table)
+        linked(tmp_path / "prepared", table)
+        ended = mortal(lambda: change(spark, table), changes)
+        for leftover in table.glob(".hoodie/**/lock"):
+            leftover.unlink()  # what its owner's lock would expire with
+        assert kept(table) in (before, after)
+        if not ended and changes % _ENDED_EVERY == 0:
+            change(spark, table)
+            assert kept(table) == after
+        changes += 1
+    assert changes > 10  # it did die in between, often
+    compact(spark, table)
+    slices = HudiTable.open(str(table)).listing().num_slices
+    for index in ("record_index", "secondary_index_i"):
+        assert len(list((table / REVERSE_DIR / index).rglob("*.arrow"))) == slices
+
+
+def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
+    before = kept(table)
+    begun = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
+    given = ("create", "i", "--columns", "merchant_name", "--table", str(table))
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "pyhudi_expr.cli", "index", *given],
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    give_up = monotonic() + 120
+    while len(list(table.glob(".hoodie/timeline/*.indexing.inflight"))) == begun:
+        assert killed.poll() is None
+        assert monotonic() < give_up
+        sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    assert state(table) is State.BUILDING
+    assert kept(table) == before
+
+    command = [sys.executable, "-m", "pyhudi_expr.cli", "index", *given]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, check=False, timeout=120
+    )
+    assert done.returncode == 0, done.stderr
+    assert "note: took back record_index, secondary_index_i" in done.stdout
+    assert "building i" not in done.stderr  # no bar where there is no terminal
+    assert state(table) is State.ACTIVE
+    assert len(kept(table)["merchant_name = 'nobody'"]) == 0
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "JAVA_HOME": str(java().resolve().parent.parent)}
+
+
+def state(table: Path) -> State:
+    (found,) = [s.state for s in statuses(HudiTable.open(str(table))) if s.name == "i"]
+    return found
+
+
+def refresh(spark: SparkSession, table: Path) -> None:
+    extension_refresh(spark, HudiTable.open(str(table)), "i", _OPTIONS)
+
+
+def compact(spark: SparkSession, table: Path) -> None:
+    extension_compact(spark, HudiTable.open(str(table)), _OPTIONS)
+
+
+def test_hudi_reads_what_a_dead_build_leaves(
+    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path, mortal: Mortal
+) -> None:
+    path = tmp_path / "begun"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    records = hudi_builds.entries(str(path))
+    definition = index_definitions(HudiTable.open(str(path)))[COLUMN_STATS]
+    partition = replace(hudi_builds.STATISTICS, definition=definition)
+    hudi_builds.drop(str(path))
+    path.rename(tmp_path / "dropped")
+    text = "amount > 100 AND merchant_name < 'M'"
+    right = matching(spark, tmp_path / "dropped", text, skipping=False)
+    assert right
+    seen = []
+    for changes in (8, 12, 23, 25):
+        shutil.copytree(tmp_path / "dropped", path)
+        mortal(lambda: hudi_builds.build(str(path), records, partition), changes)
+        hudi_builds.unlock(str(path))
+        properties = HudiTable.open(str(path)).properties
+        inflight, complete = (
+            COLUMN_STATS in names
+            for names in (properties.metadata_partitions_inflight, properties.metadata_partitions)
+        )
+        seen.append("complete" if complete else "inflight" if inflight else "begun")
+        assert matching(spark, path, text, skipping=True) == right, changes
+        shutil.rmtree(path)
+    assert seen == ["begun", "inflight", "inflight", "complete"]
+
+
+def matching(spark: SparkSession, path: Path, text: str, *, skipping: bool) -> list[str]:
+    rows = read(spark, path, skipping=skipping).where(text).select("txn_id").collect()
+    return sorted(row.txn_id for row in rows)

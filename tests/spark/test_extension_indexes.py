@@ -1,0 +1,169 @@
+"""Indexes of files in the extension (statistics, filters, of expressions, too), from the statement
+that makes them to the one that drops them; and what becomes of slices that cannot be merged."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.tables import TableSpec, create, upsert
+from pyhudi_expr.index.status import State, status_of, statuses
+from pyhudi_expr.mdt.extension import EXTENSION_DIR
+from pyhudi_expr.mdt.reader import MetadataTable, current_listing
+from pyhudi_expr.prune import Pruner, PruneResult
+from pyhudi_expr.spark.building import Built
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.slice_rows import UnmergeableSlice
+from pyhudi_expr.spark.verifying import verify
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+from tests.prune.judging import assert_no_row_lost, read, request
+from tests.table.contents import contents, without_metadata_table
+
+pytestmark = pytest.mark.spark
+
+_EXTENSION = "store = 'extension', shards = 1"
+_INDEXES = {
+    "ranges": f"USING column_stats(x, day) OPTIONS ({_EXTENSION})",
+    "keys": f"USING bloom_filters OPTIONS ({_EXTENSION})",
+    "long": f"USING column_stats(s) OPTIONS (expr = 'length', {_EXTENSION})",
+    "up": f"USING bloom_filters(colour) OPTIONS (expr = 'upper', {_EXTENSION})",
+}
+#: How many of the eight files are kept.
+_KEPT = {
+    "x BETWEEN 12 AND 25": 2,
+    "x > 1000": 0,
+    "day = DATE'1970-03-05'": 1,
+    "id = 'k33'": 1,
+    "id = 'k99'": 0,
+    "length(s) = 6": 1,
+    "upper(colour) = 'C33'": 1,
+    "upper(colour) = 'VIOLET'": 0,
+    "colour IS NULL": 8,
+}
+
+
+def rows(spark: SparkSession, where: str = "true", x: str = "id") -> object:
+    """Ten in a file; files are larger than their indexes, which are not asked else."""
+    filler = "concat_ws('', transform(sequence(1, 100), i -> md5(cast(id * 100 + i as string))))"
+    return spark.sql(
+        f"select concat('k', id) as id, cast({x} as int) as x, 'p' || id div 40 as p, "
+        "repeat('ab', cast(id div 10 as int)) || 'Name_' || id as s, "
+        "date_add(date'1970-01-01', cast(id as int)) as day, "
+        "if(id % 10 = 0, null, concat('c', id)) as colour, "
+        f"{filler} as filler from range(0, 80, 1, 8) where {where}"
+    )
+
+
+def test_indexes_of_files_from_the_first_statement_to_the_last(
+    spark: SparkSession, table_root: Path
+) -> None:
+    spec = TableSpec("indexed_files", ordering="x", partitions=("p",), stats_columns=None)
+    table = create(rows(spark), spec, table_root)
+    path, before = str(table.path), contents(table.path)
+    for name, rest in _INDEXES.items():
+        assert isinstance(execute(spark, f"CREATE INDEX {name} ON '{path}' {rest}"), Built)
+    assert {s.name: s.state for s in found(path)} == dict.fromkeys(_INDEXES, State.ACTIVE)
+    assert kept(spark, path) == _KEPT
+
+    upsert(table, rows(spark, "id in (5, 33)", "id + 2000"))
+    assert {s.state for s in found(path)} == {State.LAGGING}
+    assert all(count >= 2 for text, count in kept(spark, path).items() if text != "x > 1000")
+    assert isinstance(execute(spark, f"REFRESH INDEX long ON '{path}'"), Built)
+    assert {s.state for s in found(path)} == {State.ACTIVE}
+    assert kept(spark, path) == {**_KEPT, "x > 1000": 2, "x BETWEEN 12 AND 25": 3}
+    for name in ("ranges", "up"):  # bounds and filters, of columns and of functions
+        status = status_of(HudiTable.open(path), name)
+        assert status is not None
+        (verified,) = verify(spark, HudiTable.open(path), status)
+        assert verified.checked >= 8
+        assert verified.is_right, verified
+
+    for name in _INDEXES:
+        execute(spark, f"DROP INDEX {name} ON '{path}'")
+    assert not (table.path / EXTENSION_DIR).exists()
+    left = contents(table.path).keys() - before.keys()
+    assert not [file for file in left if "pyhudi" in file and "indexes.json" not in file]
+
+
+def kept(spark: SparkSession, path: str) -> dict[str, int]:
+    """By predicate the number of files that are kept; none that has a matching row is dropped."""
+    return assert_no_row_lost(Pruner(), Path(path), read(spark, Path(path)), _KEPT)
+
+
+def found(path: str) -> list:  # type: ignore[type-arg]
+    return statuses(HudiTable.open(path))
+
+
+@pytest.fixture
+def merged(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    """A table with file slices that have log files, and others that have none."""
+    shutil.copytree(golden["mor_v8_metadata_pending_compaction"], tmp_path / "table")
+    return tmp_path / "table"
+
+
+def with_logs(path: Path) -> dict[str, str]:
+    """The file groups of the snapshot's slices that have log files, each with one of them."""
+    metadata = MetadataTable.open(HudiTable.open(str(path)))
+    assert metadata is not None
+    listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+    groups = listing.slice_file_id.take(pa.array(listing.file_slice)).to_pylist()
+    names = listing.paths(np.arange(listing.num_files))
+    return {groups[n]: names[n] for n in np.flatnonzero(listing.file_is_log).tolist()}
+
+
+def test_a_slice_that_cannot_be_merged_is_left_out(
+    spark: SparkSession, merged: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    group, log = next(iter(with_logs(merged).items()))
+    without_metadata_table(merged)
+    for base in (merged / log).parent.glob(f"{group}_*.parquet"):
+        base.unlink()
+    with caplog.at_level(logging.WARNING):
+        built = execute(spark, f"CREATE INDEX i ON '{merged}' (s) OPTIONS ({_EXTENSION})")
+    assert isinstance(built, Built)
+    (note,) = built.notes
+    assert note.startswith("1 of ")
+    assert group in note
+    (line,) = caplog.messages
+    assert line == f"{merged}: {note}"
+    nothing = pruned(merged, "s = 'nobody'")
+    slices = nothing.listing.slice_file_id.to_pylist()
+    assert [slices[i] for i in nothing.keep.nonzero()[0]] == [group]
+    status = status_of(HudiTable.open(str(merged)), "i")
+    assert status is not None
+    assert status.state is State.ACTIVE
+
+
+def test_merging_that_is_not_hudis_own_is_not_guessed(spark: SparkSession, merged: Path) -> None:
+    properties = merged / ".hoodie/hoodie.properties"
+    text = properties.read_text()
+    assert "hoodie.record.merge.mode=" in text
+    lines = [line for line in text.splitlines() if not line.startswith("hoodie.record.merge.mode=")]
+    properties.write_text("\n".join([*lines, "hoodie.record.merge.mode=CUSTOM", ""]))
+    (merged / ".hoodie/.hoodie.properties.crc").unlink(missing_ok=True)
+    groups = with_logs(merged)
+    before = contents(merged)
+    with pytest.raises(UnmergeableSlice, match=f"of {len(groups)} of .* 'extension'"):
+        execute(spark, f"CREATE INDEX i ON '{merged}' (s)")
+    assert contents(merged) == before
+
+    execute(spark, f"DROP INDEX column_stats ON '{merged}'")
+    built = execute(spark, f"CREATE INDEX i ON '{merged}' USING column_stats(dt)")
+    assert isinstance(built, Built)
+    assert list(built.records) == ["column_stats"]
+    assert built.notes[0].startswith("partition_stats is left out")
+    nothing = pruned(merged, "dt = DATE'1900-01-01'")
+    slices = nothing.listing.slice_file_id.to_pylist()
+    assert {slices[i] for i in nothing.keep.nonzero()[0]} == set(groups)
+
+
+def pruned(path: Path, text: str) -> PruneResult:
+    return Pruner().prune(str(path), request(text))
