@@ -14,7 +14,7 @@ hold the key too: the proof in `index.secondary_index` rests on that.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,8 +27,9 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.spark.entries.batches import constant_entries, entry_batch
 from pyhudi_expr.spark.entries.secondary_index import escaped, prefixes, shard_keys
-from pyhudi_expr.spark.logs import LOG_ENTRY_SCHEMA
+from pyhudi_expr.spark.logs import logged
 from pyhudi_expr.spark.reverse import ReverseFiles
+from pyhudi_expr.spark.running import Step
 
 DELETED = b""
 """The payload of a key that is to be deleted."""
@@ -99,9 +100,7 @@ def rows_of(files: ReverseFiles, indexes: KeyIndexes, one: IndexedSlice) -> pa.R
     return pa.record_batch([texts[0], *constants, *texts[1:]], schema=indexes.schema)
 
 
-def changer(
-    indexes: KeyIndexes,
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def changer(indexes: KeyIndexes) -> Step:
     """From all old and new rows of some keys to what has to be logged, as `logs.LOG_ENTRIES`."""
 
     def change(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -154,18 +153,13 @@ def _record_index(indexes: KeyIndexes, rows: pa.Table) -> Iterator[pa.RecordBatc
     # Of each key its last row: a new one if there is one, and the one written last.
     last = order[np.append(key[order][1:] != key[order][:-1], True)]
     kept, gone = last[is_new[last]], last[~is_new[last]]
-    values = [
-        _location(place, written)
-        for place, written in zip(
-            rows.column("place").take(pa.array(kept)).to_pylist(),
-            written[kept].tolist(),
-            strict=True,
-        )
-    ]
-    yield _logged(
-        RECORD_INDEX, entry_batch(_texts(rows, kept), pa.array(values, pa.binary()), shards)
-    )
-    yield _logged(RECORD_INDEX, constant_entries(_texts(rows, gone), DELETED, shards))
+    # New rows of a file group are all of its one new slice, and have one payload.
+    _, first, of_row = np.unique(place[kept], return_index=True, return_inverse=True)
+    places = rows.column("place").take(pa.array(kept[first])).to_pylist()
+    located = [_location(*one) for one in zip(places, written[kept[first]].tolist(), strict=True)]
+    values = pa.array(located, pa.binary()).take(pa.array(of_row))
+    yield logged(RECORD_INDEX, entry_batch(_texts(rows, kept), values, shards))
+    yield logged(RECORD_INDEX, constant_entries(_texts(rows, gone), DELETED, shards))
 
 
 def _secondary(indexes: KeyIndexes, name: str, rows: pa.Table) -> Iterator[pa.RecordBatch]:
@@ -180,7 +174,7 @@ def _secondary(indexes: KeyIndexes, name: str, rows: pa.Table) -> Iterator[pa.Re
         (first[~in_new], payloads.secondary_tombstone()),
     ):
         values = rows.column(name).take(pa.array(chosen)).combine_chunks()
-        yield _logged(name, _entries(indexes, name, _texts(rows, chosen), values, payload))
+        yield logged(name, _entries(indexes, name, _texts(rows, chosen), values, payload))
 
 
 def _entries(
@@ -190,12 +184,6 @@ def _entries(
     own = pc.binary_join_element_wise(prefixes(texts), escaped(keys), "")
     spread = shard_keys(texts) if indexes.by_value[name] else None
     return constant_entries(own, payload, indexes.shards[name], shard_keys=spread)
-
-
-def _logged(partition: str, entries: pa.RecordBatch) -> pa.RecordBatch:
-    partitions = pa.repeat(pa.scalar(partition), entries.num_rows)
-    columns = [partitions, *(entries.column(name) for name in ("shard", "key", "value"))]
-    return pa.record_batch(columns, schema=LOG_ENTRY_SCHEMA)
 
 
 def _texts(rows: pa.Table, chosen: _Codes) -> pa.Array:

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
-from pyspark.sql import DataFrame
 
 from pyhudi_expr.mdt import log_writer
 from pyhudi_expr.mdt.group_names import file_id, log_file
+from pyhudi_expr.spark.running import Batches, Step
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.storage import Storage
 
 LOG_ENTRIES = "partition string, shard int, key binary, value binary"
-"""Schema of a DataFrame of entries: the metadata partition, its shard, the record's key as UTF-8,
+"""Schema of a log's entries: the metadata partition, its shard, the record's key as UTF-8,
 and its payload, empty for a key that is to be deleted. A key comes once."""
 LOG_ENTRY_SCHEMA = pa.schema(
     [
@@ -38,26 +38,22 @@ _WRITTEN_SCHEMA = pa.schema(
 )
 
 
-def write_logs(
-    entries: DataFrame, tasks: int, metadata_uri: str, instant: str
-) -> list[WrittenFile]:
+def write_logs(entries: Batches, tasks: int, metadata_uri: str, instant: str) -> list[WrittenFile]:
     """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
     each holds its entries in memory; instant: of the delta commit. Raises HudiError."""
-    spread = spread_over(entries, tasks, "partition", "shard")
-    ordered = spread.sortWithinPartitions("partition", "shard", "key")
-    rows = ordered.mapInArrow(_writer(metadata_uri, instant), _WRITTEN).collect()
-    return [WrittenFile(**row.asDict(), is_log=True) for row in rows]
+    ordered = entries.together(tasks, "partition", "shard").ordered("partition", "shard", "key")
+    rows = ordered.then(_writer(metadata_uri, instant), _WRITTEN).rows()
+    return [WrittenFile(**row, is_log=True) for row in rows]
 
 
-def spread_over(frame: DataFrame, tasks: int, *columns: str) -> DataFrame:
-    """The rows with equal values of the columns in one task; a single task needs no shuffle, which
-    takes longer than small refreshes do."""
-    return frame.coalesce(1) if tasks == 1 else frame.repartition(tasks, *columns)
+def logged(partition: str, entries: pa.RecordBatch) -> pa.RecordBatch:
+    """Entries of one metadata partition (`shards.ENTRY_SCHEMA`) as those of a log."""
+    partitions = pa.repeat(pa.scalar(partition), entries.num_rows)
+    columns = [partitions, *(entries.column(name) for name in ("shard", "key", "value"))]
+    return pa.record_batch(columns, schema=LOG_ENTRY_SCHEMA)
 
 
-def _writer(
-    metadata_uri: str, instant: str
-) -> Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def _writer(metadata_uri: str, instant: str) -> Step:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = [batch for batch in batches if batch.num_rows]
         if held:

@@ -9,19 +9,23 @@ the reverse mapping (`spark.reverse`). Then
   the entries of the new files (those of files that are gone are never asked for);
 * a new index gets its base files, of keys and values from the reverse mapping of all slices.
 
+Slices whose log files cannot be merged are left out. Statistics and filters are of base files only:
+others have no entry, so they are read.
+
 All indexes of an extension cover the same slices, and all that is written becomes visible at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import timezone
-from functools import cached_property, reduce
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
@@ -31,7 +35,7 @@ from pyhudi_expr.mdt.extension import Change, Extension
 from pyhudi_expr.mdt.index_action import NewPartition
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
-from pyhudi_expr.spark.entries import entries
+from pyhudi_expr.spark.entries import file_entries, slice_entries
 from pyhudi_expr.spark.entries.record_index import instant_ms
 from pyhudi_expr.spark.key_changes import (
     IndexedSlice,
@@ -41,20 +45,36 @@ from pyhudi_expr.spark.key_changes import (
     new_entries,
     rows_of,
 )
-from pyhudi_expr.spark.logs import LOG_ENTRIES, spread_over, write_logs
+from pyhudi_expr.spark.logs import LOG_ENTRIES, logged, write_logs
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name, slice_name
+from pyhudi_expr.spark.running import Batches, Row, SparkBatches, runner
 from pyhudi_expr.spark.shards import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.slice_keys import SliceKeys
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.slices import Extract, FileSlice, of_slice, read_slices, slice_table
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
 _ROWS_OF_TASK = 1_000_000
 """About how many rows a task compares in its memory."""
-_CHANGED = "name string, partition string, file_id string, written long, is_new boolean"
+_ROW_BYTES = 100
+"""About how many bytes such a row has."""
+_SLICES_OF_TASK = 250
+"""Whose statistics or filters a task writes, from its memory."""
+
+_UNREADABLE = -2
+"""Instead of a number of rows: the slice is left out, so its files are kept."""
 
 _Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Refreshed:
+    """What a change wrote, and what it covers. problems: why slices were left out, one for each."""
+
+    files: list[WrittenFile]
+    coverage: Coverage
+    problems: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -83,99 +103,124 @@ class Refresh:
         partitions = tuple(NewPartition(d.name, shards, d) for d, shards in new)
         return Refresh(spark, table, covered, change, partitions)
 
-    def run(self) -> tuple[list[WrittenFile], Coverage]:
-        """Writes all files; what they are, and what they cover. Raises HudiError."""
+    def run(self) -> Refreshed:
+        """Writes all files; what came of it. Raises HudiError."""
         for partition in self.new:
             extension.begin_partition(self.change, partition)
-        rows = self._read()
+        rows, problems = self._read()
+        readable = rows != _UNREADABLE
+        rest = self if readable.all() else replace(self, listing=self.listing.some(readable))
+        return rest._refreshed(rows[readable], problems)
+
+    def _refreshed(self, rows: _Rows, problems: list[str]) -> Refreshed:
         coverage = Coverage.of(self.table, self.listing, rows)
         files = self._logs(rows)
         for definition, shards in self._new_definitions():
             files += self._bases(definition, shards)
-        return files, coverage
+        return Refreshed(files, coverage, tuple(problems))
 
     def forget(self) -> None:
         """Deletes the reverse mapping of slices that are not covered any more; after the change."""
         for definition in self._key_definitions(self._old):
             self._reverse.forget(definition.name, [one.name for one in self._removed])
 
-    def _read(self) -> _Rows:
-        """Fills the reverse mapping; for each slice its number of rows, -1: not counted."""
+    def _read(self) -> tuple[_Rows, list[str]]:
+        """Fills the reverse mapping; for each slice its number of rows, -1: not counted, or
+        _UNREADABLE; and why."""
         old, new = (self._key_definitions(d) for d in (self._old, [*self._new]))
         added = self._added
         rows = self._before.rows_of(self.table, self.listing)
+        problems: list[str] = []
         if old or new:
-            self._read_some(rows, added, [*old, *new])
+            problems += self._read_some(rows, added, [*old, *new])
         if new:
-            self._read_some(rows, ~added, new)
-        return rows
+            problems += self._read_some(rows, ~added, new)
+        return rows, problems
 
     def _read_some(
         self, rows: _Rows, chosen: npt.NDArray[np.bool_], definitions: Sequence[IndexDefinition]
-    ) -> None:
+    ) -> list[str]:
         if not chosen.any():
-            return
+            return []
         listing = self.listing.some(chosen)
         reader = SliceKeys.of(self.table, listing.instant, definitions)
         files = self._reverse
-        found = read_slices(
-            self.spark, listing, lambda one: reader.stored(files, one), SliceKeys.COUNTED
-        )
-        counted = {(row.partition, row.file_id): row.rows for row in found.collect()}
+        read = of_slice(lambda one: reader.stored(files, one))
+        way = runner(self.spark, _bytes(listing))
+        found = way.each(slice_table(listing), read, SliceKeys.COUNTED).rows()
+        counted = {
+            (row["partition"], row["file_id"]): row["rows"]
+            if row["problem"] is None
+            else _UNREADABLE
+            for row in found
+        }
         partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
         groups = zip(partitions, listing.slice_file_id.to_pylist(), strict=True)
         rows[chosen] = [counted[group] for group in groups]
+        return [row["problem"] for row in found if row["problem"] is not None]
 
     def _logs(self, rows: _Rows) -> list[WrittenFile]:
-        frames = []
-        added, removed = self._added, self._removed
-        if self._key_definitions(self._old) and (added.any() or removed):
-            frames.append(self._changed_keys(int(rows[added].sum())))
-        if added.any():
-            fresh = self.listing.some(added)
-            for definition in self._old:
-                if not _is_of_keys(definition):
-                    shards = self._shards[definition.name]
-                    frame = entries(self.spark, self.table, fresh, definition, shards)
-                    named = frame.select(
-                        sql.lit(definition.name).alias("partition"), "shard", "key", "value"
-                    )
-                    frames.append(named)
-        if not frames:
-            return []
-        joined = reduce(DataFrame.unionByName, frames)
-        tasks = _tasks(2 * max(int(rows[added].sum()), 0))
-        if not all(map(_is_of_keys, self._old)):
-            # Statistics are read where their entries are written, if that is one task.
-            tasks = max(tasks, self.spark.sparkContext.defaultParallelism)
-        return write_logs(joined, tasks, self.change.storage.uri, self.change.instant)
+        files: list[WrittenFile] = []
+        added = self._added.any()
+        if self._key_definitions(self._old) and (added or self._removed):
+            gone = self._before.slices.filter(self._is_removed).column("rows")
+            compared = int(rows[self._added].sum()) + (pc.sum(gone).as_py() or 0)
+            files += self._changed_keys([*self._removed, *self._added_slices], compared)
+        if added:
+            files += self._new_entries()
+        return files
 
-    def _changed_keys(self, new_rows: int) -> DataFrame:
+    def _changed_keys(self, slices: Sequence[IndexedSlice], rows: int) -> list[WrittenFile]:
+        """The logs of keys and values. rows: of the slices."""
         indexes = KeyIndexes.of(self._key_definitions(self._old), self._shards)
         files = self._reverse
-        slices = [*self._removed, *self._added_slices]
-        parallelism = self.spark.sparkContext.defaultParallelism
-        dealt = self.spark.sparkContext.parallelize(
-            [(s.name, s.partition, s.file_id, s.written, s.is_new) for s in slices],
-            min(len(slices), 4 * parallelism),
-        )
 
-        def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-            for batch in batches:
-                for row in batch.to_pylist():
-                    yield rows_of(files, indexes, IndexedSlice(**row))
+        def read(row: Row) -> Iterator[pa.RecordBatch]:
+            yield rows_of(files, indexes, IndexedSlice(**row))
 
+        items = pa.Table.from_pylist([asdict(one) for one in slices])
         texts = "".join(f", `{name}` string" for name in indexes.by_value)
         schema = f"key string, place string, written long, is_new boolean{texts}"
-        rows = self.spark.createDataFrame(dealt, _CHANGED).mapInArrow(read, schema)
-        tasks = _tasks(2 * new_rows)
-        return spread_over(rows, tasks, "key").mapInArrow(changer(indexes), LOG_ENTRIES)
+        tasks = 1 + rows // _ROWS_OF_TASK
+        compared = runner(self.spark, rows * _ROW_BYTES).each(items, read, schema)
+        changed = compared.together(tasks, "key").then(changer(indexes), LOG_ENTRIES)
+        return self._written(changed, tasks)
+
+    def _new_entries(self) -> list[WrittenFile]:
+        """The logs of statistics and filters."""
+        fresh = self.listing.some(self._added).of_base_files()
+        of_slices: dict[str, Extract] = {}
+        parts: list[Batches] = []
+        for definition in self._old:
+            if not _is_of_keys(definition):
+                name, shards = definition.name, self._shards[definition.name]
+                extract = slice_entries(self.table, fresh.instant, definition, shards)
+                if extract is not None:
+                    of_slices[name] = extract
+                else:
+                    frame = file_entries(self.spark, self.table, fresh, definition, shards)
+                    named = sql.lit(name).alias("partition"), "shard", "key", "value"
+                    parts.append(SparkBatches(frame.select(*named)))
+
+        def read(one: FileSlice) -> Iterator[pa.RecordBatch]:
+            for name, extract in of_slices.items():
+                for batch in extract(one):
+                    yield logged(name, batch)
+
+        if of_slices:
+            way = runner(self.spark, _bytes(fresh))
+            parts.append(way.each(slice_table(fresh), of_slice(read), LOG_ENTRIES))
+        tasks = 1 + fresh.num_slices // _SLICES_OF_TASK
+        return [file for part in parts for file in self._written(part, tasks)]
+
+    def _written(self, entries: Batches, tasks: int) -> list[WrittenFile]:
+        return write_logs(entries, tasks, self.change.storage.uri, self.change.instant)
 
     def _bases(self, definition: IndexDefinition, shards: int) -> list[WrittenFile]:
         if _is_of_keys(definition):
             frame = self._all_entries(definition)
         else:
-            frame = entries(self.spark, self.table, self.listing, definition, shards)
+            frame = file_entries(self.spark, self.table, self.listing, definition, shards)
         target = ShardTarget(self.change.storage.uri, definition.name, self.change.instant)
         return [
             WrittenFile(one.path.rpartition("/")[2].split("_")[0], one.path, one.bytes, one.records)
@@ -239,11 +284,13 @@ class Refresh:
         return self._indexed(fresh.slices, True)
 
     @cached_property
+    def _is_removed(self) -> pa.BooleanArray:
+        """For each slice that was covered."""
+        return pa.array(self._before.missing_from(self.listing))
+
+    @cached_property
     def _removed(self) -> list[IndexedSlice]:
-        slices = self._before.slices
-        return self._indexed(
-            slices.filter(pa.array(self._before.missing_from(self.listing))), False
-        )
+        return self._indexed(self._before.slices.filter(self._is_removed), False)
 
     def _indexed(self, slices: pa.Table, is_new: bool) -> list[IndexedSlice]:
         return [
@@ -265,9 +312,8 @@ def _is_of_keys(definition: IndexDefinition) -> bool:
     return definition.name == RECORD_INDEX or is_secondary(definition)
 
 
-def _tasks(rows: int) -> int:
-    """How many tasks compare so many rows, or write what comes of them."""
-    return 1 + rows // _ROWS_OF_TASK
+def _bytes(listing: FileListing) -> int:
+    return int(listing.file_size.sum())
 
 
 def _no_rows(chosen: npt.NDArray[np.bool_]) -> _Rows:

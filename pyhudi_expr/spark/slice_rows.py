@@ -2,7 +2,8 @@
 
 Of a slice without log files: its Parquet file, row group by row group, only the columns that are
 wanted. One with log files is merged by hudi-rs (the package `hudi`), which keeps the slice's rows
-in memory; what it does not merge as Hudi does is refused.
+in memory; what it does not merge as Hudi does is refused. Of tables that store no keys it merges
+nothing: their slices are merged here, by the keys that are made (`key_merging`).
 """
 
 from __future__ import annotations
@@ -12,30 +13,45 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.index.merging import Merging, merging_of
+from pyhudi_expr.keys.definition import defined
+from pyhudi_expr.spark.key_merging import KeyMerger
+from pyhudi_expr.spark.log_rows import WrittenRows, written
 from pyhudi_expr.spark.slices import FileSlice
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.properties import TableType
 from pyhudi_expr.table.storage import Storage
 
 _BATCH_ROWS = 64 * 1024
 _UNIT = "us"
+WHAT_TO_DO = "compact the table, or use the store 'extension', which leaves such slices out"
+
+
+class UnmergeableSlice(UnsupportedTable):
+    """The log files of a slice cannot be merged here; queries can, so its files are to be kept."""
 
 
 @dataclass(frozen=True)
 class SliceReader:
     """Reads slices of one table at one instant; small, and sent to the tasks.
 
-    merges: whether slices with log files are merged as Hudi does.
+    merges: whether slices with log files are merged as Hudi does. by_keys: how, where no keys are
+    stored. pending: instants whose log blocks do not count.
     """
 
     base_uri: str
     instant: str
     merges: bool
+    by_keys: KeyMerger | None = None
+    pending: frozenset[str] = frozenset()
 
     @staticmethod
     def of(table: HudiTable, instant: str | None) -> SliceReader:
@@ -48,7 +64,8 @@ class SliceReader:
                 "so the files do not say which column is which"
             )
         merges = merging_of(table.properties) is Merging.WHOLE_RECORDS
-        return SliceReader(table.base_path, instant or "", merges)
+        by_keys = _key_merger(table) if merges else None
+        return SliceReader(table.base_path, instant or "", merges, by_keys, table.timeline.pending)
 
     def storage(self) -> Storage:
         """The table's files."""
@@ -72,10 +89,13 @@ class SliceReader:
             reason = (
                 "there is no base file" if one.base is None else "the table's merger is unknown"
             )
-            raise UnsupportedTable(
+            raise UnmergeableSlice(
                 f"{self.base_uri}: the log files of {one.name} cannot be merged here, as {reason}; "
-                "compact the table"
+                f"{WHAT_TO_DO}"
             )
+        if self.by_keys is not None:
+            yield self._merged_by_keys(one, self.by_keys, names)
+            return
         try:
             from hudi import HudiFileGroupReader, HudiReadOptions
         except ImportError as error:
@@ -91,8 +111,64 @@ class SliceReader:
             rows = reader.read_file_slice_from_paths(one.path(one.base), logs, options)
         except Exception as error:
             # The bindings raise exceptions of several kinds.
-            raise HudiError(f"{self.base_uri}: {one.name} cannot be merged: {error}") from error
+            raise UnmergeableSlice(
+                f"{self.base_uri}: {one.name} cannot be merged: {error}; {WHAT_TO_DO}"
+            ) from error
         yield [leaf(rows, name) for name in names]
+
+    def _merged_by_keys(
+        self, one: FileSlice, merger: KeyMerger, names: Sequence[str]
+    ) -> list[pa.Array]:
+        every = (*names, *merger.needed)
+        roots = list(dict.fromkeys(name.partition(".")[0] for name in every))
+        assert one.base is not None
+        base = one.path(one.base)
+        with parquet_file(self.storage(), base) as file:
+            batches = parquet_columns(file, every, f"{self.base_uri}/{base}")
+            tables = [_numbered(columns) for columns in batches]
+        first = pa.concat_tables(tables) if tables else _numbered([pa.nulls(0)] * len(every))
+        logs = [
+            (
+                part,
+                [leaf(part.rows, name) for name in every] if isinstance(part, WrittenRows) else [],
+            )
+            for part in written(
+                self.storage(), [one.path(log) for log in one.logs], self.pending, roots
+            )
+        ]
+        own = len(names)
+        kept = merger.kept(
+            [column.combine_chunks() for column in first.columns[own:]],
+            [(part, columns[own:]) for part, columns in logs],
+        )
+        rows = pa.concat_tables(
+            [first, *(_numbered(columns) for _, columns in logs if columns)],
+            promote_options="permissive",
+        ).take(pa.array(kept))
+        return [column.combine_chunks() for column in rows.columns[:own]]
+
+
+def _numbered(columns: Sequence[pa.Array]) -> pa.Table:
+    return pa.table(list(columns), [str(number) for number in range(len(columns))])
+
+
+def _key_merger(table: HudiTable) -> KeyMerger | None:
+    """How slices of a merge-on-read table are merged that stores no keys. Raises HudiError."""
+    properties = table.properties
+    if properties.meta_fields or properties.table_type is TableType.COPY_ON_WRITE:
+        return None
+    definition, schema = defined(properties, table.base_path), table.schema()
+    types = [scalar_type(table, schema, column) for column in definition.columns]
+    return KeyMerger.of(properties, definition, types)
+
+
+def may_be_merged(table: HudiTable, listing: FileListing) -> npt.NDArray[np.bool_]:
+    """For each slice whether its rows can be read here, as far as the table and the names tell."""
+    logs = listing.any_of_slice(listing.file_is_log)
+    bases = listing.any_of_slice(~listing.file_is_log)
+    merges = merging_of(table.properties) is Merging.WHOLE_RECORDS
+    flags: npt.NDArray[np.bool_] = ~logs | (bases & merges)
+    return flags
 
 
 @lru_cache(maxsize=8)

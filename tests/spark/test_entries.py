@@ -12,7 +12,7 @@ deletes and, in some, clustering. What differs, and why:
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Context, Decimal
 from pathlib import Path
@@ -34,7 +34,7 @@ from pyhudi_expr.mdt.keys import (
 from pyhudi_expr.mdt.reader import MetadataTable, current_listing
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records import Payload, decode
-from pyhudi_expr.spark.entries import entries
+from pyhudi_expr.spark.entries import entries, entries_of_each
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -174,6 +174,20 @@ def test_partition_stats(spark: SparkSession, golden: Mapping[str, Path], table:
             for count in counts:
                 del record["ColumnStatsMetadata"][count]
     assert found.ours == found.hudis
+
+
+def test_statistics_of_files_and_partitions_may_come_from_one_reading(
+    spark: SparkSession, golden: Mapping[str, Path]
+) -> None:
+    metadata = MetadataTable.open(HudiTable.open(str(golden[_V9[1]])))
+    assert metadata is not None
+    table, listing = metadata.table, current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+    columns = definition_of(metadata, "column_stats")
+    wanted = [(columns, 2), (replace(columns, name="partition_stats"), 1)]
+    together = entries_of_each(spark, table, listing, wanted)
+    for (definition, shards), frame in zip(wanted, together, strict=True):
+        alone = entries(spark, table, listing, definition, shards)
+        assert sorted(frame.collect()) == sorted(alone.collect())
 
 
 def test_every_type(spark: SparkSession, matrices: Matrices) -> None:

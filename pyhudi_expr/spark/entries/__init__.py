@@ -1,32 +1,47 @@
-"""The entries of each kind of index, read from a table's files by Spark tasks."""
+"""The entries of each kind of index, read from a table's files.
+
+Those of most kinds are made slice by slice (`slice_entries`). Where Spark evaluates something or
+aggregates over slices, there is only a DataFrame of them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
-from pyhudi_expr.spark.entries.column_stats import column_stats, partition_stats
-from pyhudi_expr.spark.entries.expression import expression_index
+from pyhudi_expr.spark.entries.column_stats import (
+    both_statistics,
+    column_stats,
+    partition_stats,
+)
+from pyhudi_expr.spark.entries.expression import expression_index, expression_of_files
 from pyhudi_expr.spark.entries.record_index import record_index
 from pyhudi_expr.spark.entries.secondary_index import secondary_index
+from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.spark.slices import Extract, read_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
-_Builder = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame]
+_OfSlices = Callable[[HudiTable, str | None, IndexDefinition, int], Extract]
+_BySpark = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame]
 
 #: By the beginnings of metadata partitions' names.
-_BUILDERS: dict[str, _Builder] = {
+_OF_SLICES: dict[str, _OfSlices] = {
     "bloom_filters": bloom_filters,
     "column_stats": column_stats,
-    "partition_stats": partition_stats,
-    "expr_index_": expression_index,
     "record_index": record_index,
     "secondary_index_": secondary_index,
 }
+_BY_SPARK: dict[str, _BySpark] = {
+    "partition_stats": partition_stats,
+    "expr_index_": expression_index,
+}
+_BY_SPARK_OF_FILES: dict[str, _BySpark] = {"expr_index_": expression_of_files}
 
 
 def entries(
@@ -46,7 +61,69 @@ def entries(
         HudiError: no such column, or one of a type that the index cannot have; from Spark's jobs
             when the DataFrame is asked for, a slice that cannot be read as a query reads it.
     """
-    for beginning, builder in _BUILDERS.items():
+    return _entries(spark, table, listing, definition, shards, _BY_SPARK)
+
+
+def entries_of_each(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    partitions: Sequence[tuple[IndexDefinition, int]],
+) -> Iterator[DataFrame]:
+    """`entries` of several metadata partitions with their numbers of file groups, each to be used
+    before the next is asked for. Statistics of files and of partitions are read once."""
+    names = [definition.name for definition, _ in partitions]
+    if names == [COLUMN_STATS, PARTITION_STATS]:
+        (definition, of_files), (_, of_partitions) = partitions
+        shards = of_files, of_partitions
+        with both_statistics(spark, table, listing, definition, shards) as frames:
+            yield from frames
+    else:
+        for definition, count in partitions:
+            yield entries(spark, table, listing, definition, count)
+
+
+def file_entries(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """Only what the index says of the listed slices' base files, one by one; see `entries`.
+
+    That holds as long as the files are there, whatever becomes of their partitions and log files.
+    """
+    bases = listing.of_base_files()
+    return _entries(spark, table, bases, definition, shards, _BY_SPARK_OF_FILES)
+
+
+def _entries(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+    by_spark: Mapping[str, _BySpark],
+) -> DataFrame:
+    extract = slice_entries(table, listing.instant, definition, shards)
+    if extract is not None:
+        return read_slices(spark, listing, extract, ENTRIES)
+    for beginning, builder in by_spark.items():
         if definition.name.startswith(beginning):
             return builder(spark, table, listing, definition, shards)
     raise HudiError(f"{table.base_path}: there is no index {definition.name!r} to build")
+
+
+def slice_entries(
+    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
+) -> Extract | None:
+    """What the index says of one slice, as batches of `shards.ENTRY_SCHEMA`; it may be sent to
+    Spark's tasks. None: of this kind there is a DataFrame only.
+
+    instant: of the slices' listing. Raises HudiError, see `entries`.
+    """
+    for beginning, builder in _OF_SLICES.items():
+        if definition.name.startswith(beginning):
+            return builder(table, instant, definition, shards)
+    return None

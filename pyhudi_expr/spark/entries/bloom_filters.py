@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.bloom import DYNAMIC, SIMPLE, FilterBuilder, UnreadableFilterError, parse
@@ -18,25 +17,19 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import bloom_filter_key
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.shards import ENTRIES
 from pyhudi_expr.spark.slice_rows import SliceReader, parquet_columns, parquet_file
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.slices import Extract, FileSlice
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
 
 _CONTENT, _KIND = b"org.apache.hudi.bloomfilter", b"hoodie_bloom_filter_type_code"
 _KINDS = (SIMPLE, DYNAMIC)
 
 
 def bloom_filters(
-    spark: SparkSession,
-    table: HudiTable,
-    listing: FileListing,
-    definition: IndexDefinition,
-    shards: int,
-) -> DataFrame:
-    """See `entries.entries`."""
-    reader = SliceReader.of(table, listing.instant)
+    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
+) -> Extract:
+    """See `entries.slice_entries`."""
+    reader = SliceReader.of(table, instant)
     keys = KeyColumns.of(table)
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
@@ -45,7 +38,7 @@ def bloom_filters(
             value = payloads.bloom_filter(kind, one.base_instant, text)
             yield text_entries([(bloom_filter_key(one.partition, one.base), value)], shards)
 
-    return read_slices(spark, listing, extract, ENTRIES)
+    return extract
 
 
 def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, bytes]:
@@ -53,7 +46,8 @@ def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, byte
     with parquet_file(reader.storage(), path) as file:
         said = file.metadata.metadata or {}
         kind, text = said.get(_KIND, b"").decode() or SIMPLE, said.get(_CONTENT, b"")
-        if _is_readable(kind, text):
+        # A filter of before the keys became virtual may spell them in another way.
+        if keys.are_stored and _is_readable(kind, text):
             return kind, text
         builder = FilterBuilder(file.metadata.num_rows)
         for columns in parquet_columns(file, keys.columns, f"{reader.base_uri}/{path}"):

@@ -8,6 +8,7 @@ column as nulls, and its bounds are united in the order of bytes.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from pyhudi_expr.mdt.value_types import Bound, ValueType
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.file_statistics import FileStatistics, Row, bound_kind
 from pyhudi_expr.spark.shards import ENTRIES
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.slices import Extract, FileSlice
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -33,20 +34,16 @@ _INTEGERS = ("IntWrapper", "LongWrapper")
 
 
 def column_stats(
-    spark: SparkSession,
-    table: HudiTable,
-    listing: FileListing,
-    definition: IndexDefinition,
-    shards: int,
-) -> DataFrame:
-    """See `entries.entries`. Files without a column, and log files, have no entry."""
-    statistics = FileStatistics.of(table, listing, definition)
+    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
+) -> Extract:
+    """See `entries.slice_entries`. Files without a column, and log files, have no entry."""
+    statistics = FileStatistics.of(table, instant, definition)
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
         rows = [row for row in statistics.of_base_file(one) if row.get("wrapper")]
         yield text_entries([_file_entry(row) for row in rows], shards)
 
-    return read_slices(spark, listing, extract, ENTRIES)
+    return extract
 
 
 def partition_stats(
@@ -57,7 +54,38 @@ def partition_stats(
     shards: int,
 ) -> DataFrame:
     """See `entries.entries`."""
-    statistics = FileStatistics.of(table, listing, definition).frame(spark, listing)
+    statistics = FileStatistics.of(table, listing.instant, definition).frame(spark, listing)
+    return _of_partitions(statistics, shards)
+
+
+@contextmanager
+def both_statistics(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: tuple[int, int],
+) -> Iterator[tuple[DataFrame, DataFrame]]:
+    """The entries of `column_stats` and of `partition_stats` over the same columns; the files are
+    read once. shards: of the one and of the other."""
+    statistics = FileStatistics.of(table, listing.instant, definition).frame(spark, listing)
+    kept = statistics.persist()
+    try:
+        yield _of_files(kept, shards[0]), _of_partitions(kept, shards[1])
+    finally:
+        kept.unpersist()
+
+
+def _of_files(statistics: DataFrame, shards: int) -> DataFrame:
+    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield text_entries([_file_entry(row) for row in batch.to_pylist()], shards)
+
+    known = statistics.where("file IS NOT NULL AND wrapper IS NOT NULL")
+    return known.mapInArrow(encode, ENTRIES)
+
+
+def _of_partitions(statistics: DataFrame, shards: int) -> DataFrame:
     # Spark's order is the bounds' own: of bytes, and with NaN above all other floats.
     bounds = [
         function(f"{side}_{kind}").alias(f"{side}_{kind}")

@@ -93,14 +93,17 @@ class FileStatistics:
     columns: _Columns
 
     @staticmethod
-    def of(table: HudiTable, listing: FileListing, definition: IndexDefinition) -> FileStatistics:
-        """Raises HudiError: no such column, or one of a type without statistics."""
+    def of(table: HudiTable, instant: str | None, definition: IndexDefinition) -> FileStatistics:
+        """instant: of the slices' listing.
+
+        Raises HudiError: no such column, or one of a type without statistics.
+        """
         schema = table.schema()
         types = {field: scalar_type(table, schema, field) for field in definition.fields}
         columns = _Columns(types, definition.version)
         for name, type_ in types.items():
             columns.value_type(type_, name, table.base_path)
-        return FileStatistics(SliceReader.of(table, listing.instant), columns)
+        return FileStatistics(SliceReader.of(table, instant), columns)
 
     def of_base_file(self, one: FileSlice) -> list[Row]:
         """The rows of the slice's base file, by `SCHEMA`; nulls may be left out."""

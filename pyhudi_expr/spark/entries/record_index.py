@@ -9,34 +9,27 @@ from collections.abc import Iterator
 from datetime import datetime, timezone
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.spark.entries.batches import constant_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.shards import ENTRIES
 from pyhudi_expr.spark.slice_rows import SliceReader
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.slices import Extract, FileSlice
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
 
 _SECONDS = 14
 _LAST_MILLISECOND = "999"
 
 
 def record_index(
-    spark: SparkSession,
-    table: HudiTable,
-    listing: FileListing,
-    definition: IndexDefinition,
-    shards: int,
-) -> DataFrame:
-    """See `entries.entries`."""
+    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
+) -> Extract:
+    """See `entries.slice_entries`."""
     if definition.options.get("isPartitioned", "false").lower() == "true":
         raise UnsupportedTable(f"{table.base_path}: a record index for each partition is not built")
-    reader = SliceReader.of(table, listing.instant)
+    reader = SliceReader.of(table, instant)
     keys = KeyColumns.of(table)
     zone = timezone.utc if table.properties.timeline_zone == "UTC" else None
 
@@ -46,7 +39,7 @@ def record_index(
         for columns in reader.columns(one, keys.columns):
             yield constant_entries(keys.keys(columns), value, shards, version=written)
 
-    return read_slices(spark, listing, extract, ENTRIES)
+    return extract
 
 
 def instant_ms(instant: str, zone: timezone | None) -> int:

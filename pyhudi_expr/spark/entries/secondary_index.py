@@ -11,37 +11,30 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import secondary_prefix
 from pyhudi_expr.spark.entries.batches import constant_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.shards import ENTRIES
 from pyhudi_expr.spark.slice_rows import SliceReader, scalar_type
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.slices import Extract, FileSlice
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing
 
 _MOST_DIGITS = 76
 
 
 def secondary_index(
-    spark: SparkSession,
-    table: HudiTable,
-    listing: FileListing,
-    definition: IndexDefinition,
-    shards: int,
-) -> DataFrame:
-    """See `entries.entries`."""
+    table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
+) -> Extract:
+    """See `entries.slice_entries`."""
     if len(definition.fields) != 1:
         raise HudiError(f"{table.base_path}: {definition.name} is not over one column")
     (field,) = definition.fields
     type_ = scalar_type(table, table.schema(), field)
     spelled(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
-    reader = SliceReader.of(table, listing.instant)
+    reader = SliceReader.of(table, instant)
     keys = KeyColumns.of(table)
     entry = payloads.secondary_entry()
     by_value = definition.version != "V1"
@@ -53,7 +46,7 @@ def secondary_index(
             spread = shard_keys(texts) if by_value else None
             yield constant_entries(own, entry, shards, shard_keys=spread)
 
-    return read_slices(spark, listing, extract, ENTRIES)
+    return extract
 
 
 def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
