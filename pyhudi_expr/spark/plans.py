@@ -165,6 +165,10 @@ def _check(
                 f"{table.base_path}: {column.name!r} is of type {column.type}, which no "
                 "index can hold; if it is a struct, index one of its fields"
             )
+    own = (STORE_OPTION, SHARDS_OPTION)
+    unknown = [option for option in request.options if option not in own]
+    if unknown and request.kind != EXPRESSION:
+        raise InvalidIndex(f"{request.kind} has no option {unknown[0]!r}: {_or(own, unknown[0])}")
     counts = {SECONDARY_INDEX: 1, EXPRESSION: 1, RECORD_INDEX: 0, BLOOM_FILTERS: 0}
     wanted = counts.get(request.kind)
     if wanted == 0 and not _are_keys(table, columns):

@@ -102,6 +102,11 @@ def test_a_secondary_index_brings_the_record_index_unless_it_is_there(planned: P
             INDEXED,
             "did you mean hudi",
         ),
+        (
+            "CREATE INDEX i ON t (merchant_name) OPTIONS (shrads=3)",
+            INDEXED,
+            "did you mean shards",
+        ),
         ("CREATE INDEX i ON t (merchant_name) OPTIONS (shards = 0)", INDEXED, "shards must be"),
         ("CREATE INDEX i ON t (merchant_name) OPTIONS (shards = 'x')", INDEXED, "shards must be"),
         ("CREATE INDEX i ON t (amount)", INDEXED, "type decimal.*extension"),
