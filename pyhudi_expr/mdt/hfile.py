@@ -33,6 +33,10 @@ _RUN_BYTES = 2 * 1024 * 1024
 #: Uncompressed, at which cells are handed out.
 _CHUNK_BYTES = 2 * 1024 * 1024
 _MAX_INDEX_LEVELS = 8
+#: glibc takes memory of more than this from the kernel, and gives it back, each time; at first
+#: that is 128 KB, then as much as was ever freed at once. So pieces of a few megabytes are reused.
+_REUSED_BYTES = 8 * 1024 * 1024
+np.empty(_REUSED_BYTES, np.uint8)
 
 _TRAILER_MAGIC = b'TRABLK"$'
 _DATA_MAGICS = frozenset({b"DATABLK*", b"DATABLKE"})
