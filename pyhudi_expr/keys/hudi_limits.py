@@ -10,6 +10,7 @@ key                            writers                 merges
 one column, complex generator  `column:value`          `value`
 date                           `yyyy-MM-dd`            days since 1970
 consistent timestamp           `yyyy-MM-dd HH:mm:ss`   microseconds since 1970
+decimal                        digits                  the address of a Java object
 binary                         hexadecimal digits      the address of a Java object
 =============================  ======================  =========================================
 
@@ -59,6 +60,8 @@ def _reason(definition: KeyDefinition, types: Sequence[pa.DataType]) -> str | No
         shown = f"key column {name!r} of type {type_}"
         if pa.types.is_date(type_):
             return f"its writers spell the {shown} as yyyy-MM-dd, its merges as days"
+        if pa.types.is_decimal(type_):
+            return f"its merges do not compare the digits of the {shown}"
         if pa.types.is_binary(type_) or pa.types.is_fixed_size_binary(type_):
             return f"its merges do not compare the bytes of the {shown}"
         if pa.types.is_timestamp(type_) and definition.text.consistent_timestamps:

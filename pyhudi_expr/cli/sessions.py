@@ -1,0 +1,81 @@
+"""Spark sessions of commands that need one, and the options that say how it is made."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from pyhudi_expr.table.errors import HudiError
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_Command = Callable[..., None]
+
+#: What Apache Hudi asks of a session that writes.
+HUDI = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+}
+
+
+def with_spark(command: _Command) -> _Command:
+    """Adds the options of a command that runs Spark jobs."""
+    for option in (
+        click.option("--master", help="Spark's master; by default local[*], or spark-submit's."),
+        click.option(
+            "--conf",
+            "settings",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="A setting of the Spark session; repeatable.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@contextmanager
+def session(
+    name: str,
+    master: str | None,
+    settings: Sequence[str],
+    defaults: Mapping[str, str] | None = None,
+) -> Iterator[SparkSession]:
+    """A Spark session that ends with the command.
+
+    settings: KEY=VALUE each; they go before the defaults. Raises HudiError without pyspark.
+    """
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        missing = (error.name or "pyspark").partition(".")[0]
+        raise HudiError(
+            f"{missing} is missing; install the extra: pip install 'pyhudi-expr[spark]'"
+        ) from error
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    builder: Any = SparkSession.builder.appName(name).config("spark.ui.enabled", "false")
+    builder = builder.master(master or os.environ.get("MASTER") or "local[*]")
+    for key, value in {**(defaults or {}), **pairs(settings)}.items():
+        builder = builder.config(key, value)
+    spark: SparkSession = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def pairs(texts: Sequence[str]) -> dict[str, str]:
+    """KEY=VALUE texts as a mapping. Raises click.UsageError."""
+    wrong = [text for text in texts if "=" not in text]
+    if wrong:
+        raise click.UsageError(f"{wrong[0]!r} is not of the form KEY=VALUE")
+    return dict(text.partition("=")[::2] for text in texts)

@@ -1,0 +1,113 @@
+"""The record keys of rows that do not have them, in DataFrames.
+
+`key_column` is an expression of Spark's own, for the values that it writes as Hudi does;
+`with_keys` adds keys of any definition, made in Arrow batches where there is no expression.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from pyhudi_expr.keys.definition import KeyDefinition
+from pyhudi_expr.keys.generators import HudiKeys, KeyGenerator
+from pyhudi_expr.spark.slice_rows import leaf
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+
+_NULL, _EMPTY = "__null__", "__empty__"
+_CAST = (
+    *(t.StringType, t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.BooleanType),
+    *(t.DateType, t.FloatType, t.DoubleType),
+)
+_PLAIN_SCALE = 6
+"""Decimals with more digits behind the point may be written with an exponent."""
+
+
+def key_column(schema: t.StructType, definition: KeyDefinition) -> Column:
+    """The keys of rows of this schema, null for rows without one.
+
+    Raises UnsupportedTable: no expression of Spark writes such keys; HudiError: no such column.
+    """
+    types = column_types(schema, definition.columns)
+    generator = definition.generator()
+    if not isinstance(generator, HudiKeys):
+        raise UnsupportedTable("Spark has no expression for keys of a generator of one's own")
+    texts = [
+        _text(name, type_, generator) for name, type_ in zip(generator.columns, types, strict=True)
+    ]
+    if not generator.are_named:
+        return f.nullif(texts[0], f.lit(""))
+    parts = [
+        f.concat(f.lit(f"{name}:"), _filled(text))
+        for name, text in zip(generator.columns, texts, strict=True)
+    ]
+    some = f.coalesce(*(f.nullif(text, f.lit("")) for text in texts))
+    return f.when(some.isNotNull(), f.concat_ws(",", *parts))
+
+
+def with_keys(frame: DataFrame, definition: KeyDefinition, name: str) -> DataFrame:
+    """The frame with its keys as the last column, of this name. Rows without a key fail the job, or
+    have null. Raises HudiError: a column is missing."""
+    try:
+        return frame.withColumn(name, key_column(frame.schema, definition))
+    except UnsupportedTable:
+        schema = t.StructType([*frame.schema, t.StructField(name, t.StringType())])
+        made = _made(definition.generator(), definition.columns, name)
+        return frame.mapInArrow(made, schema)
+
+
+def column_types(schema: t.StructType, columns: Sequence[str]) -> list[t.DataType]:
+    """The types of columns, nested ones named with dots. Raises HudiError."""
+    found = []
+    for name in columns:
+        type_: t.DataType = schema
+        for part in name.split("."):
+            fields = type_.fields if isinstance(type_, t.StructType) else []
+            matching = [field.dataType for field in fields if field.name == part]
+            if not matching:
+                raise HudiError(
+                    f"the key column {name!r} is missing; there are {', '.join(schema.names)}"
+                )
+            (type_,) = matching
+        found.append(type_)
+    return found
+
+
+def column(name: str) -> Column:
+    """A column, or a field of a struct."""
+    return f.col(".".join(f"`{part}`" for part in name.split(".")))
+
+
+def _text(name: str, type_: t.DataType, generator: HudiKeys) -> Column:
+    values = column(name)
+    if isinstance(type_, _CAST):
+        return values.cast("string")
+    if isinstance(type_, t.DecimalType) and type_.scale <= _PLAIN_SCALE:
+        return values.cast("string")
+    if isinstance(type_, t.BinaryType):
+        return f.lower(f.hex(values))
+    if isinstance(type_, t.TimestampType) and not generator.text.consistent_timestamps:
+        return f.unix_micros(values).cast("string")
+    raise UnsupportedTable(
+        f"Spark has no expression for keys of column {name!r} of type {type_.simpleString()}"
+    )
+
+
+def _filled(text: Column) -> Column:
+    return f.when(text == "", _EMPTY).otherwise(f.coalesce(text, f.lit(_NULL)))
+
+
+def _made(
+    generator: KeyGenerator, columns: Sequence[str], name: str
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def make(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            keys = generator.keys([leaf(batch, column) for column in columns])
+            arrays = [*batch.columns, keys]
+            yield pa.RecordBatch.from_arrays(arrays, [*batch.schema.names, name])
+
+    return make

@@ -1,0 +1,60 @@
+"""Back to stored keys: every row written anew with them, by one insert overwrite of Hudi's.
+
+Hudi does not let writers turn meta fields on for a table without them, so the property is changed
+first. Until the commit readers of ours still make the keys (the settings of virtual keys are
+removed last), and a process that dies leaves a table for which this can be done again. Writers must
+not run meanwhile: they would look stored keys up which are not there yet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.index.key_switching import disable, require_no_key_indexes
+from pyhudi_expr.keys.definition import META_FIELDS, RESTORING, is_virtual
+from pyhudi_expr.keys.stored_columns import key_storage
+from pyhudi_expr.spark.virtual_keys.writing import service_options
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.schema import META_FIELDS as META_COLUMNS
+
+
+def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> None:
+    """Writes the keys of a table with virtual keys, and removes the settings. Raises HudiError."""
+    table = HudiTable.open(path)
+    if not is_virtual(table.properties):
+        raise HudiError(f"{path}: the table has no virtual keys")
+    require_no_key_indexes(table)
+    lock = TableLock(table.storage, wait=lock_wait)
+    if _lacks_keys(table):
+        _rewrite(spark, path, lock)
+    disable(HudiTable.open(path), lock)
+
+
+def _lacks_keys(table: HudiTable) -> bool:
+    properties = table.properties
+    if RESTORING in properties.raw:
+        return True
+    storage = key_storage(table)
+    if storage.files_with_keys < storage.files:
+        return True
+    return not properties.meta_fields and storage.log_files > 0
+
+
+def _rewrite(spark: SparkSession, path: str, lock: TableLock) -> None:
+    # Hudi's tasks read the properties, too: so all rows are read before they change.
+    _update(lock, {META_FIELDS: "false"})
+    rows = spark.read.format("hudi").load(path).drop(*META_COLUMNS).localCheckpoint()
+    _update(lock, {META_FIELDS: "true", RESTORING: "true"})
+    writer = rows.write.format("hudi").options(**service_options(path))
+    writer = writer.option("hoodie.datasource.write.operation", "insert_overwrite_table")
+    writer.mode("append").save(path)
+
+
+def _update(lock: TableLock, changes: Mapping[str, str | None]) -> None:
+    with lock.held("virtual keys"):
+        properties_writer.update(lock.storage, changes)

@@ -1,0 +1,171 @@
+"""Old files written anew without their stored keys: a clustering of just these file groups.
+
+Which groups is decided here, by the footers; Hudi reads, merges, writes and commits them, in
+commits of about so many bytes. What a killed run had begun is taken back, and what is rewritten
+already has no stored keys, so the command goes on where it stopped.
+
+Hudi's own clustering would copy the meta columns of old files; here they are null, as in all files
+that Hudi writes without meta fields.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import closing
+from dataclasses import dataclass
+from functools import reduce
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from pyhudi_expr.keys.definition import is_virtual
+from pyhudi_expr.keys.stored_columns import base_files
+from pyhudi_expr.spark.hudi_client import ClusteringClient, SliceFiles
+from pyhudi_expr.spark.slices import FileSlice, slice_table
+from pyhudi_expr.spark.virtual_keys.writing import service_options
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import META_FIELDS
+
+_PLAN = "pyhudi.virtual.keys"
+"""Marks our plans among the parameters of their strategy."""
+_WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
+_FILE_BYTES = 1 << 40
+"""A group's rows stay in one file, however many they are."""
+
+Progress = Callable[[int, int], None]
+"""Told how many file groups are done, and of how many."""
+
+
+@dataclass(frozen=True)
+class Rewritten:
+    """instants: of the commits. file_groups: how many were rewritten; skipped: how many were left,
+    as compactions or clusterings are pending for them."""
+
+    instants: tuple[str, ...]
+    file_groups: int
+    skipped: int
+
+
+@dataclass(frozen=True)
+class _Group:
+    files: SliceFiles
+    bytes: int
+
+
+def rewrite(
+    spark: SparkSession,
+    path: str,
+    partitions: Collection[str] | None,
+    commit_bytes: int,
+    progress: Progress,
+) -> Rewritten:
+    """Rewrites the file groups of a table whose base files have stored keys.
+
+    partitions: their paths; None: all. Raises HudiError: what is committed by then stays.
+    """
+    table = HudiTable.open(path)
+    if not is_virtual(table.properties) or table.properties.meta_fields:
+        raise HudiError(
+            f"{path}: its writers still write _hoodie_record_key; "
+            "`pyhudi virtual-keys enable` ends that"
+        )
+    with closing(ClusteringClient(spark, path, service_options(path))) as client:
+        for plan in client.pending_plans():
+            if _PLAN in plan.parameters:
+                client.withdraw(plan)
+        groups = _groups(HudiTable.open(path), partitions)
+        busy = client.busy_groups()
+        free = [one for one in groups if (one.files.partition, one.files.file_id) not in busy]
+        instants: list[str] = []
+        done = 0
+        for batch in _batches(free, commit_bytes):
+            instants.append(_rewritten(client, path, batch))
+            done += len(batch)
+            progress(done, len(free))
+    return Rewritten(tuple(instants), done, len(groups) - len(free))
+
+
+def _rewritten(client: ClusteringClient, path: str, batch: Sequence[_Group]) -> str:
+    """Rewrites some groups with one commit; its instant. Raises HudiError."""
+    counts = Counter(one.files.partition for one in batch)
+    instant = client.plan([one.files for one in batch], counts, {_PLAN: "rewrite"})
+    try:
+        _require_unchanged(HudiTable.open(path), instant, batch)
+    except HudiError:
+        for plan in client.pending_plans():
+            if plan.instant == instant:
+                client.withdraw(plan)
+        raise
+    with client.begun(instant) as clustering:
+        frames = [
+            _without_meta(frame).coalesce(counts[partition])
+            for partition, frame in clustering.frames()
+        ]
+        rows = reduce(DataFrame.unionByName, frames)
+        clustering.commit(rows, _FILE_BYTES, {_PLAN: "rewrite"})
+    return instant
+
+
+def _without_meta(frame: DataFrame) -> DataFrame:
+    nothing = f.lit(None).cast("string")
+    return frame.select(
+        *(
+            nothing.alias(name) if name in META_FIELDS else f.col(f"`{name}`")
+            for name in frame.columns
+        )
+    )
+
+
+def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) -> None:
+    """Raises HudiError: a writer that had begun before the plan has changed, or may still change,
+    what was chosen. Those that begin later keep off it."""
+    pending = sorted(
+        one.requested
+        for one in table.timeline.instants
+        if one.action in _WRITES and not one.is_completed and one.requested < instant
+    )
+    if pending:
+        raise HudiError(
+            f"{table.base_path}: writers are at work ({', '.join(pending)}); try again when they "
+            "are done"
+        )
+    now = {(one.partition, one.file_id): one for one in _slices(table)}
+    for group in batch:
+        if now.get((group.files.partition, group.files.file_id)) != group.files:
+            raise HudiError(
+                f"{table.base_path}: a writer has changed the file group {group.files.file_id} "
+                "meanwhile; try again"
+            )
+
+
+def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group]:
+    """The groups whose base files have stored keys, in order."""
+    found = {file.path: file for file in base_files(table, table.listing())}
+    groups = [
+        _Group(one, found[one.base].size)
+        for one in _slices(table)
+        if one.base and found[one.base].has_keys
+        if partitions is None or one.partition in partitions
+    ]
+    return sorted(groups, key=lambda group: (group.files.partition, group.files.file_id))
+
+
+def _slices(table: HudiTable) -> Iterator[SliceFiles]:
+    for row in slice_table(table.listing()).to_pylist():
+        one = FileSlice(**{**row, "logs": tuple(row["logs"])})
+        base = "" if one.base is None else one.path(one.base)
+        yield SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
+
+
+def _batches(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
+    """Groups of about so many bytes together, at least one."""
+    batch: list[_Group] = []
+    for one in groups:
+        if batch and sum(other.bytes for other in batch) + one.bytes > most:
+            yield batch
+            batch = []
+        batch.append(one)
+    if batch:
+        yield batch
