@@ -51,6 +51,11 @@ _PATHS = (
 )
 _INDEXES = frozenset({"SIMPLE", "GLOBAL_SIMPLE", "BUCKET"})
 """Indexes of Hudi's writers that look keys up in the rows themselves."""
+_DEFAULTS = {
+    _INDEX: "SIMPLE",
+    # Hudi's row writer leaves empty texts in the meta columns, all other writers nulls.
+    "hoodie.datasource.write.row.writer.enable": "false",
+}
 _RECORD_INDEXES = (
     "hoodie.metadata.record.index.enable",
     "hoodie.metadata.global.record.level.index.enable",
@@ -103,7 +108,7 @@ class VirtualTable:
             _PARTITIONS: ",".join(self.partitions),
             _GENERATOR: self.hudi.class_name,
             META_FIELDS: "false",
-            _INDEX: "SIMPLE",
+            **_DEFAULTS,
             **(ordering if self.ordering else {}),
             **self.options,
         }
@@ -149,7 +154,7 @@ def write(
     given = dict(options or {})
     _require_same(table, definition, given)
     _require_keys(frame, definition, path)
-    chosen = {**service_options(path), _INDEX: "SIMPLE", **_of_hudi(given)}
+    chosen = {**service_options(path), **_DEFAULTS, **_of_hudi(given)}
     _require_index(chosen, path)
     _save(frame, path, chosen, operation, "append")
 
