@@ -18,6 +18,7 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_commands import index
 from pyhudi_expr.cli.inspection import inspect_table
 from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.virtual_key_commands import virtual_keys
 from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service import logs
@@ -155,6 +156,7 @@ def serve(
 
 
 cli.add_command(index)
+cli.add_command(virtual_keys)
 
 
 def _result(
