@@ -3,6 +3,7 @@
 import os
 import shutil
 import socket
+import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -10,6 +11,8 @@ WORK = ROOT / ".work"
 HIVE_CONF = ROOT / "hive-conf"
 HIVE_LIB = WORK / "runtime" / "lib"
 HUDI_AUX = WORK / "runtime" / "aux"
+_HUDI_BUNDLE = "hudi-spark3.5-bundle_2.12"
+_COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 HANDLER_JAR = ROOT / "handler-java" / "target" / "pyhudi-hive-handler.jar"
 
 # Packages of the JDK that Hive, Hadoop and Kryo reach into by reflection. Without them HiveServer2
@@ -57,6 +60,26 @@ def hudi_bundle() -> Path:
     if not found:
         raise RuntimeMissingError(f"no Hudi bundle in {HUDI_AUX}: run `make runtime`")
     return found[-1]
+
+
+def other_hudi_bundle(version: str) -> Path:
+    """The bundle of another version of Hudi, for Spark; fetched at its first use (about 110 MB).
+
+    Raises:
+        RuntimeMissingError: Maven is missing, or does not get it.
+    """
+    folder = WORK / "hudi"
+    found = folder / f"{_HUDI_BUNDLE}-{version}.jar"
+    if not found.is_file():
+        if shutil.which("mvn") is None:
+            raise RuntimeMissingError("no mvn found: install Maven")
+        artifact = f"org.apache.hudi:{_HUDI_BUNDLE}:{version}"
+        command = ["mvn", "-B", "-q", "-s", str(HIVE_CONF / "settings.xml"), _COPY]
+        command += [f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise RuntimeMissingError(f"Maven does not get {artifact}: {done.stdout[-500:]}")
+    return found
 
 
 def aux_jars() -> tuple[Path, ...]:

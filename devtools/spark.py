@@ -15,11 +15,13 @@ _LOG_CONFIGURATION = Path(__file__).with_name("spark-log4j2.properties")
 
 
 @contextmanager
-def spark_session(name: str, *, heap: str = "2g", cores: int = 2) -> Iterator[SparkSession]:
+def spark_session(
+    name: str, *, heap: str = "2g", cores: int = 2, bundle: Path | None = None
+) -> Iterator[SparkSession]:
     """A local Spark session with Hudi's extensions; its JVM ends with the context.
 
     The session's time zone is UTC, for writer and reader alike. There is one Spark JVM in a Python
-    process: do not nest.
+    process: do not nest. bundle: Hudi's jar; by default that of the runtime.
 
     Raises:
         devtools.runtime.RuntimeMissingError: no JDK, or no Hudi bundle.
@@ -30,7 +32,7 @@ def spark_session(name: str, *, heap: str = "2g", cores: int = 2) -> Iterator[Sp
     builder = SparkSession.builder.master(f"local[{cores}]").appName(name)
     for key, value in {
         "spark.driver.memory": heap,
-        "spark.driver.extraClassPath": str(hudi_bundle()),
+        "spark.driver.extraClassPath": str(bundle or hudi_bundle()),
         "spark.driver.extraJavaOptions": " ".join(
             (
                 f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}",
