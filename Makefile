@@ -7,13 +7,14 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # What a site may set: its own Maven settings, a certain Python, more options for pytest, how many
-# processes run the tests (each with Spark needs 4 GiB; 0: no second process).
+# processes run the tests (each with Spark needs 4 GiB, the one with Hive 4 more; 0: no second one).
 MAVEN_SETTINGS ?= hive-conf/settings.xml
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \
 	&& { echo "$$p"; break; }; done)
 PYTEST_ARGS ?=
-TEST_PROCESSES ?= 2
+TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
+	END { print 2 + big }' /proc/meminfo 2>/dev/null || echo 2)
 BENCH ?=
 EXAMPLES ?= 20000
 
@@ -34,7 +35,9 @@ help: ## this list
 demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo
 
+# The JVMs of tests do not live long enough for the second compiler to pay.
 test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
+	JDK_JAVA_OPTIONS="$${JDK_JAVA_OPTIONS:-} -XX:TieredStopAtLevel=1" \
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive

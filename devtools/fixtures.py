@@ -47,6 +47,9 @@ def table_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def matrices(spark: SparkSession, table_root: Path) -> Matrices:
-    """The matrix tables of the session, each written at its first use. Read only."""
-    return Matrices(spark, table_root / "matrices")
+def matrices(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, worker_id: str
+) -> Matrices:
+    """The matrix tables of all processes that test, each written at its first use. Read only."""
+    own = tmp_path_factory.getbasetemp()
+    return Matrices(spark, (own if worker_id == "master" else own.parent) / "matrices")

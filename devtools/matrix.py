@@ -23,6 +23,7 @@ p, q    what tables are partitioned by, see `Partitioning`
 """
 
 import datetime as dt
+import fcntl
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -143,6 +144,40 @@ def write_matrix(
         partitioning: by what it is partitioned.
         extra: more options of Hudi's writer.
     """
+    spec = _spec(type, version, partitioning, extra or {})
+    rows = _Rows.of(partitioning)
+    table = create(_frame(spark, rows.first, files=FILES), spec, parent)
+    upsert(table, _frame(spark, rows.updated, files=1))
+    delete(table, _frame(spark, rows.deleted, files=1))
+    return Matrix(table, rows.last)
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """The rows of the first commit, what the other two bring, and all rows after those."""
+
+    first: tuple[Row, ...]
+    updated: tuple[Row, ...]
+    deleted: tuple[Row, ...]
+    last: tuple[Row, ...]
+
+    @staticmethod
+    def of(partitioning: Partitioning) -> "_Rows":
+        rows = {row["id"]: row for row in _rows(partitioning)}
+        updated = {key: _moved(row) for key, row in rows.items() if _is_updated(key)}
+        deleted = {key: row for key, row in rows.items() if _is_deleted(key)}
+        last = {key: row for key, row in (rows | updated).items() if key not in deleted}
+        return _Rows(
+            tuple(rows.values()),
+            tuple(updated.values()),
+            tuple(deleted.values()),
+            tuple(last[key] for key in sorted(last)),
+        )
+
+
+def _spec(
+    type: TableType, version: int, partitioning: Partitioning, extra: Mapping[str, str]
+) -> TableSpec:
     spec = TableSpec(
         name=f"matrix_{type.name.lower()}_v{version}_{partitioning.value}",
         type=type,
@@ -152,41 +187,38 @@ def write_matrix(
             PartitionStyle.PLAIN if partitioning is Partitioning.PLAIN else PartitionStyle.HIVE
         ),
         stats_columns=STATS_COLUMNS,
-        extra=extra or {},
+        extra=extra,
     )
-    if partitioning is not Partitioning.SPECIAL:
-        spec = _without_escapes(spec)
-    rows = {row["id"]: row for row in _rows(partitioning)}
-    table = create(_frame(spark, tuple(rows.values()), files=FILES), spec, parent)
-    updated = {key: _moved(row) for key, row in rows.items() if _is_updated(key)}
-    upsert(table, _frame(spark, tuple(updated.values()), files=1))
-    deleted = tuple(row for key, row in rows.items() if _is_deleted(key))
-    delete(table, _frame(spark, deleted, files=1))
-    for row in deleted:
-        del rows[row["id"]]
-    final = {**rows, **updated}
-    return Matrix(table, tuple(final[key] for key in sorted(final)))
+    return spec if partitioning is Partitioning.SPECIAL else _without_escapes(spec)
 
 
 class Matrices:
-    """Matrix tables that several tests read: each is written once, at its first use."""
+    """Matrix tables that several tests read: each is written once, at its first use.
+
+    Processes that test at the same time share them.
+    """
 
     def __init__(self, spark: SparkSession, parent: Path) -> None:
         """Nothing is written yet; tables will be directories of `parent`."""
         self._spark = spark
         self._parent = parent
-        self._written: dict[tuple[TableType, int, Partitioning], Matrix] = {}
+        parent.mkdir(parents=True, exist_ok=True)
 
     def get(
         self, type: TableType, version: int = 9, partitioning: Partitioning = Partitioning.NONE
     ) -> Matrix:
         """The table as `write_matrix` writes it. Not to be changed."""
-        key = (type, version, partitioning)
-        if key not in self._written:
-            self._written[key] = write_matrix(
-                self._spark, self._parent, type=type, version=version, partitioning=partitioning
-            )
-        return self._written[key]
+        spec = _spec(type, version, partitioning, {})
+        written = self._parent / f"{spec.name}.written"
+        with (self._parent / f"{spec.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not written.exists():
+                write_matrix(
+                    self._spark, self._parent, type=type, version=version, partitioning=partitioning
+                )
+                written.touch()
+        path = self._parent.resolve() / spec.name
+        return Matrix(HudiTable(spec, path, SCHEMA), _Rows.of(partitioning).last)
 
 
 def _partitions(partitioning: Partitioning) -> tuple[str, ...]:

@@ -1,24 +1,18 @@
 """HiveServer2 from Maven jars reads Hudi tables on every engine, with Hudi's input formats."""
 
 import pytest
-from pyspark.sql import SparkSession
 
 from devtools.ddl import create_native
 from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer
-from devtools.matrix import Matrix, Partitioning, write_matrix
+from devtools.matrix import Matrices, Matrix, Partitioning
 from devtools.tables import TableType
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 
 @pytest.fixture(scope="module")
-def matrix(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Matrix:
-    return write_matrix(
-        spark,
-        tmp_path_factory.mktemp("tables"),
-        type=TableType.COW,
-        partitioning=Partitioning.LEVELS,
-    )
+def matrix(matrices: Matrices) -> Matrix:
+    return matrices.get(TableType.COW, 8, Partitioning.LEVELS)
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from devtools.ddl import partition_paths
 from devtools.events import change_events, events_spec, write_events
-from devtools.matrix import FILES, ROWS, Partitioning, write_matrix
+from devtools.matrix import FILES, ROWS, Matrices, Partitioning
 from devtools.tables import HudiTable, TableType
 
 pytestmark = pytest.mark.spark
@@ -22,19 +22,19 @@ def read(spark: SparkSession, table: HudiTable) -> list[tuple[object, ...]]:
     ("type", "version", "partitioning", "partitions"),
     [
         (TableType.COW, 9, Partitioning.NONE, 0),
-        (TableType.MOR, 8, Partitioning.LEVELS, 8),
+        (TableType.MOR, 9, Partitioning.LEVELS, 8),
         (TableType.MOR, 6, Partitioning.SPECIAL, 8),
     ],
 )
 def test_a_matrix_table_holds_the_rows_it_says(
     spark: SparkSession,
-    tmp_path: Path,
+    matrices: Matrices,
     type: TableType,
     version: int,
     partitioning: Partitioning,
     partitions: int,
 ) -> None:
-    matrix = write_matrix(spark, tmp_path, type=type, version=version, partitioning=partitioning)
+    matrix = matrices.get(type, version, partitioning)
     expected = [
         tuple(row[name] for name in ("id", "s", "i", "dec38", "dt", "n")) for row in matrix.rows
     ]
@@ -48,9 +48,9 @@ def test_a_matrix_table_holds_the_rows_it_says(
 
 
 def test_each_file_of_a_matrix_table_has_one_thousand_of_ids(
-    spark: SparkSession, tmp_path: Path
+    spark: SparkSession, matrices: Matrices
 ) -> None:
-    table = write_matrix(spark, tmp_path, type=TableType.MOR).table
+    table = matrices.get(TableType.MOR).table
     bases = spark.read.parquet(
         *(str(table.path / file) for file in table.data_files() if file.suffix == ".parquet")
     )
