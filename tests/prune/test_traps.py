@@ -109,6 +109,29 @@ def test_columns_that_were_widened(
     )
 
 
+INFINITY, LARGEST = float("inf"), 1.7976931348623157e308
+SPECIAL = [float("nan"), -INFINITY, INFINITY, -0.0, 0.0, LARGEST, -LARGEST, 5e-324, 2.5, -2.5]
+
+
+@pytest.mark.parametrize("type", TableType)
+def test_functions_of_floats_that_are_no_common_numbers(
+    spark: SparkSession, tables: Tables, pruner: Pruner, type: TableType
+) -> None:
+    files = [[(n, value, value)] for n, value in enumerate(SPECIAL)]
+    pairs = [[(10, -INFINITY, 1.5), (11, 1.5, INFINITY)], [(12, None, 2.5), (13, -7.0, None)]]
+    table = tables.create("id long, d double, f float", *files, *pairs, type=type, version=9)
+    terms = [
+        *("{0} + 1", "{0} - 1.5", "{0} * 2", "{0} / 2", "2 / {0}", "-{0}", "abs({0})"),
+        *("{0} + {0}", "{0} * {0}", "abs({0}) - {0}", "floor({0})", "ceil({0})", "round({0})"),
+        *("{0} % 2", "coalesce({0}, 3)", "greatest({0}, 1)", "cast({0} as float)"),
+    ]
+    tests = ["< 0", "> 5", "= 2.5", "<= -2.5", "IS NULL", "= cast('NaN' as double)"]
+    predicates = [f"{term.format(c)} {test}" for c in "df" for term in terms for test in tests]
+    kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), predicates)
+    assert kept["d + 1 < 0"] < len(files)
+    assert kept["abs(d) > 5"] < len(files)
+
+
 TIMES = ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"]
 
 
