@@ -17,6 +17,7 @@ import click
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_commands import index
 from pyhudi_expr.cli.inspection import inspect_table
+from pyhudi_expr.cli.layout_commands import layout
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.virtual_key_commands import virtual_keys
 from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
@@ -156,6 +157,7 @@ def serve(
 
 
 cli.add_command(index)
+cli.add_command(layout)
 cli.add_command(virtual_keys)
 
 

@@ -41,6 +41,14 @@ _ATTEMPTS = 3
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _WRITING = frozenset({"commit", "deltacommit", "replacecommit"})
 _LEAST_FILE_LIMIT = 128 << 20
+_TASKS_PER_CORE = 4  # of a partition's; Hudi makes one for each slice, and Python begins in each
+# By these the writer knows partitions and keys of a table that does not store them.
+_KEY_SETTINGS = {
+    "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
+    "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
+    "hoodie.table.keygenerator.type": "hoodie.datasource.write.keygenerator.type",
+    "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
+}
 _LOCK = {
     "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
     "hoodie.write.lock.provider": (
@@ -118,13 +126,20 @@ def cluster(
 
 
 def _settings(table: HudiTable, options: ClusterOptions) -> dict[str, str]:
-    """What Hudi's writer is told: to keep the table's version and its indexes."""
+    """What Hudi's writer is told: to keep the table's version, keys and indexes as they are."""
+    raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
+    keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
     return {
         **_LOCK,
+        # On by themselves, they would be built.
+        "hoodie.metadata.index.column.stats.enable": "false",
+        "hoodie.metadata.index.partition.stats.enable": "false",
         **writer_options(table.base_path),
+        "hoodie.metadata.enable": str(has_metadata).lower(),
         "hoodie.write.table.version": str(table.properties.version),
         "hoodie.write.auto.upgrade": "false",
         "hoodie.embed.timeline.server": "false",
+        **keys,
         **options.writer,
     }
 
@@ -228,7 +243,8 @@ def _rewritten(
             order = order_of(layout, found[name], counts[name])
             columns = [found[name].column(column).combine_chunks() for column in layout.columns]
             pieces = Pieces.of(order.places(columns), counts[name])
-            parts.append(Part(frame, layout.columns, order, pieces, first))
+            rows = frame.coalesce(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
+            parts.append(Part(rows, layout.columns, order, pieces, first))
             first += counts[name]
         clustering.commit(
             arranged(parts, first),

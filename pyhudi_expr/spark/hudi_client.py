@@ -16,10 +16,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from py4j.java_gateway import JavaPackage
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
+from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
 from pyhudi_expr.table.errors import HudiError
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -59,11 +61,11 @@ class ClusteringClient:
 
     def __init__(self, spark: SparkSession, base_path: str, options: Mapping[str, str]) -> None:
         self._spark = spark
-        self._jvm = _jvm(spark)
+        self._jvm = jvm(spark)
         self._base_path = base_path
         self._hudi = self._jvm.org.apache.hudi
         with self._named("the write client cannot be made"):
-            if not callable(self._hudi.HoodieCLIUtils):
+            if isinstance(self._hudi.HoodieCLIUtils, JavaPackage):
                 raise ClusteringFailed(
                     f"{base_path}: Apache Hudi's bundle is not on the class path of Spark's driver;"
                     " clustering needs it (spark.jars or --packages)"
@@ -74,28 +76,30 @@ class ClusteringClient:
                 spark._jsparkSession, base_path, settings, none
             )
             self._config = self._client.getConfig()
-            self._services = _field(self._client, "tableServiceClient")
+            self._services = field(self._client, "tableServiceClient")
 
     def close(self) -> None:
         """Ends what the client keeps running."""
         self._client.close()
 
-    def busy_groups(self) -> dict[Group, str]:
-        """The file groups that pending compactions and clusterings are about, and by what."""
+    def busy_groups(self) -> frozenset[Group]:
+        """The file groups that pending compactions and clusterings are about."""
         with self._named("its pending table services cannot be read"):
             view = self._table().getHoodieView()
             view.sync()
-            busy = {}
-            for pair in _listed(view.getFileGroupsInPendingClustering()):
-                busy[_group(pair.getKey())] = f"clustering {pair.getValue().requestedTime()}"
-            for kind, pending in (
-                ("compaction", view.getPendingCompactionOperations()),
-                ("log compaction", view.getPendingLogCompactionOperations()),
-            ):
-                for pair in _listed(pending):
-                    group = _group(pair.getValue().getFileGroupId())
-                    busy[group] = f"{kind} {pair.getKey()}"
-            return busy
+            clustered = [pair.getKey() for pair in listed(view.getFileGroupsInPendingClustering())]
+            compacted = [
+                pair.getValue().getFileGroupId()
+                for pending in (
+                    view.getPendingCompactionOperations(),
+                    view.getPendingLogCompactionOperations(),
+                )
+                for pair in listed(pending)
+            ]
+            return frozenset(
+                (str(group.getPartitionPath()), str(group.getFileId()))
+                for group in (*clustered, *compacted)
+            )
 
     def pending_plans(self) -> list[PendingPlan]:
         """Clusterings that are not complete."""
@@ -103,7 +107,7 @@ class ClusteringClient:
             meta_client = self._table().getMetaClient()
             utils = self._hudi.common.util.ClusteringUtils
             found = []
-            for pair in _listed(utils.getAllPendingClusteringPlans(meta_client)):
+            for pair in listed(utils.getAllPendingClusteringPlans(meta_client)):
                 instant, strategy = pair.getLeft(), pair.getRight().getStrategy()
                 parameters = dict((strategy and strategy.getStrategyParams()) or {})
                 found.append(PendingPlan(instant.requestedTime(), instant.isInflight(), parameters))
@@ -119,6 +123,11 @@ class ClusteringClient:
         them. files: how many there will be, by partition. The instant of the clustering.
         """
         with self._named("the clustering cannot be planned"), self._exclusively():
+            if self.busy_groups() & {(one.partition, one.file_id) for one in slices}:
+                raise ClusteringFailed(
+                    f"{self._base_path}: a compaction or clustering of the chosen file groups was "
+                    "planned meanwhile; try again when it is done"
+                )
             instant = self._services.createNewInstantTime(False)
             model = self._hudi.avro.model
             strategy = (
@@ -245,9 +254,9 @@ class ClusteringClient:
             yield
         except Py4JJavaError as error:
             raise ClusteringFailed(
-                f"{self._base_path}: {failure}: {_causes(error.java_exception)}"
+                f"{self._base_path}: {failure}: {causes(error.java_exception)}"
             ) from error
-        except (Py4JError, TypeError) as error:
+        except (Py4JError, NoSuchMemberError, TypeError) as error:
             raise ClusteringFailed(
                 f"{self._base_path}: {failure}: this version of Apache Hudi has another interface "
                 f"than 1.2: {error}"
@@ -281,7 +290,7 @@ class Clustering:
         found = []
         with self._client._named("the slices cannot be read"):
             for group in self._plan.getInputGroups():
-                rows = _called(
+                rows = called(
                     spark,
                     self._strategy,
                     "readRecordsForGroupAsRow",
@@ -309,6 +318,7 @@ class Clustering:
                 client._jvm, "org.apache.hudi.common.data.HoodieData$HoodieDataCacheKey"
             ).of(client._base_path, self._instant)
             located.persist(_STORAGE_LEVEL, context, key)
+            self._check_partitions(located)
             metadata = hudi.table.action.HoodieWriteMetadata()
             metadata.setWriteStatuses(located)
             operation = hudi.common.model.WriteOperationType.CLUSTER
@@ -326,14 +336,28 @@ class Clustering:
                 )
             )
             spark, services = client._spark, client._services
-            updated = _called(
+            updated = called(
                 spark,
                 services,
                 "partialUpdateTableMetadata",
                 [self._table, metadata, self._instant, operation],
             )
-            output = _called(spark, services, "convertToOutputMetadata", [updated])
-            _called(spark, services, "commitClustering", [output, self._table, self._instant])
+            output = called(spark, services, "convertToOutputMetadata", [updated])
+            called(spark, services, "commitClustering", [output, self._table, self._instant])
+
+    def _check_partitions(self, statuses: Any) -> None:
+        """Raises ClusteringFailed if rows without meta fields went astray: their partition is what
+        the writer's key generator makes of them."""
+        if self._client._config.populateMetaFields():
+            return
+        planned = {group.getSlices()[0].getPartitionPath() for group in self._plan.getInputGroups()}
+        written = {status.getPartitionPath() for status in listed(statuses.collectAsList())}
+        if not written <= planned:
+            raise ClusteringFailed(
+                f"{self._client._base_path}: rows would go into the partitions "
+                f"{sorted(written - planned)}; give the writer the options of the table's key "
+                "generator (hoodie.datasource.write.partitionpath.field ...)"
+            )
 
     def _writing(self, file_bytes: int) -> Any:
         hudi = self._client._hudi
@@ -346,58 +370,3 @@ class Clustering:
             hudi.common.config.HoodieStorageConfig.PARQUET_MAX_FILE_SIZE, str(file_bytes)
         )
         return config
-
-
-def _jvm(spark: SparkSession) -> Any:
-    return spark._jvm
-
-
-def _listed(stream: Any) -> list[Any]:
-    """The elements of a Java stream or collection."""
-    if hasattr(stream, "toArray"):
-        return list(stream.toArray())
-    return list(stream)
-
-
-def _group(group: Any) -> Group:
-    return str(group.getPartitionPath()), str(group.getFileId())
-
-
-def _field(target: Any, name: str) -> Any:
-    """The value of a field that is not public."""
-    field = _declared(target, "getDeclaredFields", name)
-    return field.get(target)
-
-
-def _called(spark: SparkSession, target: Any, name: str, arguments: Sequence[Any]) -> Any:
-    """Calls a method that is not public."""
-    method = _declared(target, "getDeclaredMethods", name)
-    gateway: Any = spark.sparkContext._gateway
-    array = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
-    for index, argument in enumerate(arguments):
-        array[index] = argument
-    return method.invoke(target, array)
-
-
-def _declared(target: Any, members: str, name: str) -> Any:
-    """A member of the object's class, or of the nearest superclass that has it."""
-    at = target.getClass()
-    while at is not None:
-        for member in getattr(at, members)():
-            if member.getName() == name and not member.isSynthetic():
-                member.setAccessible(True)
-                return member
-        at = at.getSuperclass()
-    raise ClusteringFailed(
-        f"this version of Apache Hudi has no {name}: clustering here is written for Hudi 1.2"
-    )
-
-
-def _causes(error: Any) -> str:
-    """The first lines of a Java exception's message and its causes', outermost first."""
-    messages: list[str] = []
-    while error is not None:
-        if error.getMessage():
-            messages.append(str(error.getMessage()).strip().partition("\n")[0])
-        error = error.getCause()
-    return "; ".join(dict.fromkeys(messages))

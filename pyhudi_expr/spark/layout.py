@@ -67,8 +67,8 @@ def order_by(
     """
     count = _count(frame, files, target_file_size)
     layout = Layout(tuple(columns), Curve(curve), Mapping(mapping))
-    _check(layout, frame)
-    sample = _sample(frame.select(*map(_quoted, layout.columns)), sample_rows(count))
+    layout.check(_schema(frame))
+    sample = _sample(frame, layout.columns, sample_rows(count))
     order = order_of(layout, sample, count)
     places = order.places([sample.column(name).combine_chunks() for name in layout.columns])
     return arranged([Part(frame, layout.columns, order, Pieces.of(places, count))], count)
@@ -125,8 +125,8 @@ def _count(frame: DataFrame, files: int | None, target_file_size: int | None) ->
     return files
 
 
-def _check(layout: Layout, frame: DataFrame) -> None:
-    layout.check(pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema]))
+def _schema(frame: DataFrame) -> pa.Schema:
+    return pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema])
 
 
 def _arrow_type(type_: t.DataType) -> pa.DataType:
@@ -137,15 +137,22 @@ def _arrow_type(type_: t.DataType) -> pa.DataType:
         return pa.struct([])
 
 
-def _sample(frame: DataFrame, rows: int) -> pa.Table:
-    """About as many rows at random, all if there are fewer."""
-    count = frame.count()
+def _sample(frame: DataFrame, columns: Sequence[str], rows: int) -> pa.Table:
+    """About as many rows at random, all if there are fewer; these columns of them."""
+    numbered = frame.toDF(*(f"c{n}" for n in range(len(frame.columns))))  # whatever they are called
+    chosen = numbered.select(*(f"c{frame.columns.index(name)}" for name in columns))
+    count = chosen.count()
     if count > rows:
-        frame = frame.sample(withReplacement=False, fraction=rows / count, seed=_SEED)
-    batches = frame.mapInArrow(_as_streams, "stream binary").collect()
-    schema = pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema])
-    found = [pa.ipc.open_stream(row.stream).read_all() for row in batches]
-    return pa.concat_tables(found) if found else schema.empty_table()
+        chosen = chosen.sample(withReplacement=False, fraction=rows / count, seed=_SEED)
+    batches = chosen.mapInArrow(_as_streams, "stream binary").collect()
+    found = [pa.ipc.open_stream(bytes(row.stream)).read_all() for row in batches]
+    if not found:
+        found = [
+            pa.schema(
+                [(one.name, _arrow_type(one.dataType)) for one in chosen.schema]
+            ).empty_table()
+        ]
+    return pa.concat_tables(found).rename_columns(list(columns))
 
 
 def _as_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -154,7 +161,3 @@ def _as_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         with pa.ipc.new_stream(sink, batch.schema) as writer:
             writer.write_batch(batch)
         yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()])], ["stream"])
-
-
-def _quoted(column: str) -> str:
-    return f"`{column.replace('`', '``')}`"

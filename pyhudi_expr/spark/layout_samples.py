@@ -1,4 +1,4 @@
-"""Samples of the rows that are to be laid out, read by Spark's tasks."""
+"""Samples of the rows that are to be laid out."""
 
 from __future__ import annotations
 
@@ -11,9 +11,13 @@ from pyspark.sql import SparkSession
 from pyhudi_expr.layout.sampling import sampled
 from pyhudi_expr.layout.selection import Selection
 from pyhudi_expr.spark.layout import sample_rows
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.running import LocalRunner, Runner, SparkRunner
+from pyhudi_expr.spark.slices import FileSlice, of_slice, slice_table
 
 _SEED = 28
+_LOCAL_BYTES = 1 << 30
+"""Of files whose few columns this process reads itself, one after the other: that takes less time
+than Spark's Python workers take to begin."""
 
 
 def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
@@ -44,6 +48,11 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
             )
 
     found: dict[str, list[pa.Table]] = {name: [] for name in listing.partitions.to_pylist()}
-    for row in read_slices(spark, listing, extract, "partition string, stream binary").collect():
-        found[row.partition].append(pa.ipc.open_stream(bytes(row.stream)).read_all())
+    is_little = int(listing.file_size.sum()) <= _LOCAL_BYTES
+    runner: Runner = LocalRunner() if is_little else SparkRunner(spark)
+    streams = runner.each(
+        slice_table(listing), of_slice(extract), "partition string, stream binary"
+    )
+    for row in streams.rows():
+        found[row["partition"]].append(pa.ipc.open_stream(bytes(row["stream"])).read_all())
     return [pa.concat_tables(parts) if parts else schema.empty_table() for parts in found.values()]

@@ -198,7 +198,7 @@ def test_indexes_of_the_extension_are_refreshed(
     create_index(spark, wanted, BuildOptions())
     done = cluster(spark, location, Layout(("a",), Curve.LINEAR))
     assert "refreshed the index urls" in done.notes
-    assert [status.state for status in statuses(HudiTable.open(location))] == [State.ACTIVE]
+    assert {status.state for status in statuses(HudiTable.open(location))} == {State.ACTIVE}
     url = frame(spark).where("id = '100'").first()["u"]
     result = Pruner().prune(location, request(f"u = '{url}'"))
     assert result.files_kept == 1
@@ -286,7 +286,7 @@ def test_a_failure_leaves_the_table_as_it_was(
     table = made(TableSpec("failing"))
     rows, before = contents(spark, table), slices(table.path)
     options = ClusterOptions(writer={"hoodie.parquet.compression.codec": "nonsense"})
-    with pytest.raises(ClusteringFailed, match="nonsense"):
+    with pytest.raises(ClusteringFailed, match="NONSENSE"):
         cluster(spark, str(table.path), _LAYOUT, options)
     assert_nothing_pending(table.path)
     assert (contents(spark, table), slices(table.path)) == (rows, before)

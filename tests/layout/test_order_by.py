@@ -120,7 +120,7 @@ def test_columns_with_odd_names(spark: SparkSession) -> None:
     ("columns", "message"),
     [
         (("nowhere",), "there is no column 'nowhere'"),
-        (("st.x",), "there is no column 'st.x' .* fields of structs cannot be chosen"),
+        (("st.x",), "there is no column 'st.x' .*fields of structs cannot be chosen"),
         (("list",), "'list': values of type .* have no order"),
         (("map",), "'map': values of type .* have no order"),
         (("st",), "'st': values of type .* have no order"),
