@@ -21,14 +21,16 @@ from pyspark.sql import SparkSession
 
 from devtools.runtime import java
 from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.mdt import index_action
 from pyhudi_expr.mdt.index_definitions import index_definitions
-from pyhudi_expr.mdt.reader import COLUMN_STATS
+from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark.building import BuildOptions
 from pyhudi_expr.spark.extension_indexes import extension_compact, extension_refresh
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.reverse import REVERSE_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
 from tests.mdt import test_index_action as hudi_builds
 from tests.prune.judging import read, request
 from tests.table.contents import linked, without_metadata_table
@@ -153,7 +155,8 @@ def test_hudi_reads_what_a_dead_build_leaves(
     records = hudi_builds.entries(str(path))
     definition = index_definitions(HudiTable.open(str(path)))[COLUMN_STATS]
     partition = replace(hudi_builds.STATISTICS, definition=definition)
-    hudi_builds.drop(str(path))
+    lock = TableLock(HudiTable.open(str(path)).storage)
+    index_action.drop(HudiTable.open(str(path)), [COLUMN_STATS, PARTITION_STATS], lock)
     path.rename(tmp_path / "dropped")
     text = "amount > 100 AND merchant_name < 'M'"
     right = matching(spark, tmp_path / "dropped", text, skipping=False)
