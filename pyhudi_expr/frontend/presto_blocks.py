@@ -5,6 +5,8 @@ needs (classes ``*BlockEncoding``): flat arrays (with their nulls as bits, most 
 texts one after the other, one value repeated (``RLE``), and numbers of a dictionary. Little-endian
 throughout. With nulls, flat arrays have only the others' values. Trino (423) tells how many these
 are, and the lengths of texts; Presto (0.289) the ends of all texts, and a dictionary's identity.
+Integers of 128 bits are two halves: of two's complement, the high one first (Trino), or of sign and
+magnitude, the low one first (Presto).
 """
 
 from __future__ import annotations
@@ -36,14 +38,12 @@ class _Format:
     """What one engine writes.
 
     counts_values: how many values are no nulls, and so the lengths of texts. identity: bytes of a
-    dictionary's identity.
+    dictionary's identity. wide: how integers of 128 bits are read.
     """
 
     counts_values: bool
     identity: int
-
-
-_TRINO, _PRESTO = _Format(counts_values=True, identity=0), _Format(counts_values=False, identity=24)
+    wide: Callable[[bytes], Values]
 
 
 def read_trino_block(text: str) -> Values:
@@ -88,6 +88,7 @@ class _Reader:
         if name not in _FLAT:
             raise BlockError(f"the unknown encoding {name[:40]!r}")
         width, convert = _FLAT[name]
+        convert = convert or self._format.wide
         count = self._length()
         has_nulls, present = self._present(count)
         total = int(np.count_nonzero(present))
@@ -156,21 +157,31 @@ def _numbers(kind: str) -> Callable[[bytes], Values]:
     return lambda data: np.frombuffer(data, kind).tolist()
 
 
-def _wide(data: bytes) -> Values:
-    """Integers of 128 bits, the high half first."""
+def _complements(data: bytes) -> Values:
     halves = np.frombuffer(data, np.dtype([("high", "<i8"), ("low", "<u8")]))
     return [(int(high) << 64) + int(low) for high, low in halves.tolist()]
+
+
+def _signs_and_magnitudes(data: bytes) -> Values:
+    halves = np.frombuffer(data, np.dtype([("low", "<u8"), ("high", "<u8")]))
+    sign = 1 << 63
+    return [
+        (-1 if high & sign else 1) * (((high & ~sign) << 64) + low) for low, high in halves.tolist()
+    ]
 
 
 def _pairs(data: bytes) -> Values:
     return list(np.frombuffer(data, np.dtype([("long", "<i8"), ("int", "<i4")])).tolist())
 
 
-_FLAT: dict[str, tuple[int, Callable[[bytes], Values]]] = {
+_TRINO = _Format(counts_values=True, identity=0, wide=_complements)
+_PRESTO = _Format(counts_values=False, identity=24, wide=_signs_and_magnitudes)
+#: The size of a value, and how many are read; None: as the engine does.
+_FLAT: dict[str, tuple[int, Callable[[bytes], Values] | None]] = {
     "BYTE_ARRAY": (1, _numbers("i1")),
     "SHORT_ARRAY": (2, _numbers("<i2")),
     "INT_ARRAY": (4, _numbers("<i4")),
     "LONG_ARRAY": (8, _numbers("<i8")),
-    "INT128_ARRAY": (16, _wide),
+    "INT128_ARRAY": (16, None),
     "FIXED12": (12, _pairs),
 }

@@ -41,11 +41,16 @@ from pyhudi_expr.frontend.tuple_domain import DomainError, parse_tuple_domain
 from tests.expr.statistics import RowStatistics
 
 _EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
-_DATA = Path(__file__).parents[1] / "data" / "trino" / "tuple_domains.jsonl"
-WRITTEN = {
-    line["sql"]: json.dumps(line["tupleDomain"])
-    for line in map(json.loads, _DATA.read_text("utf-8").splitlines())
-}
+
+
+def written_by(engine: str) -> dict[str, str]:
+    """What the engine wrote, by the SQL that it means."""
+    file = Path(__file__).parents[1] / "data" / engine / "tuple_domains.jsonl"
+    lines = map(json.loads, file.read_text("utf-8").splitlines())
+    return {line["sql"]: json.dumps(line["tupleDomain"]) for line in lines}
+
+
+WRITTEN, BY_PRESTO = written_by("trino"), written_by("presto")
 SCHEMA = pa.schema(
     [
         *(("i", pa.int32()), ("l", pa.int64()), ("si", pa.int32()), ("ti", pa.int32())),
@@ -67,10 +72,16 @@ def kept(predicate: Any, values: dict[str, Any]) -> bool:
     return bool(as_array(may_be(predicate, True, evidence), 1)[0])
 
 
-@pytest.mark.parametrize("sql", [sql for sql in WRITTEN if sql not in _TIMES])
-def test_what_trino_wrote_keeps_what_its_sql_keeps(sql: str) -> None:
+FORMS = [
+    *((sql, form) for sql, form in WRITTEN.items() if sql not in _TIMES),
+    *BY_PRESTO.items(),
+]
+
+
+@pytest.mark.parametrize(("sql", "form"), FORMS)
+def test_what_the_engines_wrote_keeps_what_its_sql_keeps(sql: str, form: str) -> None:
     scope = Scope(SCHEMA, "UTC")
-    domain, same = bind(parse_tuple_domain(WRITTEN[sql]), scope), bind(parse_predicate(sql), scope)
+    domain, same = bind(parse_tuple_domain(form), scope), bind(parse_predicate(sql), scope)
     answers = set()
     for values in _rows():
         assert kept(domain, values) == kept(same, values), values
@@ -271,15 +282,20 @@ def test_blocks() -> None:
 
 
 @settings(max_examples=_EXAMPLES)
-@given(st.sampled_from(sorted(WRITTEN)), st.data())
-def test_fuzz_changed_blocks_are_refused_or_read(sql: str, data: st.DataObject) -> None:
-    form = json.loads(WRITTEN[sql])
+@given(st.sampled_from([*WRITTEN.values(), *BY_PRESTO.values()]), st.data())
+def test_fuzz_changed_blocks_are_refused_or_read(written: str, data: st.DataObject) -> None:
+    form = json.loads(written)
     for one in form.get("columnDomains", []):
         values = one["domain"]["values"]
-        changed = bytearray(base64.b64decode(values["sortedRanges"]))
-        for _ in range(data.draw(st.integers(1, 3))):
-            changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))
-        values["sortedRanges"] = base64.b64encode(bytes(changed)).decode()
+        ranges = [end for both in values.get("ranges", []) for end in both.values()]
+        for holder, name in ((values, "sortedRanges"), *((end, "valueBlock") for end in ranges)):
+            if name not in holder:
+                continue
+            changed = bytearray(base64.b64decode(holder[name]))
+            for _ in range(data.draw(st.integers(1, 3))):
+                at = data.draw(st.integers(0, len(changed) - 1))
+                changed[at] = data.draw(st.integers(0, 255))
+            holder[name] = base64.b64encode(bytes(changed)).decode()
     try:
         found = parse_tuple_domain(json.dumps(form))
     except DomainError:
