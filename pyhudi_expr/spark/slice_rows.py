@@ -21,6 +21,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.keys.definition import defined
+from pyhudi_expr.mdt.log import BlockKind, LogFile
 from pyhudi_expr.spark.key_merging import KeyMerger
 from pyhudi_expr.spark.log_rows import WrittenRows, written
 from pyhudi_expr.spark.slices import FileSlice
@@ -106,6 +107,8 @@ class SliceReader:
         roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
         options = HudiReadOptions(projection=roots).with_as_of_timestamp(self.instant)
         logs = [one.path(log) for log in one.logs]
+        for log in logs:
+            self._check_blocks(one, log)
         try:
             reader = HudiFileGroupReader(self.base_uri)
             rows = reader.read_file_slice_from_paths(one.path(one.base), logs, options)
@@ -115,6 +118,18 @@ class SliceReader:
                 f"{self.base_uri}: {one.name} cannot be merged: {error}; {WHAT_TO_DO}"
             ) from error
         yield [leaf(rows, name) for name in names]
+
+    def _check_blocks(self, one: FileSlice, log: str) -> None:
+        """Whether hudi-rs takes the log for what Hudi takes it: it passes damage by in silence."""
+        with self.storage().open_input(log) as source:
+            file = LogFile(source, source.size(), f"{self.base_uri}/{log}")
+        damaged = any(block.kind is BlockKind.CORRUPT for block in file.blocks)
+        if damaged or any(block.is_partial or block.replaces for block in file.blocks):
+            holds = "damaged blocks" if damaged else "blocks of partial updates or log compactions"
+            raise UnmergeableSlice(
+                f"{self.base_uri}: {one.name} cannot be merged here: {log} holds {holds}; "
+                f"{WHAT_TO_DO}"
+            )
 
     def _merged_by_keys(
         self, one: FileSlice, merger: KeyMerger, names: Sequence[str]
