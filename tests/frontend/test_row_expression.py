@@ -1,0 +1,135 @@
+"""Row expressions: what Presto itself wrote is the tree of its SQL."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyhudi_expr.expr import nodes as e
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.nodes import Column, Comparison, Op, Unknown
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.row_expression import RowExpressionError, parse_row_expression
+from pyhudi_expr.frontend.sql import parse_predicate
+from tests.frontend.test_tuple_domain import SCHEMA
+
+_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
+_FILE = Path(__file__).parents[1] / "data" / "presto" / "row_expressions.jsonl"
+WRITTEN = {
+    line["sql"]: line["rowExpression"]
+    for line in map(json.loads, _FILE.read_text("utf-8").splitlines())
+}
+
+
+def without_types(node: Any) -> Any:
+    """The tree without the types of its constants, which SQL guesses and Presto knows."""
+    if isinstance(node, e.Literal):
+        return ("literal", str(node.value))
+    parts = [without_types(child) for child in e.children(node)]
+    if isinstance(node, Column):
+        return ("column", node.path)
+    return (type(node).__name__, getattr(node, "op", None), getattr(node, "name", None), *parts)
+
+
+@pytest.mark.parametrize("sql", WRITTEN)
+def test_what_presto_wrote_is_the_tree_of_its_sql(sql: str) -> None:
+    found = parse_row_expression(json.dumps(WRITTEN[sql]))
+    assert without_types(found) == without_types(parse_predicate(sql))
+    assert not isinstance(bind(found, Scope(SCHEMA, "UTC")), Unknown)
+
+
+def test_constants_have_prestos_types() -> None:
+    types = {"l < -7": pa.int64(), "dec9 <= -12.34": pa.decimal128(9, 2), "s >= 'm'": pa.string()}
+    for sql, type_ in types.items():
+        found = parse_row_expression(json.dumps(WRITTEN[sql]))
+        assert isinstance(found, Comparison)
+        assert isinstance(found.right, e.Literal)
+        assert found.right.type == type_
+
+
+def call(name: str, *arguments: Any, returns: str = "boolean") -> dict[str, Any]:
+    handle = {"@type": "$static", "signature": {"name": f"presto.default.{name}"}}
+    shown = {"functionHandle": handle, "returnType": returns}
+    return {"@type": "call", "displayName": name, **shown, "arguments": list(arguments)}
+
+
+def variable(name: str, type_: str) -> dict[str, Any]:
+    return {"@type": "variable", "name": name, "type": type_}
+
+
+INT, DOUBLE = variable("i", "integer"), variable("d", "double")
+
+
+@pytest.mark.parametrize(
+    ("node", "reason"),
+    [
+        (call("regexp_like", INT, INT), "regexp_like() is not judged"),
+        (call("$operator$equal", call("$operator$cast", DOUBLE, returns="bigint"), INT), "a cast"),
+        (call("$operator$equal", variable("t", "timestamp"), {"@type": "lambda"}), "lambda"),
+        ({"@type": "special", "form": "SWITCH", "arguments": [INT]}, "SWITCH"),
+        (
+            {"@type": "special", "form": "DEREFERENCE", "arguments": [INT, INT]},
+            "the field of a row",
+        ),
+        (call("$operator$equal", {**WRITTEN["b"], "@type": "input"}, INT), "input"),
+    ],
+)
+def test_what_is_not_judged_is_unknown(node: Any, reason: str) -> None:
+    found = parse_row_expression(json.dumps(node))
+    assert isinstance(found, Unknown)
+    assert reason in found.reason
+
+
+def test_the_rest_of_an_and_is_judged() -> None:
+    both = [WRITTEN["i = 3005"], call("regexp_like", INT, INT)]
+    node = {"@type": "special", "form": "AND", "returnType": "boolean", "arguments": both}
+    found = parse_row_expression(json.dumps(node))
+    assert isinstance(found, e.And)
+    assert found.children[0] == Comparison(Op.EQ, Column(("i",)), e.Literal(3005, pa.int32()))
+
+
+def test_deep_expressions_are_unknown_inside() -> None:
+    node: dict[str, Any] = WRITTEN["i = 3005"]
+    for _ in range(150):
+        node = call("not", node)
+    bind(parse_row_expression(json.dumps(node)), Scope(SCHEMA))
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("{", "no JSON"),
+        ("[" * 100_000, "no JSON"),
+        ("1", "1 is no expression"),
+        ('{"@type": "variable"}', "without a name"),
+        ('{"@type": "constant", "type": "bigint"}', "without a value"),
+        ('{"@type": "constant", "type": "bigint", "valueBlock": "!"}', "no base64"),
+        ('{"@type": "special", "form": "AND"}', "arguments are no list"),
+    ],
+)
+def test_what_is_no_row_expression(text: str, problem: str) -> None:
+    with pytest.raises(RowExpressionError, match=problem):
+        parse_row_expression(text)
+
+
+FORMS = [json.dumps(form) for form in WRITTEN.values()]
+
+
+@settings(max_examples=_EXAMPLES)
+@given(st.sampled_from(FORMS), st.data())
+def test_fuzz_changed_forms_are_refused_or_judged(form: str, data: st.DataObject) -> None:
+    at = data.draw(st.integers(0, len(form)))
+    cut = data.draw(st.integers(0, 5))
+    piece = data.draw(st.sampled_from(['"', "{", "}", "null", "9", "[", ",", "A", ""]))
+    try:
+        found = parse_row_expression(form[:at] + piece + form[at + cut :])
+    except RowExpressionError:
+        return
+    bind(found, Scope(SCHEMA, "UTC"))
