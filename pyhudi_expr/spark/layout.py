@@ -77,28 +77,39 @@ def order_by(
 def arranged(parts: Sequence[Part], files: int) -> DataFrame:
     """The parts' rows, those of file n in Spark partition n and in order; all of one schema."""
     routes = np.array(routes_to(files), np.int32)
-    schema = parts[0].frame.schema
-    placed = t.StructType(
-        [*schema, t.StructField(_ROUTE, t.IntegerType()), t.StructField(_PLACE, t.BinaryType())]
-    )
+    names = parts[0].frame.columns
     frame: DataFrame | None = None
     for part in parts:
         own = routes[part.first : part.first + part.pieces.count]
-        rows = part.frame.mapInArrow(_placing(part.columns, part.order, part.pieces, own), placed)
+        positions = [names.index(column) for column in part.columns]
+        numbered = _numbered(part.frame)
+        placed = t.StructType(
+            [
+                *numbered.schema,
+                t.StructField(_ROUTE, t.IntegerType()),
+                t.StructField(_PLACE, t.BinaryType()),
+            ]
+        )
+        rows = numbered.mapInArrow(_placing(positions, part.order, part.pieces, own), placed)
         frame = rows if frame is None else frame.union(rows)
     assert frame is not None
     ordered = frame.repartition(files, _ROUTE).sortWithinPartitions(_PLACE)
-    return ordered.drop(_ROUTE, _PLACE)
+    return ordered.drop(_ROUTE, _PLACE).toDF(*names)
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    """The columns under names that PySpark takes: dots and backticks are none of those."""
+    return frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
 
 
 def _placing(
-    columns: Sequence[str], order: Order, pieces: Pieces, routes: npt.NDArray[np.int32]
+    positions: Sequence[int], order: Order, pieces: Pieces, routes: npt.NDArray[np.int32]
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """Adds to each row its place and the number that sends it to its file."""
 
     def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            places = order.places([batch.column(name) for name in columns])
+            places = order.places([batch.column(position) for position in positions])
             route = pa.array(routes[pieces.numbers(places)])
             content = pa.FixedSizeBinaryArray.from_buffers(
                 pa.binary(places.shape[1]), len(places), [None, pa.py_buffer(places)]
@@ -139,8 +150,8 @@ def _arrow_type(type_: t.DataType) -> pa.DataType:
 
 def _sample(frame: DataFrame, columns: Sequence[str], rows: int) -> pa.Table:
     """About as many rows at random, all if there are fewer; these columns of them."""
-    numbered = frame.toDF(*(f"c{n}" for n in range(len(frame.columns))))  # whatever they are called
-    chosen = numbered.select(*(f"c{frame.columns.index(name)}" for name in columns))
+    positions = [frame.columns.index(name) for name in columns]
+    chosen = _numbered(frame).select(*(f"c{position}" for position in positions))
     count = chosen.count()
     if count > rows:
         chosen = chosen.sample(withReplacement=False, fraction=rows / count, seed=_SEED)

@@ -127,8 +127,8 @@ def test_rows_stay_and_indexes_follow(
     assert_nothing_pending(table.path)
     assert {status.name for status in statuses(now)} == indexes
     assert all(status.state is State.ACTIVE for status in statuses(now))
-    kept = assert_no_row_lost(Pruner(), table.path, read(spark, table.path), _PREDICATES)
     if spec.stats_columns is not None:
+        kept = assert_no_row_lost(Pruner(), table.path, read(spark, table.path), _PREDICATES)
         assert kept["a BETWEEN 1000 AND 2000"] <= 6
 
     again = cluster(spark, str(table.path), _LAYOUT, ClusterOptions(size=Size(files=12)))
@@ -141,7 +141,8 @@ def test_rows_stay_and_indexes_follow(
     assert rows.count() == _ROWS - 1
     assert rows.select("id").distinct().count() == _ROWS - 1
     assert rows.where("v = 1").count() == 60
-    assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
+    if spec.stats_columns is not None:
+        assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
 
 
 def test_chosen_partitions_and_file_groups_only(
@@ -192,16 +193,18 @@ def test_old_files_are_deleted_by_hudis_cleaner(
 def test_indexes_of_the_extension_are_refreshed(
     spark: SparkSession, made: Callable[..., Written]
 ) -> None:
-    table = made(_SPECS["virtual keys"])
+    table = made(TableSpec("extended", partitions=("p",)))
     location = str(table.path)
     wanted = CreateIndex("urls", location, "secondary_index", ("u",), {"store": "extension"})
     create_index(spark, wanted, BuildOptions())
+    url = frame(spark).where("id = '100'").collect()[0]["u"]
+    assert Pruner().prune(location, request(f"u = '{url}'")).files_kept == 1
+
     done = cluster(spark, location, Layout(("a",), Curve.LINEAR))
+
     assert "refreshed the index urls" in done.notes
     assert {status.state for status in statuses(HudiTable.open(location))} == {State.ACTIVE}
-    url = frame(spark).where("id = '100'").first()["u"]
-    result = Pruner().prune(location, request(f"u = '{url}'"))
-    assert result.files_kept == 1
+    assert Pruner().prune(location, request(f"u = '{url}'")).files_kept == 1
     assert_no_row_lost(Pruner(), table.path, read(spark, table.path), [f"u = '{url}'"])
 
 
@@ -257,7 +260,7 @@ def _is_writing(path: Path) -> bool:
 def test_what_a_killed_run_left_is_taken_back(
     spark: SparkSession, made: Callable[..., Written]
 ) -> None:
-    table = made(TableSpec("killed", partitions=("p",)), rows=100_000)
+    table = made(TableSpec("killed", partitions=("p",)), rows=40_000)
     rows = contents(spark, table)
     child = subprocess.Popen(_command(table, 64), cwd=ROOT, start_new_session=True)
     while not _is_writing(table.path):
