@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Command = Callable[..., None]
+_ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
+"""Spark's own is shown where there is no terminal, too."""
 _FILE_WIDTH = 240
 """Of a table that no terminal bounds."""
 
@@ -220,6 +222,10 @@ def _report_built(built: Built | None, as_json: bool, nothing_done: str) -> None
     for partition, records in built.records.items():
         size = built.bytes[partition] / 1e6
         click.echo(f"{partition}: {records:,} entries, {size:.1f} MB, as of {built.instant}")
+    if built.writer_options:
+        click.echo("a writer of Hudi deletes the index unless its options are:")
+        for key, value in built.writer_options.items():
+            click.echo(f"  {key}={value}")
 
 
 def _carried_out(
@@ -235,8 +241,9 @@ def _carried_out(
 def _session(purpose: str, as_json: bool, settings: dict[str, Any]) -> Iterator[SparkSession]:
     """A session, with a bar of what it does."""
     console = Console(stderr=True, quiet=as_json)
+    own = session("pyhudi index", settings["master"], settings["settings"], _ONE_BAR)
     with (
-        session("pyhudi index", settings["master"], settings["settings"]) as spark,
+        own as spark,
         progress.shown(spark.sparkContext, purpose, console),
     ):
         yield spark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pyhudi_expr.table.action_records import WrittenFile
@@ -27,13 +27,15 @@ class BuildOptions:
 @dataclass(frozen=True)
 class Built:
     """What was built. records, bytes: of the entries' files, by metadata partition; notes: what
-    was found and mended on the way."""
+    was found and mended on the way; writer_options: what Hudi's writers have to be told from now
+    on (`writing`), empty where the index is none of theirs."""
 
     name: str
     instant: str
     records: dict[str, int]
     bytes: dict[str, int]
     notes: tuple[str, ...] = ()
+    writer_options: Mapping[str, str] = field(default_factory=dict)
 
 
 def sums(files: Sequence[WrittenFile], measure: Callable[[WrittenFile], int]) -> dict[str, int]:

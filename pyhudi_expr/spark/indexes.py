@@ -28,6 +28,7 @@ from pyhudi_expr.spark.statements import (
     Statement,
     parse,
 )
+from pyhudi_expr.spark.writing import writer_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -105,4 +106,5 @@ def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> Built |
             if bootstrap.ensure_metadata_table(table.refreshed(), lock):
                 notes.append("the table had no metadata table; one was made")
             built = hudi_build(spark, table.refreshed(), work.planned, options)
+            built = replace(built, writer_options=writer_options(table.base_path))
         return replace(built, notes=(*notes, *built.notes))

@@ -125,7 +125,10 @@ def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "note: took back record_index, secondary_index_i" in done.stdout
-    assert "building i" not in done.stderr  # no bar where there is no terminal
+    assert "hoodie.metadata.record.index.enable=true" in done.stdout
+    # There is no bar where there is no terminal, nor Spark's.
+    assert "building i" not in done.stderr
+    assert "[Stage" not in done.stderr
     assert state(table) is State.ACTIVE
     assert len(kept(table)["merchant_name = 'nobody'"]) == 0
 
