@@ -1,7 +1,6 @@
 """Building indexes of a table that has none, against Apache Hudi: time, size, and refreshing."""
 
 import json
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -9,27 +8,19 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from bench.event_copies import commit, commit_nothing, stored_bytes, without_indexes
 from bench.event_table import FILES, ROWS_PER_FILE, ensure_written
 from bench.measuring import Measurement, benchmark, seconds
 from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
-from pyhudi_expr.index.status import statuses
-from pyhudi_expr.mdt.reader import MetadataTable
-from pyhudi_expr.spark.building import BuildOptions
-from pyhudi_expr.spark.indexes import drop_index, execute
-from pyhudi_expr.spark.statements import DropIndex
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.spark import writer_options
+from pyhudi_expr.spark.indexes import execute
 
 _ROOT = WORK / "bench" / "index-builds"
 _COLUMNS = ("id", "ts", "city", "amount", "user_id", "score")
 _SECONDARY = "user_id"
-_TOUCHED_SHARE = 0.01
 _LOCK = "hoodie.write.lock.provider"
 _IN_PROCESS = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
-_KEYS = {
-    "hoodie.metadata.record.index.enable": "true",
-    "hoodie.metadata.global.record.level.index.enable": "true",
-}
 _STATISTICS = {
     "hoodie.metadata.index.column.stats.enable": "true",
     "hoodie.metadata.index.partition.stats.enable": "true",
@@ -46,17 +37,23 @@ def index_builds() -> Iterator[Measurement]:
     # A process of its own gives Spark's memory back.
     command = [sys.executable, "-m", "bench.index_builds"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    for name, value, unit, bar in json.loads(done.stdout.splitlines()[-1]):
-        yield Measurement(f"index-builds: {name}", value, unit, bar)
+    for line in done.stdout.splitlines():
+        if line.startswith("["):
+            name, value, unit, bar = json.loads(line)
+            yield Measurement(f"index-builds: {name}", value, unit, bar)
 
 
 def _figures() -> Iterator[Figure]:
     rows = FILES * ROWS_PER_FILE
     with spark_session("index-builds", heap="4g") as spark:
-        ours, theirs = _copy("ours"), _copy("theirs")
+        ours, theirs = (without_indexes(spark, _ROOT / whose) for whose in ("ours", "theirs"))
+        # Spark's, Hudi's and our first one takes longer.
+        commit_nothing(spark, theirs, {})
+        _seconds_of(spark, ours, "CREATE INDEX warm ON '{table}' USING column_stats(ok)")
+        _seconds_of(spark, ours, "DROP INDEX warm ON '{table}'")
         own = _seconds_of(spark, ours, "CREATE INDEX ranges ON '{table}' USING column_stats({all})")
-        empty = seconds(lambda: _commit_nothing(spark, theirs, {}))
-        hudi = seconds(lambda: _commit_nothing(spark, theirs, _STATISTICS)) - empty
+        empty = seconds(lambda: commit_nothing(spark, theirs, {}))
+        hudi = seconds(lambda: commit_nothing(spark, theirs, _STATISTICS)) - empty
         yield from _compared(f"column_stats of {len(_COLUMNS)} columns", own, hudi)
         yield from _sizes(ours, theirs, "column_stats")
 
@@ -78,24 +75,11 @@ def _refreshed(spark: SparkSession, table: Path) -> Iterator[Figure]:
     """The extension's indexes after a commit that touches a hundredth of the files."""
     statement = f"CREATE INDEX beside ON '{{table}}' USING secondary_index({_SECONDARY}) OPTIONS "
     built = _seconds_of(spark, table, statement + "(store = 'extension')")
-    _touch(spark, table)
+    commit(spark, table, 0, writer_options(str(table)))
     refreshed = _seconds_of(spark, table, "REFRESH INDEX beside ON '{table}'")
     yield "secondary index in the extension, full build", built, "s", None
     yield "after 1 % of the files changed, refresh", refreshed, "s", None
     yield "refresh / full build", 100 * refreshed / built, "%", "< 5"
-
-
-def _touch(spark: SparkSession, table: Path) -> None:
-    frame = spark.read.format("hudi").load(str(table))
-    files = frame.select("_hoodie_file_name").distinct().orderBy("_hoodie_file_name")
-    chosen = [row[0] for row in files.limit(int(FILES * _TOUCHED_SHARE)).collect()]
-    some = frame.where(frame._hoodie_file_name.isin(chosen)).dropDuplicates(["_hoodie_file_name"])
-    own = [column for column in frame.columns if not column.startswith("_hoodie_")]
-    options = {**ensure_written().spec.options(), "hoodie.embed.timeline.server": "true"}
-    changed = some.select(*own).withColumn(_SECONDARY, some[_SECONDARY] + 1)
-    changed.write.format("hudi").options(**options, **_KEYS).option(
-        "hoodie.datasource.write.operation", "upsert"
-    ).mode("append").save(str(table))
 
 
 def _compared(what: str, ours: float, hudi: float) -> Iterator[Figure]:
@@ -105,42 +89,15 @@ def _compared(what: str, ours: float, hudi: float) -> Iterator[Figure]:
 
 
 def _sizes(ours: Path, theirs: Path, partition: str) -> Iterator[Figure]:
-    own, hudi = (_stored(table, partition) for table in (ours, theirs))
+    own, hudi = (stored_bytes(table, partition) for table in (ours, theirs))
     yield f"{partition}: size here", own / 1e6, "MB", None
     yield f"{partition}: size of Hudi's", hudi / 1e6, "MB", None
     yield f"{partition}: size / Hudi's", own / hudi, "x", "<= 1.1"
 
 
-def _stored(table: Path, partition: str) -> int:
-    metadata = MetadataTable.open(HudiTable.open(str(table)))
-    assert metadata is not None
-    return metadata.stored_bytes(partition)
-
-
-def _copy(name: str) -> Path:
-    """The events without a metadata table."""
-    target = _ROOT / name
-    shutil.rmtree(target, ignore_errors=True)
-    shutil.copytree(ensure_written().path, target)
-    for status in statuses(HudiTable.open(str(target))):
-        drop_index(DropIndex(status.name, str(target)), BuildOptions())
-    return target
-
-
 def _seconds_of(spark: SparkSession, table: Path, statement: str) -> float:
     text = statement.format(table=table, all=", ".join(_COLUMNS))
     return seconds(lambda: execute(spark, text))
-
-
-def _commit_nothing(spark: SparkSession, table: Path, indexes: dict[str, str]) -> None:
-    """A commit of no rows; with the settings of an index, Hudi builds that first."""
-    frame = spark.read.format("hudi").load(str(table)).limit(0)
-    own = [column for column in frame.columns if not column.startswith("_hoodie_")]
-    spec = ensure_written().spec
-    options = {**spec.options(), "hoodie.metadata.index.column.stats.enable": "false", **indexes}
-    frame.select(*own).write.format("hudi").options(**options).option(
-        "hoodie.datasource.write.operation", "insert"
-    ).mode("append").save(str(table))
 
 
 def _hudis(spark: SparkSession, table: Path, statement: str) -> float:
@@ -155,4 +112,5 @@ def _hudis(spark: SparkSession, table: Path, statement: str) -> float:
 
 
 if __name__ == "__main__":
-    print(json.dumps(list(_figures())))
+    for figure in _figures():
+        print(json.dumps(figure), flush=True)

@@ -20,6 +20,20 @@ def test_figures_take_their_place() -> None:
     assert document.written(once, kept) == once
 
 
+def test_cases_of_a_comparison_are_rows() -> None:
+    measured = [
+        Measurement("query-path: load at the start", 1.5, "processes"),
+        Measurement("query-path: record_index, query without it", 7.5, "s"),
+        Measurement("query-path: record_index, query with it", 0.25, "s"),
+        Measurement("query-path: bloom_filters, query with it", 0.5, "s"),
+    ]
+    shown = document.figures(results.entries("query-path", measured))
+    assert "| load at the start | 1.5 | processes |  |  |" in shown
+    assert "|  | query without it, s | query with it, s |" in shown
+    assert "| record_index | 7.5 | 0.25 |" in shown
+    assert "| bloom_filters |  | 0.5 |" in shown
+
+
 def test_the_document_shows_the_kept_figures() -> None:
     shown = document.FILE.read_text()
     assert document.written(shown, results.load()) == shown
