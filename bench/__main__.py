@@ -13,6 +13,7 @@ from bench import (
     iceberg,
     index_builds,
     key_indexes,
+    layouts,
     pruning,
     results,
     service,
@@ -23,7 +24,17 @@ from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 
 # They register themselves when they are imported.
-_MODULES = (pruning, wide, iceberg, engines, service, hive, key_indexes, index_builds)
+_MODULES = (
+    pruning,
+    wide,
+    iceberg,
+    engines,
+    service,
+    hive,
+    key_indexes,
+    index_builds,
+    layouts,
+)
 
 
 def main(names: Sequence[str]) -> int:
