@@ -49,8 +49,8 @@ _PATHS = (
     "hoodie.datasource.write.hive_style_partitioning",
     "hoodie.datasource.write.partitionpath.urlencode",
 )
-_INDEXES = frozenset({"SIMPLE", "GLOBAL_SIMPLE", "BUCKET"})
-"""Indexes of Hudi's writers that look keys up in the rows themselves."""
+_INDEXES = frozenset({"SIMPLE"})
+"""Indexes of Hudi's writers that were found to find rows by keys that are not stored."""
 _DEFAULTS = {
     _INDEX: "SIMPLE",
     # Hudi's row writer leaves empty texts in the meta columns, all other writers nulls.
