@@ -40,9 +40,9 @@ test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
 	JDK_JAVA_OPTIONS="$${JDK_JAVA_OPTIONS:-} -XX:TieredStopAtLevel=1" \
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
 
-test-fast: $(VENV) ## the tests that need neither Spark nor Hive
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not spark and not hive and not slow" \
-		$(PYTEST_ARGS)
+test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
+	PYHUDI_EXAMPLES=200 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --hypothesis-seed=0 \
+		-m "not spark and not hive and not slow" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## EXAMPLES=N new random cases for each property of predicates, indexes and front ends
 	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \

@@ -223,6 +223,7 @@ _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
 @pytest.mark.parametrize("step", _STEPS)
 def test_dying_at_any_step_loses_nothing(

@@ -141,6 +141,7 @@ def test_a_builder_that_is_alive_is_left_alone(path: str, monkeypatch: pytest.Mo
         index_action.recover(HudiTable.open(path), lock(path))
 
 
+@pytest.mark.slow
 def test_a_builder_that_dies_at_any_step_loses_nothing(
     path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
 ) -> None:
@@ -245,6 +246,7 @@ def test_a_disk_that_is_full_changes_nothing(path: str, disk: Disk) -> None:
     assert entries(str(on_disk)) == before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
 def test_a_table_that_may_not_be_written_stays(path: str, tmp_path: Path) -> None:
     drop(path)

@@ -41,6 +41,7 @@ def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]
     return set(result.kept_paths()), result.notes
 
 
+@pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_matching_file_is_lost(
