@@ -15,6 +15,7 @@ from bench import (
     key_indexes,
     layouts,
     pruning,
+    query_path,
     results,
     service,
     wide,
@@ -33,6 +34,7 @@ _MODULES = (
     hive,
     key_indexes,
     index_builds,
+    query_path,
     layouts,
 )
 
