@@ -327,7 +327,7 @@ def test_virtual_keys_are_recomputed(
         ("secondary_index_x", "m", "needs a scalar column"),
         ("secondary_index_x", "d", "cannot have a secondary index"),
         ("unheard_of", "id", "there is no index 'unheard_of'"),
-        ("expr_index_x", "id", "is no index of kind column_stats"),
+        ("expr_index_x", "id", "is of no kind that is known"),
     ],
 )
 def test_what_no_index_can_be_over(
