@@ -169,11 +169,6 @@ class ClusteringClient:
                 requested = self._new_instant(table, "REQUESTED", plan.instant)
                 table.getActiveTimeline().deletePending(requested)
 
-    def carry_out(self, instant: str) -> None:
-        """Does a planned clustering as Hudi does it, begun before or not, and commits it."""
-        with self._named(f"the clustering {instant} failed"):
-            self._client.cluster(instant, True)
-
     @contextmanager
     def begun(self, instant: str) -> Iterator[Clustering]:
         """Begins a planned clustering, to be done with what is given."""
