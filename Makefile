@@ -26,7 +26,7 @@ RUNTIME := .work/runtime/.ready
 HANDLER := handler-java/target/pyhudi-hive-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast fuzz test-containers lint types format java runtime venv handler idl \
+.PHONY: help demo test test-fast test-long fuzz test-containers lint types format java runtime venv handler idl \
 	bench clean
 
 help: ## this list
@@ -36,13 +36,17 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the prun
 	$(BIN)/python -m devtools.demo
 
 # The JVMs of tests do not live long enough for the second compiler to pay.
-test: $(VENV) $(RUNTIME) $(HANDLER) ## every Python test, with Spark and Hive
+test: $(VENV) $(RUNTIME) $(HANDLER) ## the Python tests, with Spark and Hive, but those of test-long
 	JDK_JAVA_OPTIONS="$${JDK_JAVA_OPTIONS:-} -XX:TieredStopAtLevel=1" \
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long" $(PYTEST_ARGS)
+
+test-long: $(VENV) $(RUNTIME) ## what Hudi makes of our indexes and layouts, and other tests of minutes
+	JDK_JAVA_OPTIONS="$${JDK_JAVA_OPTIONS:-} -XX:TieredStopAtLevel=1" \
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
 	PYHUDI_EXAMPLES=200 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --hypothesis-seed=0 \
-		-m "not spark and not hive and not slow" $(PYTEST_ARGS)
+		-m "not spark and not hive and not slow and not long" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## EXAMPLES=N new random cases for each property of predicates, indexes and front ends
 	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \

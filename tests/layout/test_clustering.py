@@ -30,7 +30,7 @@ from pyhudi_expr.spark.statements import CreateIndex
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.prune.judging import assert_no_row_lost, read, request
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _ROWS = 6_000
 _KEYS = {
@@ -256,7 +256,6 @@ def _is_writing(path: Path) -> bool:
     return any(any(path.glob(f"**/*_{instant}.parquet")) for instant in timeline.pending)
 
 
-@pytest.mark.slow
 def test_what_a_killed_run_left_is_taken_back(
     spark: SparkSession, made: Callable[..., Written]
 ) -> None:

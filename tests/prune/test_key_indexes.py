@@ -100,6 +100,7 @@ def assert_right(
     return kept
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("type_", "version"),
     [

@@ -90,6 +90,7 @@ RIGHT_BY_CHANCE = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("type_", "version", "partitioning"),
     [(COW, 9, NONE), (MOR, 9, HIVE)],

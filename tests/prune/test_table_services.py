@@ -65,6 +65,7 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("type_", TableType)
 def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableType) -> None:
     table = written(spark, tmp_path, type_, 9)

@@ -35,7 +35,7 @@ from tests.mdt import test_index_action as hudi_builds
 from tests.prune.judging import read, request
 from tests.table.contents import linked, without_metadata_table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _OPTIONS = BuildOptions()
 _ENDED_EVERY = 5

@@ -27,7 +27,7 @@ from pyhudi_expr.table.listing import TableView
 from tests.prune.judging import assert_no_row_lost, read, request
 from tests.table.contents import contents, without_metadata_table
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _EXTENSION = "store = 'extension', shards = 1"
 _INDEXES = {

@@ -23,7 +23,7 @@ from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _ROWS, _FILES = 4_000, 8
 _LOCK = "hoodie.write.lock.provider"

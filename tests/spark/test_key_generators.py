@@ -25,7 +25,7 @@ from pyhudi_expr.spark.virtual_keys.key_column import key_column, with_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 UTC = timezone.utc
 _FAILED = "no key"

@@ -23,7 +23,7 @@ from tests.spark.test_hudi_reads_ours import (
     with_options,
 )
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow]
+pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _VERSION = "1.0.2"
 _ASKED = ("id = '1234'", "city = 'c7'", "ts = 77")

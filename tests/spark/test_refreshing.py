@@ -89,6 +89,7 @@ def inserted(spark: SparkSession) -> DataFrame:
     return later(spark, "id < 2").withColumn("id", f.expr("id + 100"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "local_bytes"), [("virtual", running.LOCAL_BYTES), ("merged", -1)]
 )
