@@ -35,13 +35,10 @@ help: ## this list
 demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo
 
-# The JVMs of tests do not live long enough for the second compiler to pay.
 test: $(VENV) $(RUNTIME) $(HANDLER) ## the Python tests, with Spark and Hive, but those of test-long
-	JDK_JAVA_OPTIONS="$${JDK_JAVA_OPTIONS:-} -XX:TieredStopAtLevel=1" \
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) ## what Hudi makes of our indexes and layouts, and other tests of minutes
-	JDK_JAVA_OPTIONS="$${JDK_JAVA_OPTIONS:-} -XX:TieredStopAtLevel=1" \
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
