@@ -30,7 +30,7 @@ def literal_of(value: Any) -> Literal:
     if isinstance(value, np.datetime64):
         return _numpy_time(value)
     if isinstance(value, np.generic):
-        return _arrow(pa.scalar(value))
+        return _numpy(value)
     if value is None or type(value).__name__ in _PANDAS_NULLS:
         return Literal(None, pa.null())
     return _python(value)
@@ -69,14 +69,21 @@ def _time(value: dt.datetime) -> Literal:
     return Literal(micros, pa.timestamp("us", zone))
 
 
+def _numpy(value: np.generic) -> Literal:
+    try:
+        return _arrow(pa.scalar(value))
+    except pa.ArrowException as error:
+        raise InexpressibleError(f"a constant of type {value.dtype}") from error
+
+
 def _numpy_time(value: np.datetime64) -> Literal:
-    unit = np.datetime_data(value.dtype)[0]
+    unit, count = np.datetime_data(value.dtype)
     if np.isnat(value):
         return Literal(None, pa.null())
+    if count != 1 or unit not in (*_NUMPY_UNITS, "D"):  # [25s] counts steps of 25 seconds
+        raise InexpressibleError(f"a constant of type {value.dtype}")
     if unit == "D":
         return Literal(int(value.astype("int64")), pa.date32())
-    if unit not in _NUMPY_UNITS:
-        raise InexpressibleError(f"a constant of type {value.dtype}")
     return Literal(int(value.astype("int64")), pa.timestamp(unit))
 
 

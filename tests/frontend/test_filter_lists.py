@@ -136,7 +136,20 @@ def test_nan_is_a_number() -> None:
     assert math.isnan(literal_of(np.float64("nan")).value)
 
 
-@pytest.mark.parametrize("value", [[1], {}, pa.scalar([1]), np.datetime64("2020", "Y"), 10**80])
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1],
+        {},
+        pa.scalar([1]),
+        np.datetime64("2020", "Y"),
+        np.datetime64(1, "25s"),  # steps of 25 seconds
+        np.datetime64(1, "2D"),
+        np.longdouble(1),
+        np.timedelta64(1, "s"),
+        10**80,
+    ],
+)
 def test_other_constants_cannot_be_said(value: Any) -> None:
     with pytest.raises((InexpressibleError, ValueError)):
         literal_of(value)
