@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import binascii
-import json
 import math
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
@@ -17,9 +16,9 @@ from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.arrow_types import parse_arrow_type
 from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.json_encoder import TRUTHS, VERSION
+from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.trees import MAX_DEPTH
 
-MAX_TEXT = 1 << 24
 _OPERATORS = {op.value: op for op in Op}
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 
@@ -32,14 +31,7 @@ class FormError(ValueError):
 
 def loads(text: str) -> HudiExpression:
     """The inverse of `json_encoder.dumps`. Raises FormError."""
-    if len(text) > MAX_TEXT:
-        raise FormError(f"the text is longer than {MAX_TEXT} characters")
-    try:
-        form = json.loads(text)
-    except RecursionError:
-        raise FormError("nested too deeply") from None
-    except ValueError as error:
-        raise FormError(f"no JSON: {error}") from None
+    form = read_json(text, FormError)
     if not isinstance(form, dict) or form.get("version") != VERSION:
         raise FormError(f"not of version {VERSION}")
     reader = _Reader(form, "", 0)

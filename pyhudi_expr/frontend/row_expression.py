@@ -7,7 +7,6 @@ A *call* names a function by its signature, a *special* form is AND, OR, IN, IF 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +16,6 @@ from pyhudi_expr.expr.nodes import (
     Between,
     Call,
     Case,
-    Cast,
     Column,
     Comparison,
     HudiExpression,
@@ -31,24 +29,17 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.calls import truth_of
 from pyhudi_expr.frontend.hive_types import InexpressibleError
+from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block
 from pyhudi_expr.frontend.presto_values import value_type
 from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.frontend.widening import widened
 
-MAX_TEXT = 1 << 24
 _NULL = Literal(None, pa.null())
 _NUMBERS = {
     **{"tinyint": pa.int8(), "smallint": pa.int16(), "integer": pa.int32()},
     **{"bigint": pa.int64(), "real": pa.float32(), "double": pa.float64()},
 }
-#: Casts that change no value.
-_WIDER = {
-    "tinyint": ("smallint", "integer", "bigint", "real", "double"),
-    "smallint": ("integer", "bigint", "real", "double"),
-    "integer": ("bigint", "double"),
-    "real": ("double",),
-}
-
 _Value = HudiExpression | Term
 
 
@@ -61,13 +52,7 @@ def parse_row_expression(text: str) -> HudiExpression:
 
     Functions and types that are not judged become Unknown.
     """
-    if len(text) > MAX_TEXT:
-        raise RowExpressionError(f"the text is longer than {MAX_TEXT} characters")
-    try:
-        form = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise RowExpressionError(f"no JSON: {str(error)[:200]}") from None
-    return _predicate(form, 0)
+    return _predicate(read_json(text, RowExpressionError), 0)
 
 
 def _predicate(node: Any, depth: int) -> HudiExpression:
@@ -142,9 +127,11 @@ def _call(node: dict[str, Any], depth: int) -> _Value:
 
 def _cast(arg: Any, target: Any, depth: int) -> Term:
     source = arg.get("type", arg.get("returnType")) if isinstance(arg, dict) else None
-    if not isinstance(source, str) or target not in _WIDER.get(source, ()):
-        raise InexpressibleError(f"not judged: a cast to {str(target)[:40]}")
-    return Cast(_term(arg, depth), _NUMBERS[target])
+    return widened(_term(arg, depth), _number(source), _number(target))
+
+
+def _number(type_: Any) -> pa.DataType | None:
+    return _NUMBERS.get(type_) if isinstance(type_, str) else None
 
 
 def _special(node: dict[str, Any], depth: int) -> _Value:

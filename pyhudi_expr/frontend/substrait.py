@@ -22,7 +22,6 @@ from pyhudi_expr.expr.nodes import (
     Between,
     Call,
     Case,
-    Cast,
     Column,
     Comparison,
     HudiExpression,
@@ -37,6 +36,7 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.frontend.calls import is_in, truth_of
 from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.frontend.widening import widened
 
 _COMPARISONS = {
     "equal": Op.EQ,
@@ -179,11 +179,9 @@ class _Walk:
 
     def _cast(self, node: Any, depth: int) -> Term:
         """Only into wider numbers, which all engines do alike."""
-        source = _kind_of(node.input, self._columns)
-        target = node.type.WhichOneof("kind")
-        if target not in _WIDER.get(source, ()):
-            raise InexpressibleError(f"not judged: a cast to {target}")
-        return Cast(self._term(node.input, depth), _NUMBERS[target])
+        source = _NUMBERS.get(_kind_of(node.input, self._columns))
+        target = _NUMBERS.get(node.type.WhichOneof("kind"))
+        return widened(self._term(node.input, depth), source, target)
 
     def _literal(self, node: Any, depth: int) -> Term:
         kind = node.WhichOneof("literal_type")
@@ -231,12 +229,6 @@ def _decimal(node: Any) -> Literal:
 _NUMBERS = {
     **{"i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64()},
     **{"fp32": pa.float32(), "fp64": pa.float64()},
-}
-_WIDER = {
-    "i8": ("i16", "i32", "i64", "fp32", "fp64"),
-    "i16": ("i32", "i64", "fp32", "fp64"),
-    "i32": ("i64", "fp64"),
-    "fp32": ("fp64",),
 }
 _PLAIN = {
     **_NUMBERS,

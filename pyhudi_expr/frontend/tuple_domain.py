@@ -11,7 +11,6 @@ A column is named by a text, or by the connector's handle: ``baseColumnName`` wi
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,11 +31,10 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.constants import split_timestamp
 from pyhudi_expr.frontend.hive_types import InexpressibleError
+from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block, read_trino_block
 from pyhudi_expr.frontend.presto_values import ValueType, value_type
 from pyhudi_expr.frontend.trees import conjunction, disjunction
-
-MAX_TEXT = 1 << 24
 
 #: A bound: the value, and whether it belongs to the range. None: there is none.
 _Bound = tuple[Literal, bool] | None
@@ -52,12 +50,7 @@ def parse_tuple_domain(text: str) -> HudiExpression:
 
     A column whose domain cannot be judged (maps, JSON, times of Presto) becomes Unknown.
     """
-    if len(text) > MAX_TEXT:
-        raise DomainError(f"the text is longer than {MAX_TEXT} characters")
-    try:
-        form = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise DomainError(f"no JSON: {str(error)[:200]}") from None
+    form = read_json(text, DomainError)
     if not isinstance(form, dict):
         raise DomainError("no object")
     columns = form.get("columnDomains")

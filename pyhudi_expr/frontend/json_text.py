@@ -1,0 +1,21 @@
+"""JSON that strangers send: bounded in length and depth."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+MAX_TEXT = 1 << 24
+
+
+def read_json(text: str, error: Callable[[str], Exception]) -> Any:
+    """The value of a JSON text. Raises what `error` makes of a message."""
+    if len(text) > MAX_TEXT:
+        raise error(f"the text is longer than {MAX_TEXT} characters")
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise error("no JSON: nested too deeply") from None
+    except ValueError as problem:
+        raise error(f"no JSON: {str(problem)[:200]}") from None
