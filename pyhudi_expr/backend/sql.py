@@ -19,10 +19,10 @@ from sqlglot import exp
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
+from pyhudi_expr.frontend.constants import split_timestamp
 
 _EPOCH = datetime(1970, 1, 1)
 _SPECIAL = frozenset("%_\\")
-_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Dialect(Enum):
@@ -178,8 +178,7 @@ class _Writer:
         return self._cast(_moment(value * 86_400, 0)[:10], type_)
 
     def _time(self, value: int, type_: pa.DataType) -> exp.Expr:
-        seconds, rest = divmod(value, _PER_SECOND[type_.unit])
-        text = _moment(seconds, rest * (10**9 // _PER_SECOND[type_.unit]))
+        text = _moment(*split_timestamp(e.Literal(value, type_)))
         return self._cast(text if type_.tz is None else f"{text} UTC", type_)
 
     def _type(self, type_: pa.DataType | CharType) -> exp.DataType:

@@ -20,7 +20,7 @@ A table without meta fields that has none of these settings has Hudi's key gener
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -75,6 +75,14 @@ class Generator(Enum):
         if simple.upper() in Generator.__members__:
             return Generator[simple.upper()]
         return next((one for one in Generator if one.value == simple), None)
+
+    @staticmethod
+    def inferred(key: Sequence[str], partitions: Sequence[str]) -> Generator:
+        """What Hudi takes for columns of the key and of partitions where it is not told."""
+        if not partitions:
+            return Generator.NON_PARTITION
+        several = len(partitions) > 1 or len(key) > 1
+        return Generator.COMPLEX if several else Generator.SIMPLE
 
 
 @dataclass(frozen=True)
@@ -164,11 +172,10 @@ def defined(properties: TableProperties, shown: str) -> KeyDefinition:
             f"{shown}: {COLUMNS} is {','.join(columns)!r}, but hoodie.table.recordkey.fields is "
             f"{','.join(properties.record_key_fields)!r}; hoodie.properties was changed by hand"
         )
-    own = raw.get(CLASS, "")
     return KeyDefinition(
         columns,
         _hudis(properties, shown),
-        own.removeprefix(_PYTHON) if own.startswith(_PYTHON) else None,
+        python_generator(raw.get(CLASS, "")),
         raw.get(CONCATENATOR) or HUDIS_CONCATENATOR,
         properties.version >= _ALWAYS_NAMED or not _flag(raw, NEW_ENCODING),
         JavaText(_flag(raw, CONSISTENT_TIMESTAMPS), raw.get(TIMEZONE) or "UTC"),
@@ -187,11 +194,7 @@ def python_generator(class_name: str) -> str | None:
 
 def _hudis(properties: TableProperties, shown: str) -> Generator:
     if not properties.key_generator:
-        # Hudi infers it alike.
-        if not properties.partition_fields:
-            return Generator.NON_PARTITION
-        several = len(properties.partition_fields) > 1 or len(properties.record_key_fields) > 1
-        return Generator.COMPLEX if several else Generator.SIMPLE
+        return Generator.inferred(properties.record_key_fields, properties.partition_fields)
     found = Generator.of(properties.key_generator)
     if found is None:
         raise UnsupportedTable(

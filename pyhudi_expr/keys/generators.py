@@ -13,7 +13,8 @@ import pyarrow.compute as pc
 from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 
-_NULL, _EMPTY = "__null__", "__empty__"
+NULL, EMPTY = "__null__", "__empty__"
+"""For nulls and empty texts, where a key has several values."""
 _GROUP = "pyhudi_expr.key_generators"
 """Entry points of packages that bring generators."""
 
@@ -50,10 +51,7 @@ class HudiKeys:
 
     def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
         """See `KeyGenerator.keys`."""
-        texts = [
-            self.text.of(column, f"the key column {name!r}")
-            for name, column in zip(self.columns, columns, strict=True)
-        ]
+        texts = _texts(self.columns, columns, self.text)
         blank = [pc.fill_null(pc.equal(text, ""), True) for text in texts]
         _require_a_part(self.columns, columns, blank)
         if not self.are_named:
@@ -80,10 +78,7 @@ class JoinedKeys:
         """See `KeyGenerator.keys`."""
         for name, column in zip(self.columns, columns, strict=True):
             _require_a_part((name,), (column,), [pc.is_null(column)])
-        texts = [
-            self.text.of(column, f"the key column {name!r}")
-            for name, column in zip(self.columns, columns, strict=True)
-        ]
+        texts = _texts(self.columns, columns, self.text)
         return pc.binary_join_element_wise(*texts, self.concatenator)
 
 
@@ -113,9 +108,14 @@ def registered(name: str) -> GeneratorFactory:
     )
 
 
+def _texts(names: Sequence[str], columns: Sequence[pa.Array], text: JavaText) -> list[pa.Array]:
+    pairs = zip(names, columns, strict=True)
+    return [text.of(column, f"the key column {name!r}") for name, column in pairs]
+
+
 def _filled(texts: pa.Array) -> pa.Array:
-    present = pc.fill_null(texts, _NULL)
-    return pc.if_else(pc.equal(present, ""), _EMPTY, present)
+    present = pc.fill_null(texts, NULL)
+    return pc.if_else(pc.equal(present, ""), EMPTY, present)
 
 
 def _require_a_part(

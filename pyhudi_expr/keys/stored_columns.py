@@ -92,10 +92,8 @@ def key_storage(table: HudiTable) -> KeyStorage:
 
 def base_files(table: HudiTable, listing: FileListing) -> list[BaseFile]:
     """The base files of a listing. Raises HudiError."""
-    chosen = pa.array(~listing.file_is_log)
-    partitions = listing.partitions.take(pa.array(listing.file_partition)).filter(chosen)
-    names, sizes = listing.file_name.filter(chosen), pa.array(listing.file_size).filter(chosen)
-    return _read(table, _paths(partitions, names), sizes.to_pylist())
+    chosen = ~listing.file_is_log
+    return _read(table, listing.paths(chosen), listing.file_size[chosen].tolist())
 
 
 def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[BaseFile]:
@@ -176,8 +174,6 @@ def warn_of_stored_keys(table: HudiTable) -> bool:
 
 
 def _oldest(table: HudiTable, listing: FileListing) -> list[BaseFile]:
-    partitions = listing.partitions.take(pa.array(listing.file_partition))
     instants = listing.slice_base_instant.take(pa.array(listing.file_slice))
-    order = pc.array_sort_indices(instants)[:_OLDEST_FILES]
-    paths = _paths(partitions.take(order), listing.file_name.take(order))
-    return _read(table, paths, pa.array(listing.file_size).take(order).to_pylist())
+    order = pc.array_sort_indices(instants)[:_OLDEST_FILES].to_numpy()
+    return _read(table, listing.paths(order), listing.file_size[order].tolist())
