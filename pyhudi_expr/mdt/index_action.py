@@ -17,7 +17,6 @@ A process that dies leaves the table as readable as it was, with an action that 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -44,6 +43,7 @@ from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.timeline import Instant, State
 from pyhudi_expr.table.timeline_writer import Action, next_time
+from pyhudi_expr.table.waiting import refreshed_after
 
 _COMPLETE = "hoodie.table.metadata.partitions"
 _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
@@ -54,7 +54,6 @@ _BUILDER, _BUILDER_NAME, _NOTE = "builder", "pyhudi", "note"
 
 # Plans that may wait for long: whoever carries them out begins then.
 _PLANS = frozenset({"compaction", "logcompaction", "clustering", "clean", _ACTION, "rollback"})
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 
 
 Finish: TypeAlias = Callable[[HudiTable, str], None]
@@ -126,19 +125,7 @@ def settled(announced: Announced, wait: float) -> HudiTable:
 
     wait: seconds. Raises IndexConflict when one of them is not done by then.
     """
-    give_up, pause = time.monotonic() + wait, _FIRST_PAUSE
-    while True:
-        table = announced.table.refreshed()
-        waiting = sorted(announced.earlier & table.timeline.pending)
-        if not waiting:
-            return table
-        if time.monotonic() + pause > give_up:
-            raise IndexConflict(
-                f"{table.base_path}: the writes of {', '.join(waiting)} did not complete within "
-                f"{wait:g} s; try again when they have, or roll them back if their writers are gone"
-            )
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
+    return refreshed_after(announced.table, announced.earlier, wait, IndexConflict)
 
 
 def _nothing(_table: HudiTable, _note: str) -> None:

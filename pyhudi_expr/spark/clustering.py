@@ -15,7 +15,6 @@ next `cluster` takes back. A partition that is laid out so already is left alone
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -26,9 +25,9 @@ from pyspark.sql import SparkSession
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.index.status import State, statuses
 from pyhudi_expr.layout.orders import InvalidLayout, Layout, Pieces, order_of
-from pyhudi_expr.layout.selection import LAYOUT, Choice, Selection, Size, groups_of, select
+from pyhudi_expr.layout.selection import LAYOUT, Choice, Selection, Size, select
 from pyhudi_expr.spark.building import BuildOptions
-from pyhudi_expr.spark.hudi_client import ClusteringClient, ClusteringFailed, SliceFiles
+from pyhudi_expr.spark.hudi_client import ClusteringClient, ClusteringFailed, slice_files
 from pyhudi_expr.spark.indexes import refresh_index
 from pyhudi_expr.spark.layout import Part, arranged
 from pyhudi_expr.spark.layout_samples import samples
@@ -36,10 +35,9 @@ from pyhudi_expr.spark.statements import RefreshIndex
 from pyhudi_expr.spark.writing import writer_options
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
+from pyhudi_expr.table.waiting import refreshed_after, writes_begun_before
 
 _ATTEMPTS = 3
-_FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
-_WRITING = frozenset({"commit", "deltacommit", "replacecommit"})
 _LEAST_FILE_LIMIT = 128 << 20
 _TASKS_PER_CORE = 4  # of a partition's; Hudi makes one for each slice, and Python begins in each
 # By these the writer knows partitions and keys of a table that does not store them.
@@ -187,20 +185,8 @@ def _refreshed_indexes(spark: SparkSession, table: str) -> Iterator[str]:
 
 def _announced(client: ClusteringClient, selected: Selection) -> str:
     """The instant of a clustering that is pending from now on."""
-    listing = selected.listing
-    bases = [""] * listing.num_slices
-    logs: list[list[str]] = [[] for _ in bases]
-    paths = listing.paths(np.ones(listing.num_files, np.bool_))
-    for path, number, is_log in zip(paths, listing.file_slice, listing.file_is_log, strict=True):
-        if is_log:
-            logs[number].append(path)
-        else:
-            bases[number] = path
-    slices = [
-        SliceFiles(partition, file_id, base, tuple(own))
-        for (partition, file_id), base, own in zip(groups_of(listing), bases, logs, strict=True)
-    ]
     files = dict(zip(selected.partitions, selected.files, strict=True))
+    slices = list(slice_files(selected.listing))
     return client.plan(slices, files, {LAYOUT: selected.choice.description, **this_process()})
 
 
@@ -209,24 +195,9 @@ def _settled(client: ClusteringClient, table: HudiTable, instant: str, wait: flo
 
     Raises ClusteringFailed where they are not within so many seconds.
     """
-    give_up, pause = time.monotonic() + wait, _FIRST_PAUSE
-    table = table.refreshed()
     plans = {plan.instant for plan in client.pending_plans()}
-    earlier = {
-        one.requested
-        for one in table.timeline.instants
-        if one.action in _WRITING and not one.is_completed and one.requested < instant
-    } - plans
-    while waiting := sorted(earlier & table.timeline.pending):
-        if time.monotonic() + pause > give_up:
-            raise ClusteringFailed(
-                f"{table.base_path}: the writes of {', '.join(waiting)} did not complete within "
-                f"{wait:g} s; try again when they have, or roll them back if their writers are gone"
-            )
-        time.sleep(pause)
-        pause = min(2 * pause, _LONGEST_PAUSE)
-        table = table.refreshed()
-    return table
+    earlier = writes_begun_before(table.refreshed(), instant) - plans
+    return refreshed_after(table, earlier, wait, ClusteringFailed)
 
 
 def _rewritten(

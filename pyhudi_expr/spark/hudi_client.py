@@ -22,7 +22,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
 from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
+from pyhudi_expr.spark.slices import file_slices
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.listing import FileListing
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _CLUSTERING = "clustering"
@@ -42,6 +44,13 @@ class SliceFiles:
     file_id: str
     base: str
     logs: tuple[str, ...]
+
+
+def slice_files(listing: FileListing) -> Iterator[SliceFiles]:
+    """The slices of a listing, those with most bytes first."""
+    for one in file_slices(listing):
+        base = "" if one.base is None else one.path(one.base)
+        yield SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ from pyhudi_expr.layout.orders import (
     order_of,
 )
 from pyhudi_expr.spark.shards import routes_to
+from pyhudi_expr.spark.streams import stream_of, table_of
 
 SAMPLE_ROWS = 100_000
 _SAMPLE_ROWS_OF_FILE = 200
@@ -156,7 +157,7 @@ def _sample(frame: DataFrame, columns: Sequence[str], rows: int) -> pa.Table:
     if count > rows:
         chosen = chosen.sample(withReplacement=False, fraction=rows / count, seed=_SEED)
     batches = chosen.mapInArrow(_as_streams, "stream binary").collect()
-    found = [pa.ipc.open_stream(bytes(row.stream)).read_all() for row in batches]
+    found = [table_of(row.stream) for row in batches]
     if not found:
         found = [
             pa.schema(
@@ -168,7 +169,4 @@ def _sample(frame: DataFrame, columns: Sequence[str], rows: int) -> pa.Table:
 
 def _as_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     for batch in batches:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, batch.schema) as writer:
-            writer.write_batch(batch)
-        yield pa.record_batch([pa.array([sink.getvalue().to_pybytes()])], ["stream"])
+        yield pa.record_batch([pa.array([stream_of(batch)])], ["stream"])

@@ -13,6 +13,7 @@ from pyhudi_expr.layout.selection import Selection
 from pyhudi_expr.spark.layout import sample_rows
 from pyhudi_expr.spark.running import LocalRunner, Runner, SparkRunner
 from pyhudi_expr.spark.slices import FileSlice, of_slice, slice_table
+from pyhudi_expr.spark.streams import stream_of, table_of
 
 _SEED = 28
 _LOCAL_BYTES = 1 << 30
@@ -40,12 +41,7 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
         if one.base is not None:
             found = sampled(storage, one.path(one.base), schema, by_name[one.base], _SEED)
-            sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, found.schema) as writer:
-                writer.write_table(found)
-            yield pa.record_batch(
-                [[one.partition], [sink.getvalue().to_pybytes()]], ["partition", "stream"]
-            )
+            yield pa.record_batch([[one.partition], [stream_of(found)]], ["partition", "stream"])
 
     found: dict[str, list[pa.Table]] = {name: [] for name in listing.partitions.to_pylist()}
     is_little = int(listing.file_size.sum()) <= _LOCAL_BYTES
@@ -54,5 +50,5 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
         slice_table(listing), of_slice(extract), "partition string, stream binary"
     )
     for row in streams.rows():
-        found[row["partition"]].append(pa.ipc.open_stream(bytes(row["stream"])).read_all())
+        found[row["partition"]].append(table_of(row["stream"]))
     return [pa.concat_tables(parts) if parts else schema.empty_table() for parts in found.values()]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -49,7 +50,16 @@ def read_slices(
 
 def of_slice(extract: Extract) -> Read:
     """The same for a row of `slice_table`."""
-    return lambda row: extract(FileSlice(**{**row, "logs": tuple(row["logs"])}))
+    return lambda row: extract(_slice(row))
+
+
+def file_slices(listing: FileListing) -> Iterator[FileSlice]:
+    """The slices of a listing, those with most bytes first."""
+    return map(_slice, slice_table(listing).to_pylist())
+
+
+def _slice(row: dict[str, Any]) -> FileSlice:
+    return FileSlice(**{**row, "logs": tuple(row["logs"])})
 
 
 def slice_table(listing: FileListing) -> pa.Table:

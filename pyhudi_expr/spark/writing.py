@@ -15,6 +15,14 @@ from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, PARTITION_STATS,
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
 
+HUDI_SESSION = {
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+}
+"""What Hudi asks of a Spark session that writes."""
+
 _ENABLED = {
     COLUMN_STATS: ("hoodie.metadata.index.column.stats.enable",),
     PARTITION_STATS: ("hoodie.metadata.index.partition.stats.enable",),

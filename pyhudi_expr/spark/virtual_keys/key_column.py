@@ -14,11 +14,10 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from pyhudi_expr.keys.definition import KeyDefinition
-from pyhudi_expr.keys.generators import HudiKeys, KeyGenerator
+from pyhudi_expr.keys.generators import EMPTY, NULL, HudiKeys, KeyGenerator
 from pyhudi_expr.spark.slice_rows import leaf
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 
-_NULL, _EMPTY = "__null__", "__empty__"
 _CAST = (
     *(t.StringType, t.ByteType, t.ShortType, t.IntegerType, t.LongType, t.BooleanType),
     *(t.DateType, t.FloatType, t.DoubleType),
@@ -98,7 +97,7 @@ def _text(name: str, type_: t.DataType, generator: HudiKeys) -> Column:
 
 
 def _filled(text: Column) -> Column:
-    return f.when(text == "", _EMPTY).otherwise(f.coalesce(text, f.lit(_NULL)))
+    return f.when(text == "", EMPTY).otherwise(f.coalesce(text, f.lit(NULL)))
 
 
 def _made(

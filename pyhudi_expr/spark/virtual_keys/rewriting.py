@@ -21,16 +21,15 @@ from pyspark.sql import functions as f
 
 from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.stored_columns import base_files
-from pyhudi_expr.spark.hudi_client import ClusteringClient, SliceFiles
-from pyhudi_expr.spark.slices import FileSlice, slice_table
+from pyhudi_expr.spark.hudi_client import ClusteringClient, SliceFiles, slice_files
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
+from pyhudi_expr.table.waiting import writes_begun_before
 
 _PLAN = "pyhudi.virtual.keys"
 """Marks our plans among the parameters of their strategy."""
-_WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 _FILE_BYTES = 1 << 40
 """A group's rows stay in one file, however many they are."""
 
@@ -121,17 +120,13 @@ def _without_meta(frame: DataFrame) -> DataFrame:
 def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) -> None:
     """Raises HudiError: a writer that had begun before the plan has changed, or may still change,
     what was chosen. Those that begin later keep off it."""
-    pending = sorted(
-        one.requested
-        for one in table.timeline.instants
-        if one.action in _WRITES and not one.is_completed and one.requested < instant
-    )
+    pending = sorted(writes_begun_before(table, instant))
     if pending:
         raise HudiError(
             f"{table.base_path}: writers are at work ({', '.join(pending)}); try again when they "
             "are done"
         )
-    now = {(one.partition, one.file_id): one for one in _slices(table)}
+    now = {(one.partition, one.file_id): one for one in slice_files(table.listing())}
     for group in batch:
         if now.get((group.files.partition, group.files.file_id)) != group.files:
             raise HudiError(
@@ -145,18 +140,11 @@ def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group
     found = {file.path: file for file in base_files(table, table.listing())}
     groups = [
         _Group(one, found[one.base].size)
-        for one in _slices(table)
+        for one in slice_files(table.listing())
         if one.base and found[one.base].has_keys
         if partitions is None or one.partition in partitions
     ]
     return sorted(groups, key=lambda group: (group.files.partition, group.files.file_id))
-
-
-def _slices(table: HudiTable) -> Iterator[SliceFiles]:
-    for row in slice_table(table.listing()).to_pylist():
-        one = FileSlice(**{**row, "logs": tuple(row["logs"])})
-        base = "" if one.base is None else one.path(one.base)
-        yield SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
 
 
 def _batches(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:

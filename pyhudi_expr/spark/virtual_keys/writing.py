@@ -90,12 +90,7 @@ class VirtualTable:
     @property
     def hudi(self) -> Generator:
         """Hudi's key generator."""
-        if self.generator is not None:
-            return self.generator
-        if not self.partitions:
-            return Generator.NON_PARTITION
-        several = len(self.partitions) > 1 or len(self.key) > 1
-        return Generator.COMPLEX if several else Generator.SIMPLE
+        return self.generator or Generator.inferred(self.key, self.partitions)
 
     def writer_options(self) -> dict[str, str]:
         """The options of Hudi's writer that make the table."""
