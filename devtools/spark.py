@@ -10,6 +10,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from devtools.runtime import WORK, hudi_bundle, java
+from pyhudi_expr.spark.writing import HUDI_SESSION
 
 _LOG_CONFIGURATION = Path(__file__).with_name("spark-log4j2.properties")
 
@@ -51,10 +52,7 @@ def spark_session(
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
-        "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-        "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-        "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+        **HUDI_SESSION,
     }.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

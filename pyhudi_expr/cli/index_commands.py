@@ -14,6 +14,7 @@ from rich.table import Table
 
 from pyhudi_expr.cli import progress, reports
 from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON, names
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
 from pyhudi_expr.index.status import IndexStatus, status_of, statuses
 from pyhudi_expr.spark import dropping, preparing
@@ -48,10 +49,6 @@ def _table(command: _Command) -> _Command:
     return click.option(
         "--table", required=True, metavar="TABLE", help="The table's base path or URI."
     )(command)
-
-
-def _json(command: _Command) -> _Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
 def _writing(command: _Command) -> _Command:
@@ -102,7 +99,7 @@ def _writing(command: _Command) -> _Command:
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
 @_writing
 @with_spark
-@_json
+@AS_JSON
 def create(
     name: str,
     table: str,
@@ -119,8 +116,7 @@ def create(
     options = {**pairs(extra), "store": store}
     if shards is not None:
         options["shards"] = str(shards)
-    names = tuple(column.strip() for column in columns.split(",") if column.strip())
-    request = CreateIndex(name, location(table), kind, names, options, if_not_exists)
+    request = CreateIndex(name, location(table), kind, names(columns), options, if_not_exists)
     work = preparing.to_create(request, _build_options(settings))
     built = None if work is None else _carried_out(work, f"building {name}", as_json, settings)
     _report_built(built, as_json, f"the index {name} exists")
@@ -131,7 +127,7 @@ def create(
 @_table
 @_writing
 @with_spark
-@_json
+@AS_JSON
 def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Bring the index NAME up to the table's newest commit."""
     request = RefreshIndex(name, location(table))
@@ -145,7 +141,7 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @_table
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
 @_writing
-@_json
+@AS_JSON
 def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any) -> None:
     """Remove the index NAME from a table."""
     request = DropIndex(name, location(table), if_exists)
@@ -160,7 +156,7 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
 @click.argument("name")
 @_table
 @with_spark
-@_json
+@AS_JSON
 def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
     opened = HudiTable.open(location(table))
@@ -186,7 +182,7 @@ def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
 
 @index.command("list")
 @_table
-@_json
+@AS_JSON
 def list_indexes(table: str, as_json: bool) -> None:
     """Print a table's indexes: what they are over, where they are, and how fresh."""
     found = statuses(HudiTable.open(location(table)))

@@ -16,13 +16,14 @@ from rich.table import Table
 
 from pyhudi_expr.cli import reports, sessions
 from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON, names
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.layout.analysis import Analysis, Shares, analyze
 from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.orders import InvalidLayout, Layout, Mapping
 from pyhudi_expr.layout.pictures import draw
 from pyhudi_expr.layout.selection import Size
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.spark.writing import HUDI_SESSION
 
 if TYPE_CHECKING:
     from pyhudi_expr.spark.clustering import Clustered
@@ -36,10 +37,6 @@ _SHOWN = 12
 @click.group()
 def layout() -> None:
     """Choose in which order rows lie in a table's files, and rewrite them so."""
-
-
-def _json(command: _Command) -> _Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
 
 
 @layout.command("analyze")
@@ -61,7 +58,7 @@ def _json(command: _Command) -> _Command:
     type=click.Path(path_type=Path),
     help="Draw the files before and after, as rectangles over two columns (PNG, SVG).",
 )
-@_json
+@AS_JSON
 def analyze_table(
     table: str,
     predicates: tuple[str, ...],
@@ -74,7 +71,7 @@ def analyze_table(
 ) -> None:
     """Print which share of TABLE the predicates would read under each layout, the best first."""
     parsed = [parse_predicate(text) for text in predicates]
-    candidates = None if columns is None else _layouts_of(_names(columns))
+    candidates = None if columns is None else _layouts_of(names(columns))
     found = analyze(location(table), parsed, candidates=candidates, files=files, zone=zone)
     if picture is not None:
         draw(found, *_drawn(found), picture)
@@ -109,7 +106,7 @@ def analyze_table(
     help="An option of Hudi's writer, its lock's, say; repeatable.",
 )
 @sessions.with_spark
-@_json
+@AS_JSON
 def cluster_table(
     table: str,
     columns: str,
@@ -129,25 +126,16 @@ def cluster_table(
 
     Spark needs Apache Hudi's bundle, by --conf spark.jars=... or spark.jars.packages, say.
     """
-    try:
-        from pyhudi_expr.spark.clustering import ClusterOptions, cluster
-    except ModuleNotFoundError as error:
-        raise HudiError(
-            f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[spark]'"
-        ) from error
-    wanted = Layout(_names(columns), Curve(curve), Mapping(mapping))
-    options = ClusterOptions(
-        frozenset(partitions) or None,
-        frozenset(groups) or None,
-        Size(files, target_file_size),
-        wait,
-        sessions.pairs(writer),
-    )
+    wanted = Layout(names(columns), Curve(curve), Mapping(mapping))
+    size, options = Size(files, target_file_size), sessions.pairs(writer)
     with (
         _output_to_errors(),
-        sessions.session("pyhudi layout", master, settings, sessions.HUDI) as spark,
+        sessions.session("pyhudi layout", master, settings, HUDI_SESSION) as spark,
     ):
-        done = cluster(spark, location(table), wanted, options)
+        from pyhudi_expr.spark.clustering import ClusterOptions, cluster
+
+        chosen = frozenset(partitions) or None, frozenset(groups) or None
+        done = cluster(spark, location(table), wanted, ClusterOptions(*chosen, size, wait, options))
     click.echo(reports.as_json(asdict(done)) if as_json else _told(done))
 
 
@@ -174,10 +162,6 @@ def _told(done: Clustered) -> str:
     return "\n".join([*lines, f"laid out {files}, {size}, at {done.instant}"])
 
 
-def _names(columns: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in columns.split(",") if name.strip())
-
-
 def _layouts_of(columns: tuple[str, ...]) -> list[Layout]:
     """Every curve and mapping of these columns, in this order."""
     curves = [curve for curve in Curve if curve is not Curve.LINEAR and len(columns) > 1]
@@ -189,10 +173,10 @@ def _drawn(found: Analysis) -> tuple[Layout, tuple[str, str]]:
     """The best layout, and the two columns over which files are drawn."""
     best = found.candidates[0].layout
     assert best is not None
-    names = list(dict.fromkeys([*best.columns, *found.sample.rows.column_names]))
-    if len(names) < 2:
+    columns = list(dict.fromkeys([*best.columns, *found.sample.rows.column_names]))
+    if len(columns) < 2:
         raise InvalidLayout("a picture takes two columns; the predicates use one")
-    return best, (names[0], names[1])
+    return best, (columns[0], columns[1])
 
 
 def _shares_table(found: Analysis, predicates: Sequence[str], every: bool) -> Table:

@@ -19,6 +19,7 @@ from pyhudi_expr.cli.index_commands import index
 from pyhudi_expr.cli.inspection import inspect_table
 from pyhudi_expr.cli.layout_commands import layout
 from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON
 from pyhudi_expr.cli.virtual_key_commands import virtual_keys
 from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
@@ -52,7 +53,7 @@ def _question(command: _Command) -> _Command:
         (
             click.argument("table"),
             click.argument("predicate"),
-            click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
+            AS_JSON,
             click.option(
                 "--view",
                 type=click.Choice(list(_VIEWS)),
@@ -108,7 +109,7 @@ def explain(table: str, predicate: str, as_json: bool, **question: Any) -> None:
 
 @cli.command()
 @click.argument("table")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@AS_JSON
 def inspect(table: str, as_json: bool) -> None:
     """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
     report = inspect_table(location(table))

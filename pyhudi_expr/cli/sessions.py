@@ -17,14 +17,6 @@ if TYPE_CHECKING:
 
 _Command = Callable[..., None]
 
-#: What Apache Hudi asks of a session that writes.
-HUDI = {
-    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
-    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
-    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
-    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
-}
-
 
 def with_spark(command: _Command) -> _Command:
     """Adds the options of a command that runs Spark jobs."""

@@ -9,11 +9,13 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.sessions import HUDI, session, with_spark
+from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.cli.sessions import session, with_spark
 from pyhudi_expr.index import key_switching
 from pyhudi_expr.index.key_switching import KeySettings
-from pyhudi_expr.keys.definition import META_FIELDS, is_virtual, split
+from pyhudi_expr.keys.definition import META_FIELDS, is_virtual
 from pyhudi_expr.keys.stored_columns import KeyStorage, key_storage
+from pyhudi_expr.spark.writing import HUDI_SESSION
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
@@ -33,10 +35,6 @@ def _table(command: _Command) -> _Command:
     return click.argument("table")(command)
 
 
-def _json(command: _Command) -> _Command:
-    return click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")(command)
-
-
 def _locking(command: _Command) -> _Command:
     return click.option(
         "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the table's lock."
@@ -54,7 +52,7 @@ def _locking(command: _Command) -> _Command:
     help="Writers go on writing _hoodie_record_key, readers ignore it; `enable` again ends that.",
 )
 @_locking
-@_json
+@AS_JSON
 def enable(
     table: str,
     columns: str | None,
@@ -68,9 +66,9 @@ def enable(
 
     Only hoodie.properties changes; files that are there keep their column.
     """
-    names = None if columns is None else split(columns)
+    key = None if columns is None else names(columns)
     opened = HudiTable.open(location(table))
-    settings = KeySettings(names, concatenator, class_name, keep_column)
+    settings = KeySettings(key, concatenator, class_name, keep_column)
     definition = key_switching.enable(opened, settings, TableLock(opened.storage, wait=lock_wait))
     saved = {**definition.settings(), META_FIELDS: str(keep_column).lower()}
     if as_json:
@@ -81,7 +79,7 @@ def enable(
 
 @virtual_keys.command()
 @_table
-@_json
+@AS_JSON
 def report(table: str, as_json: bool) -> None:
     """Print what stored keys take in TABLE, and what leaving them out saves, from the footers."""
     opened = HudiTable.open(location(table))
@@ -105,7 +103,7 @@ def report(table: str, as_json: bool) -> None:
     help="Rewrite about so many bytes of file groups with each commit.",
 )
 @with_spark
-@_json
+@AS_JSON
 def rewrite(
     table: str,
     partitions: tuple[str, ...],
@@ -119,7 +117,7 @@ def rewrite(
     File group by file group, committed by Hudi's clustering; what was begun before goes on.
     """
     path = location(table)
-    with session("pyhudi virtual-keys", master, settings, HUDI) as spark:
+    with session("pyhudi virtual-keys", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.virtual_keys.rewriting import rewrite as rewritten
 
         done = rewritten(spark, path, partitions or None, commit_bytes, _progress(as_json))
@@ -131,7 +129,7 @@ def rewrite(
 @_table
 @with_spark
 @_locking
-@_json
+@AS_JSON
 def disable(
     table: str,
     master: str | None,
@@ -144,7 +142,7 @@ def disable(
     The rows are written anew by one insert overwrite; nobody else may write meanwhile.
     """
     path = location(table)
-    with session("pyhudi virtual-keys", master, settings, HUDI) as spark:
+    with session("pyhudi virtual-keys", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.virtual_keys.restoring import restore
 
         restore(spark, path, lock_wait)
