@@ -45,12 +45,15 @@ class Storage:
 
     @staticmethod
     def open(uri: str) -> Storage:
-        """Takes `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`, `s3a://bucket/a`."""
+        """Takes `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`, `s3a://bucket/a`.
+
+        A path without a scheme or a leading slash is one below the working directory.
+        """
         scheme, rest = _split_scheme(uri)
         try:
             if scheme in ("", "file"):
-                path = re.sub(r"^/*", "/", rest)
-                return Storage(uri, fs.LocalFileSystem(), _trim(path))
+                path = rest if scheme else os.path.join(os.getcwd(), rest)
+                return Storage(uri, fs.LocalFileSystem(), _trim(re.sub(r"^/*", "/", path)))
             normal = "s3" if scheme in _S3_SCHEMES else scheme
             filesystem, path = fs.FileSystem.from_uri(f"{normal}:{rest}")
         except (OSError, ValueError, pa.ArrowException) as error:
