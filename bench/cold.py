@@ -18,7 +18,7 @@ from devtools.runtime import ROOT
 
 @dataclass(frozen=True)
 class ColdRun:
-    """seconds: from before the process's start to behind its end. peak: its memory in bytes."""
+    """seconds: from before the process's start until its answer is there. peak: memory, bytes."""
 
     seconds: float
     cpu_seconds: float
@@ -29,16 +29,15 @@ class ColdRun:
 def run(module: str, *arguments: str) -> ColdRun:
     """`python -m MODULE ARGUMENTS`, which prints what `report` does."""
     _compile()
+    command = [sys.executable, "-m", module, *arguments]
     begun = time.perf_counter()
-    output = subprocess.run(
-        [sys.executable, "-m", module, *arguments],
-        cwd=ROOT,
-        check=True,
-        capture_output=True,
-        text=True,
-    ).stdout
-    elapsed = time.perf_counter() - begun
-    found = json.loads(output.splitlines()[-1])
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        answer = process.stdout.readline()
+        elapsed = time.perf_counter() - begun
+    if process.returncode:
+        raise subprocess.CalledProcessError(process.returncode, command)
+    found = json.loads(answer)
     return ColdRun(elapsed, found["cpu_seconds"], found["kept"], found["peak"])
 
 
@@ -66,7 +65,7 @@ def report(kept: int) -> None:
     """Tells `run` what was found and spent."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
-    print(json.dumps({"kept": kept, "cpu_seconds": spent, "peak": peak()}))
+    print(json.dumps({"kept": kept, "cpu_seconds": spent, "peak": peak()}), flush=True)
 
 
 def peak() -> int:

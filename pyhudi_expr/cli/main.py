@@ -6,6 +6,8 @@ Exit codes: 0 done, 1 the table or the predicate cannot be read, 2 the command l
 
 from __future__ import annotations
 
+import atexit
+import gc
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -15,6 +17,7 @@ from typing import Any
 import click
 
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.hive_commands import hive
 from pyhudi_expr.cli.index_commands import index
 from pyhudi_expr.cli.inspection import inspect_table
 from pyhudi_expr.cli.layout_commands import layout
@@ -157,6 +160,7 @@ def serve(
     serve_until_stopped(PruningHandler(Pruner(options), settings), settings)
 
 
+cli.add_command(hive)
 cli.add_command(index)
 cli.add_command(layout)
 cli.add_command(virtual_keys)
@@ -179,6 +183,7 @@ def _result(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    atexit.register(gc.freeze)  # a last search for garbage would take a tenth of a second
     try:
         cli.main(given, prog_name="pyhudi", standalone_mode=False)
     except click.ClickException as error:

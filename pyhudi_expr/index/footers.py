@@ -9,11 +9,10 @@ import functools
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
@@ -30,6 +29,9 @@ from pyhudi_expr.expr.terms import resolve
 from pyhudi_expr.index.wrapped_values import widened
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 _THREADS = 8
 #: parquet-mr leaves out statistics of chunks with NaN; other writers may give finite ones.
@@ -70,6 +72,8 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
 
 
 def _read(storage: Storage, path: str, column: BoundColumn) -> _Range:
+    import pyarrow.parquet as pq  # here, because most questions read no footer, and it takes time
+
     try:
         with storage.open_input(path) as source:
             return _range(pq.read_metadata(source), column)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
 from typing import Protocol
 
 import pyarrow as pa
@@ -97,6 +96,8 @@ def registered(name: str) -> GeneratorFactory:
     """
     if name in _registered:
         return _registered[name]
+    from importlib.metadata import entry_points  # here, because few need it, and it takes time
+
     for point in entry_points(group=_GROUP):
         if point.name == name:
             factory: GeneratorFactory = point.load()

@@ -21,7 +21,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -80,6 +79,8 @@ class Coverage:
     @staticmethod
     def parse(content: bytes, instants: str, before: str, file: str) -> Coverage:
         """What `content` and the commit's texts say. Raises CorruptFile."""
+        import pyarrow.parquet as pq
+
         try:
             slices = pq.read_table(io.BytesIO(content)).cast(_SCHEMA)
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -88,6 +89,8 @@ class Coverage:
 
     def content(self) -> bytes:
         """The slices as a file, for `parse`."""
+        import pyarrow.parquet as pq
+
         target = io.BytesIO()
         pq.write_table(self.slices, target, compression="zstd")
         return target.getvalue()

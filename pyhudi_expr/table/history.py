@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.properties import TableProperties
@@ -47,6 +46,8 @@ def _manifest(content: bytes, file: str) -> list[str]:
 
 
 def _read_times(storage: Storage, file: str) -> pa.Table:
+    import pyarrow.parquet as pq  # here, because most tables have no archive, and it takes time
+
     try:
         with storage.open_input(file) as source:
             return pq.read_table(source, columns=["instantTime", "completionTime"])

@@ -9,7 +9,6 @@ from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from pyhudi_expr.table.commit_metadata import CommitMetadata, read_record
 from pyhudi_expr.table.errors import CorruptFile, HudiError
@@ -135,6 +134,8 @@ class HudiTable:
             raise HudiError(f"{self.base_path}: the table has neither a schema nor a base file")
         partition = listing.partitions[int(listing.file_partition[0])].as_py()
         path = "/".join(part for part in (partition, listing.file_name[0].as_py()) if part)
+        import pyarrow.parquet as pq  # here, because few tables come so far, and it takes time
+
         try:
             with self.storage.open_input(path) as source:
                 return pq.read_schema(source).remove_metadata()

@@ -1,0 +1,36 @@
+"""What a new process imports before its first answer: most of its time."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+_HEAVY = ("pyarrow.parquet", "pyarrow.dataset", "sqlglot", "thrift", "pyspark", "pandas")
+
+_PROGRAM = f"""
+import sys
+
+class NoPandas:  # which pyarrow imports wherever it is installed
+    def find_spec(self, name, *_):
+        if name == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, NoPandas())
+import pyarrow as pa
+from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
+from pyhudi_expr.prune import Pruner, PruneRequest
+predicate = Comparison(Op.EQ, Column(("id",)), Literal(1, pa.int64()))
+assert Pruner().prune(sys.argv[1], PruneRequest(predicate)).files_total
+print([name for name in {_HEAVY} if name in sys.modules])
+"""
+
+
+def test_an_answer_from_column_statistics_needs_none_of_the_slow_packages(
+    golden: Mapping[str, Path],
+) -> None:
+    table = str(golden["cow_v9_txns_simple_meta"])
+    command = [sys.executable, "-c", _PROGRAM, table]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("[]\n", "")
