@@ -14,10 +14,11 @@ from typing import Any
 from bench import event_table
 from bench.measuring import Measurement, benchmark, interleaved, seconds
 from devtools.ddl import create_native, create_with_handler
-from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer, HiveSession
+from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer
 from devtools.reports import ScanReports, ScanTotals
 from devtools.runtime import WORK
 from devtools.service import ServiceProcess
+from pyhudi_expr.hive.session import HiveSession
 
 _RUN_DIR = WORK / "bench" / "hive"
 _OURS, _HUDIS = "bench_events", "bench_events_hudi"

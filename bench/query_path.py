@@ -17,11 +17,12 @@ from bench.event_copies import commit, stored_bytes, without_indexes
 from bench.event_table import ROWS_PER_FILE, ensure_written
 from bench.measuring import Measurement, benchmark, interleaved, seconds
 from devtools.ddl import create_with_handler
-from devtools.hiveserver import ENGINES, HiveServer, HiveSession
+from devtools.hiveserver import ENGINES, HiveServer
 from devtools.reports import ScanReports
 from devtools.runtime import WORK
 from devtools.service import ServiceProcess
 from devtools.spark import spark_session
+from pyhudi_expr.hive.session import HiveSession
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.building import Built
 from pyhudi_expr.spark.indexes import execute

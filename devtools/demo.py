@@ -14,11 +14,12 @@ from rich.table import Table
 
 from devtools import demo_tables
 from devtools.ddl import create_with_handler
-from devtools.hiveserver import ENGINES, HiveServer, HiveSession, QueryError
+from devtools.hiveserver import ENGINES, HiveServer
 from devtools.process import ServerError, run_logged
 from devtools.reports import ScanReports, ScanTotals
 from devtools.runtime import WORK, RuntimeMissingError
 from devtools.service import ServiceProcess
+from pyhudi_expr.hive.session import HiveSession, QueryError
 
 _RUN_DIR = WORK / "demo" / "run"
 _LOG_WIDTH = 180

@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from pyhive import hive
-from pyhive.exc import OperationalError
 
 from devtools.process import ServerError, ServerProcess
 from devtools.runtime import (
@@ -26,6 +24,7 @@ from devtools.runtime import (
     is_listening,
     java,
 )
+from pyhudi_expr.hive.session import HiveSession
 
 START_SECONDS = 180.0
 # It waits for running queries before it ends; nothing that it could lose is kept.
@@ -52,36 +51,6 @@ HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
     }
 )
 """What a session needs to read a table with Hudi's own input formats on Hive 4."""
-
-
-class QueryError(RuntimeError):
-    """Hive refused or failed a statement; the message is Hive's own."""
-
-
-class HiveSession:
-    """One session of a HiveServer2."""
-
-    def __init__(self, connection: hive.Connection) -> None:
-        """Speak over an open PyHive connection."""
-        self._cursor = connection.cursor()
-
-    def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run one statement (no semicolon at its end) and return its rows, [] if it has none.
-
-        Raises:
-            QueryError: Hive refused or failed it.
-        """
-        try:
-            self._cursor.execute(statement)
-            return self._cursor.fetchall() if self._cursor.description else []
-        except OperationalError as error:
-            status = getattr(error.args[0], "status", None)
-            raise QueryError(getattr(status, "errorMessage", None) or str(error)) from error
-
-    def set(self, settings: Mapping[str, str]) -> None:
-        """SET each of them for the rest of the session."""
-        for name, value in settings.items():
-            self.run(f"SET {name}={value}")
 
 
 class HiveServer:

@@ -21,6 +21,8 @@ META_FIELDS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
+#: The field metadata that holds a column's comment.
+DOC = b"doc"
 
 _PRIMITIVES: Mapping[str, Callable[[], pa.DataType]] = {
     "null": pa.null,
@@ -47,7 +49,7 @@ _LOGICAL: Mapping[tuple[str, str], pa.DataType] = {
 
 
 def arrow_schema(avro_schema: str) -> pa.Schema:
-    """The Arrow schema of an Avro record schema given as JSON.
+    """The Arrow schema of an Avro record schema given as JSON, with what it says of its fields.
 
     Raises UnsupportedTable when it is not a record, or holds a type that has no Arrow type.
     """
@@ -58,7 +60,12 @@ def arrow_schema(avro_schema: str) -> pa.Schema:
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
         raise UnsupportedTable("the table's Avro schema is not a record")
     struct = _Converter().data_type(parsed, "")
-    return pa.schema([struct.field(i) for i in range(struct.num_fields)])
+    return pa.schema(
+        [
+            struct.field(i).with_metadata({DOC: field["doc"]} if field.get("doc") else None)
+            for i, field in enumerate(parsed["fields"])
+        ]
+    )
 
 
 def with_meta_fields(schema: pa.Schema) -> pa.Schema:

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from devtools.ddl import create_with_handler
-from devtools.hiveserver import ENGINES, HiveServer, HiveSession
+from devtools.hiveserver import ENGINES, HiveServer
 from devtools.reports import ScanReports, ScanTotals
 from devtools.service import ServiceProcess
 from devtools.tables import HudiTable
+from pyhudi_expr.hive.session import HiveSession
 
 Rows = list[tuple[Any, ...]]
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from devtools.ddl import create_with_handler
-from devtools.hiveserver import QueryError
 from devtools.matrix import Matrices, Partitioning
 from devtools.tables import META_COLUMNS, HudiTable, TableType
+from pyhudi_expr.hive.session import QueryError
 from tests.hive.asking import FETCH, TEZ, Hive
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
