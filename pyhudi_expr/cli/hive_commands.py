@@ -1,0 +1,176 @@
+"""`pyhudi hive ...`: tables in Hive's metastore."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.sessions import pairs
+from pyhudi_expr.hive.existing import TableName, existing_table
+from pyhudi_expr.hive.registration import Registration, registration, statements
+from pyhudi_expr.hive.session import DEFAULT_PORT, ConnectionFailed, HiveAddress, connected
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_Command = Callable[..., None]
+_PASSWORD = "PYHUDI_HS2_PASSWORD"
+_AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
+_SCHEMES = ("binary", "http", "https")
+
+
+@click.group()
+def hive() -> None:
+    """Tables in Hive that are read by the storage handler."""
+
+
+def _with_address(command: _Command) -> _Command:
+    """The options that say where HiveServer2 is; the parameter `address`."""
+
+    @wraps(command)
+    def with_address(
+        hs2: str,
+        database: str,
+        user: str | None,
+        auth: str,
+        transport: str,
+        kerberos_service: str,
+        **others: Any,
+    ) -> None:
+        host, port = _host_and_port(hs2)
+        password = os.environ.get(_PASSWORD)
+        address = HiveAddress(
+            host, port, database, user, password, auth, transport, kerberos_service
+        )
+        command(address=address, **others)
+
+    decorated: _Command = with_address
+    for option in reversed(
+        (
+            click.option(
+                "--hs2",
+                default="127.0.0.1",
+                show_default=True,
+                metavar="HOST[:PORT]",
+                envvar="PYHUDI_HS2",
+                help=f"HiveServer2, by default port {DEFAULT_PORT}; also PYHUDI_HS2.",
+            ),
+            click.option("--database", default="default", show_default=True, help="In Hive."),
+            click.option(
+                "--user",
+                envvar="PYHUDI_HS2_USER",
+                help=f"Also PYHUDI_HS2_USER; the password is in {_PASSWORD}.",
+            ),
+            click.option(
+                "--auth",
+                type=click.Choice(_AUTHS, case_sensitive=False),
+                default="NONE",
+                show_default=True,
+                envvar="PYHUDI_HS2_AUTH",
+                help="hive.server2.authentication.",
+            ),
+            click.option(
+                "--transport",
+                type=click.Choice(_SCHEMES),
+                default="binary",
+                show_default=True,
+                help="hive.server2.transport.mode.",
+            ),
+            click.option("--kerberos-service", default="hive", show_default=True),
+        )
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def _host_and_port(hs2: str) -> tuple[str, int]:
+    host, colon, port = hs2.rpartition(":")
+    if not colon:
+        return hs2, DEFAULT_PORT
+    if not port.isdecimal():
+        raise click.UsageError(f"--hs2 {hs2} is not of the form HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+@hive.command()
+@click.argument("table")
+@click.option("--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name.")
+@click.option("--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE.")
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A table property, hudi.view=read_optimized, say; repeatable.",
+)
+@click.option("--replace", "replacing", is_flag=True, help="Drop a table of this name; data stays.")
+@click.option("--dry-run", is_flag=True, help="Print the statements and run nothing.")
+@_with_address
+@AS_JSON
+def register(
+    address: HiveAddress,
+    table: str,
+    name: str | None,
+    seen: str | None,
+    properties: tuple[str, ...],
+    replacing: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Make Hive's table what the Hudi table TABLE is: create it, or follow its columns.
+
+    Columns, types and comments are those of the Hudi table; what it has gained is added, and a
+    table that has changed in other ways is dropped and created again (the data stays). Types such
+    as varchar(n), comments and hudi. properties that were given in Hive stay. Run it again at any
+    time.
+    """
+    hudi = HudiTable.open(location(table))
+    named = TableName.parse(name or hudi.properties.name, address.database)
+    wanted = registration(hudi, named, seen or location(table), pairs(properties))
+    todo = _planned(address, wanted, replacing) if dry_run else _run(address, wanted, replacing)
+    if as_json:
+        click.echo(reports.as_json(_report(wanted, todo, dry_run)))
+        return
+    for statement in todo:
+        click.echo(f"{statement};")
+    done = "would be " if dry_run else ""
+    count = len(wanted.columns)
+    click.echo(
+        f"{named}: {done}registered, {count} columns" if todo else f"{named}: it is up to date",
+        err=True,
+    )
+
+
+def _run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
+    with connected(address) as session:
+        todo = statements(wanted, existing_table(session, wanted.name), replacing)
+        for statement in todo:
+            session.run(statement)
+        return todo
+
+
+def _planned(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
+    try:
+        with connected(address) as session:
+            return statements(wanted, existing_table(session, wanted.name), replacing)
+    except ConnectionFailed as error:
+        click.echo(f"note: as if Hive had no such table yet: {error}", err=True)
+        return statements(wanted, None)
+
+
+def _report(wanted: Registration, todo: tuple[str, ...], dry_run: bool) -> reports.Report:
+    return {
+        "table": f"{wanted.name.database}.{wanted.name.table}",
+        "location": wanted.location,
+        "columns": [
+            {"name": column.name, "type": column.type, "comment": column.comment}
+            for column in wanted.columns
+        ],
+        "statements": list(todo),
+        "run": not dry_run,
+    }

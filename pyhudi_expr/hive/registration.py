@@ -1,0 +1,177 @@
+"""Which statements make Hive's table what the Hudi table is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quoted
+from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, TableName, same_place
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_NOTHING: Mapping[str, str] = {}
+
+
+class RegistrationRefused(HudiError):  # noqa: N818 - names the finding
+    """The name is taken, or the handler cannot read the table; the message says what to do."""
+
+
+@dataclass(frozen=True)
+class Registration:
+    """How a Hudi table shall stand in Hive.
+
+    location: where Hive finds it. columns: all, the partition columns among them: the handler
+    reads which partitions there are from the Hudi table. partition_columns: their names.
+    """
+
+    name: TableName
+    location: str
+    columns: tuple[HiveColumn, ...]
+    partition_columns: frozenset[str] = frozenset()
+    properties: Mapping[str, str] = field(default_factory=dict)
+
+
+def registration(
+    table: HudiTable, name: TableName, location: str, properties: Mapping[str, str] = _NOTHING
+) -> Registration:
+    """The registration of a table as it is now.
+
+    Raises RegistrationRefused, UnsupportedTable (a type that Hive has not), HudiError.
+    """
+    kept = table.properties
+    if kept.drop_partition_columns:
+        raise RegistrationRefused(
+            f"{table.base_path}: its files do not hold the partition columns; let Hudi's sync"
+            " register it with partitions, and set our input format (see the handler's README)"
+        )
+    if kept.base_file_format != "PARQUET":
+        raise RegistrationRefused(
+            f"{table.base_path}: its base files are {kept.base_file_format}; Hive reads Parquet"
+        )
+    partition_columns = frozenset(column.lower() for column in kept.partition_fields)
+    columns = hive_columns(table.schema())
+    return Registration(name, location, columns, partition_columns, properties)
+
+
+def statements(
+    wanted: Registration, existing: ExistingTable | None, replacing: bool = False
+) -> tuple[str, ...]:
+    """What has to be run, in this order; nothing where all is as it shall be.
+
+    Types and comments that somebody has given in Hive, and that the handler allows, stay; so do
+    properties that begin with `hudi.`. replacing: whether a table that reads something else, or
+    reads it in another way, may be dropped for this one.
+    Raises RegistrationRefused.
+    """
+    if existing is None:
+        return _created(wanted)
+    _check_replaceable(wanted, existing, replacing)
+    wanted = _in_words_of(wanted, existing)
+    as_it_is = _reads_the_same(wanted, existing)
+    if as_it_is and existing.columns == wanted.columns[: len(existing.columns)]:
+        return (*_added_columns(wanted, existing), *_changed_properties(wanted, existing))
+    own = {key: value for key, value in existing.properties.items() if key.startswith("hudi.")}
+    wanted = replace(wanted, properties={**own, **wanted.properties})
+    return (f"DROP TABLE {wanted.name}", *_created(wanted))
+
+
+def mismatch(wanted: Registration, existing: ExistingTable) -> str | None:
+    """The first column in which Hive's table is not the Hudi table, in words; None: there is none.
+
+    Comments do not count.
+    """
+    wanted = _in_words_of(wanted, existing)
+    for position, is_ in enumerate(existing.columns):
+        if position >= len(wanted.columns):
+            return f"column {is_.name} of Hive's table is not in the Hudi table"
+        should = wanted.columns[position]
+        if (is_.name, is_.type) != (should.name, should.type):
+            return (
+                f"column {position + 1} is {is_.name} {is_.type} in Hive,"
+                f" and {should.name} {should.type} in the Hudi table"
+            )
+    lacking = [column.name for column in wanted.columns[len(existing.columns) :]]
+    return f"Hive's table lacks {', '.join(lacking)}" if lacking else None
+
+
+def _check_replaceable(wanted: Registration, existing: ExistingTable, replacing: bool) -> None:
+    if _reads_the_same(wanted, existing):
+        return
+    if not existing.survives_drop:
+        raise RegistrationRefused(
+            f"{wanted.name} is a {existing.kind} whose data DROP TABLE might delete; choose another"
+            " name"
+        )
+    if not replacing:
+        read = existing.handler or existing.input_format
+        raise RegistrationRefused(
+            f"{wanted.name} exists and reads {existing.location} by {read}; choose another name, or"
+            " drop that table for this one (its data stays) with --replace"
+        )
+
+
+def _reads_the_same(wanted: Registration, existing: ExistingTable) -> bool:
+    return existing.handler == STORAGE_HANDLER and same_place(existing.location, wanted.location)
+
+
+def _in_words_of(wanted: Registration, existing: ExistingTable) -> Registration:
+    """What is wanted with the types, the comments and the place of the partition columns that
+    Hive's table has."""
+    known = {column.name: column for column in existing.columns}
+    columns = [_in_words(column, known.get(column.name)) for column in wanted.columns]
+    names = [column.name for column in existing.columns]
+    last = len(names)
+    while last and names[last - 1] in wanted.partition_columns:
+        last -= 1
+    # PARTITIONED BY has put them at the end.
+    tail = names[last:]
+    if names != [column.name for column in columns[: len(names)]]:
+        columns = [column for column in columns if column.name not in tail] + [
+            column for name in tail for column in columns if column.name == name
+        ]
+    return replace(wanted, columns=tuple(columns))
+
+
+def _in_words(wanted: HiveColumn, is_: HiveColumn | None) -> HiveColumn:
+    if is_ is None or not accepts(is_.type, wanted.type):
+        return wanted
+    comment = wanted.comment or is_.comment
+    if is_.type == wanted.type:
+        return replace(wanted, comment=comment)
+    return HiveColumn(wanted.name, is_.type, is_.type, comment)
+
+
+def _created(wanted: Registration) -> tuple[str, ...]:
+    properties = f"\nTBLPROPERTIES ({_pairs(wanted.properties)})" if wanted.properties else ""
+    return (
+        f"CREATE EXTERNAL TABLE {wanted.name} (\n  {_declared(wanted.columns)})"
+        f"\nSTORED BY {_text(STORAGE_HANDLER)}\nLOCATION {_text(wanted.location)}{properties}",
+    )
+
+
+def _added_columns(wanted: Registration, existing: ExistingTable) -> tuple[str, ...]:
+    more = wanted.columns[len(existing.columns) :]
+    return (f"ALTER TABLE {wanted.name} ADD COLUMNS (\n  {_declared(more)})",) if more else ()
+
+
+def _changed_properties(wanted: Registration, existing: ExistingTable) -> tuple[str, ...]:
+    changed = {k: v for k, v in wanted.properties.items() if existing.properties.get(k) != v}
+    return (f"ALTER TABLE {wanted.name} SET TBLPROPERTIES ({_pairs(changed)})",) if changed else ()
+
+
+def _declared(columns: tuple[HiveColumn, ...]) -> str:
+    comments = (f" COMMENT {_text(column.comment)}" if column.comment else "" for column in columns)
+    return ",\n  ".join(
+        f"{quoted(column.name)} {column.declared}{comment}"
+        for column, comment in zip(columns, comments, strict=True)
+    )
+
+
+def _pairs(properties: Mapping[str, str]) -> str:
+    return ", ".join(f"{_text(key)}={_text(value)}" for key, value in properties.items())
+
+
+def _text(value: str) -> str:
+    escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
+    return f"'{escaped}'"

@@ -1,0 +1,146 @@
+"""Which statements make Hive's table what the Hudi table is."""
+
+from dataclasses import replace
+
+import pytest
+
+from pyhudi_expr.hive.columns import HiveColumn
+from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, TableName, same_place
+from pyhudi_expr.hive.registration import (
+    Registration,
+    RegistrationRefused,
+    mismatch,
+    registration,
+    statements,
+)
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+def column(name, type_="int", comment=""):
+    return HiveColumn(name, type_, type_, comment)
+
+
+A, B, C, P = column("a"), column("b", "string"), column("c"), column("p", "string")
+NAME = TableName("db", "trips")
+WANTED = Registration(NAME, "/warehouse/trips", (A, P, B), frozenset({"p"}))
+THERE = ExistingTable(
+    columns=(A, P, B),
+    kind="EXTERNAL_TABLE",
+    location="hdfs://cluster/warehouse/trips",
+    handler=STORAGE_HANDLER,
+    input_format="",
+    properties={"EXTERNAL": "TRUE", "hudi.view": "read_optimized", "owner": "x"},
+)
+
+
+def first_words(todo):
+    return [" ".join(statement.split()[:2]) for statement in todo]
+
+
+def test_a_new_table_is_created_with_columns_comments_and_properties():
+    wanted = replace(
+        WANTED, columns=(column("it`s", "int", "a 'key'; \\ once"),), properties={"hudi.view": "x"}
+    )
+    assert statements(wanted, None) == (
+        "CREATE EXTERNAL TABLE `db`.`trips` (\n"
+        "  `it``s` int COMMENT 'a \\'key\\'\\; \\\\ once')\n"
+        "STORED BY 'io.pyhudi.hive.HudiStorageHandler'\n"
+        "LOCATION '/warehouse/trips'\n"
+        "TBLPROPERTIES ('hudi.view'='x')",
+    )
+
+
+def test_nothing_is_done_where_all_is_as_it_shall_be():
+    assert statements(WANTED, THERE) == ()
+
+
+def test_partition_columns_may_stand_at_the_end():
+    assert statements(WANTED, replace(THERE, columns=(A, B, P))) == ()
+
+
+def test_columns_at_the_end_are_added():
+    todo = statements(replace(WANTED, columns=(A, P, B, column("c", "int", "new"))), THERE)
+    assert todo == ("ALTER TABLE `db`.`trips` ADD COLUMNS (\n  `c` int COMMENT 'new')",)
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [(A, P), (A, C, P, B), (A, P, column("b", "bigint")), (A, P, column("b", "string", "said"))],
+    ids=["dropped", "in the middle", "retyped", "commented"],
+)
+def test_other_changes_make_the_table_anew_and_keep_its_settings(columns):
+    todo = statements(replace(WANTED, columns=columns), THERE)
+    assert first_words(todo) == ["DROP TABLE", "CREATE EXTERNAL"]
+    assert todo[1].endswith("TBLPROPERTIES ('hudi.view'='read_optimized')")
+
+
+def test_what_was_said_in_hive_stays():
+    said = (A, P, column("b", "varchar(8)", "short"))
+    todo = statements(replace(WANTED, columns=(A, C, P, B)), replace(THERE, columns=said))
+    assert "`b` varchar(8) COMMENT 'short'" in todo[1]
+    assert statements(WANTED, replace(THERE, columns=said)) == ()
+
+
+def test_only_properties_that_differ_are_set():
+    wanted = replace(
+        WANTED, properties={"hudi.view": "read_optimized", "hudi.pruning.enabled": "x"}
+    )
+    assert statements(wanted, THERE) == (
+        "ALTER TABLE `db`.`trips` SET TBLPROPERTIES ('hudi.pruning.enabled'='x')",
+    )
+
+
+OTHER_PLACE = replace(THERE, location="/elsewhere")
+NATIVE = replace(THERE, handler=None, input_format="HoodieParquetInputFormat")
+
+
+@pytest.mark.parametrize("there", [OTHER_PLACE, NATIVE], ids=["elsewhere", "native"])
+def test_another_table_is_replaced_only_if_that_is_said(there):
+    with pytest.raises(RegistrationRefused, match="--replace"):
+        statements(WANTED, there)
+    assert first_words(statements(WANTED, there, True)) == ["DROP TABLE", "CREATE EXTERNAL"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"kind": "MANAGED_TABLE"},
+        {"kind": "VIRTUAL_VIEW"},
+        {"properties": {"external.table.purge": "TRUE"}},
+    ],
+    ids=["managed", "view", "purged"],
+)
+def test_what_dropping_might_delete_is_never_dropped(change):
+    with pytest.raises(RegistrationRefused, match="another name"):
+        statements(WANTED, replace(NATIVE, **change), True)
+
+
+def test_a_mismatch_is_told_by_its_column():
+    assert mismatch(WANTED, THERE) is None
+    assert mismatch(WANTED, replace(THERE, columns=(A, P))) == "Hive's table lacks b"
+    assert "column 3 is b bigint in Hive" in mismatch(
+        WANTED, replace(THERE, columns=(A, P, column("b", "bigint")))
+    )
+    assert "c of Hive's table is not in" in mismatch(WANTED, replace(THERE, columns=(A, P, B, C)))
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("/a/b/", "file:/a/b", True),
+        ("s3://bucket/t", "s3a://bucket/t", True),
+        ("s3://bucket/t", "s3a://other/t", False),
+        ("hdfs://cluster/t", "/t", True),
+        ("hdfs://cluster/t", "file:/t", False),
+        ("/t", "/u", False),
+    ],
+)
+def test_locations_are_compared_as_far_as_they_tell(one, other, same):
+    assert same_place(one, other) is same
+
+
+def test_tables_whose_files_lack_the_partition_columns_are_refused(golden, tmp_path):
+    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
+    object.__setattr__(table, "properties", replace(table.properties, drop_partition_columns=True))
+    with pytest.raises(RegistrationRefused, match="do not hold the partition columns"):
+        registration(table, NAME, "/t")
