@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -58,7 +58,7 @@ from pyhudi_expr.table.properties import TableProperties
 
 _TEXT = Domain(Kind.TEXT)
 _KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)
-_NOT_STORED = Unknown(f"{RECORD_KEY} is not stored: the table has virtual keys")
+_NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _EPOCH = date(1970, 1, 1)
 _DATES = range((date.min - _EPOCH).days, (date.max - _EPOCH).days + 1)
 _EMPTY = "__empty__"
@@ -210,20 +210,21 @@ def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpre
     return node
 
 
-def without_record_keys(node: BoundExpression) -> BoundExpression:
-    """The predicate with whatever compares `_hoodie_record_key` taken as unknown.
+def without_columns(node: BoundExpression, hidden: Set[str]) -> BoundExpression:
+    """The predicate with whatever compares one of these columns taken as unknown.
 
-    For tables with virtual keys: engines read it as null, or as what old files have stored, while
-    statistics and indexes tell of the stored keys or of those made of the columns.
+    For tables with virtual keys (`definition.hidden_columns`): engines read them as null, or as
+    what old files have stored, while statistics and indexes tell of the stored values or of keys
+    made of the columns.
     """
     match node:
         case BoundAnd(children=nodes):
-            return BoundAnd(tuple(map(without_record_keys, nodes)))
+            return BoundAnd(tuple(without_columns(child, hidden) for child in nodes))
         case BoundOr(children=nodes):
-            return BoundOr(tuple(map(without_record_keys, nodes)))
+            return BoundOr(tuple(without_columns(child, hidden) for child in nodes))
         case BoundNot(child=child):
-            return BoundNot(without_record_keys(child))
-    return _NOT_STORED if RECORD_KEY in columns(node) else node
+            return BoundNot(without_columns(child, hidden))
+    return node if hidden.isdisjoint(columns(node)) else _NOT_STORED
 
 
 def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:

@@ -21,10 +21,10 @@ from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.record_keys import without_record_keys
+from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.streamed_leaves import streamed
-from pyhudi_expr.keys.definition import is_virtual
+from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.reader import (
     COLUMN_STATS,
@@ -177,8 +177,9 @@ class TableSnapshot:
 
     def completed(self, predicate: BoundExpression) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
-        if is_virtual(self.table.properties):
-            predicate = without_record_keys(predicate)
+        hidden = hidden_columns(self.table.properties)
+        if hidden:
+            predicate = without_columns(predicate, hidden)
         return predicate if self._optional is None else self._optional.completed(predicate)
 
     def file_evidence(

@@ -28,6 +28,7 @@ from pyhudi_expr.keys.generators import HudiKeys, JoinedKeys, KeyGenerator, regi
 from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.schema import META_FIELDS as META_COLUMNS
 
 RECORD_KEY = "_hoodie_record_key"
 PREFIX = "hoodie.recordkey.virtual."
@@ -159,6 +160,13 @@ def virtual_keys(properties: TableProperties, shown: str) -> KeyDefinition | Non
 def is_virtual(properties: TableProperties) -> bool:
     """Whether readers make the keys, be there stored ones or not."""
     return not properties.meta_fields or properties.raw.get(ENABLED, "").lower() == "true"
+
+
+def hidden_columns(properties: TableProperties) -> frozenset[str]:
+    """The meta columns of which readers show other values than some files have: nulls."""
+    if not properties.meta_fields:
+        return frozenset(META_COLUMNS)
+    return frozenset({RECORD_KEY}) if is_virtual(properties) else frozenset()
 
 
 def defined(properties: TableProperties, shown: str) -> KeyDefinition:

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pyhudi_expr.keys.definition import Generator, defined, is_virtual, virtual_keys
+from pyhudi_expr.keys.definition import Generator, defined, hidden_columns, is_virtual, virtual_keys
 from pyhudi_expr.keys.generators import MissingKey, register
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
@@ -106,6 +106,14 @@ def test_what_makes_keys_virtual() -> None:
     assert virtual_keys(properties(stored), "t") is None
     assert is_virtual(properties({}))
     assert is_virtual(properties({**stored, "hoodie.recordkey.virtual.enabled": "true"}))
+
+
+def test_which_meta_columns_are_null_whatever_files_have() -> None:
+    stored = {"hoodie.populate.meta.fields": "true"}
+    assert hidden_columns(properties(stored)) == set()
+    contingency = properties({**stored, "hoodie.recordkey.virtual.enabled": "true"})
+    assert hidden_columns(contingency) == {"_hoodie_record_key"}
+    assert len(hidden_columns(properties({}))) == 5
 
 
 def test_properties_that_contradict_each_other() -> None:
