@@ -24,6 +24,7 @@ from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX, MetadataTable, current_listing
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import undone_on_failure
+from pyhudi_expr.reading.slice_rows import scalar_type
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.key_changes import is_secondary
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
@@ -31,7 +32,6 @@ from pyhudi_expr.spark.refreshing import Refresh
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget
-from pyhudi_expr.spark.slice_rows import scalar_type
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView

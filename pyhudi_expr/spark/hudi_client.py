@@ -21,8 +21,8 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
+from pyhudi_expr.reading.slices import file_slices
 from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
-from pyhudi_expr.spark.slices import file_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 

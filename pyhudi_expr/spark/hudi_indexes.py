@@ -24,12 +24,12 @@ from pyhudi_expr.mdt.reader import (
     current_listing,
 )
 from pyhudi_expr.mdt.undoing import undone_on_failure
+from pyhudi_expr.reading.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.entries import entries_of_each
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget, write_shards
-from pyhudi_expr.spark.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView

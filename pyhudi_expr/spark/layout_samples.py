@@ -10,9 +10,10 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.layout.sampling import sampled
 from pyhudi_expr.layout.selection import Selection
+from pyhudi_expr.reading.slices import FileSlice, slice_table
 from pyhudi_expr.spark.layout import sample_rows
 from pyhudi_expr.spark.running import LocalRunner, Runner, SparkRunner
-from pyhudi_expr.spark.slices import FileSlice, of_slice, slice_table
+from pyhudi_expr.spark.slices import of_slice
 from pyhudi_expr.spark.streams import stream_of, table_of
 
 _SEED = 28

@@ -35,6 +35,7 @@ from pyhudi_expr.mdt.extension import Change, Extension
 from pyhudi_expr.mdt.index_action import NewPartition
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.reading.slices import FileSlice, slice_table
 from pyhudi_expr.spark.entries import file_entries, slice_entries
 from pyhudi_expr.spark.entries.record_index import instant_ms
 from pyhudi_expr.spark.key_changes import (
@@ -50,7 +51,7 @@ from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name, slice_na
 from pyhudi_expr.spark.running import Batches, Row, SparkBatches, runner
 from pyhudi_expr.spark.shards import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.slice_keys import SliceKeys
-from pyhudi_expr.spark.slices import Extract, FileSlice, of_slice, read_slices, slice_table
+from pyhudi_expr.spark.slices import Extract, of_slice, read_slices
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing

@@ -21,7 +21,7 @@ from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 
 if TYPE_CHECKING:  # dropping an index needs no Spark
-    from pyhudi_expr.spark.slices import FileSlice
+    from pyhudi_expr.reading.slices import FileSlice
 
 REVERSE_DIR = f"{HOODIE_DIR}/pyhudi/reverse"
 

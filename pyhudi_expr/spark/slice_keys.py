@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, scalar_type
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.keys import KeyColumns
 from pyhudi_expr.spark.entries.secondary_index import spelled
 from pyhudi_expr.spark.key_changes import is_secondary
 from pyhudi_expr.spark.reverse import ReverseFiles, slice_name
-from pyhudi_expr.spark.slice_rows import SliceReader, UnmergeableSlice, scalar_type
-from pyhudi_expr.spark.slices import FileSlice
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _COUNTED_SCHEMA = pa.schema(

@@ -1,38 +1,15 @@
-"""File slices as they are handed out to whoever reads them, and a DataFrame of what is read."""
+"""A DataFrame of what is read of file slices, in Spark's tasks."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi_expr.reading.slices import FileSlice, slice_of, slice_table
 from pyhudi_expr.spark.running import Read, SparkRunner
 from pyhudi_expr.table.listing import FileListing
-
-
-@dataclass(frozen=True)
-class FileSlice:
-    """One slice of a snapshot. base: the base file's name, None without one; logs: in order."""
-
-    partition: str
-    file_id: str
-    base_instant: str
-    base: str | None
-    logs: tuple[str, ...]
-
-    def path(self, name: str) -> str:
-        """The path of one of its files, from the table's base path."""
-        return f"{self.partition}/{name}" if self.partition else name
-
-    @property
-    def name(self) -> str:
-        """What messages call it."""
-        return self.path(f"{self.file_id} (base instant {self.base_instant})")
-
 
 Extract = Callable[[FileSlice], Iterator[pa.RecordBatch]]
 """What is read of one slice."""
@@ -50,45 +27,4 @@ def read_slices(
 
 def of_slice(extract: Extract) -> Read:
     """The same for a row of `slice_table`."""
-    return lambda row: extract(_slice(row))
-
-
-def file_slices(listing: FileListing) -> Iterator[FileSlice]:
-    """The slices of a listing, those with most bytes first."""
-    return map(_slice, slice_table(listing).to_pylist())
-
-
-def _slice(row: dict[str, Any]) -> FileSlice:
-    return FileSlice(**{**row, "logs": tuple(row["logs"])})
-
-
-def slice_table(listing: FileListing) -> pa.Table:
-    """The slices as rows with the fields of `FileSlice`, those with most bytes first: tasks that
-    get rows in turn get about as many bytes each."""
-    table = pa.table(
-        {
-            "partition": listing.partitions.take(pa.array(listing.slice_partition)),
-            "file_id": listing.slice_file_id,
-            "base_instant": listing.slice_base_instant,
-            "base": _base_names(listing),
-            "logs": _log_names(listing),
-        }
-    )
-    size = np.zeros(listing.num_slices, np.int64)
-    np.add.at(size, listing.file_slice, listing.file_size)
-    return table.take(pa.array(np.argsort(-size, kind="stable")))
-
-
-def _base_names(listing: FileListing) -> pa.Array:
-    bases = np.flatnonzero(~listing.file_is_log)
-    position = np.zeros(listing.num_slices, np.int64)
-    missing = np.ones(listing.num_slices, np.bool_)
-    position[listing.file_slice[bases]], missing[listing.file_slice[bases]] = bases, False
-    return listing.file_name.take(pa.array(position, mask=missing))
-
-
-def _log_names(listing: FileListing) -> pa.Array:
-    logs = np.flatnonzero(listing.file_is_log)
-    edges = np.searchsorted(listing.file_slice[logs], np.arange(listing.num_slices + 1))
-    names = listing.file_name.take(pa.array(logs))
-    return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), names)
+    return lambda row: extract(slice_of(row))

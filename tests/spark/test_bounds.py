@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyhudi_expr.reading.slice_rows import SliceReader, parquet_columns
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
-from pyhudi_expr.spark.slice_rows import SliceReader, parquet_columns
-from pyhudi_expr.spark.slices import FileSlice
 from pyhudi_expr.table.errors import UnsupportedTable
 
 _INTEGERS = st.integers(-(2**31), 2**31 - 1)

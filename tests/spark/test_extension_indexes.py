@@ -18,9 +18,9 @@ from pyhudi_expr.index.status import State, status_of, statuses
 from pyhudi_expr.mdt.extension import EXTENSION_DIR
 from pyhudi_expr.mdt.reader import MetadataTable, current_listing
 from pyhudi_expr.prune import Pruner, PruneResult
+from pyhudi_expr.reading.slice_rows import UnmergeableSlice
 from pyhudi_expr.spark.building import Built
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.spark.slice_rows import UnmergeableSlice
 from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView

@@ -20,7 +20,7 @@ from pyspark.sql import types as t
 
 from pyhudi_expr.keys.definition import Generator, KeyDefinition, defined
 from pyhudi_expr.keys.generators import MissingKey
-from pyhudi_expr.spark.slice_rows import leaf
+from pyhudi_expr.reading.slice_rows import leaf
 from pyhudi_expr.spark.virtual_keys.key_column import key_column, with_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.keys.generators import HudiKeys
-from pyhudi_expr.spark.key_merging import IS_DELETED, KeyMerger
-from pyhudi_expr.spark.log_rows import Written, WrittenDeletes, WrittenRows
+from pyhudi_expr.reading.key_merging import IS_DELETED, KeyMerger
+from pyhudi_expr.reading.log_rows import Written, WrittenDeletes, WrittenRows
 
 Row = tuple[int, int | None, bool]
 """Key, ordering value, whether it says that it is deleted."""

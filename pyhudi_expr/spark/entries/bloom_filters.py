@@ -15,10 +15,11 @@ from pyhudi_expr.mdt.bloom import DYNAMIC, SIMPLE, FilterBuilder, UnreadableFilt
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import bloom_filter_key
+from pyhudi_expr.reading.slice_rows import SliceReader, parquet_columns, parquet_file
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.slice_rows import SliceReader, parquet_columns, parquet_file
-from pyhudi_expr.spark.slices import Extract, FileSlice
+from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _CONTENT, _KIND = b"org.apache.hudi.bloomfilter", b"hoodie_bloom_filter_type_code"

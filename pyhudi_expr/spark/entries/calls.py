@@ -11,9 +11,10 @@ from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import from_arrow_type
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.expressions import IDENTITY, arguments
-from pyhudi_expr.spark.slice_rows import SliceReader, scalar_type
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.spark.slices import read_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing

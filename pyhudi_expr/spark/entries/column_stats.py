@@ -20,10 +20,11 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import column_stats_key, partition_stats_key
 from pyhudi_expr.mdt.records import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.mdt.value_types import Bound, ValueType
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.file_statistics import FileStatistics, Row, bound_kind
 from pyhudi_expr.spark.shards import ENTRIES
-from pyhudi_expr.spark.slices import Extract, FileSlice
+from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing

@@ -17,15 +17,16 @@ from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.value_types import Bound, ValueType, value_type
-from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
-from pyhudi_expr.spark.slice_rows import (
+from pyhudi_expr.reading.slice_rows import (
     SliceReader,
     leaf_types,
     parquet_columns,
     parquet_file,
     scalar_type,
 )
-from pyhudi_expr.spark.slices import FileSlice, read_slices
+from pyhudi_expr.reading.slices import FileSlice
+from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
+from pyhudi_expr.spark.slices import read_slices
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyhudi_expr.keys.definition import RECORD_KEY, virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
-from pyhudi_expr.spark.slice_rows import scalar_type
+from pyhudi_expr.reading.slice_rows import scalar_type
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 

@@ -12,10 +12,11 @@ import pyarrow as pa
 
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.reading.slice_rows import SliceReader
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.slice_rows import SliceReader
-from pyhudi_expr.spark.slices import Extract, FileSlice
+from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 

@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import secondary_prefix
+from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.slice_rows import SliceReader, scalar_type
-from pyhudi_expr.spark.slices import Extract, FileSlice
+from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 

@@ -15,7 +15,7 @@ from pyspark.sql import types as t
 
 from pyhudi_expr.keys.definition import KeyDefinition
 from pyhudi_expr.keys.generators import EMPTY, NULL, HudiKeys, KeyGenerator
-from pyhudi_expr.spark.slice_rows import leaf
+from pyhudi_expr.reading.slice_rows import leaf
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 
 _CAST = (

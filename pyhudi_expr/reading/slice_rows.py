@@ -22,9 +22,9 @@ import pyarrow.parquet as pq
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.keys.definition import defined
 from pyhudi_expr.mdt.log import BlockKind, LogFile
-from pyhudi_expr.spark.key_merging import KeyMerger
-from pyhudi_expr.spark.log_rows import WrittenRows, written
-from pyhudi_expr.spark.slices import FileSlice
+from pyhudi_expr.reading.key_merging import KeyMerger
+from pyhudi_expr.reading.log_rows import WrittenRows, written
+from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -94,8 +94,9 @@ class SliceReader:
                 f"{self.base_uri}: the log files of {one.name} cannot be merged here, as {reason}; "
                 f"{WHAT_TO_DO}"
             )
+        logs = [log for log in map(one.path, one.logs) if self._counts(one, log)]
         if self.by_keys is not None:
-            yield self._merged_by_keys(one, self.by_keys, names)
+            yield self._merged_by_keys(one.path(one.base), logs, self.by_keys, names)
             return
         try:
             from hudi import HudiFileGroupReader, HudiReadOptions
@@ -106,9 +107,6 @@ class SliceReader:
             ) from error
         roots = list(dict.fromkeys(name.partition(".")[0] for name in names))
         options = HudiReadOptions(projection=roots).with_as_of_timestamp(self.instant)
-        logs = [one.path(log) for log in one.logs]
-        for log in logs:
-            self._check_blocks(one, log)
         try:
             reader = HudiFileGroupReader(self.base_uri)
             rows = reader.read_file_slice_from_paths(one.path(one.base), logs, options)
@@ -119,8 +117,12 @@ class SliceReader:
             ) from error
         yield [leaf(rows, name) for name in names]
 
-    def _check_blocks(self, one: FileSlice, log: str) -> None:
-        """Whether hudi-rs takes the log for what Hudi takes it: it passes damage by in silence."""
+    def _counts(self, one: FileSlice, log: str) -> bool:
+        """Whether the log is of the instant, and not a later one's.
+
+        Raises UnmergeableSlice where hudi-rs would not take it for what Hudi takes it: it passes
+        damage by in silence, and reads the blocks of later instants.
+        """
         with self.storage().open_input(log) as source:
             file = LogFile(source, source.size(), f"{self.base_uri}/{log}")
         damaged = any(block.kind is BlockKind.CORRUPT for block in file.blocks)
@@ -130,14 +132,19 @@ class SliceReader:
                 f"{self.base_uri}: {one.name} cannot be merged here: {log} holds {holds}; "
                 f"{WHAT_TO_DO}"
             )
+        counts = {(block.instant or "") <= self.instant for block in file.blocks}
+        if len(counts) > 1:
+            raise UnmergeableSlice(
+                f"{self.base_uri}: {one.name} cannot be merged here as of {self.instant}: {log} "
+                "holds blocks of later instants, too"
+            )
+        return counts != {False}
 
     def _merged_by_keys(
-        self, one: FileSlice, merger: KeyMerger, names: Sequence[str]
+        self, base: str, log_paths: Sequence[str], merger: KeyMerger, names: Sequence[str]
     ) -> list[pa.Array]:
         every = (*names, *merger.needed)
         roots = list(dict.fromkeys(name.partition(".")[0] for name in every))
-        assert one.base is not None
-        base = one.path(one.base)
         with parquet_file(self.storage(), base) as file:
             batches = parquet_columns(file, every, f"{self.base_uri}/{base}")
             tables = [_numbered(columns) for columns in batches]
@@ -147,9 +154,7 @@ class SliceReader:
                 part,
                 [leaf(part.rows, name) for name in every] if isinstance(part, WrittenRows) else [],
             )
-            for part in written(
-                self.storage(), [one.path(log) for log in one.logs], self.pending, roots
-            )
+            for part in written(self.storage(), log_paths, self.pending, roots)
         ]
         own = len(names)
         kept = merger.kept(

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.keys.definition import KeyDefinition
 from pyhudi_expr.keys.generators import KeyGenerator
-from pyhudi_expr.spark.log_rows import Written, WrittenDeletes
+from pyhudi_expr.reading.log_rows import Written, WrittenDeletes
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
 

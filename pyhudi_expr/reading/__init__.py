@@ -1,0 +1,1 @@
+"""Rows of file slices, merged as queries see them, and whole tables without a query engine."""
