@@ -195,6 +195,10 @@ HudiExpression: TypeAlias = (
     And | Or | Not | Constant | Comparison | In | Between | IsNull | StartsWith | Matches | Unknown
 )
 
+#: The `Call` of a value as engines read it that know no microseconds: near what is stored, if it is
+#: a time, and the value itself if it is none.
+TO_MILLISECONDS = "to milliseconds"
+
 ALWAYS = Constant(Truth.YES)
 NEVER = Constant(Truth.NO)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from enum import Enum
 from functools import singledispatch
 from typing import Any
@@ -26,11 +27,13 @@ from pyhudi_expr.expr.domains import (
 from pyhudi_expr.expr.functions import casts, lookup
 from pyhudi_expr.expr.functions.epochs import as_seconds
 from pyhudi_expr.expr.functions.signature import Function, Site
+from pyhudi_expr.expr.functions.steps import same
 from pyhudi_expr.expr.functions.texts import IntegersToTexts
 from pyhudi_expr.expr.functions.time_texts import as_text
 from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
 from pyhudi_expr.expr.literals import Interval, interval
 from pyhudi_expr.expr.nodes import (
+    TO_MILLISECONDS,
     Call,
     Cast,
     CharType,
@@ -159,7 +162,15 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     found = lookup(Site(term.name, domains, literals, known_zone(scope.zone))) if args else None
     if found is None:
         raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
+    if term.name == TO_MILLISECONDS and found.function is same:
+        return args[0]
     return BoundCall(term.name, found.function, args, found.domain)
+
+
+def _nearest(name: str, fields: list[pa.Field]) -> str:
+    """Like "; is it fare or far?"; nothing where no name is near."""
+    near = get_close_matches(name.lower(), [field.name.lower() for field in fields])
+    return f"; is it {' or '.join(near)}?" if near else ""
 
 
 def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]:
@@ -174,7 +185,8 @@ def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]
         matches = [field for field in fields if field.name.lower() == step.lower()]
         if len(matches) != 1:
             what = "no column" if not matches else "more than one column"
-            raise UnboundError(f"{what} named {'.'.join((*names, step))}")
+            dotted = ".".join((*names, step))
+            raise UnboundError(f"{what} named {dotted}{'' if matches else _nearest(step, fields)}")
         names.append(matches[0].name)
         type_ = matches[0].type
         fields = list(type_) if pa.types.is_struct(type_) else []

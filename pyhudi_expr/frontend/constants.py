@@ -21,6 +21,11 @@ _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,4})?", re.ASCII)
 _NOT_FINITE = {"NaN": math.nan, "Infinity": math.inf, "-Infinity": -math.inf}
 _DAY = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 _TIME = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)(?:\.(\d{1,9}))?", re.ASCII)
+_INSTANT = re.compile(
+    r"(?P<time>\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?) ?"
+    r"(UTC|Z|(?P<sign>[+-])(?P<hours>0\d|1[0-4]):(?P<minutes>[0-5]\d))",
+    re.ASCII,
+)
 _EPOCH = datetime(1970, 1, 1)
 _SECONDS_PER_DAY = 86_400
 _NANOS = 10**9
@@ -52,6 +57,19 @@ def timestamp(seconds: int, nanos: int, zone: str | None = None) -> Literal:
         if nanos % step == 0:
             break
     return Literal(seconds * _UNITS[unit] + nanos // step, pa.timestamp(unit, tz=zone))
+
+
+def instant(text: str) -> Literal | None:
+    """The instant of a time in text with its offset, or ``UTC``; None for anything else."""
+    match = _INSTANT.fullmatch(text)
+    wall = fold(Literal(match["time"], pa.string()), pa.timestamp("ns")) if match else None
+    if match is None or wall is None:
+        return None
+    seconds, nanos = split_timestamp(wall)
+    if match["sign"]:
+        offset = int(match["hours"]) * 3600 + int(match["minutes"]) * 60
+        seconds -= offset if match["sign"] == "+" else -offset
+    return timestamp(seconds, nanos, "UTC")
 
 
 def split_timestamp(literal: Literal) -> tuple[int, int]:

@@ -30,10 +30,16 @@ def plus_interval(time: Term, interval: exp.Interval, sign: int) -> Call:
         sign, amount = -sign, amount.this
     if not isinstance(unit, exp.Var) or not isinstance(amount, exp.Literal):
         raise ValueError(f"not judged: {interval.sql('hive')[:100]}")
-    name, text = unit.name.upper().removesuffix("S"), amount.name.strip()
+    return shifted(time, amount.name, unit.name, sign)
+
+
+def shifted(time: Term, amount: str, unit: str, sign: int = 1) -> Call:
+    """A time so many units later. Raises ValueError where that is no whole number of months, days
+    or microseconds."""
+    name, text = unit.upper().removesuffix("S"), amount.strip()
     known = any(name in units for units in (_MONTHS, _DAYS, _MICROS))
     if not known or not _NUMBER.fullmatch(text):
-        raise ValueError(f"not judged: an interval of {text[:40]} {name}")
+        raise ValueError(f"not judged: an interval of {text[:40]} {name[:40]}")
     parts = [Decimal(text) * sign * units.get(name, 0) for units in (_MONTHS, _DAYS, _MICROS)]
     if any(part != int(part) for part in parts):
         raise ValueError(f"not judged: an interval of {text[:40]} {name}")

@@ -1,9 +1,10 @@
-r"""LIKE, as Hive reads patterns.
+r"""LIKE: a pattern's literal beginning, or its whole text.
 
-``%`` stands for any text and ``_`` for one character; a backslash takes that meaning away from
-the ``%`` or ``_`` right after it, and is an ordinary character elsewhere (Hive's ``UDFLike``).
-Other engines and Hive's own vectorised reader differ about the remaining uses of a backslash, so
-only what all of them agree on is judged.
+``%`` stands for any text and ``_`` for one character. What takes that meaning away from them is an
+engine's own affair. In Hive a backslash does so right before ``%`` or ``_``, and is an ordinary
+character elsewhere (Hive's ``UDFLike``); Spark and Hive's own vectorised reader differ about its
+remaining uses, so only what all of them agree on is judged. In standard SQL (`standard_like`) the
+character after ESCAPE does, and nothing without one.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _PLAIN = re.compile(r"[^%_\\]*")
 _ESCAPED = re.compile(r"(?:[^%_\\]|\\[%_])*")
 _ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x5b\x5d-\x7f]{0,64}")
 _ESCAPE = re.compile(r"\\([%_])")
+_STANDARD_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x7f]{0,64}")
 
 
 def like(term: Term, pattern: str) -> HudiExpression:
@@ -39,13 +41,51 @@ def like(term: Term, pattern: str) -> HudiExpression:
         return _is(term, _unescaped(literal))
     if rest == "%" or (literal == plain and not rest.strip("%")):
         return StartsWith(term, _unescaped(literal))
-    unknown = Unknown(f"LIKE {pattern!r} as a whole")
-    necessary: list[HudiExpression] = [StartsWith(term, plain)] if plain else []
-    begin = _match(_ONE_BY_ONE, pattern)
+    return _in_part(term, pattern, plain, _match(_ONE_BY_ONE, pattern))
+
+
+def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    """``term LIKE pattern ESCAPE escape``, as far as it is decided likewise."""
+    if escape is not None and (len(escape) != 1 or escape in "%_"):
+        return Unknown(f"LIKE with the escape {escape[:10]!r}")
+    text, at = _literal_begin(pattern, escape)
+    rest = pattern[at:]
+    if not rest:
+        return _is(term, text)
+    if not rest.strip("%"):
+        return StartsWith(term, text)
+    if escape is None:
+        return _in_part(term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern))
+    if not _is_well_escaped(rest, escape):
+        return Unknown(f"LIKE {pattern[:100]!r}, which escapes what is no sign")
+    return _in_part(term, pattern, text, "")
+
+
+def _literal_begin(pattern: str, escape: str | None) -> tuple[str, int]:
+    """The text before the first sign, and where that sign is."""
+    text, at = "", 0
+    while at < len(pattern) and pattern[at] not in "%_":
+        if pattern[at] == escape:
+            at += 1
+            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
+                return text, at - 1
+        text += pattern[at]
+        at += 1
+    return text, at
+
+
+def _is_well_escaped(rest: str, escape: str) -> bool:
+    escaped = re.compile(f"(?:[^{re.escape(escape)}]|{re.escape(escape)}[%_{re.escape(escape)}])*")
+    return escaped.fullmatch(rest) is not None
+
+
+def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpression:
+    """What a pattern makes necessary. begin: its first characters, as far as they are ASCII."""
+    necessary: list[HudiExpression] = [StartsWith(term, prefix)] if prefix else []
     if "_" in begin:
         letters = tuple(None if letter == "_" else letter for letter in begin)
         necessary.append(Matches(term, letters, begin == pattern))
-    return conjunction((*necessary, unknown))
+    return conjunction((*necessary, Unknown(f"LIKE {pattern!r} as a whole")))
 
 
 def pattern_of(prefix: str) -> str | None:

@@ -1,8 +1,4 @@
-"""SQL predicates as expressions.
-
-The dialect is Hive's (`pyhudi_expr.frontend.hive_dialect`); another one needs a parser of its own
-that gives sqlglot's tree, and shares the walk below.
-"""
+"""SQL predicates as expressions: one walk over sqlglot's trees for all of `sql_dialects`."""
 
 from __future__ import annotations
 
@@ -16,7 +12,6 @@ from pyhudi_expr.expr.nodes import (
     Between,
     Call,
     Case,
-    Cast,
     Column,
     Comparison,
     Constant,
@@ -30,16 +25,23 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
-from pyhudi_expr.frontend import hive_dialect
-from pyhudi_expr.frontend.calls import call, is_null, truth_of
-from pyhudi_expr.frontend.constants import decimal_number, fold, whole_number
-from pyhudi_expr.frontend.hive_dialect import PredicateSyntaxError
-from pyhudi_expr.frontend.hive_types import parse_type
+from pyhudi_expr.frontend.calls import is_null, truth_of
+from pyhudi_expr.frontend.constants import decimal_number, whole_number
 from pyhudi_expr.frontend.intervals import plus_interval
-from pyhudi_expr.frontend.like import like
+from pyhudi_expr.frontend.sql_dialects import DIALECTS, HIVE, PRESTO, SPARK, TRINO, SqlDialect
+from pyhudi_expr.frontend.sql_text import PredicateSyntaxError, parse
 from pyhudi_expr.frontend.trees import conjunction, disjunction
 
-__all__ = ["PredicateSyntaxError", "parse_predicate"]
+__all__ = [
+    "DIALECTS",
+    "HIVE",
+    "PRESTO",
+    "SPARK",
+    "TRINO",
+    "PredicateSyntaxError",
+    "SqlDialect",
+    "parse_predicate",
+]
 
 _COMPARISONS: dict[type[exp.Expr], Op] = {
     exp.EQ: Op.EQ,
@@ -74,159 +76,202 @@ _EXPONENT = frozenset("eE")
 _READ = frozenset(
     {"this", "expression", "expressions", "low", "high", "negate", "to", "is_string", "quoted"}
     | {"table", "db", "catalog", "safe", "coalesce", "typed", "ifs", "default", "true", "false"}
+    | {"start", "length"}
 )
-_LOCAL_TIME_ZONE = {"TIMESTAMPLTZ": "timestamp with local time zone"}
+#: Parts of a time that all engines extract as the same integers.
+_EXTRACTED = {
+    **{name: name.lower() for name in ("YEAR", "QUARTER", "MONTH", "DAY", "HOUR", "MINUTE")},
+    "DOY": "dayofyear",
+}
 
 
 class _UnsupportedError(ValueError):
     """Why a piece has no expression."""
 
 
-def parse_predicate(text: str) -> HudiExpression:
+def parse_predicate(text: str, dialect: SqlDialect = HIVE) -> HudiExpression:
     """The expression of a WHERE clause's text.
 
     What the language cannot say becomes `Unknown`. Raises PredicateSyntaxError where the text is
     no predicate, too long or nested too deeply.
     """
-    return _predicate(hive_dialect.parse(text))
+    return _Walk(dialect).predicate(parse(text, dialect.reader, dialect.exact))
 
 
-def _predicate(node: exp.Expr) -> HudiExpression:
-    node = _unwrapped(node)
-    try:
-        found = _positive(node)
-    except ValueError as reason:
-        return Unknown(str(reason))
-    return Not(found) if node.args.get("negate") else found
+class _Walk:
+    """Syntax trees as expressions. Those but `predicate` raise ValueError: not judged."""
 
+    def __init__(self, dialect: SqlDialect) -> None:
+        self._dialect = dialect
 
-def _positive(node: exp.Expr) -> HudiExpression:
-    _check_read(node)
-    operation = _COMPARISONS.get(type(node))
-    if operation is Op.EQ and isinstance(node.this, exp.Tuple):
-        return _rows_equal(node.this, node.expression)
-    if operation is not None:
-        return Comparison(operation, _term(node.this), _term(node.expression))
-    match node:
-        case exp.And():
-            return conjunction(map(_predicate, _operands(node, exp.And)))
-        case exp.Or():
-            return disjunction(map(_predicate, _operands(node, exp.Or)))
-        case exp.Not():
-            return Not(_predicate(node.this))
-        case exp.NullSafeNEQ():
-            return Not(Comparison(Op.NULL_SAFE_EQ, _term(node.this), _term(node.expression)))
-        case exp.Between():
-            return Between(_term(node.this), _term(node.args["low"]), _term(node.args["high"]))
-        case exp.In():
-            return _in(node)
-        case exp.Is():
-            return _is(node)
-        case exp.Like():
-            return _like(node)
-        case exp.Column() | exp.Dot() | exp.Boolean() | exp.Null() | exp.Anonymous():
-            return truth_of(_term(node))
-        case exp.Case() | exp.If():
-            return truth_of(_term(node))
-    raise _unsupported(node)
+    def predicate(self, node: exp.Expr) -> HudiExpression:
+        node = _unwrapped(node)
+        try:
+            found = self._positive(node)
+        except ValueError as reason:
+            return Unknown(str(reason))
+        subject = node.this if isinstance(node, exp.Escape) else node
+        return Not(found) if subject.args.get("negate") else found
 
-
-def _in(node: exp.In) -> HudiExpression:
-    if not node.expressions:
+    def _positive(self, node: exp.Expr) -> HudiExpression:
+        _check_read(node)
+        operation = _COMPARISONS.get(type(node))
+        if operation is Op.EQ and isinstance(node.this, exp.Tuple):
+            return self._rows_equal(node.this, node.expression)
+        if operation is not None:
+            return self._compared(operation, node.this, node.expression)
+        match node:
+            case exp.And():
+                return conjunction(map(self.predicate, _operands(node, exp.And)))
+            case exp.Or():
+                return disjunction(map(self.predicate, _operands(node, exp.Or)))
+            case exp.Not():
+                return Not(self.predicate(node.this))
+            case exp.NullSafeNEQ():
+                return Not(self._compared(Op.NULL_SAFE_EQ, node.this, node.expression))
+            case exp.Between():
+                parts = (node.this, node.args["low"], node.args["high"])
+                return Between(*self._dialect.operands(tuple(map(self._term, parts))))
+            case exp.In():
+                return self._in(node)
+            case exp.Is():
+                return self._is(node)
+            case exp.Like():
+                return self._like(node, None)
+            case exp.Escape(this=exp.Like() as pattern, expression=exp.Literal() as escape):
+                _check_read(pattern)
+                return self._like(pattern, escape.this)
+            case exp.Anonymous() if isinstance(node.this, str):
+                return self._truth(node.this.lower(), tuple(map(self._term, node.expressions)))
+            case exp.Column() | exp.Dot() | exp.Boolean() | exp.Null() | exp.Case() | exp.If():
+                return truth_of(self._term(node))
         raise _unsupported(node)
-    if isinstance(node.this, exp.Tuple):
-        return disjunction(_rows_equal(node.this, option) for option in node.expressions)
-    return In(_term(node.this), tuple(map(_term, node.expressions)))
+
+    def _truth(self, name: str, args: tuple[Term, ...]) -> HudiExpression:
+        """A function in a predicate's place."""
+        found = self._dialect.predicate(name, args)
+        return found or truth_of(self._dialect.call(name, args))
+
+    def _compared(self, op: Op, left: exp.Expr, right: exp.Expr) -> Comparison:
+        return Comparison(op, *self._dialect.operands((self._term(left), self._term(right))))
+
+    def _in(self, node: exp.In) -> HudiExpression:
+        if not node.expressions:
+            raise _unsupported(node)
+        if isinstance(node.this, exp.Tuple):
+            return disjunction(self._rows_equal(node.this, option) for option in node.expressions)
+        parts = (node.this, *node.expressions)
+        term, *options = self._dialect.operands(tuple(map(self._term, parts)))
+        return In(term, tuple(options))
+
+    def _rows_equal(self, left: exp.Expr, right: exp.Expr) -> HudiExpression:
+        """Rows of values: all fields are equal where the rows are; with NULLs engines differ."""
+        right = _unwrapped(right)
+        if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
+            raise _unsupported(right)
+        pairs = zip(left.expressions, right.expressions, strict=True)
+        fields = [self._compared(Op.EQ, one, other) for one, other in pairs]
+        return conjunction((*fields, Unknown("rows with a NULL among their fields")))
+
+    def _is(self, node: exp.Is) -> HudiExpression:
+        match _unwrapped(node.expression):
+            case exp.Null():
+                subject = _unwrapped(node.this)
+                if isinstance(subject, _CONDITIONS):
+                    return IsNull(self.predicate(subject))
+                return is_null(self._term(subject))
+            case exp.Boolean() as truth:
+                return Comparison(Op.NULL_SAFE_EQ, self._term(node.this), self._term(truth))
+        raise _unsupported(node)
+
+    def _like(self, node: exp.Like, escape: str | None) -> HudiExpression:
+        match self._term(node.expression):
+            case Literal(value=None):
+                return Constant(Truth.NULL)
+            case Literal(value=str(pattern)):
+                return self._dialect.like(self._term(node.this), pattern, escape)
+        raise _unsupported(node)
+
+    def _term(self, node: exp.Expr) -> Term:
+        node = _unwrapped(node)
+        _check_read(node)
+        symbol = _ARITHMETIC.get(type(node))
+        if symbol in ("+", "-"):
+            left, right = _unwrapped(node.this), _unwrapped(node.expression)
+            if isinstance(right, exp.Interval):
+                return self._shifted(left, right, 1 if symbol == "+" else -1)
+            if isinstance(left, exp.Interval) and symbol == "+":
+                return self._shifted(right, left, 1)
+        if symbol is not None:
+            args = (self._term(node.this), self._term(node.expression))
+            return self._dialect.arithmetic(symbol, args)
+        match node:
+            case exp.Column() | exp.Dot():
+                return Column(tuple(_path(node)))
+            case exp.Neg():
+                return _negative(self._term(node.this))
+            case exp.Cast():  # TRY_CAST too, as which sqlglot reads Hive's CAST
+                return self._dialect.cast(self._term(node.this), node.to)
+            case exp.Case():
+                return self._case(node)
+            case exp.If(this=condition, args={"true": yes}):
+                no = node.args.get("false")
+                branch = (self.predicate(condition), self._term(yes))
+                return Case((branch,), _NULL if no is None else self._term(no))
+            case exp.Anonymous() | exp.Extract() | exp.Trim() | exp.Substring():
+                name, parts = _called(node)
+                return self._dialect.call(name, tuple(map(self._term, parts)))
+        return _constant(node)
+
+    def _shifted(self, time: exp.Expr, by: exp.Interval, sign: int) -> Term:
+        return plus_interval(self._dialect.time(self._term(time)), by, sign)
+
+    def _case(self, node: exp.Case) -> Term:
+        """``CASE x WHEN ...`` compares x with each value, ``CASE WHEN ...`` asks conditions."""
+        subject, branches = node.this, []
+        for branch in node.args["ifs"]:
+            if subject is None:
+                condition = self.predicate(branch.this)
+            else:
+                condition = self._compared(Op.EQ, subject, branch.this)
+            branches.append((condition, self._term(branch.args["true"])))
+        default = node.args.get("default")
+        return Case(tuple(branches), _NULL if default is None else self._term(default))
 
 
-def _rows_equal(left: exp.Expr, right: exp.Expr) -> HudiExpression:
-    """Rows of values: all fields are equal where the rows are; with NULLs engines differ."""
-    right = _unwrapped(right)
-    if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
-        raise _unsupported(right)
-    pairs = zip(left.expressions, right.expressions, strict=True)
-    fields = [Comparison(Op.EQ, _term(one), _term(other)) for one, other in pairs]
-    return conjunction((*fields, Unknown("rows with a NULL among their fields")))
+_NULL = Literal(None, pa.null())
 
 
-def _is(node: exp.Is) -> HudiExpression:
-    match _unwrapped(node.expression):
-        case exp.Null():
-            subject = _unwrapped(node.this)
-            if isinstance(subject, _CONDITIONS):
-                return IsNull(_predicate(subject))
-            return is_null(_term(subject))
-        case exp.Boolean() as truth:
-            return Comparison(Op.NULL_SAFE_EQ, _term(node.this), _term(truth))
-    raise _unsupported(node)
-
-
-def _like(node: exp.Like) -> HudiExpression:
-    match _term(node.expression):
-        case Literal(value=None):
-            return Constant(Truth.NULL)
-        case Literal(value=str(pattern)):
-            return like(_term(node.this), pattern)
-    raise _unsupported(node)
-
-
-def _term(node: exp.Expr) -> Term:
-    node = _unwrapped(node)
-    _check_read(node)
-    symbol = _ARITHMETIC.get(type(node))
-    if symbol in ("+", "-"):
-        left, right = _unwrapped(node.this), _unwrapped(node.expression)
-        if isinstance(right, exp.Interval):
-            return plus_interval(_term(left), right, 1 if symbol == "+" else -1)
-        if isinstance(left, exp.Interval) and symbol == "+":
-            return plus_interval(_term(right), left, 1)
-    if symbol is not None:
-        return Call(symbol, (_term(node.this), _term(node.expression)))
+def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
+    """A function's name in lower case, and its arguments."""
     match node:
-        case exp.Column() | exp.Dot():
-            return Column(tuple(_path(node)))
+        case exp.Anonymous() if isinstance(node.this, str):
+            return node.this.lower(), node.expressions
+        case exp.Extract() if node.this.name.upper() in _EXTRACTED:
+            return _EXTRACTED[node.this.name.upper()], [node.expression]
+        case exp.Substring():
+            parts = (node.this, node.args.get("start"), node.args.get("length"))
+            return "substring", [part for part in parts if part is not None]
+        case exp.Trim(expression=None):
+            return "trim", [node.this]
+    raise _unsupported(node)
+
+
+def _constant(node: exp.Expr) -> Literal:
+    match node:
         case exp.Literal():
             return Literal(node.this, pa.string()) if node.is_string else _number(node.this)
+        case exp.RawString():
+            return Literal(node.this, pa.string())
         case exp.Boolean():
             return Literal(bool(node.this), pa.bool_())
         case exp.Null():
-            return Literal(None, pa.null())
+            return _NULL
         case exp.HexString():
             return Literal(bytes.fromhex(node.this), pa.binary())
-        case exp.Neg():
-            return _negative(_term(node.this))
         case exp.Concat() if all(isinstance(part, exp.Literal) for part in node.expressions):
             return Literal("".join(part.this for part in node.expressions), pa.string())
-        case exp.Cast():  # TRY_CAST too, as which sqlglot reads Hive's CAST
-            return _cast(node)
-        case exp.Anonymous() if isinstance(node.this, str):
-            return call(node.this.lower(), tuple(map(_term, node.expressions)))
-        case exp.Case():
-            return _case(node)
-        case exp.If(this=condition, args={"true": yes, "false": no}):
-            return Case(((_predicate(condition), _term(yes)),), _term(no))
     raise _unsupported(node)
-
-
-def _case(node: exp.Case) -> Term:
-    """``CASE x WHEN ...`` compares x with each value, ``CASE WHEN ...`` asks each condition."""
-    subject, branches = node.this, []
-    for branch in node.args["ifs"]:
-        if subject is None:
-            condition = _predicate(branch.this)
-        else:
-            condition = Comparison(Op.EQ, _term(subject), _term(branch.this))
-        branches.append((condition, _term(branch.args["true"])))
-    default = node.args.get("default")
-    return Case(tuple(branches), Literal(None, pa.null()) if default is None else _term(default))
-
-
-def _cast(node: exp.Cast) -> Term:
-    name = node.to.sql("hive")
-    type_ = parse_type(_LOCAL_TIME_ZONE.get(name, name))
-    term = _term(node.this)
-    folded = fold(term, type_) if isinstance(term, Literal) else None
-    return folded or Cast(term, type_)
 
 
 def _number(text: str) -> Literal:

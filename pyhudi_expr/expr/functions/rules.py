@@ -5,6 +5,7 @@ from pyhudi_expr.expr.functions import (
     calendars,
     epochs,
     extremes,
+    readings,
     rounding,
     shifts,
     signs,
@@ -14,5 +15,6 @@ from pyhudi_expr.expr.functions import (
 )
 
 _NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, extremes.RULES)
-_TIMES = (calendars.RULES, shifts.RULES, truncations.RULES, epochs.RULES, time_texts.RULES)
+_CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES)
+_TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES)
 TABLES = (*_NUMBERS, *_TIMES, texts.RULES)

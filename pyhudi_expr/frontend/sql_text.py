@@ -1,28 +1,21 @@
-r"""Hive's SQL, read by sqlglot: what sqlglot leaves out of Hive's rules is set right here.
-
-Strings follow Hive's own unescaping (``BaseSemanticAnalyzer.unescapeSQLString``): octal and
-unicode escapes, ``\Z``, and ``\%`` and ``\_`` kept as they are for LIKE. Functions keep the names
-they were written with, and ``char(n)`` and ``varchar(n)`` keep their lengths in casts.
-"""
+"""A predicate's text into sqlglot's syntax tree, within limits; errors have their place."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Any, ClassVar
+from collections.abc import Callable, Iterable, Sequence
 
-from sqlglot import TokenType, exp
-from sqlglot.dialects.hive import Hive
+from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
-from sqlglot.parsers.hive import HiveParser
 from sqlglot.tokenizer_core import Token
 
 #: Characters of a predicate's text, and levels of parentheses in it.
 MAX_TEXT = 1 << 20
 MAX_NESTING = 100
 
-_STRING_ESCAPE = re.compile(r"\\(?:u([0-9A-Fa-f]{4})|([01][0-7]{2})|(.))", re.DOTALL)
-_ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
+Exact = Callable[[Sequence[Token], str], list[Token]]
+"""The tokens of a text as the dialect means them: what its strings say, above all."""
+
 _QUOTED = re.compile(
     r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/""", re.DOTALL
 )
@@ -40,26 +33,13 @@ class PredicateSyntaxError(ValueError):
         self.column = column
 
 
-class _Dialect(Hive):
-    class Tokenizer(Hive.Tokenizer):
-        HEX_STRINGS: ClassVar[list[Any]] = [("X'", "'"), ("x'", "'")]
-
-    class Parser(HiveParser):
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {"CAST": HiveParser.FUNCTION_PARSERS["CAST"]}
-
-        def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
-            # Outside of schemas, sqlglot reads char(n) and varchar(n) as string.
-            return super()._parse_types(*args, **{**options, "schema": True})
-
-
-def parse(text: str) -> exp.Expr:
+def parse(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
     """The syntax tree of one predicate. Raises PredicateSyntaxError."""
     if len(text) > MAX_TEXT:
         raise PredicateSyntaxError(f"the text is longer than {MAX_TEXT} characters", 1, 1)
-    dialect = _Dialect()
+    dialect = reader()
     try:
-        tokens = [_exact(token, text) for token in dialect.tokenize(text)]
+        tokens = exact(dialect.tokenize(text), text)
         _check_nesting(tokens)
         trees = dialect.parser().parse_into(exp.Condition, tokens, text)
     except TokenError:
@@ -78,26 +58,6 @@ def parse(text: str) -> exp.Expr:
         raise PredicateSyntaxError(f"one predicate is expected, there is {found}", 1, 1)
     _check_depth(trees[0])
     return trees[0]
-
-
-def _exact(token: Token, text: str) -> Token:
-    if token.token_type is TokenType.STRING:
-        token.text = _unescape(text[token.start + 1 : token.end])
-    return token
-
-
-def _unescape(raw: str) -> str:
-    def replace(match: re.Match[str]) -> str:
-        code, octal, letter = match.groups()
-        if code:
-            return chr(int(code, 16))
-        if octal:
-            return chr(int(octal, 8))
-        return match[0] if letter in "%_" else _ESCAPED.get(letter, letter)
-
-    # A pair of surrogates escaped one by one is one character.
-    text = _STRING_ESCAPE.sub(replace, raw)
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 
 def _check_nesting(tokens: Iterable[Token]) -> None:

@@ -1,0 +1,41 @@
+"""What an engine reads of a stored value, where it is less than the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.functions.signature import Rule, Signature, Site, ordinals, where_known
+from pyhudi_expr.expr.functions.steps import same
+from pyhudi_expr.expr.nodes import TO_MILLISECONDS
+
+_MILLIS = 1000
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Times that are rounded or cut off, to less than `margin` units from themselves."""
+
+    margin: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        with np.errstate(over="ignore"):
+            least, greatest = lower - np.int64(self.margin), upper + np.int64(self.margin)
+        return where_known(least <= lower, least, greatest >= upper, greatest, operand)
+
+
+def _to_milliseconds(site: Site) -> Signature | None:
+    """A time with three digits of a second, or more; any other value as it is."""
+    if len(site.domains) != 1:
+        return None
+    domain = site.domains[0]
+    is_finer = domain.kind in (Kind.WALL_CLOCK, Kind.INSTANT) and domain.units > _MILLIS
+    return Signature(_Near(domain.units // _MILLIS) if is_finer else same, domain)
+
+
+RULES: dict[str, Rule] = {TO_MILLISECONDS: _to_milliseconds}

@@ -1,0 +1,213 @@
+"""The SQL dialects that predicates come in, each a value: how it is read, and what it means.
+
+What a dialect means otherwise than the trees of `pyhudi_expr.expr` do, and they cannot say, raises
+InexpressibleError: that piece of a predicate is `Unknown` then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from pyhudi_expr.expr.nodes import Call, Cast, HudiExpression, Literal, Term
+from pyhudi_expr.frontend import sql_readers
+from pyhudi_expr.frontend.calls import call
+from pyhudi_expr.frontend.constants import fold, instant
+from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type
+from pyhudi_expr.frontend.like import like, standard_like
+from pyhudi_expr.frontend.sql_text import Exact
+from pyhudi_expr.frontend.trino_rules import (
+    as_read,
+    trino_call,
+    trino_cast,
+    trino_operands,
+    trino_predicate,
+)
+
+_Given = TypeVar("_Given")
+
+
+@dataclass(frozen=True)
+class SqlDialect:
+    """name: as users say it. reader, exact: from text to sqlglot's tree.
+
+    cast: a term as a type that sqlglot names. call, predicate: functions by name, in lower case;
+    predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
+    operands: the terms of one comparison, as the engine compares them. time: a term that may be a
+    time, as the engine reads it. arithmetic: a call of an operator's sign. Those that give terms
+    raise InexpressibleError.
+    """
+
+    name: str
+    reader: type[sqlglot.Dialect]
+    exact: Exact
+    cast: Callable[[Term, exp.DataType], Term]
+    call: Callable[[str, tuple[Term, ...]], Term]
+    predicate: Callable[[str, tuple[Term, ...]], HudiExpression | None]
+    like: Callable[[Term, str, str | None], HudiExpression]
+    operands: Callable[[tuple[Term, ...]], tuple[Term, ...]]
+    time: Callable[[Term], Term]
+    arithmetic: Callable[[str, tuple[Term, ...]], Term]
+
+
+def _hive_cast(term: Term, to: exp.DataType) -> Term:
+    name = to.sql("hive")
+    return _cast(term, parse_type(_LOCAL_TIME_ZONE.get(name, name)))
+
+
+_LOCAL_TIME_ZONE = {"TIMESTAMPLTZ": "timestamp with local time zone"}
+
+
+def _cast(term: Term, type_: Type) -> Term:
+    folded = fold(term, type_) if isinstance(term, Literal) else None
+    return folded or Cast(term, type_)
+
+
+def _hive_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    if escape is not None:
+        raise InexpressibleError("not judged: LIKE with ESCAPE")
+    return like(term, pattern)
+
+
+def _as_it_is(given: _Given) -> _Given:
+    return given
+
+
+def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
+    """`call` and `truth_of` know them."""
+
+
+_Type = exp.DType
+_COMMON = {
+    **{_Type.BOOLEAN: pa.bool_(), _Type.TINYINT: pa.int8(), _Type.SMALLINT: pa.int16()},
+    **{_Type.INT: pa.int32(), _Type.BIGINT: pa.int64(), _Type.FLOAT: pa.float32()},
+    **{_Type.DOUBLE: pa.float64(), _Type.DATE: pa.date32(), _Type.TEXT: pa.string()},
+}
+_CLOCK, _CLOCKS = pa.timestamp("ns"), (_Type.TIMESTAMP, _Type.TIMESTAMPTZ)
+_SPARK_TYPES = {
+    **_COMMON,
+    **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ), _CLOCK),
+    **{_Type.TIMESTAMPNTZ: _CLOCK, _Type.BINARY: pa.binary(), _Type.NULL: pa.null()},
+}
+_TRINO_TYPES = {
+    **_COMMON,
+    **{_Type.TIMESTAMP: _CLOCK, _Type.TIMESTAMPTZ: pa.timestamp("ns", "UTC")},
+    **{_Type.VARBINARY: pa.binary(), _Type.VARCHAR: pa.string()},
+}
+#: Digits of a second that a time has at least, for its margin of a millisecond to be enough.
+_DIGITS = 3
+
+
+def _spark_cast(term: Term, to: exp.DataType) -> Term:
+    if isinstance(term, Literal) and isinstance(term.value, str):
+        moment = instant(term.value.replace("T", " "))
+        if moment is not None and to.this in (_Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ):
+            return moment
+    return _cast(term, _type_of(to, _SPARK_TYPES, "decimal(10,0)"))
+
+
+def _trino_cast(term: Term, to: exp.DataType) -> Term:
+    parameters = [parameter.name for parameter in to.expressions]
+    if isinstance(term, Literal) and isinstance(term.value, str):
+        if to.this is _Type.DECIMAL and not parameters:
+            number = fold(term, pa.decimal128(38, len(term.value.partition(".")[2])))
+            return number or trino_cast(term, pa.decimal128(38, 0))
+        if to.this in _CLOCKS and not _keeps_digits(term.value, parameters):
+            raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
+        if to.this is _Type.TIMESTAMPTZ:
+            return instant(term.value) or trino_cast(term, _TRINO_TYPES[_Type.TIMESTAMPTZ])
+    elif to.this in _CLOCKS and not _has_millis(parameters):
+        raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
+    if to.this in (_Type.VARCHAR, _Type.CHAR) and parameters:
+        return trino_cast(term, parse_type(to.sql("hive")))
+    return trino_cast(term, _type_of(to, _TRINO_TYPES, "decimal(38,0)"))
+
+
+def _has_millis(parameters: list[str]) -> bool:
+    """Whether a time of so many digits, by default three, is near enough to the one stored."""
+    return not parameters or (parameters[0].isdigit() and int(parameters[0]) >= _DIGITS)
+
+
+def _keeps_digits(text: str, parameters: list[str]) -> bool:
+    """Whether a text's second has no more digits than a type; three by default do for the margin.
+
+    TIMESTAMP '...' has a type with the digits of its text.
+    """
+    digits = len(text.partition(".")[2].partition(" ")[0])
+    return not parameters or digits <= int(parameters[0])
+
+
+def _type_of(to: exp.DataType, types: dict[exp.DType, pa.DataType], decimal: str) -> Type:
+    if to.this is _Type.DECIMAL:
+        return parse_type(to.sql("hive") if to.expressions else decimal)
+    found = types.get(to.this)
+    if found is None:
+        raise InexpressibleError(f"the type {to.sql()[:100]!r}")
+    return found
+
+
+def _spark_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    return like(term, pattern) if escape in (None, "\\") else standard_like(term, pattern, escape)
+
+
+def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
+    if sign in ("/", "div"):
+        raise InexpressibleError("not judged: a quotient, which may be one of integers")
+    return Call(sign, args)
+
+
+HIVE = SqlDialect(
+    name="hive",
+    reader=sql_readers.HiveReader,
+    exact=sql_readers.hive_tokens,
+    cast=_hive_cast,
+    call=call,
+    predicate=_no_predicate,
+    like=_hive_like,
+    operands=_as_it_is,
+    time=_as_it_is,
+    arithmetic=Call,
+)
+SPARK = SqlDialect(
+    name="spark",
+    reader=sql_readers.SparkReader,
+    exact=sql_readers.spark_tokens,
+    cast=_spark_cast,
+    call=call,
+    predicate=_no_predicate,
+    like=_spark_like,
+    operands=_as_it_is,
+    time=_as_it_is,
+    arithmetic=Call,
+)
+TRINO = SqlDialect(
+    name="trino",
+    reader=sql_readers.TrinoReader,
+    exact=sql_readers.plain_tokens,
+    cast=_trino_cast,
+    call=trino_call,
+    predicate=trino_predicate,
+    like=standard_like,
+    operands=trino_operands,
+    time=as_read,
+    arithmetic=_trino_arithmetic,
+)
+PRESTO = SqlDialect(
+    name="presto",
+    reader=sql_readers.PrestoReader,
+    exact=sql_readers.plain_tokens,
+    cast=_trino_cast,
+    call=trino_call,
+    predicate=trino_predicate,
+    like=standard_like,
+    operands=trino_operands,
+    time=as_read,
+    arithmetic=_trino_arithmetic,
+)
+
+DIALECTS = {dialect.name: dialect for dialect in (HIVE, SPARK, TRINO, PRESTO)}

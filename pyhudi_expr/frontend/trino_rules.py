@@ -1,0 +1,111 @@
+"""What Trino and Presto mean by calls, casts and comparisons.
+
+Both read times with as many digits as a column's type has, three mostly: a row's time is then up to
+a millisecond away from the stored one. So a column that may be a time, beside what may be one, is
+``to milliseconds(column)``. What these engines compute otherwise than Hive and Spark do (they round
+where those cut off, divide integers as integers, write times with zeros) is not judged.
+"""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.nodes import (
+    TO_MILLISECONDS,
+    Call,
+    Case,
+    Cast,
+    CharType,
+    Column,
+    Comparison,
+    HudiExpression,
+    Literal,
+    Op,
+    StartsWith,
+    Term,
+)
+from pyhudi_expr.frontend.calls import call
+from pyhudi_expr.frontend.constants import fold
+from pyhudi_expr.frontend.hive_types import InexpressibleError, Type
+from pyhudi_expr.frontend.intervals import shifted
+
+_NAN = Literal(math.nan, pa.float64())
+#: Parts of a time, by the names that Hive has for them.
+_PARTS = {
+    **{name: name for name in ("year", "quarter", "month", "day", "hour", "minute", "second")},
+    **dict.fromkeys(("day_of_year", "doy", "dayofyear"), "dayofyear"),
+    "day_of_month": "day",
+}
+_CHOICES = frozenset({"coalesce", "nullif", "if"})
+_ALIKE = frozenset({"abs", "concat", "greatest", "least", "lower", "upper", "length", "reverse"})
+_CHANGES_NOTHING = (pa.types.is_floating, pa.types.is_decimal)
+
+
+def trino_call(name: str, args: tuple[Term, ...]) -> Term:
+    """A call as Hive would spell it. Raises InexpressibleError."""
+    if name in _CHOICES or name in _ALIKE:
+        return call(name, args)
+    match name, args:
+        case _, (time,) if name in _PARTS:
+            return Call(_PARTS[name], (as_read(time),))
+        case "date", (time,):
+            return trino_cast(time, pa.date32())
+        case "date_trunc", (Literal() as unit, time):
+            return Call("date_trunc", (unit, as_read(time)))
+        case "date_add", (Literal(value=str(unit)), Literal(value=int(amount)), time):
+            return shifted(as_read(time), str(amount), unit)
+        case "substr" | "substring", (_, Literal(value=int(start)), *_) if start > 0:
+            return Call("substr", args)
+        case "mod", (_, _):
+            return Call("%", args)
+        case "from_hex", (Literal(),):
+            return call("unhex", args)
+    raise InexpressibleError(f"not judged: {name[:60]}()")
+
+
+def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
+    """A function that is a predicate; None for any other."""
+    match name, args:
+        case "starts_with", (term, Literal(value=str(prefix))):
+            return StartsWith(term, prefix)
+        case "is_nan", (term,):
+            return Comparison(Op.EQ, term, _NAN)  # NULL of NULL, and TRUE of NaN alone
+    return None
+
+
+def trino_cast(term: Term, type_: Type) -> Term:
+    """A cast, where it means what Hive's does. Raises InexpressibleError."""
+    folded = fold(term, type_) if isinstance(term, Literal) else None
+    if folded is not None:
+        return folded
+    if not isinstance(type_, CharType):
+        if pa.types.is_date(type_) or pa.types.is_timestamp(type_):
+            return Cast(as_read(term), type_)
+        if any(applies(type_) for applies in _CHANGES_NOTHING):
+            return Cast(term, type_)
+    raise InexpressibleError(f"not judged: a cast to {type_}, which rounds or writes otherwise")
+
+
+def trino_operands(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    """What a comparison compares: columns as they are read where times may be compared."""
+    no_times = sum(isinstance(term, Literal) and not _is_time(term.type) for term in terms)
+    return terms if no_times >= len(terms) - 1 else tuple(map(as_read, terms))
+
+
+def _is_time(type_: Type) -> bool:
+    return not isinstance(type_, CharType) and pa.types.is_temporal(type_)
+
+
+def as_read(term: Term) -> Term:
+    """The term with columns that may be times as they are read."""
+    match term:
+        case Column():
+            return Call(TO_MILLISECONDS, (term,))
+        case Case(branches=branches, otherwise=otherwise):
+            read = tuple((condition, as_read(result)) for condition, result in branches)
+            return Case(read, as_read(otherwise))
+        case Call(name=name, args=args) if name in _CHOICES or name in ("greatest", "least"):
+            return Call(name, tuple(map(as_read, args)))
+    return term

@@ -1,0 +1,305 @@
+"""What Spark, Trino and Presto mean where Hive's SQL means something else, or nothing."""
+
+from __future__ import annotations
+
+import operator as of_python
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import (
+    TO_MILLISECONDS,
+    And,
+    Call,
+    Case,
+    Cast,
+    CharType,
+    Column,
+    Comparison,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Matches,
+    Not,
+    Op,
+    StartsWith,
+    Unknown,
+    walk,
+)
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.sql import (
+    DIALECTS,
+    HIVE,
+    PRESTO,
+    SPARK,
+    TRINO,
+    PredicateSyntaxError,
+    SqlDialect,
+    parse_predicate,
+)
+from tests.expr.statistics import RowStatistics
+
+A, B = Column(("a",)), Column(("b",))
+ONE, NULL = Literal(1, pa.int32()), Literal(None, pa.null())
+READ = Call(TO_MILLISECONDS, (A,))
+EACH = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+PRESTOS = pytest.mark.parametrize("dialect", [TRINO, PRESTO], ids=["trino", "presto"])
+
+SECOND = 1_000_000
+OPERATORS = {
+    **{"=": of_python.eq, "<": of_python.lt, ">": of_python.gt},
+    **{"<=": of_python.le, ">=": of_python.ge, "<>": of_python.ne},
+}
+
+
+def may_be_in_a_file_of(predicate: HudiExpression, micros: int) -> bool:
+    bound = bind(predicate, Scope(pa.schema([("a", pa.timestamp("us"))])))
+    evidence = StatisticsEvidence(RowStatistics([[{"a": micros}]]))
+    return bool(as_array(may_be(bound, True, [evidence]), 1)[0])
+
+
+def literal(text: str, dialect: SqlDialect) -> Any:
+    found = parse_predicate(f"a = {text}", dialect)
+    return found.right if isinstance(found, Comparison) else found
+
+
+def is_unknown(predicate: HudiExpression) -> bool:
+    return any(isinstance(node, Unknown) for node in walk(predicate))
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        (r"'it\'s'", "it's"),
+        ("'a' 'b'", "ab"),
+        (r"'\U0001F600\u00e9\101'", "😀éA"),
+        (r"'\%\_'", r"\%\_"),
+        (r"r'\n'", r"\n"),
+        ('"double"', "double"),
+    ],
+)
+def test_sparks_strings(text: str, value: str) -> None:
+    assert literal(text, SPARK) == Literal(value, pa.string())
+
+
+def test_what_spark_3_and_4_read_otherwise_is_not_judged() -> None:
+    assert is_unknown(parse_predicate("a = 'it''s' AND b = 1", SPARK))
+    assert not is_unknown(parse_predicate("a = 'it' 's' AND b = 1", SPARK))
+
+
+@PRESTOS
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("'it''s'", "it's"), (r"'back\slash'", r"back\slash"), (r"'\u0041'", r"\u0041")],
+)
+def test_prestos_strings_have_no_escapes(dialect: SqlDialect, text: str, value: str) -> None:
+    assert literal(text, dialect) == Literal(value, pa.string())
+    assert parse_predicate('"a b" = 1', dialect).left == Column(("a b",))
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "type_"),
+    [
+        ("1.5F", 1.5, pa.float32()),
+        ("1.5BD", Decimal("1.5"), pa.decimal128(2, 1)),
+        ("1L", 1, pa.int64()),
+        ("CAST('ab' AS varchar(1))", "ab", pa.string()),  # casts to varchar cut nothing
+        ("TIMESTAMP '1970-01-01 00:00:01'", 1, pa.timestamp("s")),
+        ("TIMESTAMP_NTZ '1970-01-01 00:00:01'", 1, pa.timestamp("s")),
+        ("TIMESTAMP '1970-01-01 01:00:01+01:00'", 1, pa.timestamp("s", "UTC")),
+        ("TIMESTAMP '1970-01-01T00:00:00.000001Z'", 1, pa.timestamp("us", "UTC")),
+    ],
+)
+def test_sparks_constants(text: str, value: Any, type_: pa.DataType) -> None:
+    assert literal(text, SPARK) == Literal(value, type_)
+
+
+@PRESTOS
+@pytest.mark.parametrize(
+    ("text", "value", "type_"),
+    [
+        ("1.50", Decimal("1.50"), pa.decimal128(3, 2)),
+        ("1e0", 1.0, pa.float64()),
+        ("DECIMAL '1.50'", Decimal("1.50"), pa.decimal128(38, 2)),
+        ("DOUBLE '0.1'", 0.1, pa.float64()),
+        ("REAL '0.5'", 0.5, pa.float32()),
+        ("BIGINT '5'", 5, pa.int64()),
+        ("VARCHAR 'x'", "x", pa.string()),
+        ("CAST('x' AS char(3))", "x", CharType(3, padded=True)),
+        ("X'00fF'", b"\x00\xff", pa.binary()),
+    ],
+)
+def test_prestos_constants(dialect: SqlDialect, text: str, value: Any, type_: Any) -> None:
+    assert literal(text, dialect) == Literal(value, type_)
+
+
+@PRESTOS
+def test_times_are_compared_as_they_are_read(dialect: SqlDialect) -> None:
+    second = Literal(1, pa.timestamp("s"))
+    found = parse_predicate("a = TIMESTAMP '1970-01-01 00:00:01'", dialect)
+    assert found == Comparison(Op.EQ, READ, second)
+    found = parse_predicate("a IN (TIMESTAMP '1970-01-01 00:00:01')", dialect)
+    assert found == In(READ, (second,))
+    instant = "TIMESTAMP '1970-01-01 01:00:01 +01:00'"
+    assert literal(instant, dialect) == Literal(1, pa.timestamp("s", "UTC"))
+    assert parse_predicate("year(a) = 1", dialect).left == Call("year", (READ,))
+    assert parse_predicate("a < b", dialect).left == READ  # either may be a time
+    assert parse_predicate("a < 1", dialect).left == A  # no time compares with a number
+    shifted = parse_predicate("a + INTERVAL '1' DAY > b", dialect).left
+    assert shifted == parse_predicate("date_add('day', 1, a) > b", dialect).left
+    assert shifted.args[0] == READ
+
+
+@PRESTOS
+@given(
+    stored=st.integers(-5000, 5000),
+    asked=st.integers(-5000, 5000).map(lambda micros: micros // 1000 * 1000),
+    operator=st.sampled_from(sorted(OPERATORS)),
+)
+def test_no_time_is_lost_that_is_read_with_three_digits(
+    dialect: SqlDialect, stored: int, asked: int, operator: str
+) -> None:
+    shown = f"1970-01-01 00:00:{(SECOND + asked) / 1e6:09.6f}"
+    predicate = parse_predicate(f"a {operator} TIMESTAMP '{shown}'", dialect)
+    for read in (stored // 1000, (stored + 500) // 1000):  # cut off, rounded
+        if OPERATORS[operator](read * 1000, asked):
+            assert may_be_in_a_file_of(predicate, SECOND + stored)
+
+
+@PRESTOS
+def test_what_changes_no_value_stays_a_column(dialect: SqlDialect) -> None:
+    schema = pa.schema([("a", pa.date32()), ("b", pa.date32()), ("n", pa.int32())])
+    for text, plain in (
+        ("a = DATE '1970-01-05'", "a = DATE '1970-01-05'"),
+        ("a < b", "a < b"),
+        ("CAST(n AS double) > 1e0", "CAST(n AS double) > 1e0"),
+    ):
+        bound = bind(parse_predicate(text, dialect), Scope(schema))
+        assert bound == bind(parse_predicate(plain, HIVE), Scope(schema))
+
+
+@PRESTOS
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a / 2 = 1",  # of integers an integer
+        "CAST(a AS integer) = 1",  # rounds
+        "CAST(a AS varchar) = '1'",  # writes times with zeros
+        "CAST(a AS timestamp(0)) = b",
+        "a = CAST('1970-01-01 00:00:00.6' AS timestamp(0))",
+        "floor(a) = 1",
+        "round(a) = 1",
+        "trim(a) = 'x'",
+        "substr(a, 0, 3) = 'x'",  # empty, where Hive takes the first three
+        "date_trunc(a, 'month') = b",
+        "a = 0x1F",
+        "regexp_like(a, 'x')",
+        "a AT TIME ZONE 'UTC' = b",
+        "contains(a, 1)",
+        "try(a = 1)",
+        "a = U&'\\0041'",
+    ],
+)
+def test_what_presto_computes_otherwise_is_not_judged(dialect: SqlDialect, text: str) -> None:
+    assert is_unknown(parse_predicate(text, dialect))
+
+
+@PRESTOS
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("starts_with(a, 'x')", StartsWith(A, "x")),
+        ("NOT starts_with(a, 'x')", Not(StartsWith(A, "x"))),
+        ("coalesce(a, 1) = 1", Comparison(Op.EQ, Call("coalesce", (A, ONE)), ONE)),
+        ("mod(a, 1) = 1", Comparison(Op.EQ, Call("%", (A, ONE)), ONE)),
+        ("a IS NOT DISTINCT FROM NULL", Comparison(Op.NULL_SAFE_EQ, A, NULL)),
+        ("a IS NULL", IsNull(A)),
+    ],
+)
+def test_prestos_functions(dialect: SqlDialect, text: str, expected: HudiExpression) -> None:
+    assert parse_predicate(text, dialect) == expected
+
+
+@PRESTOS
+def test_other_spellings_of_presto(dialect: SqlDialect) -> None:
+    same = parse_predicate("year(a) = 1", dialect)
+    assert parse_predicate("EXTRACT(YEAR FROM a) = 1", dialect) == same
+    doy = parse_predicate("day_of_year(a) = 1", dialect)
+    assert parse_predicate("EXTRACT(DOY FROM a) = 1", dialect) == doy
+    assert doy == parse_predicate("doy(a) = 1", dialect)
+    begin = parse_predicate("substr(a, 1, 2) = 'x'", dialect)
+    assert parse_predicate("SUBSTRING(a FROM 1 FOR 2) = 'x'", dialect) == begin
+    chosen = parse_predicate("if(a = 1, b) = 1", dialect).left
+    assert isinstance(chosen, Case)
+    nan = parse_predicate("is_nan(a)", dialect)
+    assert isinstance(nan, Comparison)
+    assert nan.op is Op.EQ  # NULL of NULL, where Spark's is FALSE
+    assert isinstance(parse_predicate("date(a) = 1", dialect).left, Cast)
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a LIKE 'x%'", StartsWith(A, "x")),
+        ("a LIKE 'x%%'", StartsWith(A, "x")),
+        ("a NOT LIKE 'x%'", Not(StartsWith(A, "x"))),
+    ],
+)
+def test_like_everywhere(dialect: SqlDialect, text: str, expected: HudiExpression) -> None:
+    assert parse_predicate(text, dialect) == expected
+
+
+@pytest.mark.parametrize("dialect", [SPARK, TRINO, PRESTO], ids=["spark", "trino", "presto"])
+def test_escapes_of_like(dialect: SqlDialect) -> None:
+    def pattern(text: str) -> HudiExpression:
+        return parse_predicate(f"a LIKE {text}", dialect)
+
+    assert pattern("'x!%!_!!%' ESCAPE '!'") == StartsWith(A, "x%_!")
+    assert pattern("'x!%' ESCAPE '!'") == And(
+        (Comparison(Op.EQ, A, Literal("x%", pa.string())), StartsWith(A, "x%"))
+    )
+    begin = pattern("'x!%y_z%' ESCAPE '!'")
+    assert isinstance(begin, And)
+    assert begin.children[0] == StartsWith(A, "x%y")
+    negated = parse_predicate("a NOT LIKE 'x!%%' ESCAPE '!'", dialect)
+    assert negated == Not(StartsWith(A, "x%"))
+    for wrong in ("'x!y%' ESCAPE '!'", "'x!' ESCAPE '!'", "'x%!y' ESCAPE '!'", "'x%' ESCAPE '!!'"):
+        assert is_unknown(pattern(wrong))
+        assert not any(isinstance(node, StartsWith) for node in walk(pattern(wrong)))
+
+
+def test_a_backslash_is_a_letter_of_prestos_patterns() -> None:
+    assert parse_predicate(r"a LIKE 'x\_y%'", SPARK) == StartsWith(A, "x_y")
+    found = parse_predicate(r"a LIKE 'x\_y%'", TRINO)
+    assert isinstance(found, And)
+    assert found.children[0] == StartsWith(A, "x\\")
+    assert parse_predicate(r"a LIKE 'x\%'", TRINO) == StartsWith(A, "x\\")
+    assert Matches(A, ("x", None, "y"), True) in walk(parse_predicate("a LIKE 'x_y'", TRINO))
+
+
+@EACH
+@pytest.mark.parametrize(
+    ("text", "line", "column"),
+    [("", 1, 1), ("a = 1 AND", 1, 7), ("a = \n  )", 2, 3), ("a = 'open", 1, 5), ("a = 1; b", 1, 1)],
+)
+def test_errors_say_where(dialect: SqlDialect, text: str, line: int, column: int) -> None:
+    with pytest.raises(PredicateSyntaxError) as error:
+        parse_predicate(text, dialect)
+    assert (error.value.line, error.value.column) == (line, column)
+
+
+@EACH
+@pytest.mark.parametrize("text", ["(" * 9999 + "b", "NOT " * 9999 + "b", "a" + " + 1" * 9999])
+def test_deep_and_long_texts_are_refused(dialect: SqlDialect, text: str) -> None:
+    with pytest.raises(PredicateSyntaxError, match="nested too deeply"):
+        parse_predicate(text, dialect)
+    with pytest.raises(PredicateSyntaxError, match="longer than"):
+        parse_predicate("a = '" + "x" * (1 << 20) + "'", dialect)
