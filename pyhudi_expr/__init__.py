@@ -1,0 +1,20 @@
+"""File pruning for Apache Hudi tables.
+
+`scan` reads a table without a query engine. Importing it imports what reads files, so that is done
+when it is asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyhudi_expr.reading.scanning import scan
+
+__all__ = ["scan"]
+
+
+def __getattr__(name: str) -> Any:
+    if name != "scan":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from pyhudi_expr.reading.scanning import scan
+
+    return scan

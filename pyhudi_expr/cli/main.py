@@ -23,8 +23,9 @@ from pyhudi_expr.cli.inspection import inspect_table
 from pyhudi_expr.cli.layout_commands import layout
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.scanning import scan
 from pyhudi_expr.cli.virtual_key_commands import virtual_keys
-from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
+from pyhudi_expr.frontend.sql import DIALECTS, PredicateSyntaxError, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service import logs
 from pyhudi_expr.service.handler import PruningHandler, version
@@ -58,6 +59,13 @@ def _question(command: _Command) -> _Command:
             click.argument("predicate"),
             AS_JSON,
             click.option(
+                "--dialect",
+                type=click.Choice(list(DIALECTS)),
+                default="hive",
+                show_default=True,
+                help="The SQL that PREDICATE is written in.",
+            ),
+            click.option(
                 "--view",
                 type=click.Choice(list(_VIEWS)),
                 default="snapshot",
@@ -83,7 +91,7 @@ def _question(command: _Command) -> _Command:
 @cli.command()
 @_question
 def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
-    """Print the files of TABLE that can hold a row for which PREDICATE (Hive's SQL) is true.
+    """Print the files of TABLE that can hold a row for which PREDICATE is true.
 
     The files go to standard output, one on a line; what was found out about them to standard
     error.
@@ -163,19 +171,22 @@ def serve(
 cli.add_command(hive)
 cli.add_command(index)
 cli.add_command(layout)
+cli.add_command(scan)
 cli.add_command(virtual_keys)
 
 
 def _result(
     table: str,
     predicate: str,
+    dialect: str,
     view: str,
     as_of: str | None,
     since: str | None,
     zone: str | None,
     footers: bool,
 ) -> PruneResult:
-    request = PruneRequest(parse_predicate(predicate), _VIEWS[view], zone, as_of, since)
+    asked = parse_predicate(predicate, DIALECTS[dialect])
+    request = PruneRequest(asked, _VIEWS[view], zone, as_of, since)
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     return Pruner(options).prune(location(table), request)
 

@@ -61,6 +61,17 @@ def test_view_instant_zone_and_footers(run, golden):
     assert found["files_kept"] == 0
 
 
+def test_the_dialect_of_the_predicate(run, table):
+    hive = run("prune", table, "region = 'us'")
+    assert run("prune", table, '"region" = \'us\'', "--dialect", "trino") == hive
+    assert run("prune", table, "region = r'us'", "--dialect", "spark") == hive
+    assert "'oracle' is not one of" in run("prune", table, "a = 1", "--dialect", "oracle")[2]
+
+
+def test_an_unknown_column_is_noted_with_its_neighbours(run, table):
+    assert "no column named regoin; is it region?" in run("prune", table, "regoin = 'us'")[2]
+
+
 def test_explain(run, table):
     predicate = "region = 'us' AND merchant_name RLIKE 'x'"
     code, out, _ = run("explain", table, predicate)

@@ -1,0 +1,82 @@
+"""`pyhudi scan`: rows of a table on the terminal, or as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import date, datetime
+from typing import Any
+
+import click
+import pyarrow as pa
+
+from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.frontend.sql import DIALECTS
+from pyhudi_expr.table.listing import TableView
+
+_VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
+
+
+@click.command()
+@click.argument("table")
+@click.argument("predicate", default="true")
+@AS_JSON
+@click.option("--columns", default="", help="Top-level columns, with commas; by default all.")
+@click.option("--limit", type=click.IntRange(min=0), help="So many rows at most.")
+@click.option("--dialect", type=click.Choice(list(DIALECTS)), default="hive", show_default=True)
+@click.option("--view", type=click.Choice(list(_VIEWS)), default="snapshot", show_default=True)
+@click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant.")
+@click.option("--zone", default="UTC", show_default=True, help="IANA zone of times in PREDICATE.")
+def scan(
+    table: str,
+    predicate: str,
+    as_json: bool,
+    columns: str,
+    limit: int | None,
+    dialect: str,
+    view: str,
+    as_of: str | None,
+    zone: str,
+) -> None:
+    """Print the rows of TABLE for which PREDICATE is true, tab by tab (or as JSON, one on a line).
+
+    Log files of merge-on-read tables are merged by the package 'hudi'.
+    """
+    from pyhudi_expr.reading.scanning import scan as scanned  # what it imports takes a while
+
+    rows = scanned(
+        location(table),
+        predicate,
+        names(columns) or None,
+        as_of,
+        view=_VIEWS[view],
+        dialect=DIALECTS[dialect],
+        zone=zone,
+        limit=limit,
+    )
+    if not as_json:
+        click.echo("\t".join(rows.schema.names))
+    for batch in rows.batches():
+        for line in _lines(batch, as_json):
+            click.echo(line)
+    result = rows.result
+    click.echo(f"read {result.files_kept} of {result.files_total} files", err=True)
+
+
+def _lines(batch: pa.RecordBatch, as_json: bool) -> Iterator[str]:
+    for row in batch.to_pylist():
+        if as_json:
+            yield json.dumps(row, ensure_ascii=False, default=_text)
+        else:
+            yield "\t".join("NULL" if value is None else _text(value) for value in row.values())
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict | list):
+        return json.dumps(value, ensure_ascii=False, default=_text)
+    return str(value)

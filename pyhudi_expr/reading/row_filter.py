@@ -1,0 +1,149 @@
+"""Predicates over rows, for readers without a query engine: pyarrow's comparisons decide."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.backend.arrow import InexpressibleInArrowError, to_arrow
+from pyhudi_expr.expr import nodes as e
+from pyhudi_expr.expr.nodes import Column, HudiExpression, Literal, Term, walk
+from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.frontend.constants import decimal_number, fold, split_timestamp, timestamp
+from pyhudi_expr.table.errors import HudiError
+
+_EPOCH = datetime(1970, 1, 1)
+
+
+class FilterNotApplicable(HudiError):  # noqa: N818 - names the finding
+    """Rows cannot be filtered by the predicate here; the message says by which part of it."""
+
+
+def row_filter(predicate: HudiExpression, schema: pa.Schema, zone: str | None) -> pc.Expression:
+    """The predicate for pyarrow's tables and datasets of the schema.
+
+    zone: in which instants are shown as wall clocks. Raises FilterNotApplicable.
+    """
+    for node in walk(predicate):
+        match node:
+            case e.Unknown(reason=reason):
+                raise FilterNotApplicable(f"rows cannot be filtered: {reason}")
+            case Column(path=path):
+                _name(path, schema)
+    try:
+        return to_arrow(_fitted(predicate, schema, zone))
+    except (InexpressibleInArrowError, pa.ArrowException, ValueError) as error:
+        raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
+
+
+def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa.DataType]:
+    """The path as the schema spells it. Raises FilterNotApplicable."""
+    try:
+        name, type_ = resolve(path, schema)
+    except UnboundError as error:
+        raise FilterNotApplicable(str(error)) from error
+    return tuple(name.split(".")), type_
+
+
+def _fitted(node: Any, schema: pa.Schema, zone: str | None) -> Any:
+    """The predicate with columns as the schema spells them, and constants of their types."""
+
+    def fit(child: Any) -> Any:
+        return _fitted(child, schema, zone)
+
+    match node:
+        case Column(path=path):
+            return Column(_name(path, schema)[0])
+        case e.And(children=nodes) | e.Or(children=nodes):
+            return replace(node, children=tuple(map(fit, nodes)))
+        case e.Not(child=child):
+            return e.Not(fit(child))
+        case e.IsNull(term=term) | e.StartsWith(term=term) | e.Matches(term=term):
+            return replace(node, term=fit(term))
+        case e.Comparison(op=op, left=left, right=right):
+            return e.Comparison(op, *_alike((left, right), schema, zone))
+        case e.Between(term=term, low=low, high=high):
+            return e.Between(*_alike((term, low, high), schema, zone))
+        case e.In(term=term, options=options):
+            first, *rest = _alike((term, *options), schema, zone)
+            return e.In(first, tuple(rest))
+        case e.Call(args=args):
+            return replace(node, args=_alike(args, schema, zone))
+        case e.Cast(term=term):
+            return replace(node, term=fit(term))
+        case e.Case(branches=branches, otherwise=otherwise):
+            fitted = tuple((fit(condition), fit(result)) for condition, result in branches)
+            return e.Case(fitted, fit(otherwise))
+    return node
+
+
+def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[Any, ...]:
+    """Terms that are compared, constants of times in the type of the columns beside them."""
+    columns = [term for term in terms if isinstance(term, Column)]
+    types = {_name(column.path, schema)[1] for column in columns}
+    target = types.pop() if len(types) == 1 else None
+    return tuple(
+        _converted(term, target, zone)
+        if isinstance(term, Literal) and target is not None
+        else _fitted(term, schema, zone)
+        for term in terms
+    )
+
+
+def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:
+    if literal.value is None:
+        return Literal(None, type_)
+    if pa.types.is_date32(type_) and isinstance(literal.value, str):
+        return _folded(literal, type_)
+    if pa.types.is_decimal(type_) and pa.types.is_integer(literal.type):
+        return decimal_number(Decimal(literal.value))
+    if not pa.types.is_timestamp(type_):
+        return literal
+    clock = literal if _is_time(literal) else _folded(literal, pa.timestamp("ns"))
+    if type_.tz is None or getattr(clock.type, "tz", None) is not None:
+        return clock
+    seconds, nanos = split_timestamp(clock)
+    return timestamp(_instant(seconds, zone), nanos, "UTC")
+
+
+def _is_time(literal: Literal) -> bool:
+    return isinstance(literal.type, pa.TimestampType)
+
+
+def _folded(literal: Literal, type_: pa.DataType) -> Literal:
+    folded = fold(literal, type_)
+    if folded is None:
+        raise FilterNotApplicable(f"rows cannot be filtered: {literal.value!r} is no {type_}")
+    return folded
+
+
+def _instant(wall_seconds: int, zone: str | None) -> int:
+    """The one instant at which a wall clock of the zone shows the time."""
+    if zone is None:
+        raise FilterNotApplicable(
+            "rows cannot be filtered: a time without zone against instants; say in which zone"
+        )
+    try:
+        info = timezone.utc if zone in ("UTC", "Z") else ZoneInfo(zone)
+        wall = (_EPOCH + timedelta(seconds=wall_seconds)).replace(tzinfo=info)
+        offsets = {wall.replace(fold=fold_).utcoffset() for fold_ in (0, 1)}
+    except (KeyError, ValueError, OverflowError, OSError) as error:
+        raise FilterNotApplicable(f"the zone {zone!r}, or its time, is unknown") from error
+    if len(offsets) > 1:
+        raise FilterNotApplicable(f"rows cannot be filtered: {wall:%F %T} in {zone} is ambiguous")
+    (offset,) = offsets
+    assert offset is not None
+    return wall_seconds - int(offset.total_seconds())
+
+
+def columns_of(predicate: HudiExpression, schema: pa.Schema) -> list[str]:
+    """The top-level columns that the predicate reads, as the schema spells them."""
+    paths = [node.path for node in walk(predicate) if isinstance(node, Column)]
+    return list(dict.fromkeys(_name(path, schema)[0][0] for path in paths))

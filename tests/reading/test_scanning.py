@@ -1,0 +1,147 @@
+"""Tables read without an engine: the rows that hudi-rs finds, from the files that can hold them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import pyhudi_expr
+from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
+from pyhudi_expr.reading.scanning import Progress, scan
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.listing import TableView
+
+COW, MOR = "cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"
+#: Those whose snapshots hudi-rs reads whole.
+READABLE = [COW, MOR, "cow_v9_txns_nonpart_nometa", "cow_v8_complexkeygen_hivestyle"]
+FILTERS = [
+    *("amount > 50", "region = 'us'", "region IN ('eu', 'apac') AND amount <= 40", "NOT (id < 5)"),
+    *("name LIKE 'A%' OR amount > 80", "name IS NULL", "id BETWEEN 3 AND 7", "amount <> 10"),
+]
+
+
+def by_hudi_rs(path: Path, as_of: str | None = None) -> pa.Table:
+    from hudi import HudiReadOptions, HudiTable
+
+    options = HudiReadOptions()
+    if as_of:
+        options = options.with_as_of_timestamp(as_of)
+    table = HudiTable(str(path))
+    batches = table.read(options)
+    return pa.Table.from_batches(batches)
+
+
+def rows(table: pa.Table) -> list[str]:
+    """As sorted texts, which have an order whatever is in them."""
+    return sorted(json.dumps(row, sort_keys=True, default=str) for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("name", READABLE)
+def test_all_rows_are_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> None:
+    expected = by_hudi_rs(golden[name])
+    found = scan(str(golden[name])).to_table()
+    names = [column for column in found.schema.names if column in expected.schema.names]
+    assert found.num_rows == expected.num_rows > 0
+    assert rows(found.select(names)) == rows(expected.select(names))
+
+
+@pytest.mark.parametrize("name", [COW, MOR])
+@pytest.mark.parametrize("text", FILTERS)
+def test_a_filter_gives_the_rows_of_a_whole_read(
+    golden: Mapping[str, Path], name: str, text: str
+) -> None:
+    path = str(golden[name])
+    whole = scan(path).to_table()
+    schema_names = set(whole.schema.names)
+    if not {word for word in ("amount", "name", "id") if word in text} <= schema_names:
+        pytest.skip("the table has no such column")
+    found = scan(path, text)
+    expected = whole.filter(found._filter)
+    assert rows(found.to_table()) == rows(expected)
+    assert found.result.files_kept <= found.result.files_total
+
+
+def test_every_kind_of_filter_is_one(golden: Mapping[str, Path]) -> None:
+    path = str(golden[COW])
+    tree = Comparison(Op.EQ, Column(("region",)), Literal("us", pa.string()))
+    expected = rows(scan(path, "region = 'us'").to_table())
+    assert expected
+    for filter_ in (tree, [("region", "=", "us")], pc.field("region") == "us"):
+        found = scan(path, filter_)
+        assert rows(found.to_table()) == expected
+        assert found.result.files_kept < found.result.files_total
+
+
+@pytest.mark.parametrize("name", [COW, MOR])
+def test_time_travel(golden: Mapping[str, Path], name: str) -> None:
+    from pyhudi_expr.table.hudi_table import HudiTable
+
+    path = golden[name]
+    for instant in HudiTable.open(str(path)).timeline.writes[:4]:
+        as_of = instant.requested
+        found = scan(str(path), columns=["_hoodie_record_key"], as_of=as_of).to_table()
+        expected = by_hudi_rs(path, as_of).select(["_hoodie_record_key"])
+        assert rows(found) == rows(expected)
+
+
+def test_columns_limits_and_progress(golden: Mapping[str, Path]) -> None:
+    told: list[Progress] = []
+    found = scan(str(golden[MOR]), columns=["REGION"], limit=3, progress=told.append)
+    table = found.to_table()
+    assert table.schema.names == ["region"]
+    assert table.num_rows == 3
+    assert told[-1].rows == 3
+    assert 0 < told[-1].slices <= told[-1].slices_total
+    assert not scan(str(golden[MOR]), limit=0).to_table().num_rows
+    assert found.to_reader().read_all() == table
+
+
+def test_frames_and_datasets(golden: Mapping[str, Path]) -> None:
+    found = pyhudi_expr.scan(str(golden[COW]), "region = 'us'", ["region"])
+    table = found.to_table()
+    assert list(found.to_pandas()["region"]) == table["region"].to_pylist()
+    assert found.to_polars()["region"].to_list() == table["region"].to_pylist()
+    dataset = found.to_dataset()
+    assert dataset.to_table(filter=pc.field("region") == "us").num_rows == table.num_rows
+    with pytest.raises(UnsupportedTable, match="read-optimised"):
+        scan(str(golden["mor_v6_simplekeygen_nonhivestyle"])).to_dataset()
+
+
+def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> None:
+    path = str(golden["mor_v6_simplekeygen_nonhivestyle"])
+    found = scan(path, view=TableView.READ_OPTIMIZED)
+    assert found.to_dataset().count_rows() == found.to_table().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    ("filter_", "columns", "says"),
+    [
+        ("regoin = 'us'", None, "no column named regoin; is it region?"),
+        (None, ["regoin"], "no column named regoin; is it region?"),
+        ("region RLIKE 'u'", None, "RLIKE"),
+        ("upper(region) = 'US'", None, "upper"),
+    ],
+)
+def test_what_cannot_be_filtered_is_refused(
+    golden: Mapping[str, Path], filter_: Any, columns: Any, says: str
+) -> None:
+    with pytest.raises(HudiError, match=says.replace("?", r"\?")):
+        scan(str(golden[COW]), filter_, columns)
+
+
+def test_the_command(golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str]) -> None:
+    from pyhudi_expr.cli.main import main
+
+    assert not main(["scan", str(golden[COW]), "region = 'us'", "--columns", "region", "--json"])
+    out, err = capsys.readouterr()
+    assert set(out.splitlines()) == {'{"region": "us"}'}
+    assert "files" in err
+    assert not main(["scan", str(golden[COW]), "--columns", "region", "--limit", "1"])
+    assert capsys.readouterr().out.splitlines()[0] == "region"
+    assert main(["scan", str(golden[COW]), "regoin = 1"]) == 1
