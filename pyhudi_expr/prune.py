@@ -176,6 +176,11 @@ class Pruner:
             _snapshot=snapshot,
         )
 
+    def held(self) -> tuple[int, int]:
+        """How many tables are kept between requests, and their memory in bytes."""
+        with self._lock:
+            return len(self._snapshots), sum(known.nbytes for known in self._snapshots.values())
+
     def _snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
         key = (base_path, request.view, request.as_of)
         known = self._current(key)

@@ -84,7 +84,7 @@ def _plain(value: Any, wire: ttypes.Literal, type_: Type) -> nodes.Literal:
 def _integer(value: int, wire: ttypes.Literal, type_: pa.DataType) -> nodes.Literal:
     limit = 2 ** (type_.bit_width - 1)
     if not -limit <= value < limit:
-        raise BadRequestError(f"the {wire.type} literal {value} is out of range")
+        raise BadRequestError(f"a {wire.type} literal is out of range")
     return nodes.Literal(value, type_)
 
 

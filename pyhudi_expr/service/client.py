@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import ssl
 import time
 import uuid
 from collections.abc import Iterator
@@ -12,13 +13,14 @@ from types import TracebackType
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.Thrift import TException
 from thrift.transport.TSocket import TSocket
-from thrift.transport.TTransport import TFramedTransport
+from thrift.transport.TTransport import TFramedTransport, TTransportException
 
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.thrift_encoder import encode
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, ServiceInfo
+from pyhudi_expr.service.access import TOKEN_PREFACE
 from pyhudi_expr.table.listing import TableView
 
 _MAX_ANSWER_BYTES = 64 << 20
@@ -35,9 +37,21 @@ class PruningClient:
     the connection is then closed, and the next call opens another.
     """
 
-    def __init__(self, host: str = "127.0.0.1", port: int = 9099, timeout: float = 2.0) -> None:
-        """timeout: seconds for connecting, and between two packets of an answer."""
-        socket = TSocket(host, port)
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 9099,
+        timeout: float = 2.0,
+        *,
+        tls: ssl.SSLContext | None = None,
+        token: str | None = None,
+    ) -> None:
+        """timeout: seconds for connecting, and between two packets of an answer.
+
+        tls: how to connect to a service with TLS. token: what the service wants to be shown.
+        """
+        socket = _TlsSocket(host, port, tls) if tls else TSocket(host, port)
+        self._preface = TOKEN_PREFACE + token.encode() if token else None
         socket.setTimeout(timeout * 1000)
         self._transport = TFramedTransport(socket, _MAX_ANSWER_BYTES)
         protocol = TBinaryProtocolAccelerated(
@@ -108,8 +122,27 @@ class PruningClient:
     def _connected(self) -> Iterator[None]:
         if not self._transport.isOpen():
             self._transport.open()
+            if self._preface is not None:
+                self._transport.write(self._preface)
+                self._transport.flush()
         try:
             yield
         except BaseException:
             self._transport.close()
             raise
+
+
+class _TlsSocket(TSocket):  # type: ignore[misc]
+    """Thrift's own fails to close what could not be opened."""
+
+    def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
+        super().__init__(host, port)
+        self._context = context
+
+    def open(self) -> None:
+        super().open()
+        try:
+            self.handle = self._context.wrap_socket(self.handle, server_hostname=self.host)
+        except OSError as error:
+            self.close()
+            raise TTransportException(TTransportException.NOT_OPEN, str(error)) from error

@@ -15,15 +15,20 @@ class GarbageError(ValueError):
     """The frame is no message of the protocol."""
 
 
-def answer(frame: bytes, processor: PruningService.Processor) -> bytes:
-    """The reply to a frame's message, without its size. Raises GarbageError."""
+def answer(
+    frame: bytes, processor: PruningService.Processor, most_items: int | None = None
+) -> bytes:
+    """The reply to a frame's message, without its size. Raises GarbageError.
+
+    most_items: in one list; a decoded node takes many times the bytes that it has in the frame.
+    """
     source, target = TMemoryBuffer(frame), TMemoryBuffer()
     # Neither a string nor a list can have more items than the frame has bytes.
     protocol = TBinaryProtocolAccelerated(
         source,
         strictRead=True,
         string_length_limit=len(frame),
-        container_length_limit=len(frame),
+        container_length_limit=min(len(frame), most_items or len(frame)),
     )
     try:
         processor.process(protocol, TBinaryProtocolAccelerated(target))

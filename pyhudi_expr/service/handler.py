@@ -4,20 +4,23 @@ from __future__ import annotations
 
 import importlib.metadata
 import time
+import traceback
 from collections.abc import Callable
 from typing import Any
 
 import structlog
 
+from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.roots import RootError, TableRoots
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.verdicts import counts, verdicts
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
 
 _VIEWS = {
@@ -28,14 +31,32 @@ _log: Any = structlog.get_logger()
 
 
 class _NotPrunedError(Exception):
-    """Why nothing is proved."""
+    """Why nothing is proved. reason: the same in a word, for the metrics."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class _OtherVersionError(Exception):
+    """The caller speaks another version of the protocol."""
+
+
+_REASONS = {
+    TableNotFound: "no_table",
+    UnsupportedTable: "unsupported_table",
+    CorruptFile: "corrupt_file",
+}
 
 
 class PruningHandler(PruningService.Iface):  # type: ignore[misc]
     """The service's two calls; thread safe."""
 
-    def __init__(self, pruner: Pruner, settings: ServiceSettings) -> None:
+    def __init__(
+        self, pruner: Pruner, settings: ServiceSettings, metrics: Metrics | None = None
+    ) -> None:
         self._pruner = pruner
+        self._metrics = metrics or Metrics()
         self._roots = TableRoots(settings.table_roots)
         self._limits = Limits(nodes=settings.max_nodes, literal_bytes=settings.max_literal_bytes)
 
@@ -45,9 +66,9 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
         """Which files cannot match; what goes wrong is told by the status."""
-        return answered(request, self._judged)
+        return _answered(request, self._judged, self._metrics)
 
-    def _judged(self, request: ttypes.PruneRequest, response: PruneResponse) -> None:
+    def _judged(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
         begun = time.perf_counter_ns()
         question = PruneRequest(
             predicate=decode(request.filter, self._limits),
@@ -61,10 +82,15 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None
         response.counts = counts(result, (time.perf_counter_ns() - begun) // 1000)
+        return "; ".join(_without_literals(result)) or None
 
 
-class BusyHandler(PruningService.Iface):  # type: ignore[misc]
-    """Answers for the service when too many requests wait already."""
+class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
+    """Answers where the service does not judge, or its answer is not sent: always NOT_PRUNED."""
+
+    def __init__(self, reason: str, message: str, metrics: Metrics) -> None:
+        self._error = reason, message
+        self._metrics = metrics
 
     def info(self) -> ServiceInfo:
         """Who answers, and in which version."""
@@ -72,11 +98,10 @@ class BusyHandler(PruningService.Iface):  # type: ignore[misc]
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
         """NOT_PRUNED."""
-        return answered(request, self._refused)
+        return _answered(request, self._refused, self._metrics)
 
-    @staticmethod
-    def _refused(request: ttypes.PruneRequest, response: PruneResponse) -> None:
-        raise _NotPrunedError("the service is busy: too many requests wait")
+    def _refused(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
+        raise _NotPrunedError(*self._error)
 
 
 def version() -> str:
@@ -84,10 +109,15 @@ def version() -> str:
     return importlib.metadata.version("pyhudi-expr")
 
 
-def answered(
-    request: ttypes.PruneRequest, judge: Callable[[ttypes.PruneRequest, PruneResponse], None]
+def _answered(
+    request: ttypes.PruneRequest,
+    judge: Callable[[ttypes.PruneRequest, PruneResponse], str | None],
+    metrics: Metrics,
 ) -> PruneResponse:
-    """The response that `judge` fills, or the status for what it raises; logged as one line."""
+    """The response that `judge` fills, or the status for what it raises; counted, and logged.
+
+    `judge` returns what may be logged of the response's message.
+    """
     begun = time.perf_counter_ns()
     request = request or ttypes.PruneRequest()
     response = PruneResponse(
@@ -96,30 +126,46 @@ def answered(
         basePath=request.basePath or "",
         status=PruneStatus.OK,
     )
+    reason = told = None
     try:
-        _check_request(request, response)
-        if response.status == PruneStatus.OK:
-            judge(request, response)
+        _check_request(request)
+        told = judge(request, response)
+    except _OtherVersionError as error:
+        reason = "other_version"
+        _failed(response, PruneStatus.UNSUPPORTED_VERSION, str(error))
     except (BadRequestError, RootError) as error:
+        reason = "outside_of_roots" if isinstance(error, RootError) else "bad_request"
         _failed(response, PruneStatus.BAD_REQUEST, str(error))
-    except (HudiError, _NotPrunedError) as error:
+    except _NotPrunedError as error:
+        reason = error.reason
+        _failed(response, PruneStatus.NOT_PRUNED, str(error))
+    except HudiError as error:
+        reason = _REASONS.get(type(error), "table_unreadable")
         _failed(response, PruneStatus.NOT_PRUNED, str(error))
     except Exception as error:
+        reason = "failed"
         _failed(response, PruneStatus.FAILED, f"{type(error).__name__} in the service, see its log")
-        _log.exception("request failed", request=response.requestId, table=response.basePath)
-    _logged(response, (time.perf_counter_ns() - begun) / 1e6)
+        # Without the error's own text, which may be a literal.
+        _log.error(
+            "request failed",
+            request=response.requestId,
+            table=response.basePath,
+            error=type(error).__name__,
+            trace="".join(traceback.format_tb(error.__traceback__)),
+        )
+    seconds = (time.perf_counter_ns() - begun) / 1e9
+    metrics.answered(response, seconds, reason)
+    _logged(response, told if reason is None else response.message, seconds * 1e3)
     return response
 
 
-def _check_request(request: ttypes.PruneRequest, response: PruneResponse) -> None:
+def _check_request(request: ttypes.PruneRequest) -> None:
     if request.protocolVersion != PROTOCOL_VERSION:
-        _failed(
-            response,
-            PruneStatus.UNSUPPORTED_VERSION,
+        raise _OtherVersionError(
             f"the service speaks version {PROTOCOL_VERSION} of the protocol, "
-            f"the caller {request.protocolVersion}",
+            f"the caller {request.protocolVersion}"
         )
-    elif request.requestId is None or not request.basePath or request.filter is None:
+    if request.requestId is None or not request.basePath or request.filter is None:
         raise BadRequestError("the request lacks its id, the table's base path or the filter")
 
 
@@ -137,7 +183,8 @@ def _check_as_new(result: PruneResult, request: ttypes.PruneRequest) -> None:
         return
     if result.instant is None or result.instant < newest:
         raise _NotPrunedError(
-            f"the caller knows instant {newest}, the service sees {result.instant} only"
+            "older_view",
+            f"the caller knows instant {newest}, the service sees {result.instant} only",
         )
 
 
@@ -146,7 +193,14 @@ def _failed(response: PruneResponse, status: int, message: str) -> None:
     response.instant = response.verdicts = response.counts = None
 
 
-def _logged(response: PruneResponse, millis: float) -> None:
+def _without_literals(result: PruneResult) -> list[str]:
+    """The result's notes for the log: those of the predicate's parts quote it, and are counted."""
+    quoting = set(unknown_reasons(result.predicate))
+    notes = [note for note in result.notes if note not in quoting]
+    return notes + ([f"parts of the filter not judged: {len(quoting)}"] if quoting else [])
+
+
+def _logged(response: PruneResponse, told: str | None, millis: float) -> None:
     done = response.counts
     event = {
         "request": response.requestId,
@@ -156,7 +210,7 @@ def _logged(response: PruneResponse, millis: float) -> None:
     }
     if done is not None:
         event |= {"considered": done.filesConsidered, "dropped": done.filesDropped}
-    if response.message:
-        event["reason"] = response.message
+    if told:
+        event["reason"] = told
     log = _log.info if response.status == PruneStatus.OK else _log.warning
     log("prune", **event)

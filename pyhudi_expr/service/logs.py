@@ -27,7 +27,10 @@ def configure(log_format: str, level: str) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if machine
-        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+        # Not rich's tracebacks: they show local variables, literals and tokens among them.
+        else structlog.dev.ConsoleRenderer(
+            colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
+        )
     )
     severity = getattr(logging, level.upper())
     structlog.configure(

@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import signal
 from collections.abc import Callable, Coroutine
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
 import structlog
 
 from pyhudi_expr.protocol import PruningService
+from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
 from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, answer
-from pyhudi_expr.service.handler import BusyHandler
+from pyhudi_expr.service.handler import RefusingHandler
+from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings
 
 _T = TypeVar("_T")
@@ -31,13 +32,21 @@ class AddressError(OSError):
     """The address is taken, or none of this machine's."""
 
 
+class _RefusedError(Exception):
+    """The caller has not shown the token."""
+
+
 class PruningServer:
     """Serves a handler until it is stopped. Built and used in one event loop."""
 
-    def __init__(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
-        self._settings = settings
-        self._processor = PruningService.Processor(handler)
-        self._busy = PruningService.Processor(BusyHandler())
+    def __init__(
+        self,
+        handler: PruningService.Iface,
+        settings: ServiceSettings,
+        metrics: Metrics | None = None,
+    ) -> None:
+        """Raises SettingsError for a service that anybody on the network could use."""
+        self._metrics = metrics or Metrics()
         self._workers = ThreadPoolExecutor(settings.workers, thread_name_prefix="prune")
         # Telling that the service is busy must not wait for the workers that are.
         self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
@@ -45,6 +54,18 @@ class PruningServer:
         self._idle: set[asyncio.Task[None]] = set()
         self._connections: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
+        self._listening = False
+        self.reload(handler, settings)
+
+    def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
+        """Go on with these, the address and the workers excepted. Raises SettingsError.
+
+        Certificates are read anew; connections that are open stay so.
+        """
+        access = Access(settings)
+        self._access = access
+        self._settings = settings
+        self._processor = PruningService.Processor(handler)
 
     @property
     def open_connections(self) -> int:
@@ -56,6 +77,10 @@ class PruningServer:
         """Requests that are judged or wait for it."""
         return self._unanswered
 
+    def is_ready(self) -> bool:
+        """Whether requests are taken."""
+        return self._listening and not self._stopping.is_set()
+
     def stop(self) -> None:
         """Take no more requests; `run` returns when those that came have been answered."""
         self._stopping.set()
@@ -63,15 +88,24 @@ class PruningServer:
     async def run(self, listening: Callable[[str, int], None] | None = None) -> None:
         """Listen until `stop`; `listening` is told the address. Raises AddressError."""
         settings = self._settings
+        tls = self._access.tls
+        if tls is not None:
+            tls.sni_callback = self._renewed
         try:
             server = await asyncio.start_server(
-                self._accepted, settings.host, settings.port, backlog=settings.max_connections
+                self._accepted,
+                settings.host,
+                settings.port,
+                backlog=settings.max_connections,
+                ssl=tls,
+                ssl_handshake_timeout=settings.transfer_seconds if tls else None,
             )
         except OSError as error:
             address = f"{settings.host}:{settings.port}"
             raise AddressError(f"cannot listen on {address}: {error.strerror or error}") from error
         host, port = server.sockets[0].getsockname()[:2]
         _log.info("listening", host=host, port=port, workers=settings.workers)
+        self._listening = True
         if listening is not None:
             listening(host, port)
         try:
@@ -94,24 +128,26 @@ class PruningServer:
             if late:
                 await asyncio.wait(late, timeout=_ABANDON_SECONDS)
 
+    def _renewed(self, connection: Any, name: str | None, context: object) -> None:
+        """Handshakes go on with the certificates that were read last."""
+        connection.context = self._access.tls or context
+
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         task = asyncio.current_task()
         assert task is not None
         peer = "{}:{}".format(*writer.get_extra_info("peername", ("?", 0))[:2])
         try:
             if len(self._connections) >= self._settings.max_connections:
-                _log.warning("connection refused: too many are open", peer=peer)
+                self._refuse("full", peer, "too many connections are open")
                 return
             self._connections.add(task)
-            while not self._stopping.is_set():
-                frame = await self._received(reader, task)
-                if frame is None:
-                    return
-                reply = await self._answered(frame)
-                writer.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
-                await self._in_time(writer.drain())
-        except (GarbageError, TimeoutError, asyncio.TimeoutError) as error:
-            _log.warning("connection closed", peer=peer, reason=str(error) or "it was too slow")
+            await self._served(reader, writer, task)
+        except _RefusedError as error:
+            self._refuse("token", peer, str(error))
+        except GarbageError as error:
+            self._refuse("garbage", peer, str(error))
+        except (TimeoutError, asyncio.TimeoutError):
+            self._refuse("slow", peer, "it was too slow")
         except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
             writer.transport.abort()
             _log.debug("connection closed by the caller, or as the service stops", peer=peer)
@@ -119,8 +155,35 @@ class PruningServer:
             await self._closed(writer)
             self._connections.discard(task)
 
+    def _refuse(self, reason: str, peer: str, why: str) -> None:
+        self._metrics.refused(reason)
+        _log.warning("connection closed", peer=peer, reason=why)
+
+    async def _served(
+        self,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        task: asyncio.Task[None],
+    ) -> None:
+        trusted = not self._access.needs_token
+        while not self._stopping.is_set():
+            most = self._settings.max_frame_bytes
+            frame = await self._received(reader, task, most if trusted else MAX_PREFACE_BYTES)
+            if frame is None:
+                return
+            if frame.startswith(TOKEN_PREFACE):
+                if not self._access.accepts(frame):
+                    raise _RefusedError("the caller's token is not this service's")
+                trusted = True
+                continue
+            if not trusted:
+                raise _RefusedError("the caller shows no token")
+            reply = await self._answered(frame)
+            writer.write(len(reply).to_bytes(HEADER_BYTES, "big") + reply)
+            await self._in_time(writer.drain())
+
     async def _received(
-        self, reader: asyncio.StreamReader, task: asyncio.Task[None]
+        self, reader: asyncio.StreamReader, task: asyncio.Task[None], most: int
     ) -> bytes | None:
         """The next frame; None when the caller has nothing more, or stays silent for too long."""
         self._idle.add(task)
@@ -133,24 +196,49 @@ class PruningServer:
         finally:
             self._idle.discard(task)
         size = int.from_bytes(header, "big")
-        most = self._settings.max_frame_bytes
         if not 0 < size <= most:
             raise GarbageError(f"a frame of {size} bytes; between 1 and {most} are allowed")
         return await self._in_time(reader.readexactly(size))
 
     async def _answered(self, frame: bytes) -> bytes:
         settings = self._settings
-        busy = self._unanswered >= settings.workers + settings.max_waiting
-        self._unanswered += 1
-        try:
-            return await asyncio.get_running_loop().run_in_executor(
-                self._refusals if busy else self._workers,
-                answer,
-                frame,
-                self._busy if busy else self._processor,
+        if self._unanswered >= settings.workers + settings.max_waiting:
+            return await self._not_pruned(
+                frame, "busy", "the service is busy: too many requests wait"
             )
-        finally:
-            self._unanswered -= 1
+        loop = asyncio.get_running_loop()
+        self._unanswered += 1
+        job = self._workers.submit(answer, frame, self._processor, settings.max_nodes)
+
+        def ended(_: Future[bytes]) -> None:
+            with contextlib.suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(self._ended)
+
+        job.add_done_callback(ended)
+        done, _ = await asyncio.wait(
+            {asyncio.ensure_future(_outcome(job))}, timeout=settings.request_seconds
+        )
+        if not done:
+            # What runs cannot be stopped, and occupies its worker; what waits need not run.
+            job.cancel()
+            return await self._not_pruned(
+                frame, "late", f"the service needed more than {settings.request_seconds:g} s"
+            )
+        reply = job.result()
+        if len(reply) > settings.max_answer_bytes:
+            return await self._not_pruned(
+                frame, "large_answer", f"an answer of {len(reply)} bytes is not sent"
+            )
+        return reply
+
+    def _ended(self) -> None:
+        self._unanswered -= 1
+
+    async def _not_pruned(self, frame: bytes, reason: str, message: str) -> bytes:
+        processor = PruningService.Processor(RefusingHandler(reason, message, self._metrics))
+        return await asyncio.get_running_loop().run_in_executor(
+            self._refusals, answer, frame, processor, self._settings.max_nodes
+        )
 
     async def _in_time(self, transfer: Coroutine[Any, Any, _T]) -> _T:
         return await asyncio.wait_for(transfer, self._settings.transfer_seconds)
@@ -164,15 +252,7 @@ class PruningServer:
             writer.transport.abort()
 
 
-def serve(handler: PruningService.Iface, settings: ServiceSettings) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs. Raises AddressError."""
-    asyncio.run(_serve(handler, settings))
-
-
-async def _serve(handler: PruningService.Iface, settings: ServiceSettings) -> None:
-    server = PruningServer(handler, settings)
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        with contextlib.suppress(NotImplementedError):
-            loop.add_signal_handler(number, server.stop)
-    await server.run()
+async def _outcome(job: Future[bytes]) -> None:
+    """Returns when the job has ended, however it has."""
+    with contextlib.suppress(Exception, asyncio.CancelledError):
+        await asyncio.wrap_future(job)

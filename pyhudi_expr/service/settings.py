@@ -19,13 +19,46 @@ class SettingsError(ValueError):
     """A setting is unknown or out of range, or the file cannot be read; the text says which."""
 
 
+#: What a service cannot change while it runs.
+NEED_RESTART = (
+    "host",
+    "port",
+    "metrics_address",
+    "footers",
+    "footer_wait",
+    "cache_bytes",
+    "snapshot_dir",
+    "snapshot_bytes",
+    "workers",
+    "log_format",
+    "log_level",
+)
+
+
 class ServiceSettings(BaseSettings):
     """What an operator can set; docs/settings.md has the same table."""
 
     model_config = SettingsConfigDict(env_prefix="PYHUDI_", extra="forbid", frozen=True)
 
-    host: str = Field("127.0.0.1", description="Address to listen on; there is no authentication.")
+    host: str = Field(
+        "127.0.0.1",
+        description="Address to listen on; another than loopback needs `tls_client_ca` or"
+        " `token_file`.",
+    )
     port: int = Field(9099, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    tls_certificate: str = Field(
+        "", description="PEM file with the service's certificate chain; empty: no TLS."
+    )
+    tls_key: str = Field("", description="PEM file with the certificate's private key.")
+    tls_client_ca: str = Field(
+        "", description="PEM file with authorities; callers need a certificate of one of them."
+    )
+    token_file: str = Field(
+        "", description="File with a token that each connection has to begin with; empty: none."
+    )
+    metrics_address: str = Field(
+        "", description="host:port for HTTP: `/metrics`, `/health`, `/ready`; empty: none."
+    )
     table_roots: tuple[str, ...] = Field(
         (), description="Only tables below these directories or URIs are read; empty: all."
     )
@@ -56,9 +89,15 @@ class ServiceSettings(BaseSettings):
     max_frame_bytes: int = Field(
         8 << 20, ge=1 << 10, le=1 << 30, description="Size of a request, in bytes."
     )
+    max_answer_bytes: int = Field(
+        64 << 20, ge=1 << 10, description="Size of an answer, in bytes; a larger one is not sent."
+    )
     max_nodes: int = Field(200_000, ge=1, description="Nodes in a request's filter.")
     max_literal_bytes: int = Field(
         1 << 16, ge=1, description="Size of one string or binary constant, in bytes."
+    )
+    request_seconds: float = Field(
+        30, gt=0, description="Time that a request may wait and be judged; then it goes unpruned."
     )
     idle_seconds: float = Field(
         600, gt=0, description="A connection without a request for so long is closed."

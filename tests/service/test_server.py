@@ -163,6 +163,49 @@ def test_requests_that_would_wait_too_long_are_told_to_go_unpruned():
         assert second.result(PATIENCE).status == PruneStatus.OK
 
 
+def test_a_request_that_takes_too_long_goes_unpruned_and_holds_its_worker():
+    handler = Gated()
+    limits = {"workers": 1, "max_waiting": 1, "request_seconds": 0.2}
+    with running(handler, **limits) as server, ThreadPoolExecutor(2) as pool:
+        late = [pool.submit(_ask, server.port) for _ in range(2)]
+        for one in late:
+            assert one.result(PATIENCE).status == PruneStatus.NOT_PRUNED
+            assert "more than 0.2 s" in one.result().message
+        # The one that waited is not judged any more; the one that runs cannot be stopped.
+        while server.server.unanswered > 1:
+            time.sleep(0.01)
+        assert handler.entered.acquire(timeout=PATIENCE)
+        handler.gate.set()
+        while server.server.unanswered:
+            time.sleep(0.01)
+        assert not handler.entered.acquire(blocking=False)
+        assert _ask(server.port).status == PruneStatus.OK
+
+
+def test_an_answer_that_is_too_large_is_not_sent():
+    class Huge(Gated):
+        def prune(self, request):
+            response = super().prune(request)
+            response.message = "x" * 5000
+            return response
+
+    handler = Huge()
+    handler.gate.set()
+    with running(handler, max_answer_bytes=4096) as server:
+        response = _ask(server.port)
+        assert response.status == PruneStatus.NOT_PRUNED
+        assert "is not sent" in response.message
+
+
+def test_a_list_longer_than_the_nodes_that_are_allowed_is_not_decoded():
+    with running(Gated(), max_nodes=10) as server, server.connect() as caller:
+        request = ttypes.PruneRequest(PROTOCOL_VERSION, "1", "/t", [ttypes.Node(1)] * 11, 1)
+        buffer = TMemoryBuffer()
+        PruningService.Client(TBinaryProtocol(buffer)).send_prune(request)
+        caller.sendall(framed(buffer.getvalue()))
+        assert closed_by_peer(caller)
+
+
 def test_stopping_waits_for_the_requests_that_run_and_closes_the_idle():
     handler = Gated()
     with running(handler) as server, ThreadPoolExecutor(1) as pool:

@@ -1,0 +1,89 @@
+"""Who may call: TLS with client certificates, a shared token, or both.
+
+Whoever may call can learn which files of a table may hold a value. So the service listens beyond
+the loopback interface only where callers have to show one of the two.
+
+A token is the first frame of a connection: `TOKEN_PREFACE` and the token. It is checked before
+anything else is read; there is no answer to it. A service without a token ignores it.
+"""
+
+from __future__ import annotations
+
+import hmac
+import ipaddress
+import ssl
+from pathlib import Path
+
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+
+#: No message of the protocol begins so: those begin with a byte above 127.
+TOKEN_PREFACE = b"pyhudi-token "
+#: Size of the first frame where a token is needed, in bytes.
+MAX_PREFACE_BYTES = 4096
+_MIN_TOKEN_CHARACTERS = 16
+
+
+class Access:
+    """What a connection has to show; read from the settings' files when it is made."""
+
+    def __init__(self, settings: ServiceSettings) -> None:
+        """Raises SettingsError for files that cannot be used, or a service open to a network."""
+        self._settings = settings
+        self._token = _token(settings.token_file)
+        _check_host(settings)
+        self.tls = _context(settings)
+
+    @property
+    def needs_token(self) -> bool:
+        """Whether a connection begins with a token."""
+        return self._token is not None
+
+    def accepts(self, preface: bytes) -> bool:
+        """Whether a connection's first frame shows the right token."""
+        given = preface[len(TOKEN_PREFACE) :]
+        return self._token is None or hmac.compare_digest(given, self._token)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches the address."""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
+
+
+def _check_host(settings: ServiceSettings) -> None:
+    if not (is_loopback(settings.host) or settings.tls_client_ca or settings.token_file):
+        raise SettingsError(
+            f"host: {settings.host} can be reached from other machines: set tls_client_ca (with"
+            " tls_certificate and tls_key) or token_file"
+        )
+
+
+def _token(file: str) -> bytes | None:
+    if not file:
+        return None
+    try:
+        token = Path(file).read_bytes().strip()
+    except OSError as error:
+        raise SettingsError(f"token_file: {file} cannot be read: {error.strerror}") from error
+    if not _MIN_TOKEN_CHARACTERS <= len(token) <= MAX_PREFACE_BYTES - len(TOKEN_PREFACE):
+        raise SettingsError(f"token_file: {file} needs a token of {_MIN_TOKEN_CHARACTERS} or more")
+    return token
+
+
+def _context(settings: ServiceSettings) -> ssl.SSLContext | None:
+    if not settings.tls_certificate:
+        if settings.tls_key or settings.tls_client_ca:
+            raise SettingsError("tls_certificate: missing, while tls_key or tls_client_ca is set")
+        return None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    try:
+        context.load_cert_chain(settings.tls_certificate, settings.tls_key or None)
+        if settings.tls_client_ca:
+            context.load_verify_locations(settings.tls_client_ca)
+            context.verify_mode = ssl.CERT_REQUIRED
+    except (OSError, ssl.SSLError) as error:
+        raise SettingsError(f"tls_certificate, tls_key or tls_client_ca: {error}") from error
+    return context

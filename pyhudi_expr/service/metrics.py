@@ -1,0 +1,92 @@
+"""What the service counts, for Prometheus."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from prometheus_client import (
+    REGISTRY,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+
+from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
+
+#: The format that `text` writes.
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
+
+
+class Metrics:
+    """The counters of one service; thread safe."""
+
+    def __init__(self) -> None:
+        registry = self._registry = CollectorRegistry()
+        self._requests = Counter(
+            "pyhudi_requests", "Requests that were answered.", ["status"], registry=registry
+        )
+        self._open = Counter(
+            "pyhudi_unpruned",
+            "Requests after which a query reads every file.",
+            ["reason"],
+            registry=registry,
+        )
+        self._refused = Counter(
+            "pyhudi_connections_refused",
+            "Connections that the service closed.",
+            ["reason"],
+            registry=registry,
+        )
+        self._seconds = Histogram(
+            "pyhudi_request_seconds",
+            "Time from a request's decoding to its answer.",
+            buckets=_SECONDS,
+            registry=registry,
+        )
+        self._files = _dropped("pyhudi_files", "Files of tables that were asked for", registry)
+        self._bytes = _dropped("pyhudi_bytes", "Bytes of tables that were asked for", registry)
+        self._partitions = _dropped("pyhudi_partitions", "Partitions", registry)
+        self._notes = Counter(
+            "pyhudi_notes",
+            "Reasons, told in answers, why less was pruned than could be.",
+            registry=registry,
+        )
+
+    def answered(self, response: PruneResponse, seconds: float, reason: str | None) -> None:
+        """Count an answer. reason: why nothing was pruned, one of few words; None: it was."""
+        self._requests.labels(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
+        self._seconds.observe(seconds)
+        if reason is not None:
+            self._open.labels(reason).inc()
+        done = response.counts
+        if done is None:
+            return
+        _count(self._files, done.filesConsidered, done.filesDropped)
+        _count(self._bytes, done.bytesConsidered, done.bytesDropped)
+        _count(self._partitions, done.partitionsConsidered, done.partitionsDropped)
+        if response.message:
+            self._notes.inc()
+
+    def refused(self, reason: str) -> None:
+        """Count a connection that was closed. reason: one of few words."""
+        self._refused.labels(reason).inc()
+
+    def watch(self, name: str, meaning: str, value: Callable[[], float]) -> None:
+        """Show a value that is looked up whenever it is asked for."""
+        Gauge(name, meaning, registry=self._registry).set_function(value)
+
+    def text(self) -> bytes:
+        """Everything, with the process's memory, files and garbage collections."""
+        return generate_latest(self._registry) + generate_latest(REGISTRY)
+
+
+def _dropped(name: str, what: str, registry: CollectorRegistry) -> Counter:
+    return Counter(name, f"{what}, by what became of them.", ["outcome"], registry=registry)
+
+
+def _count(counter: Counter, considered: int, dropped: int) -> None:
+    counter.labels("dropped").inc(dropped)
+    counter.labels("kept").inc(considered - dropped)

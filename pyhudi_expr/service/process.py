@@ -1,0 +1,90 @@
+"""The service as a process: its signals, its settings read anew, its pages for those who watch."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+from collections.abc import Callable
+from typing import Any
+
+import structlog
+
+from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.service import logs
+from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.probes import Probes
+from pyhudi_expr.service.server import PruningServer
+from pyhudi_expr.service.settings import NEED_RESTART, ServiceSettings
+
+_log: Any = structlog.get_logger()
+
+
+def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) -> None:
+    """Serve until SIGTERM or SIGINT, then finish what runs. SIGHUP has the settings read again.
+
+    Raises SettingsError, and AddressError.
+    """
+    logs.configure(settings.log_format, settings.log_level)
+    asyncio.run(_Service(settings, read_again).run())
+
+
+class _Service:
+    def __init__(
+        self, settings: ServiceSettings, read_again: Callable[[], ServiceSettings]
+    ) -> None:
+        self._settings = settings
+        self._read_again = read_again
+        self._pruner = Pruner(_options(settings))
+        self._metrics = Metrics()
+
+    async def run(self) -> None:
+        server = PruningServer(self._handler(self._settings), self._settings, self._metrics)
+        self._watch(server)
+        # Windows knows neither SIGHUP nor handlers of signals in an event loop.
+        with contextlib.suppress(NotImplementedError, AttributeError):
+            loop = asyncio.get_running_loop()
+            loop.add_signal_handler(signal.SIGTERM, server.stop)
+            loop.add_signal_handler(signal.SIGINT, server.stop)
+            loop.add_signal_handler(signal.SIGHUP, self._reload, server)
+        if not self._settings.metrics_address:
+            await server.run()
+            return
+        probes = Probes(self._metrics, server.is_ready)
+        async with await probes.listen(self._settings.metrics_address):
+            await server.run()
+
+    def _reload(self, server: PruningServer) -> None:
+        """A mistake in the new settings leaves the old ones in force."""
+        try:
+            fresh = self._read_again()
+            kept = {name: getattr(self._settings, name) for name in NEED_RESTART}
+            ignored = [name for name, value in kept.items() if getattr(fresh, name) != value]
+            settings = fresh.model_copy(update=kept)
+            server.reload(self._handler(settings), settings)
+        except ValueError as error:
+            _log.error("settings not reloaded", reason=str(error))
+            return
+        self._settings = settings
+        _log.info("settings reloaded", **({"need_restart": ignored} if ignored else {}))
+
+    def _handler(self, settings: ServiceSettings) -> PruningHandler:
+        return PruningHandler(self._pruner, settings, self._metrics)
+
+    def _watch(self, server: PruningServer) -> None:
+        watch = self._metrics.watch
+        watch("pyhudi_connections", "Connections that are open.", lambda: server.open_connections)
+        watch("pyhudi_unanswered", "Requests that wait or are judged.", lambda: server.unanswered)
+        watch("pyhudi_cached_tables", "Tables that are kept.", lambda: self._pruner.held()[0])
+        watch("pyhudi_cached_bytes", "Their memory.", lambda: self._pruner.held()[1])
+
+
+def _options(settings: ServiceSettings) -> PruneOptions:
+    return PruneOptions(
+        footers=settings.footers,
+        footer_wait=settings.footer_wait,
+        cache_bytes=settings.cache_bytes,
+        snapshot_dir=settings.snapshot_path,
+        snapshot_bytes=settings.snapshot_bytes,
+    )

@@ -1,0 +1,155 @@
+"""Who may call: only those who show a certificate or a token, where one is asked for."""
+
+from __future__ import annotations
+
+import shutil
+import ssl
+import subprocess
+from pathlib import Path
+
+import pytest
+from thrift.Thrift import TException
+
+from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
+from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from tests.service.running import Gated, closed_by_peer, framed, running
+
+REFUSED = (TException, OSError, EOFError)
+SECRETS = Path(__file__).parents[2] / "docker" / "secrets.sh"
+
+
+@pytest.fixture(scope="module")
+def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What the containers' secrets are made of, for a service that is called localhost."""
+    if shutil.which("openssl") is None:
+        pytest.skip("openssl is missing")
+    directory = tmp_path_factory.mktemp("secrets")
+    subprocess.run([str(SECRETS), str(directory), "localhost"], check=True)
+    return directory
+
+
+@pytest.fixture
+def token(tmp_path: Path) -> Path:
+    file = tmp_path / "token"
+    file.write_text("correct horse battery staple\n")
+    return file
+
+
+def tls(secrets: Path, *, certificate: str | None = "hive") -> ssl.SSLContext:
+    """How a caller connects; certificate: the name of its own, or None."""
+    context = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+    if certificate is not None:
+        context.load_cert_chain(secrets / f"{certificate}.crt", secrets / f"{certificate}.key")
+    return context
+
+
+def service_tls(secrets: Path) -> dict[str, str]:
+    return {
+        "tls_certificate": str(secrets / "service.crt"),
+        "tls_key": str(secrets / "service.key"),
+        "tls_client_ca": str(secrets / "ca.crt"),
+    }
+
+
+@pytest.mark.parametrize(
+    ("host", "alone"),
+    [
+        ("127.0.0.1", True),
+        ("127.8.0.9", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("::", False),
+        ("10.0.0.1", False),
+        ("pruning.example.com", False),
+        ("localhost.example.com", False),
+        ("", False),
+    ],
+)
+def test_only_loopback_needs_nothing(host: str, alone: bool, token: Path) -> None:
+    assert is_loopback(host) is alone
+    settings = ServiceSettings(host=host)
+    if alone:
+        assert not Access(settings).needs_token
+    else:
+        with pytest.raises(SettingsError, match="tls_client_ca"):
+            Access(settings)
+        assert Access(settings.model_copy(update={"token_file": str(token)})).needs_token
+
+
+def test_a_service_whose_tls_asks_for_no_certificate_is_not_for_networks(secrets: Path) -> None:
+    given = service_tls(secrets) | {"tls_client_ca": ""}
+    with pytest.raises(SettingsError, match="other machines"):
+        Access(ServiceSettings(host="0.0.0.0", **given))
+
+
+@pytest.mark.parametrize("content", ["", "short", " \n", "x" * 5000])
+def test_a_token_that_is_none_stops_the_start(tmp_path: Path, content: str) -> None:
+    file = tmp_path / "token"
+    file.write_text(content)
+    with pytest.raises(SettingsError, match="token_file"):
+        Access(ServiceSettings(token_file=str(file)))
+
+
+def test_files_that_are_missing_or_wrong_stop_the_start(tmp_path: Path, secrets: Path) -> None:
+    with pytest.raises(SettingsError, match="nowhere"):
+        Access(ServiceSettings(token_file=str(tmp_path / "nowhere")))
+    with pytest.raises(SettingsError, match="tls_certificate"):
+        Access(ServiceSettings(tls_client_ca=str(secrets / "ca.crt")))
+    wrong = service_tls(secrets) | {"tls_key": str(secrets / "hive.key")}
+    with pytest.raises(SettingsError, match="tls_key"):
+        Access(ServiceSettings(**wrong))
+
+
+def test_who_shows_the_token_is_answered(token: Path) -> None:
+    with running(Gated(), token_file=str(token)) as server:
+        right = token.read_text().strip()
+        with PruningClient(port=server.port, token=right) as client:
+            assert client.info()
+            assert client.info()
+        for wrong in (None, "", right[:-1], right + "r", right.upper()):
+            with PruningClient(port=server.port, token=wrong) as client, pytest.raises(REFUSED):
+                client.info()
+        with PruningClient(port=server.port, token=right) as client:
+            assert client.info()
+
+
+def test_without_the_token_no_more_than_a_token_is_read(token: Path) -> None:
+    with running(Gated(), token_file=str(token)) as server:
+        for sent in (b"\x00\x10\x00\x00", framed(b"\x80\x01" * 50), framed(TOKEN_PREFACE)):
+            with server.connect() as caller:
+                caller.sendall(sent)
+                assert closed_by_peer(caller)
+
+
+def test_a_token_that_nobody_asked_for_is_ignored() -> None:
+    with running(Gated()) as server, PruningClient(port=server.port, token="whatever") as client:
+        assert client.info()
+
+
+def test_who_shows_a_certificate_of_the_authority_is_answered(secrets: Path) -> None:
+    with running(Gated(), **service_tls(secrets)) as server:
+        with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
+            assert client.info()
+        for caller in (
+            PruningClient("localhost", server.port),
+            PruningClient("localhost", server.port, tls=tls(secrets, certificate=None)),
+        ):
+            with caller, pytest.raises(REFUSED):
+                caller.info()
+
+
+def test_a_certificate_of_another_authority_is_refused(
+    secrets: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    strangers = tmp_path_factory.mktemp("strangers")
+    subprocess.run([str(SECRETS), str(strangers), "localhost"], check=True)
+    context = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+    context.load_cert_chain(strangers / "hive.crt", strangers / "hive.key")
+    with (
+        running(Gated(), **service_tls(secrets)) as server,
+        PruningClient("localhost", server.port, tls=context) as client,
+        pytest.raises(REFUSED),
+    ):
+        client.info()

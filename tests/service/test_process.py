@@ -1,0 +1,187 @@
+"""The service as a process: what its pages tell, and what SIGHUP and SIGTERM do."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from queue import Queue
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from devtools.runtime import free_port
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.protocol.ttypes import PruneStatus
+from pyhudi_expr.service.client import PruningClient
+from tests.service.running import PATIENCE
+
+SECRET = "S3CR3T-L1T3RAL"
+
+
+class Process:
+    """`pyhudi serve` with a settings file, and its log, line by line."""
+
+    def __init__(self, directory: Path) -> None:
+        self.file = directory / "service.toml"
+        self.pages = free_port()
+        self.fixed = {
+            "port": 0,
+            "log_format": "json",
+            "snapshot_dir": "",
+            "metrics_address": f"127.0.0.1:{self.pages}",
+        }
+        self.write()
+        command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(self.file)]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.lines: Queue[dict[str, object]] = Queue()
+        self.text = ""
+        self.reader = threading.Thread(target=self._read)
+        self.reader.start()
+        self.port = int(str(self.until("listening")["port"]))
+
+    def write(self, **settings: object) -> None:
+        """The settings file; JSON's values are TOML's."""
+        given = {**self.fixed, **settings}
+        self.file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items()))
+
+    def until(self, event: str, **fields: object) -> dict[str, object]:
+        """The next line of the log with this event and these fields."""
+        wanted = {"event": event, **fields}
+        while True:
+            line = self.lines.get(timeout=PATIENCE)
+            if wanted.items() <= line.items():
+                return line
+
+    def page(self, path: str) -> tuple[int, str]:
+        """Status and content of a page."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.pages}{path}") as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def numbers(self) -> Mapping[str, float]:
+        """The metrics, as name{labels}."""
+        return {
+            sample.name + "".join(f"{{{value}}}" for value in sample.labels.values()): sample.value
+            for family in text_string_to_metric_families(self.page("/metrics")[1])
+            for sample in family.samples
+        }
+
+    def reload(self, event: str = "settings reloaded") -> dict[str, object]:
+        """Have it read its settings again."""
+        self.process.send_signal(signal.SIGHUP)
+        return self.until(event)
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        for line in self.process.stderr:
+            self.text += line
+            if line.startswith("{"):
+                self.lines.put(json.loads(line))
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    started = Process(tmp_path_factory.mktemp("service"))
+    try:
+        yield started
+    finally:
+        started.process.kill()
+        started.process.wait()
+        started.reader.join()
+
+
+@pytest.fixture
+def client(service: Process) -> Iterator[PruningClient]:
+    with PruningClient(port=service.port, timeout=PATIENCE) as connected:
+        yield connected
+
+
+def test_health_and_readiness(service: Process) -> None:
+    assert service.page("/health") == (200, "ok\n")
+    assert service.page("/ready") == (200, "ready\n")
+    assert service.page("/secret")[0] == 404
+    assert service.page("/../etc/passwd")[0] == 404
+
+
+def test_every_answer_is_counted(
+    service: Process, client: PruningClient, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    before = service.numbers()
+    table = str(golden["cow_v9_txns_simple_meta"])
+    done = client.prune(table, parse_predicate("region = 'us'"))
+    assert client.prune(str(tmp_path), parse_predicate("a = 1")).status == PruneStatus.NOT_PRUNED
+    after = service.numbers()
+
+    def grown(name: str) -> float:
+        return after.get(name, 0) - before.get(name, 0)
+
+    assert grown("pyhudi_requests_total{ok}") == 1
+    assert grown("pyhudi_requests_total{not_pruned}") == 1
+    assert grown("pyhudi_unpruned_total{no_table}") == 1
+    assert grown("pyhudi_files_total{dropped}") == done.counts.filesDropped > 0
+    kept = done.counts.filesConsidered - done.counts.filesDropped
+    assert grown("pyhudi_files_total{kept}") == kept > 0
+    assert grown("pyhudi_bytes_total{dropped}") == done.counts.bytesDropped > 0
+    assert grown("pyhudi_request_seconds_count") == 2
+    assert after["pyhudi_cached_tables"] == 1
+    assert after["pyhudi_connections"] == 1
+    assert after["process_resident_memory_bytes"] > 1 << 20
+
+
+def test_settings_are_read_again(
+    service: Process, client: PruningClient, golden: Mapping[str, Path]
+) -> None:
+    table = str(golden["cow_v9_txns_simple_meta"])
+    asked = parse_predicate("region = 'us'")
+    service.write(table_roots=["/elsewhere"], workers=9)
+    assert service.reload()["need_restart"] == ["workers"]
+    refused = client.prune(table, asked)
+    assert refused.status == PruneStatus.BAD_REQUEST
+    assert "table_roots" in refused.message
+    # What is wrong changes nothing.
+    service.write(table_roots=["/"], max_nodes=-1)
+    assert "max_nodes" in str(service.reload("settings not reloaded")["reason"])
+    assert client.prune(table, asked).status == PruneStatus.BAD_REQUEST
+    service.write(token_file="/nowhere/token")
+    assert "/nowhere/token" in str(service.reload("settings not reloaded")["reason"])
+    service.write()
+    assert "need_restart" not in service.reload()
+    assert client.prune(table, asked).status == PruneStatus.OK
+
+
+def test_the_query_is_named_in_the_log_and_its_literals_are_not(
+    service: Process, client: PruningClient, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    table = str(golden["cow_v9_txns_simple_meta"])
+    for predicate in (
+        f"region = '{SECRET}'",
+        f"amount = '{SECRET}'",
+        f"no_such_column = '{SECRET}'",
+        f"upper(region) LIKE '%{SECRET}%'",
+        f"txn_id IN ('{SECRET}', '{SECRET}2')",
+        f"cast('{SECRET}' as timestamp) > event_time",
+    ):
+        for path in (table, str(tmp_path)):
+            response = client.prune(path, parse_predicate(predicate))
+            assert service.until("prune", request=response.requestId)
+    assert SECRET not in service.text
+
+
+def test_sigterm_ends_it_when_what_runs_is_answered(service: Process) -> None:
+    with PruningClient(port=service.port, timeout=PATIENCE) as idle:
+        idle.info()
+        begun = time.monotonic()
+        service.process.send_signal(signal.SIGTERM)
+        assert service.process.wait(PATIENCE) == 0
+    assert time.monotonic() - begun < 5
+    service.until("stopped")
