@@ -11,7 +11,6 @@ import gc
 import sys
 import traceback
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import Any
 
 import click
@@ -24,14 +23,13 @@ from pyhudi_expr.cli.layout_commands import layout
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON
 from pyhudi_expr.cli.scanning import scan
+from pyhudi_expr.cli.service_commands import serve
 from pyhudi_expr.cli.virtual_key_commands import virtual_keys
 from pyhudi_expr.frontend.sql import DIALECTS, PredicateSyntaxError, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.service import logs
-from pyhudi_expr.service.handler import PruningHandler, version
+from pyhudi_expr.service.handler import version
 from pyhudi_expr.service.roots import RootError
-from pyhudi_expr.service.server import serve as serve_until_stopped
-from pyhudi_expr.service.settings import SettingsError, load
+from pyhudi_expr.service.settings import SettingsError
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import TableView
 
@@ -127,50 +125,10 @@ def inspect(table: str, as_json: bool) -> None:
     click.echo(reports.as_json(report) if as_json else reports.as_text(report))
 
 
-@cli.command()
-@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings.")
-@click.option("--host", help="Address to listen on.")
-@click.option("--port", type=int, help="Port to listen on; 0 takes a free one.")
-@click.option("--footers/--no-footers", default=None, help="Whether to read Parquet footers.")
-@click.option("--root", "roots", multiple=True, help="Read only tables below here; repeatable.")
-@click.option("--log-format", type=click.Choice(["auto", "console", "json"]))
-@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
-def serve(
-    config: Path | None,
-    host: str | None,
-    port: int | None,
-    footers: bool | None,
-    roots: tuple[str, ...],
-    log_format: str | None,
-    log_level: str | None,
-) -> None:
-    """Run the pruning service until SIGTERM or Ctrl-C.
-
-    Options go before environment variables (PYHUDI_...), these before the file.
-    """
-    settings = load(
-        config,
-        host=host,
-        port=port,
-        footers=footers,
-        table_roots=roots or None,
-        log_format=log_format,
-        log_level=log_level,
-    )
-    logs.configure(settings.log_format, settings.log_level)
-    options = PruneOptions(
-        footers=settings.footers,
-        footer_wait=settings.footer_wait,
-        cache_bytes=settings.cache_bytes,
-        snapshot_dir=settings.snapshot_path,
-        snapshot_bytes=settings.snapshot_bytes,
-    )
-    serve_until_stopped(PruningHandler(Pruner(options), settings), settings)
-
-
 cli.add_command(hive)
 cli.add_command(index)
 cli.add_command(layout)
+cli.add_command(serve)
 cli.add_command(scan)
 cli.add_command(virtual_keys)
 
