@@ -32,28 +32,13 @@ from pyhudi_expr.spark.indexes import refresh_index
 from pyhudi_expr.spark.layout import Part, arranged
 from pyhudi_expr.spark.layout_samples import samples
 from pyhudi_expr.spark.statements import RefreshIndex
-from pyhudi_expr.spark.writing import writer_options
+from pyhudi_expr.spark.writing import clustering_options
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.waiting import refreshed_after, writes_begun_before
 
 _ATTEMPTS = 3
 _LEAST_FILE_LIMIT = 128 << 20
 _TASKS_PER_CORE = 4  # of a partition's; Hudi makes one for each slice, and Python begins in each
-# By these the writer knows partitions and keys of a table that does not store them.
-_KEY_SETTINGS = {
-    "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
-    "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
-    "hoodie.table.keygenerator.type": "hoodie.datasource.write.keygenerator.type",
-    "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
-}
-_LOCK = {
-    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-    "hoodie.write.lock.provider": (
-        "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
-    ),
-    "hoodie.clean.failed.writes.policy": "LAZY",
-}
 
 
 @dataclass(frozen=True)
@@ -98,8 +83,12 @@ def cluster(
     layout.check(opened.schema())
     _refuse_unsupported(opened)
     choice = Choice(layout, options.partitions, options.file_groups, options.size)
-    with closing(ClusteringClient(spark, table, _settings(opened, options))) as client:
-        notes = _taken_back(client, table)
+    settings = {**clustering_options(opened), **options.writer}
+    with closing(ClusteringClient(spark, table, settings)) as client:
+        notes = [
+            f"took back the clustering {instant}, which an earlier run had begun"
+            for instant in client.take_back(LAYOUT)
+        ]
         for _ in range(_ATTEMPTS):
             selected = select(opened.refreshed(), choice, client.busy_groups())
             if not selected.listing.num_slices:
@@ -110,9 +99,9 @@ def cluster(
                     _rewritten(spark, client, selected, instant)
                     break
             except BaseException:
-                _withdraw(client, instant)
+                client.withdraw(instant)
                 raise
-            _withdraw(client, instant)
+            client.withdraw(instant)
         else:
             raise ClusteringFailed(
                 f"{table}: other writers changed the chosen slices {_ATTEMPTS} times while they "
@@ -123,25 +112,6 @@ def cluster(
     return _outcome(selected, instant, notes)
 
 
-def _settings(table: HudiTable, options: ClusterOptions) -> dict[str, str]:
-    """What Hudi's writer is told: to keep the table's version, keys and indexes as they are."""
-    raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
-    keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
-    return {
-        **_LOCK,
-        # On by themselves, they would be built.
-        "hoodie.metadata.index.column.stats.enable": "false",
-        "hoodie.metadata.index.partition.stats.enable": "false",
-        **writer_options(table.base_path),
-        "hoodie.metadata.enable": str(has_metadata).lower(),
-        "hoodie.write.table.version": str(table.properties.version),
-        "hoodie.write.auto.upgrade": "false",
-        "hoodie.embed.timeline.server": "false",
-        **keys,
-        **options.writer,
-    }
-
-
 def _refuse_unsupported(table: HudiTable) -> None:
     raw = table.properties.raw
     if raw.get("hoodie.bootstrap.base.path"):
@@ -150,29 +120,6 @@ def _refuse_unsupported(table: HudiTable) -> None:
         raise InvalidLayout(
             f"{table.base_path}: a bucket index decides in which file a row is; there is no layout"
         )
-
-
-def _taken_back(client: ClusteringClient, table: str) -> list[str]:
-    """Takes back what runs that are gone had begun. Raises ClusteringFailed if one is at work."""
-    notes = []
-    for plan in client.pending_plans():
-        if LAYOUT not in plan.parameters:
-            continue
-        if not is_gone(plan.parameters) and this_process().items() - plan.parameters.items():
-            raise ClusteringFailed(
-                f"{table}: process {plan.parameters.get(PROCESS)} on "
-                f"{plan.parameters.get(HOST)} lays the table out at present, at {plan.instant}; if "
-                "it is gone, roll that instant back"
-            )
-        client.withdraw(plan)
-        notes.append(f"took back the clustering {plan.instant}, which an earlier run had begun")
-    return notes
-
-
-def _withdraw(client: ClusteringClient, instant: str) -> None:
-    for plan in client.pending_plans():
-        if plan.instant == instant:
-            client.withdraw(plan)
 
 
 def _refreshed_indexes(spark: SparkSession, table: str) -> Iterator[str]:
@@ -187,7 +134,7 @@ def _announced(client: ClusteringClient, selected: Selection) -> str:
     """The instant of a clustering that is pending from now on."""
     files = dict(zip(selected.partitions, selected.files, strict=True))
     slices = list(slice_files(selected.listing))
-    return client.plan(slices, files, {LAYOUT: selected.choice.description, **this_process()})
+    return client.plan(slices, files, {LAYOUT: selected.choice.description})
 
 
 def _settled(client: ClusteringClient, table: HudiTable, instant: str, wait: float) -> HudiTable:

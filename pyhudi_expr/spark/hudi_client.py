@@ -25,6 +25,7 @@ from pyhudi_expr.reading.slices import file_slices
 from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _CLUSTERING = "clustering"
@@ -110,6 +111,29 @@ class ClusteringClient:
                 for group in (*clustered, *compacted)
             )
 
+    def take_back(self, mark: str) -> list[str]:
+        """Withdraws what runs that are gone had planned with this parameter; the instants.
+
+        Raises ClusteringFailed if one of them is at work.
+        """
+        plans = [plan for plan in self.pending_plans() if mark in plan.parameters]
+        for plan in plans:
+            owner = plan.parameters
+            if not is_gone(owner) and this_process().items() - owner.items():
+                raise ClusteringFailed(
+                    f"{self._base_path}: process {owner.get(PROCESS)} on {owner.get(HOST)} rewrites"
+                    f" the table at present, at {plan.instant}; if it is gone, roll that instant "
+                    "back"
+                )
+            self._withdraw(plan)
+        return [plan.instant for plan in plans]
+
+    def withdraw(self, instant: str) -> None:
+        """Takes a clustering back with all that it has written, unless it is complete."""
+        for plan in self.pending_plans():
+            if plan.instant == instant:
+                self._withdraw(plan)
+
     def pending_plans(self) -> list[PendingPlan]:
         """Clusterings that are not complete."""
         with self._named("its pending clusterings cannot be read"):
@@ -129,7 +153,8 @@ class ClusteringClient:
         parameters: Mapping[str, str],
     ) -> str:
         """Announces that the slices will be replaced: from now on Hudi's writers refuse to update
-        them. files: how many there will be, by partition. The instant of the clustering.
+        them. files: how many there will be, by partition. parameters: what tells the plan from
+        those of others. The instant of the clustering.
         """
         with self._named("the clustering cannot be planned"), self._exclusively():
             if self.busy_groups() & {(one.partition, one.file_id) for one in slices}:
@@ -142,7 +167,7 @@ class ClusteringClient:
             strategy = (
                 model.HoodieClusteringStrategy.newBuilder()
                 .setStrategyClassName(_STRATEGY)
-                .setStrategyParams(dict(parameters))
+                .setStrategyParams({**parameters, **this_process()})
                 .build()
             )
             plan = (
@@ -167,8 +192,7 @@ class ClusteringClient:
             )
             return str(instant)
 
-    def withdraw(self, plan: PendingPlan) -> None:
-        """Takes a clustering back with all that it has written."""
+    def _withdraw(self, plan: PendingPlan) -> None:
         with self._named(f"the clustering {plan.instant} cannot be taken back"):
             if plan.is_inflight:
                 self._client.purgePendingClustering(plan.instant)
@@ -196,6 +220,22 @@ class ClusteringClient:
             )
             table.getMetaClient().reloadActiveTimeline()
         yield Clustering(self, table, plan, instant)
+
+    def frame(self, slices: Sequence[SliceFiles], instant: str) -> DataFrame:
+        """The rows of slices as of an instant, meta columns first, as Hudi's reader merges them.
+
+        Nothing is planned or written, and nothing is read yet.
+        """
+        with self._named("the slices cannot be read"):
+            by_partition = self._groups(slices, {one.partition: 1 for one in slices})
+            group = (
+                self._hudi.avro.model.HoodieClusteringGroup.newBuilder()
+                .setSlices([info for group in by_partition for info in group.getSlices()])
+                .setNumOutputFileGroups(1)
+                .setMetrics({})
+                .build()
+            )
+            return Clustering(self, self._table(), None, instant).frame(group)
 
     def _groups(self, slices: Sequence[SliceFiles], files: Mapping[str, int]) -> list[Any]:
         """An input group for each partition; ascending."""
@@ -287,21 +327,22 @@ class Clustering:
 
     def frames(self) -> list[tuple[str, DataFrame]]:
         """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
+        with self._client._named("the slices cannot be read"):
+            return [
+                (group.getSlices()[0].getPartitionPath(), self.frame(group))
+                for group in self._plan.getInputGroups()
+            ]
+
+    def frame(self, group: Any) -> DataFrame:
+        """The rows of one of a plan's groups of slices."""
         spark = self._client._spark
         context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
             spark._jsc.sc()
         )
-        found = []
-        with self._client._named("the slices cannot be read"):
-            for group in self._plan.getInputGroups():
-                rows = called(
-                    spark,
-                    self._strategy,
-                    "readRecordsForGroupAsRow",
-                    [context, group, self._instant, self._with_meta_fields],
-                )
-                found.append((group.getSlices()[0].getPartitionPath(), DataFrame(rows, spark)))
-        return found
+        arguments = [context, group, self._instant, self._with_meta_fields]
+        return DataFrame(
+            called(spark, self._strategy, "readRecordsForGroupAsRow", arguments), spark
+        )
 
     def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
         """Writes the rows, each Spark partition into files of its own, and replaces the slices.

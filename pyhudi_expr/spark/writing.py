@@ -34,6 +34,20 @@ _ENABLED = {
     "secondary_index": ("hoodie.metadata.index.secondary.enable",),
     "expr_index": ("hoodie.metadata.index.expression.enable",),
 }
+# By these the writer knows partitions and keys of a table that does not store them.
+_KEY_SETTINGS = {
+    "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
+    "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
+    "hoodie.table.keygenerator.type": "hoodie.datasource.write.keygenerator.type",
+    "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
+}
+_LOCK = {
+    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
+    "hoodie.write.lock.provider": (
+        "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
+    ),
+    "hoodie.clean.failed.writes.policy": "LAZY",
+}
 _COLUMNS = "hoodie.metadata.index.column.stats.column.list"
 _METADATA = "hoodie.metadata.enable"
 
@@ -59,6 +73,25 @@ def writer_options(table: str) -> dict[str, str]:
         if columns:
             options[_COLUMNS] = ",".join(columns)
     return options
+
+
+def clustering_options(table: HudiTable) -> dict[str, str]:
+    """The options of a writer that clusters: to keep the table's version, keys and indexes as they
+    are. Raises HudiError."""
+    raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
+    keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
+    return {
+        **_LOCK,
+        # On by themselves, they would be built.
+        "hoodie.metadata.index.column.stats.enable": "false",
+        "hoodie.metadata.index.partition.stats.enable": "false",
+        **writer_options(table.base_path),
+        _METADATA: str(has_metadata).lower(),
+        "hoodie.write.table.version": str(table.properties.version),
+        "hoodie.write.auto.upgrade": "false",
+        "hoodie.embed.timeline.server": "false",
+        **keys,
+    }
 
 
 def _settings(partition: str) -> Iterable[str]:

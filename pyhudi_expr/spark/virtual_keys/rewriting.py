@@ -23,6 +23,7 @@ from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.stored_columns import base_files
 from pyhudi_expr.spark.hudi_client import ClusteringClient, SliceFiles, slice_files
 from pyhudi_expr.spark.virtual_keys.writing import service_options
+from pyhudi_expr.spark.writing import clustering_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
@@ -70,10 +71,9 @@ def rewrite(
             f"{path}: its writers still write _hoodie_record_key; "
             "`pyhudi virtual-keys enable` ends that"
         )
-    with closing(ClusteringClient(spark, path, service_options(path))) as client:
-        for plan in client.pending_plans():
-            if _PLAN in plan.parameters:
-                client.withdraw(plan)
+    settings = {**service_options(path), **clustering_options(table)}
+    with closing(ClusteringClient(spark, path, settings)) as client:
+        client.take_back(_PLAN)
         groups = _groups(HudiTable.open(path), partitions)
         busy = client.busy_groups()
         free = [one for one in groups if (one.files.partition, one.files.file_id) not in busy]
@@ -92,18 +92,16 @@ def _rewritten(client: ClusteringClient, path: str, batch: Sequence[_Group]) -> 
     instant = client.plan([one.files for one in batch], counts, {_PLAN: "rewrite"})
     try:
         _require_unchanged(HudiTable.open(path), instant, batch)
-    except HudiError:
-        for plan in client.pending_plans():
-            if plan.instant == instant:
-                client.withdraw(plan)
+        with client.begun(instant) as clustering:
+            frames = [
+                _without_meta(frame).coalesce(counts[partition])
+                for partition, frame in clustering.frames()
+            ]
+            rows = reduce(DataFrame.unionByName, frames)
+            clustering.commit(rows, _FILE_BYTES, {_PLAN: "rewrite"})
+    except BaseException:
+        client.withdraw(instant)
         raise
-    with client.begun(instant) as clustering:
-        frames = [
-            _without_meta(frame).coalesce(counts[partition])
-            for partition, frame in clustering.frames()
-        ]
-        rows = reduce(DataFrame.unionByName, frames)
-        clustering.commit(rows, _FILE_BYTES, {_PLAN: "rewrite"})
     return instant
 
 
