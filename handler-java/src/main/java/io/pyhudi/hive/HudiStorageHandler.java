@@ -1,5 +1,6 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import io.pyhudi.hive.table.TableSize;
@@ -13,7 +14,9 @@ import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.TableDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.hive.ql.stats.Partish;
 import org.apache.hadoop.hive.serde2.AbstractSerDe;
 import org.apache.hadoop.hive.serde2.Deserializer;
@@ -83,6 +86,16 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
     return TableSize.statistics(getConf(), partish.getPath());
+  }
+
+  /** EXPLAIN shows what would be pruned: the service is asked as a scan would ask it. */
+  @Override
+  public Map<String, String> getOperatorDescProperties(
+      OperatorDesc operator, Map<String, String> properties) {
+    if (!(operator instanceof TableScanDesc)) {
+      return properties;
+    }
+    return ExplainedScan.properties(getConf(), (TableScanDesc) operator, properties);
   }
 
   @Override

@@ -5,6 +5,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import java.util.LinkedHashMap;
+import java.util.Locale;
 import java.util.Map;
 import org.apache.hadoop.mapred.Reporter;
 
@@ -39,6 +40,18 @@ public final class ScanReport {
     numbers.put("bytesConsidered", bytesConsidered);
     numbers.put("bytesKept", bytesKept);
     return numbers;
+  }
+
+  /** For a person: "PRUNED, reads 3 of 250 files, 1.5 of 30.2 MB". */
+  String text() {
+    return String.format(
+        Locale.ROOT,
+        "%s, reads %d of %d files, %.1f of %.1f MB",
+        outcome,
+        filesKept,
+        filesConsidered,
+        bytesKept / 1e6,
+        bytesConsidered / 1e6);
   }
 
   /** Adds the numbers to the job's counters, where the engine has them. */

@@ -35,7 +35,26 @@ public final class TableScan {
       throws IOException {
     HudiTable table = HudiTable.open(job, basePath);
     Judgement judgement = new Judge(job, settings).judge(table, locations);
-    boolean wholeTable = locations.equals(Collections.singletonList(basePath));
+    TableScan scan = applied(table, locations, judgement, settings);
+    String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
+    ScanLog.write(job, name, settings, table, judgement, scan.report);
+    return scan;
+  }
+
+  /** In words what {@link #plan} would give for the whole table: nothing is logged or counted. */
+  public static String preview(JobConf job, Path basePath, PruningSettings settings)
+      throws IOException {
+    HudiTable table = HudiTable.open(job, basePath);
+    List<Path> everything = Collections.singletonList(basePath);
+    Judgement judgement = new Judge(job, settings).judge(table, everything);
+    String found = applied(table, everything, judgement, settings).report.text();
+    return judgement.message() == null ? found : found + "; " + judgement.message();
+  }
+
+  private static TableScan applied(
+      HudiTable table, List<Path> locations, Judgement judgement, PruningSettings settings)
+      throws IOException {
+    boolean wholeTable = locations.equals(Collections.singletonList(table.basePath()));
     Tally tally = new Tally();
     try (HudiTable.Listing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
@@ -46,10 +65,7 @@ public final class TableScan {
       listed.forEach(
           (partition, slices) -> tally.add(slices, judgement.verdicts().keep(partition, slices)));
     }
-    ScanReport report = tally.report(judgement);
-    String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
-    ScanLog.write(job, name, settings, table, judgement, report);
-    return new TableScan(table, tally.kept, report);
+    return new TableScan(table, tally.kept, tally.report(judgement));
   }
 
   public HudiTable table() {
