@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import wraps
 from typing import Any
 
@@ -13,9 +14,11 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON
 from pyhudi_expr.cli.sessions import pairs
+from pyhudi_expr.hive.doctor import Finding, Verdict, examine
 from pyhudi_expr.hive.existing import TableName, existing_table
 from pyhudi_expr.hive.registration import Registration, registration, statements
 from pyhudi_expr.hive.session import DEFAULT_PORT, ConnectionFailed, HiveAddress, connected
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _Command = Callable[..., None]
@@ -144,6 +147,51 @@ def register(
         f"{named}: {done}registered, {count} columns" if todo else f"{named}: it is up to date",
         err=True,
     )
+
+
+@hive.command()
+@click.argument("table")
+@click.option("--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name.")
+@click.option("--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE.")
+@_with_address
+@AS_JSON
+def doctor(
+    address: HiveAddress, table: str, name: str | None, seen: str | None, as_json: bool
+) -> None:
+    """Say whether Hive's queries on TABLE are pruned and, if not, why and how to mend it.
+
+    Looks at each link from HiveServer2 to the service and the indexes, and asks HiveServer2 to
+    explain a query by which a file must be ruled out. Nothing is changed. Exit code 1 where a link
+    is broken.
+    """
+    hudi = HudiTable.open(location(table))
+    named = TableName.parse(name or hudi.properties.name, address.database)
+    wanted = registration(hudi, named, seen or location(table))
+    found = []
+    for finding in examine(address, hudi, wanted):
+        found.append(finding)
+        if not as_json:
+            _tell(finding)
+    if as_json:
+        click.echo(reports.as_json({"table": location(table), "findings": [*map(asdict, found)]}))
+    broken = [finding.link for finding in found if finding.verdict is Verdict.BROKEN]
+    if broken:
+        raise HudiError(f"not every query is pruned: {', '.join(broken)}")
+
+
+_COLOURS = {
+    Verdict.GOOD: "green",
+    Verdict.DOUBTFUL: "yellow",
+    Verdict.BROKEN: "red",
+    Verdict.SKIPPED: "blue",
+}
+
+
+def _tell(finding: Finding) -> None:
+    verdict = click.style(f"{finding.verdict.value:8}", fg=_COLOURS[finding.verdict])
+    click.echo(f"{verdict} {finding.link}: {finding.told}")
+    if finding.mend:
+        click.echo(f"         mend: {finding.mend}")
 
 
 def _run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:

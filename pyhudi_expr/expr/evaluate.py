@@ -83,6 +83,10 @@ class StatisticsEvidence:
             return None
         return either(b.is_known(found), b.negated(found.may_be_value))
 
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """What is known of a column over the containers; None: nothing."""
+        return self._statistics.bounds(column)
+
     def _bounds(self, term: BoundTerm) -> Bounds:
         known = self._terms.get(term)
         if known is None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from devtools.hiveserver import HiveServer
+from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 
 pytestmark = pytest.mark.hive
@@ -74,7 +75,7 @@ def test_a_table_that_lost_its_last_column_in_hive_gets_it_back(
     assert [text.split()[0] for text in replaced["statements"]] == ["DROP", "CREATE"]
     assert (path / ".hoodie" / "hoodie.properties").is_file()
     with hive_server.session() as session:
-        assert session.run("SELECT count(*) FROM behind WHERE region = 'us'") != [(0,)]
+        assert session.run("SELECT txn_id FROM behind WHERE region = 'us'")
 
 
 def test_without_hiveserver2_a_dry_run_shows_the_new_table(
@@ -87,3 +88,40 @@ def test_without_hiveserver2_a_dry_run_shows_the_new_table(
     assert "nobody listens at 127.0.0.1:9" in shown.err
     assert main(["hive", "register", path, "--hs2", "127.0.0.1:9"]) == 1
     assert "start HiveServer2" in capsys.readouterr().err
+
+
+def verdicts(out: str) -> dict[str, str]:
+    return {found["link"]: found["verdict"] for found in json.loads(out)["findings"]}
+
+
+def test_the_doctor_finds_a_pruned_table_well_and_names_each_broken_link(
+    run: Run, golden: Mapping[str, Path], pruning_service: ServiceProcess
+) -> None:
+    path = golden["mor_v9_txns_simple_meta"]
+    addresses = f"hudi.pruning.service.addresses={pruning_service.address}"
+    report(run, "register", path, "--name", "patient", "--property", addresses)
+    code, out, err = run("doctor", path, "--name", "patient", "--json")
+    assert (code, set(verdicts(out).values())) == (0, {"ok"}), out + err
+    probe = next(found for found in json.loads(out)["findings"] if found["link"] == "probe")
+    assert "PRUNED, reads 1 of 5 files" in probe["told"]
+
+    nobody = "hudi.pruning.service.addresses=127.0.0.1:9"
+    report(run, "register", path, "--name", "patient", "--property", nobody)
+    code, out, err = run("doctor", path, "--name", "patient", "--json")
+    broken = {link for link, verdict in verdicts(out).items() if verdict == "failed"}
+    assert (code, broken) == (1, {"service, from HiveServer2", "probe"})
+    assert "service, from HiveServer2" in err
+
+    code, out, _ = run("doctor", path, "--name", "stranger", "--json")
+    assert (code, verdicts(out)["registration"]) == (1, "failed")
+
+
+def test_without_hiveserver2_the_doctor_says_so_and_looks_at_the_indexes(
+    golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = str(golden["mor_v9_txns_simple_meta"])
+    assert main(["hive", "doctor", path, "--hs2", "127.0.0.1:9"]) == 1
+    shown = capsys.readouterr().out
+    assert "failed   HiveServer2: nobody listens at 127.0.0.1:9" in shown
+    assert "mend: start HiveServer2" in shown
+    assert "ok       indexes: column_stats active" in shown

@@ -3,6 +3,7 @@ package io.pyhudi.hive.client;
 import io.pyhudi.hive.protocol.PruneRequest;
 import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.protocol.PruningService;
+import io.pyhudi.hive.protocol.ServiceInfo;
 import java.io.Closeable;
 import org.apache.thrift.TConfiguration;
 import org.apache.thrift.TException;
@@ -44,6 +45,14 @@ final class ServiceConnection implements Closeable {
   PruneResponse prune(PruneRequest request, int timeoutMillis) throws TException {
     socket.setSocketTimeout(timeoutMillis);
     return client.prune(request);
+  }
+
+  /**
+   * @param timeoutMillis as for {@link #prune}
+   */
+  ServiceInfo info(int timeoutMillis) throws TException {
+    socket.setSocketTimeout(timeoutMillis);
+    return client.info();
   }
 
   @Override

@@ -1,0 +1,85 @@
+package io.pyhudi.hive;
+
+import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import io.pyhudi.hive.client.ServiceAddress;
+import io.pyhudi.hive.client.ServiceProbe;
+import io.pyhudi.hive.protocol.pruningConstants;
+import java.security.CodeSource;
+import java.time.ZoneId;
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.ql.exec.UDFArgumentException;
+import org.apache.hadoop.hive.ql.exec.UDFArgumentLengthException;
+import org.apache.hadoop.hive.ql.metadata.HiveException;
+import org.apache.hadoop.hive.ql.session.SessionState;
+import org.apache.hadoop.hive.ql.udf.UDFType;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
+import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector;
+import org.apache.hadoop.hive.serde2.objectinspector.primitive.PrimitiveObjectInspectorFactory;
+import org.apache.hudi.common.table.HoodieTableMetaClient;
+
+/**
+ * What this JVM knows of the handler, its settings and the services, as one JSON text; for {@code
+ * pyhudi hive doctor}:
+ *
+ * <pre>
+ * CREATE TEMPORARY FUNCTION hudi_diagnosis AS 'io.pyhudi.hive.HudiDiagnosis';
+ * SELECT hudi_diagnosis();
+ * </pre>
+ */
+@UDFType(deterministic = false)
+public final class HudiDiagnosis extends GenericUDF {
+  private static final int MAX_TIMEOUT_MILLIS = 10_000;
+
+  @Override
+  public ObjectInspector initialize(ObjectInspector[] arguments) throws UDFArgumentException {
+    if (arguments.length != 0) {
+      throw new UDFArgumentLengthException("hudi_diagnosis() takes no argument");
+    }
+    return PrimitiveObjectInspectorFactory.javaStringObjectInspector;
+  }
+
+  @Override
+  public Object evaluate(DeferredObject[] arguments) throws HiveException {
+    try {
+      return new ObjectMapper().writeValueAsString(findings());
+    } catch (JsonProcessingException e) {
+      throw new HiveException(e);
+    }
+  }
+
+  private static Map<String, Object> findings() {
+    SessionState session = SessionState.get();
+    PruningSettings settings =
+        PruningSettings.ofJob(session == null ? new Configuration() : session.getConf());
+    Map<String, Object> found = new LinkedHashMap<>();
+    found.put("version", HudiStorageHandler.class.getPackage().getImplementationVersion());
+    found.put("protocol", pruningConstants.PROTOCOL_VERSION);
+    found.put("jar", placeOf(HudiStorageHandler.class));
+    found.put("hudiJar", placeOf(HoodieTableMetaClient.class));
+    found.put("java", System.getProperty("java.version"));
+    found.put("zone", ZoneId.systemDefault().getId());
+    found.put("settings", settings.asMap());
+    int timeout = (int) Math.min(MAX_TIMEOUT_MILLIS, Math.max(1, settings.timeoutMillis()));
+    List<Object> services = new ArrayList<>();
+    for (ServiceAddress address : settings.addresses()) {
+      services.add(ServiceProbe.ask(address, timeout));
+    }
+    found.put("services", services);
+    return found;
+  }
+
+  private static String placeOf(Class<?> type) {
+    CodeSource source = type.getProtectionDomain().getCodeSource();
+    return source == null ? null : String.valueOf(source.getLocation());
+  }
+
+  @Override
+  public String getDisplayString(String[] children) {
+    return "hudi_diagnosis()";
+  }
+}

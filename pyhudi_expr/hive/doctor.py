@@ -1,0 +1,254 @@
+"""Is a table's every query pruned in this HiveServer2? Each link of the chain is looked at.
+
+A finding that is no success says how to mend it. Links behind a broken one are skipped.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+from thrift.Thrift import TException
+
+from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, existing_table, same_place
+from pyhudi_expr.hive.probe import Probe, find_probe
+from pyhudi_expr.hive.registration import Registration, mismatch
+from pyhudi_expr.hive.session import (
+    ConnectionFailed,
+    HiveAddress,
+    HiveSession,
+    QueryError,
+    connected,
+)
+from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
+from pyhudi_expr.service.client import PruningClient
+from pyhudi_expr.table.hudi_table import HudiTable
+
+DIAGNOSIS = "io.pyhudi.hive.HudiDiagnosis"
+_FUNCTION = "pyhudi_hudi_diagnosis"
+#: A service that has just been started reads the table first.
+_PROBE_MILLIS = 60_000
+_SHOWN = re.compile(r"hudi\.pruning\W+(\w+), reads (\d+) of (\d+) files[^\n]*")
+_LOOPBACK = ("127.", "localhost", "::1")
+_ADDRESSES = "hudi.pruning.service.addresses"
+
+
+class Verdict(str, Enum):
+    """How a link was found."""
+
+    GOOD = "ok"
+    DOUBTFUL = "warning"
+    """Queries are right, and less pruned than they could be."""
+    BROKEN = "failed"
+    SKIPPED = "skipped"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One link. told: what was seen. mend: what to do, empty where all is well."""
+
+    link: str
+    verdict: Verdict
+    told: str
+    mend: str = ""
+
+
+def examine(address: HiveAddress, table: HudiTable, wanted: Registration) -> Iterator[Finding]:
+    """The links from HiveServer2 to the service and the table's indexes, one after the other.
+
+    Never raises for what is wrong: that is a finding.
+    """
+    try:
+        with connected(address) as session:
+            version = str(session.run("SELECT version()")[0][0]).split()[0]
+            yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
+            yield from _inside(address, session, table, wanted)
+    except ConnectionFailed as error:
+        told, _, mend = str(error).partition("; ")
+        yield Finding("HiveServer2", Verdict.BROKEN, told, mend)
+        yield Finding("all others", Verdict.SKIPPED, "there is no session with HiveServer2")
+    yield _indexes(table)
+
+
+def _inside(
+    address: HiveAddress, session: HiveSession, table: HudiTable, wanted: Registration
+) -> Iterator[Finding]:
+    there = existing_table(session, wanted.name)
+    _take_properties(session, there)
+    diagnosis: Mapping[str, Any] | None = None
+    try:
+        diagnosis = _diagnosis(session)
+        yield _handler(diagnosis)
+    except QueryError as error:
+        yield _no_handler(error)
+    if diagnosis is not None:
+        yield _settings(diagnosis["settings"])
+        yield _service_from_hive(diagnosis)
+        yield from _services_from_here(address, diagnosis)
+    yield from _registered(wanted, there)
+    if diagnosis is None or there is None or there.handler != STORAGE_HANDLER:
+        yield Finding("probe", Verdict.SKIPPED, "it takes a table with the storage handler")
+    else:
+        yield _probed(session, wanted, find_probe(table))
+
+
+def _diagnosis(session: HiveSession) -> Mapping[str, Any]:
+    session.run(f"CREATE TEMPORARY FUNCTION {_FUNCTION} AS '{DIAGNOSIS}'")
+    # In HiveServer2 itself, not in a container somewhere.
+    session.run("SET hive.fetch.task.conversion=more")
+    found: Mapping[str, Any] = json.loads(session.run(f"SELECT {_FUNCTION}()")[0][0])
+    return found
+
+
+def _handler(diagnosis: Mapping[str, Any]) -> Finding:
+    seen = f"{diagnosis['version']} from {diagnosis['jar']}"
+    if diagnosis["protocol"] == PROTOCOL_VERSION:
+        return Finding("handler", Verdict.GOOD, seen)
+    told = f"{seen}: protocol {diagnosis['protocol']}, and {PROTOCOL_VERSION} here"
+    return Finding("handler", Verdict.BROKEN, told, "take jar and package from one release")
+
+
+def _no_handler(error: QueryError) -> Finding:
+    text = " ".join(str(error).split())
+    if "NoClassDefFoundError" in text or "org/apache/hudi" in text:
+        mend = "put a Hudi bundle and kryo-shaded beside the handler's jar (hive.aux.jars.path)"
+    else:
+        mend = (
+            "put pyhudi-hive-handler.jar on HiveServer2's auxiliary path (hive.aux.jars.path) and"
+            " restart it, or ADD JAR it in each session; without the right to create functions, ask"
+            " an administrator to run this"
+        )
+    return Finding("handler", Verdict.BROKEN, text, mend)
+
+
+def _take_properties(session: HiveSession, there: ExistingTable | None) -> None:
+    """A table property holds where the session does not set the same."""
+    properties = {} if there is None else there.properties
+    for key, value in properties.items():
+        if key.startswith("hudi.") and "is undefined" in str(session.run(f"SET {key}")):
+            session.set({key: value})
+
+
+def _settings(settings: Mapping[str, str]) -> Finding:
+    told = ", ".join(f"{key}={value}" for key, value in settings.items() if value)
+    if settings["hudi.pruning.enabled"].lower() == "false":
+        mend = "SET hudi.pruning.enabled=true, or take the table property away"
+        return Finding("settings", Verdict.BROKEN, told, mend)
+    if not settings["hudi.pruning.timeout.ms"].isdecimal():
+        mend = "hudi.pruning.timeout.ms is no number of milliseconds: its default holds"
+        return Finding("settings", Verdict.DOUBTFUL, told, mend)
+    return Finding("settings", Verdict.GOOD, told)
+
+
+def _service_from_hive(diagnosis: Mapping[str, Any]) -> Finding:
+    link = "service, from HiveServer2"
+    services = diagnosis["services"]
+    if not services:
+        told = f"no address can be read from {_ADDRESSES}={diagnosis['settings'][_ADDRESSES]!r}"
+        return Finding(link, Verdict.BROKEN, told, f"SET {_ADDRESSES}=host:port")
+    good = [one for one in services if one.get("protocol") == PROTOCOL_VERSION]
+    told = "; ".join(_service_text(one) for one in services)
+    if len(good) == len(services):
+        return Finding(link, Verdict.GOOD, told)
+    mend = (
+        f"start `pyhudi serve` where {_ADDRESSES} points, with a --host that HiveServer2 can reach,"
+        " and let the port through"
+    )
+    return Finding(link, Verdict.DOUBTFUL if good else Verdict.BROKEN, told, mend)
+
+
+def _service_text(one: Mapping[str, Any]) -> str:
+    if "problem" in one:
+        return f"{one['address']}: {one['problem']}"
+    return f"{one['address']}: version {one['version']}, {one['millis']} ms"
+
+
+def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> Iterator[Finding]:
+    for one in diagnosis["services"]:
+        link = "service, from here"
+        host, _, port = one["address"].rpartition(":")
+        host = host.strip("[]")
+        if host.startswith(_LOOPBACK) and not address.host.startswith(_LOOPBACK):
+            told = f"{one['address']} is HiveServer2's own; run this on {address.host} to ask it"
+            yield Finding(link, Verdict.SKIPPED, told)
+            continue
+        try:
+            with PruningClient(host, int(port)) as client:
+                told = f"{one['address']}: version {client.info().version}"
+            yield Finding(link, Verdict.GOOD, told)
+        except (TException, OSError, EOFError) as error:
+            told = f"{one['address']}: {error}"
+            mend = "HiveServer2's own finding counts; from here it may be closed on purpose"
+            yield Finding(link, Verdict.DOUBTFUL, told, mend)
+
+
+def _registered(wanted: Registration, there: ExistingTable | None) -> Iterator[Finding]:
+    register = f"pyhudi hive register {wanted.location} --name {wanted.name}".replace("`", "")
+    if there is None:
+        told = f"{wanted.name} is not in the metastore"
+        yield Finding("registration", Verdict.BROKEN, told, register)
+        return
+    if not there.is_ours:
+        told = f"{wanted.name} is read by {there.handler or there.input_format}: never pruned"
+        yield Finding("registration", Verdict.BROKEN, told, f"{register} --replace")
+        return
+    if not same_place(there.location, wanted.location):
+        told = f"{wanted.name} reads {there.location}, not {wanted.location}"
+        mend = "name Hive's location with --location, or another table with --name"
+        yield Finding("registration", Verdict.BROKEN, told, mend)
+        return
+    by = "the storage handler" if there.handler else there.input_format
+    yield Finding("registration", Verdict.GOOD, f"{wanted.name}, read by {by}")
+    if there.handler:
+        wrong = mismatch(wanted, there)
+        yield (
+            Finding("columns", Verdict.BROKEN, wrong, register)
+            if wrong
+            else Finding("columns", Verdict.GOOD, f"{len(there.columns)}, as in the Hudi table")
+        )
+
+
+def _indexes(table: HudiTable) -> Finding:
+    found = statuses(table)
+    create = (
+        f"pyhudi index create NAME --table {table.base_path} --using column_stats --columns ..."
+    )
+    if not found:
+        told = "none: only partition values prune"
+        return Finding("indexes", Verdict.DOUBTFUL, told, create)
+    told = "; ".join(f"{each.name} {each.state.value}" for each in found)
+    stale = [each for each in found if each.state is not State.ACTIVE]
+    if stale:
+        mend = "; ".join(f"{each.name}: {each.note}" for each in stale if each.note)
+        return Finding("indexes", Verdict.DOUBTFUL, told, mend or "wait until it is built")
+    return Finding("indexes", Verdict.GOOD, told)
+
+
+def _probed(session: HiveSession, wanted: Registration, probe: Probe | None) -> Finding:
+    if probe is None:
+        told = "no file can be ruled out by any column, whatever is asked"
+        mend = "create an index, or lay the table out (pyhudi layout analyze)"
+        return Finding("probe", Verdict.DOUBTFUL, told, mend)
+    session.set({"hive.explain.user": "false", "hudi.pruning.timeout.ms": str(_PROBE_MILLIS)})
+    query = f"SELECT * FROM {wanted.name} WHERE {probe.predicate}"
+    try:
+        plan = "\n".join(str(row[0]) for row in session.run(f"EXPLAIN {query}"))
+    except QueryError as error:
+        return Finding("probe", Verdict.BROKEN, str(error), f"run it by hand: EXPLAIN {query}")
+    shown = _SHOWN.search(plan)
+    if shown is None:
+        told = f"EXPLAIN {query} tells nothing of pruning"
+        return Finding("probe", Verdict.BROKEN, told, "compare the jar's version with this one")
+    outcome, kept = shown[1], int(shown[2])
+    told = f"WHERE {probe.predicate}: {shown[0]}"
+    if outcome != "PRUNED":
+        return Finding("probe", Verdict.BROKEN, told, "see HiveServer2's log and the service's")
+    if kept > probe.kept:
+        mend = f"this host keeps {probe.kept} files: compare the service's version and its log"
+        return Finding("probe", Verdict.DOUBTFUL, told, mend)
+    return Finding("probe", Verdict.GOOD, told)

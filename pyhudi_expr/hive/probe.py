@@ -1,0 +1,75 @@
+"""A predicate by which a table's indexes rule out files: for a first query that must be pruned."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import columns
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.expr.nodes import Column, IsNull, Not
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.hive.columns import quoted
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import META_FIELDS
+
+_PLAIN = re.compile(r"[A-Za-z0-9 ._:/@+-]{1,200}")
+
+
+@dataclass(frozen=True)
+class Probe:
+    """A predicate (Hive's SQL), and how many files of the table it leaves."""
+
+    predicate: str
+    kept: int
+    files: int
+
+
+def find_probe(table: HudiTable) -> Probe | None:
+    """The first column's "at most its least value" that rules out a file; None: no column's does.
+
+    Raises HudiError.
+    """
+    pruner = Pruner()
+    for predicate in _predicates(pruner, table):
+        result = pruner.prune(table.base_path, PruneRequest(parse_predicate(predicate)))
+        if result.files_kept < result.files_total:
+            return Probe(predicate, result.files_kept, result.files_total)
+    return None
+
+
+def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
+    for field in table.schema():
+        simple = pa.types.is_string(field.type) or pa.types.is_integer(field.type)
+        if not simple or field.name in META_FIELDS:
+            continue
+        asked = PruneRequest(Not(IsNull(Column((field.name,)))))
+        result = pruner.prune(table.base_path, asked)
+        for column in columns(result.predicate).values():
+            for source in result.evidence:
+                found = source.evidence
+                known = found.bounds(column) if isinstance(found, StatisticsEvidence) else None
+                least = None if known is None else _least(known)
+                if least is not None:
+                    yield f"{quoted(field.name)} <= {least}"
+
+
+def _least(bounds: Bounds) -> str | None:
+    """The least of all lower bounds, as SQL; None where none is known, or SQL could not say it."""
+    if isinstance(bounds.lower, np.ndarray):
+        known = bounds.lower[(bounds.lower > MIN_ORDINAL) & (bounds.lower < MAX_ORDINAL)]
+        return str(known.min()) if len(known) else None
+    if not isinstance(bounds.lower, pa.Array):
+        return None
+    least = pc.min(bounds.lower).as_py()
+    text = least.decode(errors="replace") if isinstance(least, bytes) else least
+    # A bound may be cut in the middle of a character; and quotes are escaped in several ways.
+    return f"'{text}'" if isinstance(text, str) and _PLAIN.fullmatch(text) else None
