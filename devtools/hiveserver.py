@@ -14,6 +14,7 @@ from pyhive import hive
 from devtools.process import ServerError, ServerProcess
 from devtools.runtime import (
     ADD_OPENS,
+    COLLECTOR,
     HANDLER_JAR,
     HIVE_CONF,
     HIVE_LIB,
@@ -196,6 +197,7 @@ class HiveServer:
         return [
             str(java()),
             f"-Xmx{self._heap}",
+            *COLLECTOR,
             *ADD_OPENS,
             f"-Duser.timezone={self._zone}",
             f"-Djava.io.tmpdir={temporary}",

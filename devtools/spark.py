@@ -9,7 +9,7 @@ from pathlib import Path
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
-from devtools.runtime import WORK, hudi_bundle, java
+from devtools.runtime import COLLECTOR, WORK, hudi_bundle, java
 from pyhudi_expr.spark.writing import HUDI_SESSION
 
 _LOG_CONFIGURATION = Path(__file__).with_name("spark-log4j2.properties")
@@ -36,6 +36,7 @@ def spark_session(
         "spark.driver.extraClassPath": str(bundle or hudi_bundle()),
         "spark.driver.extraJavaOptions": " ".join(
             (
+                *COLLECTOR,
                 f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}",
                 "-Duser.timezone=UTC",
                 # Hudi's object size estimator would try to attach to its own JVM, and complain.

@@ -10,6 +10,7 @@ from devtools.matrix import Matrices, Partitioning
 from devtools.tables import HudiTable, TableType
 from tests.hive.asking import FETCH, MR, TEZ, Hive
 from tests.hive.truths import Truths
+from tests.marks import long
 from tests.prune.predicates import PARTITIONS
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
@@ -18,7 +19,7 @@ COW, MOR = TableType.COW, TableType.MOR
 NONE, HIVE, PLAIN = Partitioning.NONE, Partitioning.HIVE, Partitioning.PLAIN
 LEVELS, SPECIAL = Partitioning.LEVELS, Partitioning.SPECIAL
 
-TABLES = [(COW, 9, SPECIAL), (MOR, 9, HIVE), (COW, 8, LEVELS), (MOR, 8, PLAIN)]
+TABLES = [(COW, 9, SPECIAL), (MOR, 9, HIVE), long(COW, 8, LEVELS), long(MOR, 8, PLAIN)]
 TYPES = {"p": "string", "q": "int"}
 
 PREDICATES = (
@@ -137,7 +138,7 @@ def test_partitioned_by_in_ddl_means_ordinary_columns(
             assert (answer.rows, answer.files) == (other.rows, other.files)
 
 
-NATIVE = [(COW, 8, LEVELS), (MOR, 9, HIVE), (MOR, 8, PLAIN), (COW, 9, NONE)]
+NATIVE = [(COW, 8, LEVELS), (MOR, 9, HIVE), long(MOR, 8, PLAIN), long(COW, 9, NONE)]
 OURS = {
     COW: "io.pyhudi.hive.HudiCopyOnWriteInputFormat",
     MOR: "io.pyhudi.hive.HudiMergeOnReadInputFormat",

@@ -13,6 +13,7 @@ from devtools.tables import PartitionStyle, TableSpec, TableType, create, delete
 from pyhudi_expr.mdt.reader import COLUMN_STATS, FILES, MetadataTable, current_listing
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
+from tests.marks import long
 from tests.table.tables import slices
 
 pytestmark = pytest.mark.spark
@@ -22,7 +23,7 @@ pytestmark = pytest.mark.spark
     scope="module",
     params=[
         (TableType.MOR, 6, ("p", "q")),
-        (TableType.MOR, 8, ("p", "q")),
+        long((TableType.MOR, 8, ("p", "q"))),
         (TableType.MOR, 9, ("p", "q")),
         (TableType.COW, 9, ()),
     ],

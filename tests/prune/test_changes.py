@@ -21,6 +21,7 @@ from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
+from tests.marks import long
 from tests.prune.judging import Group, assert_no_row_lost, groups_with_matches, read
 
 pytestmark = pytest.mark.spark
@@ -69,7 +70,7 @@ def rows(spark: SparkSession, where: str, x: str = "id", s: str = "'row ' || id"
 
 @pytest.mark.parametrize(
     ("type_", "version"),
-    [(TableType.COW, 9), (TableType.MOR, 9), (TableType.MOR, 8), (TableType.MOR, 6)],
+    [(TableType.MOR, 9), long(TableType.COW, 9), long(TableType.MOR, 8), long(TableType.MOR, 6)],
 )
 def test_each_action_of_a_writer(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int

@@ -14,6 +14,7 @@ from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.spark.entries import entries
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.marks import long
 from tests.prune.judging import assert_no_row_lost, read, request
 
 pytestmark = pytest.mark.spark
@@ -60,7 +61,7 @@ KEPT = {
 
 
 @pytest.mark.parametrize(
-    ("type", "version"), [(TableType.COW, 9), (TableType.MOR, 9), (TableType.COW, 8)]
+    ("type", "version"), [(TableType.COW, 9), (TableType.MOR, 9), long(TableType.COW, 8)]
 )
 def test_expression_indexes(
     spark: SparkSession, tmp_path: Path, type: TableType, version: int

@@ -12,6 +12,7 @@ from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.marks import long
 from tests.prune.judging import Group, groups, groups_with_matches, read
 from tests.prune.test_changes import call, rows
 
@@ -27,7 +28,7 @@ def instant_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("type_", "version"), [(TableType.COW, 9), (TableType.MOR, 9), (TableType.MOR, 6)]
+    ("type_", "version"), [long(TableType.COW, 9), (TableType.MOR, 9), long(TableType.MOR, 6)]
 )
 def test_only_files_with_newer_rows(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int

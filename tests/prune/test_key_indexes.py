@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import Pruner
+from tests.marks import long
 from tests.prune.judging import assert_no_row_lost, groups, kept_beyond_hudi, read, request
 
 pytestmark = pytest.mark.spark
@@ -144,7 +145,7 @@ def test_locations_follow_the_writers(
 BY_NUMBER = ("n = 3", "n = 45", "n = 71", "n = 1045", "n = 12", "n = 7777", "n IN (3, 1071)")
 
 
-@pytest.mark.parametrize("version", [9, 8])
+@pytest.mark.parametrize("version", [9, long(8)])
 def test_secondary_indexes_of_merged_tables(
     spark: SparkSession, tmp_path: Path, by_sql: None, version: int
 ) -> None:
@@ -197,7 +198,7 @@ def test_a_late_delete_that_does_not_win(spark: SparkSession, tmp_path: Path) ->
 
 
 @pytest.mark.parametrize(
-    ("type_", "version"), [(TableType.COW, 6), (TableType.COW, 9), (TableType.MOR, 8)]
+    ("type_", "version"), [long(TableType.COW, 6), long(TableType.COW, 9), (TableType.MOR, 8)]
 )
 def test_composite_keys_and_keys_of_dates(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int
@@ -228,7 +229,7 @@ def test_composite_keys_and_keys_of_dates(
 
 
 @pytest.mark.parametrize(
-    ("type_", "version"), [(TableType.COW, 9), (TableType.MOR, 8), (TableType.COW, 6)]
+    ("type_", "version"), [(TableType.COW, 9), long(TableType.MOR, 8), long(TableType.COW, 6)]
 )
 def test_bloom_filters(spark: SparkSession, tmp_path: Path, type_: TableType, version: int) -> None:
     spec = TableSpec(

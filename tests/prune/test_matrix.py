@@ -10,6 +10,7 @@ from devtools.spark import session_settings
 from devtools.tables import TableType
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.listing import TableView
+from tests.marks import long
 from tests.prune import predicates
 from tests.prune.judging import assert_no_row_lost, kept_beyond_hudi, read
 
@@ -20,9 +21,10 @@ NONE, HIVE, PLAIN = Partitioning.NONE, Partitioning.HIVE, Partitioning.PLAIN
 LEVELS, SPECIAL = Partitioning.LEVELS, Partitioning.SPECIAL
 
 TABLES = [
-    *((type_, version, NONE) for version in (9, 8, 6) for type_ in (COW, MOR)),
-    *((COW, 9, SPECIAL), (MOR, 9, HIVE), (COW, 8, LEVELS), (MOR, 8, PLAIN)),
-    *((COW, 6, HIVE), (MOR, 6, SPECIAL), (MOR, 9, LEVELS)),
+    *((COW, 9, NONE), (MOR, 9, NONE), (COW, 9, SPECIAL), (MOR, 9, HIVE), (COW, 8, LEVELS)),
+    *((MOR, 8, PLAIN), (COW, 6, HIVE), (MOR, 6, NONE)),
+    *(long(COW, 8, NONE), long(MOR, 8, NONE), long(COW, 6, NONE), long(MOR, 6, SPECIAL)),
+    long(MOR, 9, LEVELS),
 ]
 
 

@@ -11,6 +11,7 @@ from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.marks import long
 from tests.prune.judging import assert_no_row_lost, groups, read, request
 from tests.prune.test_changes import PREDICATES, call, rows
 
@@ -39,7 +40,7 @@ def newest(table: WrittenTable) -> str:
     return instant
 
 
-@pytest.mark.parametrize("version", [9, 6])
+@pytest.mark.parametrize("version", [9, long(6)])
 def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) -> None:
     compacted = {"hoodie.metadata.compact.max.delta.commits": "2"}
     table = written(spark, tmp_path, TableType.COW, version, **compacted)

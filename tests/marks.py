@@ -1,0 +1,15 @@
+"""Marks of single cases."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from _pytest.mark.structures import ParameterSet
+
+
+def long(*values: Any) -> ParameterSet:
+    """A case of parametrize, or of a fixture (one value), that takes its time and differs little from one that `make test` runs:
+    `make test-long` runs it.
+    """
+    return pytest.param(*values, marks=pytest.mark.long)
