@@ -9,7 +9,7 @@ from _pytest.mark.structures import ParameterSet
 
 
 def long(*values: Any) -> ParameterSet:
-    """A case of parametrize, or of a fixture (one value), that takes its time and differs little from one that `make test` runs:
-    `make test-long` runs it.
+    """A case of parametrize, or of a fixture (one value), for `make test-long` only: it takes its
+    time, and differs little from one that `make test` runs.
     """
     return pytest.param(*values, marks=pytest.mark.long)
