@@ -67,7 +67,7 @@ public final class HudiDiagnosis extends GenericUDF {
     int timeout = (int) Math.min(MAX_TIMEOUT_MILLIS, Math.max(1, settings.timeoutMillis()));
     List<Object> services = new ArrayList<>();
     for (ServiceAddress address : settings.addresses()) {
-      services.add(ServiceProbe.ask(address, timeout));
+      services.add(ServiceProbe.ask(address, settings.credentials(), timeout));
     }
     found.put("services", services);
     return found;

@@ -4,8 +4,12 @@ import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import io.pyhudi.hive.table.TableSize;
+import java.net.URI;
+import java.net.URISyntaxException;
 import java.util.Map;
+import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.metastore.HiveMetaHook;
+import org.apache.hadoop.hive.metastore.api.Table;
 import org.apache.hadoop.hive.ql.ddl.table.AlterTableType;
 import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
 import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
@@ -57,6 +61,16 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   @Override
   public HiveMetaHook getMetaHook() {
     return new HudiMetaHook(getConf());
+  }
+
+  /**
+   * What authorisation by location (Ranger's storage handler policies) is asked about: {@code
+   * hudi://AUTHORITY/PATH} of the table's location.
+   */
+  @Override
+  public URI getURIForAuth(Table table) throws URISyntaxException {
+    URI location = new Path(table.getSd().getLocation()).toUri();
+    return new URI("hudi", location.getAuthority(), location.getPath(), null, null);
   }
 
   /** The whole filter is pushed, and the whole filter stays with Hive. */

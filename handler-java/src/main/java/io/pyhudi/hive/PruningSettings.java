@@ -1,5 +1,6 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.client.Credentials;
 import io.pyhudi.hive.client.ServiceAddress;
 import io.pyhudi.hive.protocol.TableView;
 import java.util.Collections;
@@ -8,11 +9,13 @@ import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Properties;
+import java.util.function.UnaryOperator;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.ql.session.SessionState;
 
 /**
- * What a user can set, by SET in a session or as a table property; SET wins.
+ * What can be set: by SET in a session or as a table property (SET wins) as far as the
+ * administrator allows it, else in HiveServer2's configuration files.
  *
  * <p>A value that cannot be understood is replaced by its default: a typing error must not make a
  * query fail.
@@ -25,6 +28,10 @@ public final class PruningSettings {
   public static final String BREAKER_MS = "hudi.pruning.breaker.ms";
   public static final String LOG_LEVEL = "hudi.pruning.log.level";
   public static final String REPORT_DIR = "hudi.pruning.report.dir";
+  public static final String TLS_CA = "hudi.pruning.tls.ca";
+  public static final String TLS_KEYSTORE = "hudi.pruning.tls.keystore";
+  public static final String TLS_PASSWORD_FILE = "hudi.pruning.tls.password.file";
+  public static final String TOKEN_FILE = "hudi.pruning.token.file";
   public static final String VIEW = "hudi.view";
 
   private static final Map<String, String> DEFAULTS;
@@ -38,6 +45,10 @@ public final class PruningSettings {
     defaults.put(BREAKER_MS, "5000");
     defaults.put(LOG_LEVEL, "info");
     defaults.put(REPORT_DIR, "");
+    defaults.put(TLS_CA, "");
+    defaults.put(TLS_KEYSTORE, "");
+    defaults.put(TLS_PASSWORD_FILE, "");
+    defaults.put(TOKEN_FILE, "");
     defaults.put(VIEW, "snapshot");
     DEFAULTS = Collections.unmodifiableMap(defaults);
   }
@@ -61,21 +72,39 @@ public final class PruningSettings {
    * @param table the table's properties
    */
   public static PruningSettings ofTable(Properties table) {
-    return read(table::getProperty);
+    return ofTable(table, AdministratorSettings.ours());
+  }
+
+  static PruningSettings ofTable(Properties table, AdministratorSettings administrator) {
+    return read(
+        key -> administrator.tablesMaySet(key) ? table.getProperty(key) : null, administrator);
   }
 
   /** The settings of a scan, from the job in which Hive has put the table's properties. */
   public static PruningSettings ofJob(Configuration job) {
-    return read(job::get);
+    return ofJob(job, AdministratorSettings.ours());
   }
 
-  private static PruningSettings read(java.util.function.UnaryOperator<String> source) {
+  static PruningSettings ofJob(Configuration job, AdministratorSettings administrator) {
+    return read(key -> administrator.jobsMaySet(key) ? job.get(key) : null, administrator);
+  }
+
+  private static PruningSettings read(
+      UnaryOperator<String> source, AdministratorSettings administrator) {
     SessionState session = SessionState.get();
     Map<String, String> values = new LinkedHashMap<>();
     for (Map.Entry<String, String> entry : DEFAULTS.entrySet()) {
       String key = entry.getKey();
-      String set = session == null ? null : session.getConf().get(key);
-      String value = set != null ? set : source.apply(key);
+      String value = null;
+      if (session != null && administrator.sessionsMaySet(key)) {
+        value = session.getConf().get(key);
+      }
+      if (value == null) {
+        value = source.apply(key);
+      }
+      if (value == null) {
+        value = administrator.get(key);
+      }
       values.put(key, value == null ? entry.getValue() : value.trim());
     }
     return new PruningSettings(values);
@@ -115,6 +144,15 @@ public final class PruningSettings {
   /** How long an address that keeps failing is not asked. */
   public long breakerMillis() {
     return number(BREAKER_MS);
+  }
+
+  /** What the services are shown, and what they have to show. */
+  public Credentials credentials() {
+    return new Credentials(
+        values.get(TLS_CA),
+        values.get(TLS_KEYSTORE),
+        values.get(TLS_PASSWORD_FILE),
+        values.get(TOKEN_FILE));
   }
 
   public LogLevel logLevel() {

@@ -5,14 +5,23 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.protocol.TableView;
+import java.io.IOException;
+import java.io.OutputStream;
+import java.net.URL;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.Arrays;
 import java.util.Properties;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.session.SessionState;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
 
 class PruningSettingsTest {
+  @TempDir Path directory;
+
   @AfterEach
   void leaveSession() {
     SessionState.detachSession();
@@ -52,6 +61,71 @@ class PruningSettingsTest {
     PruningSettings settings = PruningSettings.ofTable(table(PruningSettings.ENABLED, "false"));
     assertTrue(settings.enabled());
     assertEquals(50, settings.timeoutMillis());
+  }
+
+  private AdministratorSettings administrator(String... namesAndValues) throws IOException {
+    Configuration file = new Configuration(false);
+    for (int i = 0; i < namesAndValues.length; i += 2) {
+      file.set(namesAndValues[i], namesAndValues[i + 1]);
+    }
+    Path path = directory.resolve("hive-site.xml");
+    try (OutputStream out = Files.newOutputStream(path)) {
+      file.writeXml(out);
+    }
+    return AdministratorSettings.of(null, path.toUri().toURL());
+  }
+
+  private static void setInSession(String key, String value) {
+    HiveConf session = new HiveConf();
+    session.set(key, value);
+    SessionState.setCurrentSessionState(new SessionState(session));
+  }
+
+  @Test
+  void theAdministratorDecidesWhichServiceIsAsked() throws Exception {
+    AdministratorSettings ours = administrator(PruningSettings.ADDRESSES, "good:1");
+    Properties evil = table(PruningSettings.ADDRESSES, "evil:1");
+    setInSession(PruningSettings.ADDRESSES, "evil:2");
+    assertEquals("[good:1]", PruningSettings.ofTable(evil, ours).addresses().toString());
+    Configuration job = new Configuration(false);
+    job.set(PruningSettings.ADDRESSES, "evil:3");
+    assertEquals("[good:1]", PruningSettings.ofJob(job, ours).addresses().toString());
+  }
+
+  @Test
+  void neitherSessionsNorTablesNameFilesOrTakeTheLimitsAway() throws Exception {
+    AdministratorSettings ours = administrator();
+    for (String key : PruningSettings.ofJob(new Configuration(false)).asMap().keySet()) {
+      boolean harmless = Arrays.asList(AdministratorSettings.HARMLESS.split(",")).contains(key);
+      setInSession(key, "7");
+      assertEquals(harmless, ours.sessionsMaySet(key), key);
+      assertEquals(
+          harmless, "7".equals(PruningSettings.ofTable(table(key, "7"), ours).asMap().get(key)));
+    }
+    assertFalse(ours.sessionsMaySet(PruningSettings.REPORT_DIR));
+    assertFalse(ours.sessionsMaySet(PruningSettings.TOKEN_FILE));
+  }
+
+  @Test
+  void theAdministratorMayLetSessionsOrTablesChoose() throws Exception {
+    AdministratorSettings sessions =
+        administrator(
+            AdministratorSettings.SESSION_SETTINGS, "*", PruningSettings.ADDRESSES, "a:1");
+    Properties table = table(PruningSettings.ADDRESSES, "b:1");
+    assertEquals("[a:1]", PruningSettings.ofTable(table, sessions).addresses().toString());
+    setInSession(PruningSettings.ADDRESSES, "c:1");
+    assertEquals("[c:1]", PruningSettings.ofTable(table, sessions).addresses().toString());
+    AdministratorSettings tables =
+        administrator(AdministratorSettings.TABLE_SETTINGS, " x , " + PruningSettings.ADDRESSES);
+    assertEquals("[b:1]", PruningSettings.ofTable(table, tables).addresses().toString());
+  }
+
+  @Test
+  void withoutTheAdministratorsFilesAJobHasWhatHiveServerDecided() throws Exception {
+    Configuration job = new Configuration(false);
+    job.set(PruningSettings.ADDRESSES, "decided:1");
+    AdministratorSettings none = AdministratorSettings.of((URL) null);
+    assertEquals("[decided:1]", PruningSettings.ofJob(job, none).addresses().toString());
   }
 
   @Test

@@ -7,6 +7,9 @@ import java.util.function.LongSupplier;
 /**
  * Remembers which addresses fail, so that a dead service costs the time-out a few times and not
  * once for each query.
+ *
+ * <p>After the pause one call tries the address; the others leave it alone until that one has
+ * succeeded, or for another pause.
  */
 final class CircuitBreaker {
   private static final int FAILURES_TO_OPEN = 3;
@@ -14,10 +17,12 @@ final class CircuitBreaker {
   private static final class State {
     final int failures;
     final long closedAtNanos;
+    final long pauseNanos;
 
-    State(int failures, long closedAtNanos) {
+    State(int failures, long closedAtNanos, long pauseNanos) {
       this.failures = failures;
       this.closedAtNanos = closedAtNanos;
+      this.pauseNanos = pauseNanos;
     }
   }
 
@@ -31,11 +36,24 @@ final class CircuitBreaker {
     this.clock = clock;
   }
 
-  boolean allows(ServiceAddress address) {
+  /** Whether {@link #allows} could say yes. */
+  boolean mayAllow(ServiceAddress address) {
     State state = states.get(address);
     return state == null
         || state.failures < FAILURES_TO_OPEN
         || clock.getAsLong() - state.closedAtNanos >= 0;
+  }
+
+  /** Whether to ask the address now. Who is told so asks it, and tells how that ended. */
+  boolean allows(ServiceAddress address) {
+    State state = states.get(address);
+    if (state == null || state.failures < FAILURES_TO_OPEN) {
+      return true;
+    }
+    long now = clock.getAsLong();
+    return now - state.closedAtNanos >= 0
+        && states.replace(
+            address, state, new State(state.failures, now + state.pauseNanos, state.pauseNanos));
   }
 
   void succeeded(ServiceAddress address) {
@@ -46,7 +64,11 @@ final class CircuitBreaker {
    * @param pauseMillis how long the address is left alone once it has failed often enough
    */
   void failed(ServiceAddress address, long pauseMillis) {
-    long until = clock.getAsLong() + TimeUnit.MILLISECONDS.toNanos(pauseMillis);
-    states.merge(address, new State(1, until), (old, first) -> new State(old.failures + 1, until));
+    long pause = TimeUnit.MILLISECONDS.toNanos(pauseMillis);
+    long until = clock.getAsLong() + pause;
+    states.merge(
+        address,
+        new State(1, until, pause),
+        (old, first) -> new State(old.failures + 1, until, pause));
   }
 }

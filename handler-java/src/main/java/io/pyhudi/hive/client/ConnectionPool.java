@@ -11,11 +11,11 @@ final class ConnectionPool {
   private final ConcurrentHashMap<ServiceAddress, Deque<ServiceConnection>> idle =
       new ConcurrentHashMap<>();
 
-  /** An idle connection with this limit, or null. */
-  ServiceConnection take(ServiceAddress address, int maxResponseBytes) {
+  /** An idle connection with these credentials and this limit, or null. */
+  ServiceConnection take(ServiceAddress address, Credentials credentials, int maxResponseBytes) {
     Deque<ServiceConnection> connections = idle.get(address);
     ServiceConnection connection = connections == null ? null : connections.pollFirst();
-    if (connection != null && !connection.fits(maxResponseBytes)) {
+    if (connection != null && !connection.fits(credentials, maxResponseBytes)) {
       connection.close();
       return null;
     }

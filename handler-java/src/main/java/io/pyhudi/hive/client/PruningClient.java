@@ -54,6 +54,9 @@ public final class PruningClient {
     final int maxResponseBytes;
     final long breakerMillis;
 
+    /**
+     * @param breakerMillis how long an address that keeps failing is left alone
+     */
     public Limits(long timeoutMillis, int maxResponseBytes, long breakerMillis) {
       this.timeoutMillis = timeoutMillis;
       this.maxResponseBytes = maxResponseBytes;
@@ -67,27 +70,31 @@ public final class PruningClient {
    * @return an answer to exactly this request, with status OK
    * @throws PruningException if there is none; its outcome and message say why
    */
-  public PruneResponse prune(PruneRequest request, List<ServiceAddress> addresses, Limits limits)
+  public PruneResponse prune(
+      PruneRequest request, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
       throws PruningException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limits.timeoutMillis);
     List<ServiceAddress> allowed = new ArrayList<>(addresses);
-    allowed.removeIf(address -> !breaker.allows(address));
-    if (allowed.isEmpty()) {
-      throw new PruningException(
-          Outcome.UNREACHABLE,
-          addresses.isEmpty()
-              ? "no service address is set"
-              : "not asked, it failed a moment ago: " + addresses);
-    }
-    PruningException failure = null;
+    allowed.removeIf(address -> !breaker.mayAllow(address));
+    PruningException failure =
+        new PruningException(
+            Outcome.UNREACHABLE,
+            addresses.isEmpty()
+                ? "no service address is set"
+                : "not asked, it failed a moment ago: " + addresses);
     for (int i = 0; i < allowed.size(); i++) {
       ServiceAddress address = allowed.get(i);
       long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
       if (left <= 0) {
+        failure = new PruningException(Outcome.TIMED_OUT, "no time left to ask a service");
         break;
       }
+      if (!breaker.allows(address)) {
+        continue;
+      }
       try {
-        PruneResponse response = ask(address, request, left / (allowed.size() - i), limits);
+        PruneResponse response =
+            ask(address, request, left / (allowed.size() - i), credentials, limits);
         breaker.succeeded(address);
         return response;
       } catch (PruningException e) {
@@ -99,18 +106,21 @@ public final class PruningClient {
         failure = e;
       }
     }
-    throw failure != null
-        ? failure
-        : new PruningException(Outcome.TIMED_OUT, "no time left to ask a service");
+    throw failure;
   }
 
   private PruneResponse ask(
-      ServiceAddress address, PruneRequest request, long millis, Limits limits)
+      ServiceAddress address,
+      PruneRequest request,
+      long millis,
+      Credentials credentials,
+      Limits limits)
       throws PruningException {
     int timeout = (int) Math.max(1, Math.min(millis, Integer.MAX_VALUE));
     AtomicReference<ServiceConnection> used = new AtomicReference<>();
     Future<PruneResponse> call =
-        threads.submit(() -> call(address, request, timeout, limits.maxResponseBytes, used));
+        threads.submit(
+            () -> call(address, request, timeout, credentials, limits.maxResponseBytes, used));
     try {
       return check(request, call.get(timeout, TimeUnit.MILLISECONDS), address);
     } catch (TimeoutException e) {
@@ -134,10 +144,11 @@ public final class PruningClient {
       ServiceAddress address,
       PruneRequest request,
       int timeoutMillis,
+      Credentials credentials,
       int maxResponseBytes,
       AtomicReference<ServiceConnection> used)
       throws TException {
-    ServiceConnection pooled = pool.take(address, maxResponseBytes);
+    ServiceConnection pooled = pool.take(address, credentials, maxResponseBytes);
     if (pooled != null) {
       try {
         return exchange(address, pooled, request, timeoutMillis, used);
@@ -148,9 +159,9 @@ public final class PruningClient {
         }
       }
     }
-    ServiceConnection fresh = new ServiceConnection(address, timeoutMillis, maxResponseBytes);
+    ServiceConnection fresh = new ServiceConnection(address, credentials, maxResponseBytes);
     used.set(fresh);
-    fresh.open();
+    fresh.open(timeoutMillis);
     return exchange(address, fresh, request, timeoutMillis, used);
   }
 

@@ -13,13 +13,14 @@ public final class ServiceProbe {
   private ServiceProbe() {}
 
   /** Its address with its version and protocol, or with the problem. */
-  public static Map<String, Object> ask(ServiceAddress address, int timeoutMillis) {
+  public static Map<String, Object> ask(
+      ServiceAddress address, Credentials credentials, int timeoutMillis) {
     Map<String, Object> found = new LinkedHashMap<>();
     found.put("address", address.toString());
     long start = System.nanoTime();
     try (ServiceConnection connection =
-        new ServiceConnection(address, timeoutMillis, MAX_RESPONSE_BYTES)) {
-      connection.open();
+        new ServiceConnection(address, credentials, MAX_RESPONSE_BYTES)) {
+      connection.open(timeoutMillis);
       ServiceInfo info = connection.info(timeoutMillis);
       found.put("version", info.getVersion());
       found.put("protocol", info.getProtocolVersion());

@@ -75,7 +75,8 @@ final class Judge {
           new PruningClient.Limits(
               settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
       return Judgement.answered(
-          PruningClient.shared().prune(request(table, nodes), settings.addresses(), limits),
+          PruningClient.shared()
+              .prune(request(table, nodes), settings.addresses(), settings.credentials(), limits),
           micros(start));
     } catch (PruningException e) {
       return Judgement.unpruned(e.outcome(), e.getMessage(), micros(start));

@@ -43,8 +43,19 @@ class CircuitBreakerTest {
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(4999));
     assertFalse(breaker.allows(HERE));
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
+    assertTrue(breaker.mayAllow(HERE));
+    assertTrue(breaker.mayAllow(HERE), "asking whether is no try");
     assertTrue(breaker.allows(HERE));
+    for (int others = 0; others < 50; others++) {
+      assertFalse(breaker.allows(HERE));
+    }
     fail(1);
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(4999));
     assertFalse(breaker.allows(HERE));
+    nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
+    assertTrue(breaker.allows(HERE));
+    breaker.succeeded(HERE);
+    assertTrue(breaker.allows(HERE));
+    assertTrue(breaker.allows(HERE));
   }
 }

@@ -43,7 +43,7 @@ class PruningClientTest {
   }
 
   private PruneResponse ask(ServiceAddress... addresses) throws PruningException {
-    return client.prune(request("q1"), Arrays.asList(addresses), limits(0));
+    return client.prune(request("q1"), Arrays.asList(addresses), Credentials.NONE, limits(0));
   }
 
   private Outcome outcomeOf(ServiceAddress... addresses) {
@@ -201,11 +201,14 @@ class PruningClientTest {
   void leavesAnAddressAloneThatKeepsFailing() throws Exception {
     List<ServiceAddress> down = Collections.singletonList(closedPort());
     for (int i = 0; i < 3; i++) {
-      assertThrows(PruningException.class, () -> client.prune(request("q1"), down, limits(60_000)));
+      assertThrows(
+          PruningException.class,
+          () -> client.prune(request("q1"), down, Credentials.NONE, limits(60_000)));
     }
     PruningException skipped =
         assertThrows(
-            PruningException.class, () -> client.prune(request("q1"), down, limits(60_000)));
+            PruningException.class,
+            () -> client.prune(request("q1"), down, Credentials.NONE, limits(60_000)));
     assertTrue(skipped.getMessage().contains("not asked"), skipped.getMessage());
   }
 

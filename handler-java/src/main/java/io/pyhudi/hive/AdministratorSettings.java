@@ -1,0 +1,99 @@
+package io.pyhudi.hive;
+
+import java.net.URL;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.Set;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.conf.HiveConf;
+
+/**
+ * What HiveServer2's own files say (hive-site.xml, hiveserver2-site.xml): which settings sessions
+ * and tables may change, and the values of all others.
+ *
+ * <p>Otherwise whoever owns a table could have every query on it ask, and believe, a service of
+ * his.
+ */
+final class AdministratorSettings {
+  static final String SESSION_SETTINGS = "hudi.pruning.session.settings";
+  static final String TABLE_SETTINGS = "hudi.pruning.table.settings";
+
+  /** What costs nobody but the one who asks. */
+  static final String HARMLESS =
+      String.join(
+          ",",
+          PruningSettings.ENABLED,
+          PruningSettings.TIMEOUT_MS,
+          PruningSettings.LOG_LEVEL,
+          PruningSettings.VIEW);
+
+  private static final String EVERYTHING = "*";
+
+  /** Of this JVM; read once, like Hive's own. */
+  private static final class Holder {
+    private static final AdministratorSettings OURS =
+        of(HiveConf.getHiveSiteLocation(), HiveConf.getHiveServer2SiteLocation());
+  }
+
+  private final Configuration files;
+  private final boolean found;
+  private final Set<String> ofSessions;
+  private final Set<String> ofTables;
+
+  private AdministratorSettings(Configuration files, boolean found) {
+    this.files = files;
+    this.found = found;
+    this.ofSessions = names(files, SESSION_SETTINGS);
+    this.ofTables = names(files, TABLE_SETTINGS);
+  }
+
+  /**
+   * @param locations of configuration files, the last one wins; null for one that is not there
+   */
+  static AdministratorSettings of(URL... locations) {
+    Configuration files = new Configuration(false);
+    boolean found = false;
+    for (URL location : locations) {
+      if (location != null) {
+        files.addResource(location);
+        found = true;
+      }
+    }
+    return new AdministratorSettings(files, found);
+  }
+
+  static AdministratorSettings ours() {
+    return Holder.OURS;
+  }
+
+  /** The administrator's value, or null. */
+  String get(String name) {
+    return files.get(name);
+  }
+
+  boolean sessionsMaySet(String name) {
+    return allows(ofSessions, name);
+  }
+
+  boolean tablesMaySet(String name) {
+    return allows(ofTables, name);
+  }
+
+  /**
+   * Whether a job's value counts. Where there are no files of the administrator (in a cluster's
+   * containers) the job has what HiveServer2 has decided.
+   */
+  boolean jobsMaySet(String name) {
+    return !found || sessionsMaySet(name) || tablesMaySet(name);
+  }
+
+  private static boolean allows(Set<String> names, String name) {
+    return names.contains(EVERYTHING) || names.contains(name);
+  }
+
+  private static Set<String> names(Configuration files, String list) {
+    String[] names = files.get(list, HARMLESS).trim().split("\\s*,\\s*");
+    return Collections.unmodifiableSet(new HashSet<>(Arrays.asList(names)));
+  }
+}
