@@ -25,7 +25,9 @@ public final class SliceReaders {
    * type of rows.
    */
   public static RecordReader<NullWritable, ArrayWritable> open(
-      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+      HudiSplit split, JobConf settings, Reporter reporter) throws IOException {
+    JobConf job =
+        split.hidesKeysOf() == null ? settings : HiddenKeys.in(settings, split.hidesKeysOf());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
     if (split.mergedSlice() != null) {

@@ -5,6 +5,7 @@ import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.io.Text;
 import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.Reporter;
 
@@ -16,6 +17,7 @@ import org.apache.hadoop.mapred.Reporter;
  */
 public final class HudiSplit extends FileSplit {
   private MergedSlice merged;
+  private String hidesKeysOf;
   private ScanReport report;
 
   /** For Hadoop, which fills it by {@link #readFields}. */
@@ -51,6 +53,17 @@ public final class HudiSplit extends FileSplit {
     return this;
   }
 
+  /** Makes the record key column read as NULL. */
+  HudiSplit hidingKeysOf(Path basePath) {
+    this.hidesKeysOf = basePath.toString();
+    return this;
+  }
+
+  /** The base path of the table whose record key column reads as NULL, or null where it is read. */
+  public String hidesKeysOf() {
+    return hidesKeysOf;
+  }
+
   public void count(Reporter reporter) {
     if (report != null && reporter != null) {
       report.count(reporter);
@@ -64,6 +77,10 @@ public final class HudiSplit extends FileSplit {
     if (merged != null) {
       merged.write(out);
     }
+    out.writeBoolean(hidesKeysOf != null);
+    if (hidesKeysOf != null) {
+      Text.writeString(out, hidesKeysOf);
+    }
     out.writeBoolean(report != null);
     if (report != null) {
       report.write(out);
@@ -74,6 +91,7 @@ public final class HudiSplit extends FileSplit {
   public void readFields(DataInput in) throws IOException {
     super.readFields(in);
     merged = in.readBoolean() ? MergedSlice.read(in) : null;
+    hidesKeysOf = in.readBoolean() ? Text.readString(in) : null;
     report = in.readBoolean() ? ScanReport.read(in) : null;
   }
 }

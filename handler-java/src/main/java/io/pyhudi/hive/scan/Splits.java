@@ -40,6 +40,9 @@ public final class Splits {
     for (InputSplit part : new ListedFiles(plain).getSplits(job, wanted)) {
       splits.add(HudiSplit.plain((FileSplit) part));
     }
+    if (scan.table().hasVirtualKeys()) {
+      splits.forEach(split -> split.hidingKeysOf(scan.table().basePath()));
+    }
     if (!splits.isEmpty()) {
       splits.get(0).carrying(scan.report());
     }

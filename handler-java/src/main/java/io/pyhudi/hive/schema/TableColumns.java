@@ -52,7 +52,7 @@ final class TableColumns {
     }
     List<FieldSchema> columns = new ArrayList<>();
     try {
-      for (Schema.Field field : table.schema().getFields()) {
+      for (Schema.Field field : table.declaredSchema().getFields()) {
         columns.add(
             new FieldSchema(
                 field.name().toLowerCase(Locale.ROOT),

@@ -17,6 +17,7 @@ import org.apache.hudi.BaseHoodieTableFileIndex.PartitionPath;
 import org.apache.hudi.common.config.HoodieMetadataConfig;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.model.FileSlice;
+import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.table.timeline.HoodieInstant;
@@ -30,6 +31,9 @@ import org.slf4j.LoggerFactory;
 public final class HudiTable {
   private static final Logger LOG = LoggerFactory.getLogger(HudiTable.class);
   private static final String PROPERTIES = ".hoodie/hoodie.properties";
+
+  /** Keys are made of other columns even where writers still store them. */
+  private static final String VIRTUAL_KEYS = "hoodie.recordkey.virtual.enabled";
 
   private final HoodieTableMetaClient metaClient;
   private final Path basePath;
@@ -97,14 +101,34 @@ public final class HudiTable {
         .isPresent();
   }
 
+  /** Whether the record key is not stored, or what is stored of it is to be ignored. */
+  public boolean hasVirtualKeys() {
+    HoodieTableConfig config = metaClient.getTableConfig();
+    return !config.populateMetaFields()
+        || Boolean.parseBoolean(config.getProps().getProperty(VIRTUAL_KEYS));
+  }
+
   /**
-   * The table's schema, with the meta columns if the table has them.
+   * The schema of the table's rows: without the meta columns if there is nothing in them.
    *
    * @throws IOException if the table has no schema yet, or none that can be read
    */
   public Schema schema() throws IOException {
+    return schema(metaClient.getTableConfig().populateMetaFields());
+  }
+
+  /**
+   * The schema with the meta columns, whether there is something in them or not.
+   *
+   * @throws IOException if the table has no schema yet, or none that can be read
+   */
+  public Schema declaredSchema() throws IOException {
+    return schema(true);
+  }
+
+  private Schema schema(boolean withMetaColumns) throws IOException {
     try {
-      return new TableSchemaResolver(metaClient).getTableSchema().toAvroSchema();
+      return new TableSchemaResolver(metaClient).getTableSchema(withMetaColumns).toAvroSchema();
     } catch (Exception e) {
       throw new IOException(basePath + ": the table's schema cannot be read", e);
     }

@@ -45,6 +45,8 @@ class HudiSplitTest {
     assertEquals(10, copy.getStart());
     assertEquals(20, copy.getLength());
     assertNull(copy.mergedSlice());
+    assertNull(copy.hidesKeysOf());
+    assertEquals("file:/table", copy(HudiSplit.plain(part).hidingKeysOf(TABLE)).hidesKeysOf());
   }
 
   @Test

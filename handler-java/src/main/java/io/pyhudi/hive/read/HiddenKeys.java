@@ -1,0 +1,46 @@
+package io.pyhudi.hive.read;
+
+import java.util.List;
+import java.util.Set;
+import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
+import org.apache.hadoop.hive.ql.io.IOConstants;
+import org.apache.hadoop.hive.ql.io.parquet.read.DataWritableReadSupport;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hudi.common.model.HoodieRecord;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * The record key column of tables with virtual keys: it reads as NULL, in files too that were
+ * written with keys. All readers find columns by their names, so it gets one that no file has.
+ */
+final class HiddenKeys {
+  private static final Logger LOG = LoggerFactory.getLogger(HiddenKeys.class);
+  private static final String STORED = HoodieRecord.RECORD_KEY_METADATA_FIELD;
+  private static final String HIDDEN = STORED + "_of_no_file";
+  private static final Set<String> TOLD = ConcurrentHashMap.newKeySet();
+
+  private HiddenKeys() {}
+
+  /** The settings of a task that reads a table, without its record key column. */
+  static JobConf in(JobConf job, String table) {
+    List<String> names = DataWritableReadSupport.getColumnNames(job.get(IOConstants.COLUMNS, ""));
+    JobConf copy = new JobConf(job);
+    copy.set(
+        IOConstants.COLUMNS,
+        names.stream()
+            .map(name -> name.equalsIgnoreCase(STORED) ? HIDDEN : name)
+            .collect(Collectors.joining(",")));
+    Projection projection = Projection.of(copy);
+    boolean isWanted =
+        projection.wanted().stream().anyMatch(column -> HIDDEN.equals(projection.name(column)));
+    if (isWanted && TOLD.add(table)) {
+      LOG.warn(
+          "{} has virtual keys: {} is NULL, and what files have stored of it is ignored",
+          table,
+          STORED);
+    }
+    return copy;
+  }
+}
