@@ -21,6 +21,8 @@ from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql import HIVE, SqlDialect, parse_predicate
+from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
+from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice
@@ -142,6 +144,9 @@ class Scan:
             pa.table(list(map(_cast, columns, self._read_schema.types)), self._read_schema)
             for columns in reader.columns(one, self._read_schema.names)
         )
+        if RECORD_KEY in rows.column_names and is_virtual(self._table.properties):
+            key = rows.schema.get_field_index(RECORD_KEY)
+            rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
         if self._filter is not None:
             rows = rows.filter(self._filter)
         batches = rows.select(self.schema.names).combine_chunks().to_batches()
@@ -157,8 +162,15 @@ class Scan:
         storage, listing = self._table.storage, self.result.listing
         paths = [storage.full(path) for path in listing.paths(listing.of_files(slices))]
         schema = self._table.schema(self.result.instant)
+        # What is guaranteed of a file is not read from it: keys that are stored stay hidden.
+        is_hidden = is_virtual(self._table.properties)
+        known = pc.is_null(ds.field(RECORD_KEY)) if is_hidden else pc.scalar(True)
         return ds.FileSystemDataset.from_paths(
-            paths, schema=schema, format=_FORMAT, filesystem=storage.filesystem
+            paths,
+            schema=schema,
+            format=_FORMAT,
+            filesystem=storage.filesystem,
+            partitions=[known] * len(paths),
         )
 
 
@@ -193,6 +205,8 @@ def scan(
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     wanted = pa.schema([schema.field(name).remove_metadata() for name in names])
     read = schema if isinstance(filter, pc.Expression) else _with_filtered(wanted, schema, asked)
+    if RECORD_KEY in read.names and is_virtual(opened.properties):
+        warn_of_stored_keys(opened)
     return Scan(wanted, result, opened, read, rows, limit, progress)
 
 
