@@ -7,6 +7,7 @@ written with their types, because engines guess differently: ``CAST('1.5' AS DOU
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from decimal import Decimal
@@ -20,9 +21,12 @@ from sqlglot import exp
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.constants import split_timestamp
+from pyhudi_expr.frontend.like import pattern_of
 
 _EPOCH = datetime(1970, 1, 1)
 _SPECIAL = frozenset("%_\\")
+_ESCAPE = "!"
+_SIGNS = re.compile("[%_!]")
 
 
 class Dialect(Enum):
@@ -112,13 +116,18 @@ class _Writer:
 
     def _like(self, term: Term, prefix: str) -> exp.Expr:
         if not _SPECIAL & set(prefix):
-            pattern = exp.Literal.string(f"{prefix}%")
-            return exp.Like(this=self._operand(term), expression=pattern)
-        if not prefix.isascii():  # of which some engines count the characters in UTF-16
-            raise InexpressibleInSqlError("a prefix with LIKE's signs and other than ASCII")
-        length = exp.Literal.number(len(prefix))
-        begin = exp.Substring(this=self.term(term), start=exp.Literal.number(1), length=length)
-        return exp.EQ(this=begin, expression=exp.Literal.string(prefix))
+            return self._alike(term, f"{prefix}%")
+        if self._dialect is Dialect.HIVE:
+            pattern = pattern_of(prefix)
+            if pattern is None:
+                raise InexpressibleInSqlError("a prefix with a backslash")
+            return self._alike(term, pattern)
+        escaped = _SIGNS.sub(lambda sign: f"{_ESCAPE}{sign[0]}", prefix)
+        found = self._alike(term, f"{escaped}%")
+        return exp.Escape(this=found, expression=exp.Literal.string(_ESCAPE))
+
+    def _alike(self, term: Term, pattern: str) -> exp.Like:
+        return exp.Like(this=self._operand(term), expression=exp.Literal.string(pattern))
 
     def _call(self, name: str, args: list[exp.Expr]) -> exp.Expr:
         symbol = _ARITHMETIC.get(name)

@@ -95,7 +95,7 @@ def parse_predicate(text: str, dialect: SqlDialect = HIVE) -> HudiExpression:
     What the language cannot say becomes `Unknown`. Raises PredicateSyntaxError where the text is
     no predicate, too long or nested too deeply.
     """
-    return _Walk(dialect).predicate(parse(text, dialect.reader, dialect.exact))
+    return _Walk(dialect).predicate(parse(text, dialect.reader(), dialect.exact))
 
 
 class _Walk:

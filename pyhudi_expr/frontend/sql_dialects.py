@@ -15,11 +15,11 @@ import sqlglot
 from sqlglot import exp
 
 from pyhudi_expr.expr.nodes import Call, Cast, HudiExpression, Literal, Term
-from pyhudi_expr.frontend import sql_readers
 from pyhudi_expr.frontend.calls import call
 from pyhudi_expr.frontend.constants import fold, instant
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type
 from pyhudi_expr.frontend.like import like, standard_like
+from pyhudi_expr.frontend.readers import tokens
 from pyhudi_expr.frontend.sql_text import Exact
 from pyhudi_expr.frontend.trino_rules import (
     as_read,
@@ -34,7 +34,8 @@ _Given = TypeVar("_Given")
 
 @dataclass(frozen=True)
 class SqlDialect:
-    """name: as users say it. reader, exact: from text to sqlglot's tree.
+    """name: as users say it. reader, exact: from text to sqlglot's tree; a reader is imported when
+    it is asked for, as each takes tens of milliseconds.
 
     cast: a term as a type that sqlglot names. call, predicate: functions by name, in lower case;
     predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
@@ -44,7 +45,7 @@ class SqlDialect:
     """
 
     name: str
-    reader: type[sqlglot.Dialect]
+    reader: Callable[[], type[sqlglot.Dialect]]
     exact: Exact
     cast: Callable[[Term, exp.DataType], Term]
     call: Callable[[str, tuple[Term, ...]], Term]
@@ -161,10 +162,34 @@ def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
     return Call(sign, args)
 
 
+def _hive_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.readers.hive import HiveReader
+
+    return HiveReader
+
+
+def _spark_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.readers.spark import SparkReader
+
+    return SparkReader
+
+
+def _trino_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.readers.presto import TrinoReader
+
+    return TrinoReader
+
+
+def _presto_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.readers.presto import PrestoReader
+
+    return PrestoReader
+
+
 HIVE = SqlDialect(
     name="hive",
-    reader=sql_readers.HiveReader,
-    exact=sql_readers.hive_tokens,
+    reader=_hive_reader,
+    exact=tokens.hive_tokens,
     cast=_hive_cast,
     call=call,
     predicate=_no_predicate,
@@ -175,8 +200,8 @@ HIVE = SqlDialect(
 )
 SPARK = SqlDialect(
     name="spark",
-    reader=sql_readers.SparkReader,
-    exact=sql_readers.spark_tokens,
+    reader=_spark_reader,
+    exact=tokens.spark_tokens,
     cast=_spark_cast,
     call=call,
     predicate=_no_predicate,
@@ -187,8 +212,8 @@ SPARK = SqlDialect(
 )
 TRINO = SqlDialect(
     name="trino",
-    reader=sql_readers.TrinoReader,
-    exact=sql_readers.plain_tokens,
+    reader=_trino_reader,
+    exact=tokens.plain_tokens,
     cast=_trino_cast,
     call=trino_call,
     predicate=trino_predicate,
@@ -199,8 +224,8 @@ TRINO = SqlDialect(
 )
 PRESTO = SqlDialect(
     name="presto",
-    reader=sql_readers.PrestoReader,
-    exact=sql_readers.plain_tokens,
+    reader=_presto_reader,
+    exact=tokens.plain_tokens,
     cast=_trino_cast,
     call=trino_call,
     predicate=trino_predicate,

@@ -1,27 +1,16 @@
-r"""How sqlglot reads each dialect: what it leaves out of an engine's rules is set right here.
+r"""The strings of each dialect, where sqlglot reads others than the engine.
 
-Functions keep the names that they were written with. Strings of Hive and Spark follow these
-engines' own unescaping (``BaseSemanticAnalyzer.unescapeSQLString``, ``unescapeSQLString`` of
-Spark's ``ParserUtils``): octal and unicode escapes, ``\Z``, and ``\%`` and ``\_`` kept as they are
-for LIKE.
+Those of Hive and Spark follow these engines' own unescaping
+(``BaseSemanticAnalyzer.unescapeSQLString``, ``unescapeSQLString`` of Spark's ``ParserUtils``):
+octal and unicode escapes, ``\Z``, and ``\%`` and ``\_`` kept as they are for LIKE.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
 
-from sqlglot import TokenType, exp
-from sqlglot.dialects.hive import Hive
-from sqlglot.dialects.presto import Presto
-from sqlglot.dialects.spark import Spark
-from sqlglot.dialects.trino import Trino
-from sqlglot.parser import Parser
-from sqlglot.parsers.hive import HiveParser
-from sqlglot.parsers.presto import PrestoParser
-from sqlglot.parsers.spark import SparkParser
-from sqlglot.parsers.trino import TrinoParser
+from sqlglot import TokenType
 from sqlglot.tokenizer_core import Token
 
 _REST_OF_ESCAPE = r"|(?P<octal>[01][0-7]{2})|(?P<letter>.))"
@@ -32,62 +21,6 @@ _SPARK_ESCAPE = re.compile(
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
 #: A kind of constant that `pyhudi_expr.frontend.sql` does not know: it becomes `Unknown`.
 _UNREAD = TokenType.NATIONAL_STRING
-_HEX_STRINGS: list[Any] = [("X'", "'"), ("x'", "'")]
-
-
-#: The functions whose arguments are no mere list.
-_OF_OWN_SYNTAX: dict[str, Any] = {
-    name: Parser.FUNCTION_PARSERS[name]
-    for name in ("CAST", "EXTRACT", "SUBSTRING", "TRIM", "TRY_CAST")
-}
-
-
-class HiveReader(Hive):
-    """Hive's SQL."""
-
-    class Tokenizer(Hive.Tokenizer):
-        HEX_STRINGS: ClassVar[list[Any]] = _HEX_STRINGS
-
-    class Parser(HiveParser):
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _OF_OWN_SYNTAX
-
-        def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
-            # Outside of schemas, sqlglot reads char(n) and varchar(n) as string.
-            return super()._parse_types(*args, **{**options, "schema": True})
-
-
-class SparkReader(Spark):
-    """Spark's SQL, in which casts to char and varchar are casts to string."""
-
-    class Tokenizer(Spark.Tokenizer):
-        HEX_STRINGS: ClassVar[list[Any]] = _HEX_STRINGS
-
-    class Parser(SparkParser):
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _OF_OWN_SYNTAX
-
-
-class PrestoReader(Presto):
-    """Presto's SQL."""
-
-    class Tokenizer(Presto.Tokenizer):
-        HEX_STRINGS: ClassVar[list[Any]] = _HEX_STRINGS
-
-    class Parser(PrestoParser):
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _OF_OWN_SYNTAX
-
-
-class TrinoReader(Trino):
-    """Trino's SQL."""
-
-    class Tokenizer(Trino.Tokenizer):
-        HEX_STRINGS: ClassVar[list[Any]] = _HEX_STRINGS
-
-    class Parser(TrinoParser):
-        FUNCTIONS: ClassVar[dict[str, Any]] = {}
-        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = _OF_OWN_SYNTAX
 
 
 def hive_tokens(tokens: Sequence[Token], text: str) -> list[Token]:
