@@ -20,6 +20,7 @@ from pyhudi_expr.expr.nodes import (
     In,
     IsNull,
     Literal,
+    Matches,
     Not,
     Op,
     StartsWith,
@@ -29,6 +30,10 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.trees import TRUE, conjunction, disjunction
+
+#: The function of a text, of letters with "_" for any one character, and of whether there are no
+#: others: `Matches`.
+MATCHES = "matches pattern"
 
 _COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
 _COMPARISONS["is not distinct from"] = Op.NULL_SAFE_EQ
@@ -111,6 +116,13 @@ def _like(args: tuple[Term, ...]) -> HudiExpression | None:
     return None
 
 
+def _matches(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (term, Literal(value=str(letters)), Literal(value=bool(whole))):
+            return Matches(term, tuple(None if one == "_" else one for one in letters), whole)
+    return None
+
+
 def _starts_with(args: tuple[Term, ...]) -> HudiExpression | None:
     match args:
         case (term, Literal(value=str(prefix))):
@@ -154,4 +166,5 @@ _PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
     "between": _between,
     "like": _like,
     "startswith": _starts_with,
+    MATCHES: _matches,
 }

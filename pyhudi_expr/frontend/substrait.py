@@ -35,7 +35,7 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.calls import is_in, truth_of
 from pyhudi_expr.frontend.hive_types import InexpressibleError
-from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.frontend.trees import MAX_DEPTH, TRUE, conjunction, disjunction
 from pyhudi_expr.frontend.widening import widened
 
 _COMPARISONS = {
@@ -51,6 +51,7 @@ _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*"}
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _NAN = Literal(math.nan, pa.float64())
 _NULL = Literal(None, pa.null())
+_FALSE = Literal(False, pa.bool_())
 
 _Value = HudiExpression | Term
 
@@ -118,7 +119,8 @@ class _Walk:
         found = self._value(node, depth)
         if isinstance(found, Term):
             return found
-        raise InexpressibleError("a condition as a value")
+        # Of a condition the value that it has, NULL included.
+        return Case(((found, TRUE), (Not(found), _FALSE)), _NULL)
 
     def _value(self, node: Any, depth: int) -> _Value:
         if depth > MAX_DEPTH:

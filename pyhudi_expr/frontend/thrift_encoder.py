@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 import pyarrow as pa
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
+from pyhudi_expr.frontend.calls import MATCHES
 from pyhudi_expr.frontend.hive_types import type_name
 from pyhudi_expr.frontend.like import pattern_of
 from pyhudi_expr.frontend.thrift_literals import encode_literal
@@ -17,6 +20,7 @@ _OPERATORS = {
     Op.LT: PredicateOperator.LESS_THAN,
     Op.LTEQ: PredicateOperator.LESS_THAN_EQUALS,
 }
+_CONSTANTS = {Truth.YES: True, Truth.NO: False, Truth.NULL: None}
 _TRUTHS = {Truth[name]: number for number, name in TruthValue._VALUES_TO_NAMES.items()}
 
 
@@ -59,14 +63,13 @@ class _Encoder:
                 return self._leaf(PredicateOperator.IN, term, *options)
             case e.Between(term=term, low=low, high=high):
                 return self._leaf(PredicateOperator.BETWEEN, term, low, high)
-            case e.IsNull(term=term):
-                if not isinstance(term, e.Term):
-                    raise ValueError("whether a condition is NULL")
-                return self._leaf(PredicateOperator.IS_NULL, term)
-            case e.StartsWith(term=term, prefix=prefix):
-                return self._like(term, prefix)
-            case e.Matches():
-                raise ValueError("a pattern")
+            case e.IsNull(term=subject):
+                if isinstance(subject, e.Term):
+                    return self._leaf(PredicateOperator.IS_NULL, subject)
+                below, op = [self.predicate(subject)], PredicateOperator.IS_NULL
+                return self._add(Node(kind=NodeKind.LEAF, op=op, children=below))
+            case e.StartsWith() | e.Matches():
+                return self._condition(node)
             case e.Unknown(reason=reason):
                 return self._add(Node(kind=NodeKind.UNKNOWN, text=reason))
 
@@ -88,11 +91,45 @@ class _Encoder:
         children = [self._term(term) for term in terms]
         return self._add(Node(kind=NodeKind.LEAF, op=operator, children=children))
 
-    def _like(self, term: Term, prefix: str) -> int:
-        pattern = pattern_of(prefix)
-        if pattern is None:
-            raise ValueError("a prefix with a backslash")
-        return self._function("like", (term, e.Literal(pattern, pa.string())), "boolean")
+    def _condition(self, node: HudiExpression) -> int:
+        """A predicate in a value's place, in the conditions of CASE say: as functions."""
+        match node:
+            case e.And(children=children):
+                return self._call("and", [self._condition(child) for child in children])
+            case e.Or(children=children):
+                return self._call("or", [self._condition(child) for child in children])
+            case e.Not(child=child):
+                return self._call("not", [self._condition(child)])
+            case e.Constant(truth=truth) if truth in _CONSTANTS:
+                return self._term(e.Literal(_CONSTANTS[truth], pa.bool_()))
+            case e.Comparison(op=op, left=left, right=right):
+                return self._call(op.value, [self._term(left), self._term(right)])
+            case e.In(term=term, options=options):
+                return self._call("in", [self._term(one) for one in (term, *options)])
+            case e.Between(term=term, low=low, high=high):
+                inverted = e.Literal(False, pa.bool_())
+                return self._call(
+                    "between", [self._term(one) for one in (inverted, term, low, high)]
+                )
+            case e.IsNull(term=subject):
+                if isinstance(subject, e.Term):
+                    return self._call("isnull", [self._term(subject)])
+                return self._call("isnull", [self._condition(subject)])
+            case e.StartsWith(term=term, prefix=prefix):
+                pattern = pattern_of(prefix)
+                name, text = ("startswith", prefix) if pattern is None else ("like", pattern)
+                return self._call(name, [self._term(term), self._text(text)])
+            case e.Matches(term=term, begin=begin, whole=whole):
+                if "_" in begin:
+                    raise ValueError("a pattern with a sign of LIKE as a letter")
+                letters = "".join("_" if letter is None else letter for letter in begin)
+                ends = self._term(term), self._text(letters)
+                return self._call(MATCHES, [*ends, self._term(e.Literal(whole, pa.bool_()))])
+            case _:
+                return self._call("unknown", [])
+
+    def _text(self, text: str) -> int:
+        return self._term(e.Literal(text, pa.string()))
 
     def _term(self, term: Term) -> int:
         match term:
@@ -105,11 +142,15 @@ class _Encoder:
                 return self._function("cast", (inner,), type_name(type_))
             case e.Call(name=name, args=args):
                 return self._function(name, args, None)
-            case e.Case():
-                raise ValueError("a CASE")
+            case e.Case(branches=branches, otherwise=otherwise):
+                parts = [(self._condition(when), self._term(then)) for when, then in branches]
+                last = self._term(otherwise)
+                return self._call("when", [*chain.from_iterable(parts), last]) if parts else last
 
     def _function(self, name: str, args: tuple[Term, ...], type_: str | None) -> int:
-        children = [self._term(arg) for arg in args]
+        return self._call(name, [self._term(arg) for arg in args], type_)
+
+    def _call(self, name: str, children: list[int], type_: str | None = None) -> int:
         return self._add(
             Node(kind=NodeKind.FUNCTION, functionName=name, children=children, type=type_)
         )

@@ -303,24 +303,6 @@ LITERALS = (
 )
 NAMES = st.text(min_size=1, max_size=5)
 COLUMNS = st.builds(Column, st.lists(NAMES, min_size=1, max_size=3).map(tuple), st.none() | TYPES)
-TERMS = st.recursive(
-    LITERALS | COLUMNS,
-    lambda terms: (
-        st.builds(e.Cast, terms.filter(lambda term: not isinstance(term, e.Literal)), TYPES)
-        | st.builds(e.Call, st.sampled_from(["year", "+"]), st.lists(terms, max_size=3).map(tuple))
-    ),
-    max_leaves=4,
-)
-PREFIXES = st.text(alphabet="ab%_é", max_size=5)
-LEAVES = (
-    st.builds(e.Comparison, st.sampled_from([Op.EQ, Op.NULL_SAFE_EQ, Op.LT, Op.LTEQ]), TERMS, TERMS)
-    | st.builds(e.In, TERMS, st.lists(TERMS, min_size=1, max_size=4).map(tuple))
-    | st.builds(e.Between, TERMS, TERMS, TERMS)
-    | st.builds(e.IsNull, TERMS)
-    | st.builds(e.StartsWith, TERMS, PREFIXES)
-    | st.builds(e.Unknown, st.text(min_size=1, max_size=20))
-    | st.builds(e.Constant, st.sampled_from([*Truth, Truth.YES_NULL, Truth.YES_NO_NULL]))
-)
 
 
 def _joined(kind: type, children: list[e.HudiExpression]) -> e.HudiExpression:
@@ -329,6 +311,46 @@ def _joined(kind: type, children: list[e.HudiExpression]) -> e.HudiExpression:
 
 
 NULL = e.Constant(Truth.NULL)
+
+BEGINNINGS = st.lists(st.none() | st.sampled_from("ab%"), max_size=4).map(tuple)
+CONDITIONS = st.recursive(
+    st.builds(e.Comparison, st.sampled_from(Op), COLUMNS, LITERALS | COLUMNS)
+    | st.builds(e.In, COLUMNS, st.lists(LITERALS, min_size=1, max_size=3).map(tuple))
+    | st.builds(e.Between, COLUMNS, LITERALS, LITERALS)
+    | st.builds(e.IsNull, COLUMNS)
+    | st.builds(e.StartsWith, COLUMNS, st.text(alphabet="ab%_é\\", max_size=5))
+    | st.builds(e.Matches, COLUMNS, BEGINNINGS, st.booleans()),
+    lambda below: (
+        st.builds(_joined, st.sampled_from([e.And, e.Or]), st.lists(below, max_size=3))
+        | st.builds(e.Not, below)
+        | st.builds(e.IsNull, below)
+    ),
+    max_leaves=4,
+)
+TERMS = st.recursive(
+    LITERALS | COLUMNS,
+    lambda terms: (
+        st.builds(e.Cast, terms.filter(lambda term: not isinstance(term, e.Literal)), TYPES)
+        | st.builds(e.Call, st.sampled_from(["year", "+"]), st.lists(terms, max_size=3).map(tuple))
+        | st.builds(
+            e.Case, st.lists(st.tuples(CONDITIONS, terms), min_size=1, max_size=2).map(tuple), terms
+        )
+    ),
+    max_leaves=4,
+)
+PREFIXES = st.text(alphabet="ab%_é\\", max_size=5)
+LEAVES = (
+    st.builds(e.Comparison, st.sampled_from([Op.EQ, Op.NULL_SAFE_EQ, Op.LT, Op.LTEQ]), TERMS, TERMS)
+    | st.builds(e.In, TERMS, st.lists(TERMS, min_size=1, max_size=4).map(tuple))
+    | st.builds(e.Between, TERMS, TERMS, TERMS)
+    | st.builds(e.IsNull, TERMS | CONDITIONS)
+    | st.builds(e.StartsWith, TERMS, PREFIXES)
+    | st.builds(e.Matches, TERMS, BEGINNINGS, st.booleans())
+    | st.builds(e.Unknown, st.text(min_size=1, max_size=20))
+    | st.builds(e.Constant, st.sampled_from([*Truth, Truth.YES_NULL, Truth.YES_NO_NULL]))
+)
+
+
 EXPRESSIONS = st.recursive(
     LEAVES,
     lambda below: (
@@ -358,4 +380,7 @@ def test_what_the_protocol_cannot_say_is_encoded_as_unknown():
     both = decode(encode(e.And((listed, e.IsNull(COLUMN_A)))))
     assert isinstance(both.children[0], e.Unknown)
     assert both.children[1] == e.IsNull(COLUMN_A)
-    assert isinstance(decode(encode(e.StartsWith(COLUMN_A, "a\\"))), e.Unknown)
+    case = e.Case(((e.Unknown("x"), INT_1),), INT_2)
+    around = decode(encode(e.Comparison(Op.EQ, case, INT_1)))
+    assert isinstance(around.left.branches[0][0], e.Unknown)
+    assert around.left.otherwise == INT_2

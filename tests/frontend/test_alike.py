@@ -1,0 +1,165 @@
+"""One table of predicates, through every front end: each proves as much as Hive's SQL does.
+
+The files are those of the matrix table (`devtools.matrix`), with exact statistics of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, timezone
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from devtools.matrix import FILES, ROWS, Partitioning, _rows
+from pyhudi_expr.backend.sql import Dialect, InexpressibleInSqlError, to_sql
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import HudiExpression, Unknown, walk
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.json_decoder import loads
+from pyhudi_expr.frontend.json_encoder import dumps
+from pyhudi_expr.frontend.sql import PRESTO, SPARK, TRINO, parse_predicate
+from pyhudi_expr.frontend.substrait import parse_arrow
+from pyhudi_expr.frontend.thrift import decode
+from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
+from tests.expr.statistics import RowStatistics
+from tests.prune.predicates import ALL, ONLY_SPARK
+
+SCHEMA = pa.schema(
+    {
+        **{"id": pa.int64(), "b": pa.bool_(), "ti": pa.int32(), "si": pa.int32()},
+        **{"i": pa.int32(), "l": pa.int64(), "f": pa.float32(), "d": pa.float64()},
+        **{"dec9": pa.decimal128(9, 2), "dec38": pa.decimal128(38, 10), "s": pa.string()},
+        **{"u": pa.string(), "dt": pa.date32(), "ts": pa.timestamp("us", "UTC")},
+        "bin": pa.binary(),
+        "st": pa.struct(
+            {
+                **{"a": pa.int32(), "b": pa.string()},
+                "c": pa.struct({"d": pa.float64(), "e": pa.date32()}),
+            }
+        ),
+        **{"n": pa.int32(), "none": pa.int32(), "p": pa.string(), "q": pa.int32()},
+    }
+)
+_NEAR = "ts = TIMESTAMP '1969-12-20 01:02:03.456788'"
+TABLE = (*ALL, *ONLY_SPARK)
+
+
+def _stored(value: Any) -> Any:
+    """Days and microseconds for dates and times."""
+    if isinstance(value, datetime):
+        since = value - datetime(1970, 1, 1, tzinfo=timezone.utc)
+        return (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
+
+
+def _flat(row: Mapping[str, Any], prefix: str = "", type_: Any = SCHEMA) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for field in type_:
+        value, name = (row or {}).get(field.name), prefix + field.name
+        if pa.types.is_struct(field.type):
+            found |= {name: value, **_flat(value, f"{name}.", field.type)}
+        else:
+            found[name] = _stored(value)
+    return found
+
+
+class _Files:
+    """The bounds of the matrix's files, each column's computed once."""
+
+    def __init__(self) -> None:
+        rows = [_flat(row) for row in _rows(Partitioning.NONE)]
+        self._rows = RowStatistics([rows[k * ROWS : (k + 1) * ROWS] for k in range(FILES)])
+        self._known: dict[str, Bounds | None] = {}
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        if column.name not in self._known:
+            self._known[column.name] = self._rows.bounds(column)
+        return self._known[column.name]
+
+
+@lru_cache(maxsize=1)
+def _evidence() -> StatisticsEvidence:
+    return StatisticsEvidence(_Files())
+
+
+def kept(predicate: HudiExpression) -> list[int]:
+    """The files that may hold a match, and those that may hold none."""
+    bound = bind(predicate, Scope(SCHEMA, "UTC"))
+    masks = [as_array(may_be(bound, truth, [_evidence()]), FILES) for truth in (True, False)]
+    return [int(file) for mask in masks for file in (*np.flatnonzero(mask), -1)]
+
+
+def through_trino(predicate: HudiExpression) -> HudiExpression:
+    return parse_predicate(to_sql(predicate, Dialect.TRINO), TRINO)
+
+
+def through_presto(predicate: HudiExpression) -> HudiExpression:
+    return parse_predicate(to_sql(predicate, Dialect.PRESTO), PRESTO)
+
+
+def through_spark(predicate: HudiExpression) -> HudiExpression:
+    return parse_predicate(to_sql(predicate, Dialect.SPARK), SPARK)
+
+
+def through_arrow(predicate: HudiExpression) -> HudiExpression:
+    return parse_arrow(row_filter(predicate, SCHEMA, "UTC"), SCHEMA)
+
+
+#: How each says a predicate again, and how many of the table it can say at least.
+FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
+    "json": (lambda predicate: loads(dumps(predicate)), len(TABLE)),
+    "thrift": (lambda predicate: decode(encode(predicate)), len(TABLE)),
+    "spark": (through_spark, 200),
+    "trino": (through_trino, 120),
+    "presto": (through_presto, 120),
+    "arrow": (through_arrow, 100),
+}
+#: Read with three digits, a time may be the next microsecond's; Arrow's IN and CASE are spelled in
+#: more nodes; a text with U+FFFD may have been none of Unicode, to a client in Java.
+WEAKER = {
+    **dict.fromkeys(("trino", "presto"), frozenset({_NEAR})),
+    "arrow": frozenset(
+        {
+            *("i IN (1, NULL)", "i = 1 AND i IN (2, 3)"),
+            "CASE i WHEN 3005 THEN 'a' WHEN 3006 THEN 'b' END = 'b'",
+        }
+    ),
+    "thrift": frozenset({"u = '\ufffd005'", "u > '\ufffd'"}),
+}
+INEXPRESSIBLE = (InexpressibleInSqlError, FilterNotApplicable)
+
+
+def test_the_table_is_large_enough() -> None:
+    assert len(set(TABLE)) >= 120
+
+
+@pytest.mark.parametrize("text", TABLE)
+def test_hives_and_sparks_sql_are_one_tree(text: str) -> None:
+    assert parse_predicate(text, SPARK) == parse_predicate(text)
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_each_form_proves_as_much(form: str) -> None:
+    again, at_least = FORMS[form]
+    said, weaker = 0, {}
+    for text in TABLE:
+        predicate = parse_predicate(text)
+        try:
+            found = again(predicate)
+        except INEXPRESSIBLE:
+            continue
+        if form == "arrow" and any(isinstance(node, Unknown) for node in walk(found)):
+            continue  # Substrait has no word for it, and pyarrow says so
+        said += 1
+        if text not in WEAKER.get(form, ()) and kept(found) != kept(predicate):
+            weaker[text] = found
+    assert weaker == {}
+    assert said >= at_least
