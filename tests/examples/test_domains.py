@@ -1,0 +1,73 @@
+"""The clients of `examples/` against the real service: what Trino asks, in Python and in Java."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from devtools.runtime import HANDLER_JAR, HIVE_LIB, ROOT, java
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.service.handler import PruningHandler
+from pyhudi_expr.service.settings import ServiceSettings
+from tests.service.running import running
+
+TRINO = ROOT / "tests" / "data" / "trino" / "tuple_domains.jsonl"
+TABLE = "cow_v9_txns_simple_meta"
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    with running(PruningHandler(Pruner(), ServiceSettings())) as server:
+        yield f"127.0.0.1:{server.port}"
+
+
+def trinos(sql: str, column: str) -> str:
+    """The domain that Trino wrote for some SQL, of another column."""
+    for line in TRINO.read_text().splitlines():
+        form = json.loads(line)
+        if form["sql"] == sql:
+            form["tupleDomain"]["columnDomains"][0]["column"] = column
+            return json.dumps(form["tupleDomain"])
+    raise LookupError(sql)
+
+
+def by_java() -> tuple[str, ...]:
+    if not HANDLER_JAR.is_file():
+        pytest.skip("the handler has not been built")
+    path = ":".join(map(str, (HANDLER_JAR, *HIVE_LIB.glob("slf4j-api-*.jar"))))
+    return (str(java()), "-cp", path, "examples/Domains.java")
+
+
+def run(*command: str, given: str = "") -> list[list[str]]:
+    done = subprocess.run(command, input=given, capture_output=True, text=True, cwd=ROOT)
+    assert not done.returncode, done.stderr
+    return sorted(line.split("\t") for line in done.stdout.splitlines())
+
+
+def test_both_clients_are_told_the_same(golden: Mapping[str, Path], address: str) -> None:
+    table = str(golden[TABLE])
+    asked = trinos("s >= 'm' OR s IS NULL", "region")
+    by_python = run(sys.executable, "examples/domains.py", address, table, given=asked)
+    assert [line[:2] for line in by_python] == [
+        ["region=apac", "DROP_PARTITION"],
+        ["region=eu", "DROP_PARTITION"],
+    ]
+    assert run(*by_java(), address, table, "region", "m", "-", "null") == by_python
+
+
+def test_files_are_named_by_their_tokens(golden: Mapping[str, Path], address: str) -> None:
+    told = run(*by_java(), address, str(golden[TABLE]), "txn_id", "TXN-001", "TXN-001")
+    assert told
+    assert {line[1] for line in told} <= {"DROP_LISTED", "DROP_TOKENS", "KEEP_TOKENS"}
+
+
+def test_what_is_no_domain_is_an_error(address: str) -> None:
+    command = [sys.executable, "examples/domains.py", address, "/nowhere"]
+    done = subprocess.run(command, input="{", capture_output=True, text=True, cwd=ROOT)
+    assert done.returncode == 2
+    assert "no domain" in done.stderr
