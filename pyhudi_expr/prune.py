@@ -72,6 +72,14 @@ class PruneRequest:
 
 
 @dataclass(frozen=True)
+class RowCount:
+    """How many rows there are at most. exact: reading gives neither more nor fewer."""
+
+    rows: int
+    exact: bool
+
+
+@dataclass(frozen=True)
 class PruneResult:
     """The answer, for the file slices that the listing names.
 
@@ -123,13 +131,22 @@ class PruneResult:
         """The files to read, relative to the table's base path."""
         return self.listing.paths(self.file_keep)
 
+    def rows_kept(self) -> RowCount | None:
+        """Rows of the slices that have to be read; None: not known. Reads the metadata table."""
+        rows = self._snapshot.row_counts if self._snapshot else None
+        if rows is None or (rows[self.keep] < 0).any():
+            return None
+        # What log files add is an upper bound: they may update, or delete, what they seem to add.
+        merged = self.listing.file_is_log & self.file_keep
+        return RowCount(int(rows[self.keep].sum()), exact=not merged.any())
+
     @cached_property
     def explanation(self) -> Explanation:
         """What each part of the predicate excluded, and by which index.
 
         Rows are counted for it, which may read the metadata table once more.
         """
-        rows = self._snapshot.row_counts() if self._snapshot else None
+        rows = self._snapshot.row_counts if self._snapshot else None
         return explain(self.predicate, self.evidence, self.listing, rows)
 
 

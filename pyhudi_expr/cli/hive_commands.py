@@ -153,10 +153,22 @@ def register(
 @click.argument("table")
 @click.option("--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name.")
 @click.option("--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE.")
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="What the sessions SET that are not pruned; repeatable.",
+)
 @_with_address
 @AS_JSON
 def doctor(
-    address: HiveAddress, table: str, name: str | None, seen: str | None, as_json: bool
+    address: HiveAddress,
+    table: str,
+    name: str | None,
+    seen: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
 ) -> None:
     """Say whether Hive's queries on TABLE are pruned and, if not, why and how to mend it.
 
@@ -168,7 +180,7 @@ def doctor(
     named = TableName.parse(name or hudi.properties.name, address.database)
     wanted = registration(hudi, named, seen or location(table))
     found = []
-    for finding in examine(address, hudi, wanted):
+    for finding in examine(address, hudi, wanted, pairs(settings)):
         found.append(finding)
         if not as_json:
             _tell(finding)

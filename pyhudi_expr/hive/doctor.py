@@ -16,7 +16,7 @@ from thrift.Thrift import TException
 
 from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, existing_table, same_place
 from pyhudi_expr.hive.probe import Probe, find_probe
-from pyhudi_expr.hive.registration import Registration, mismatch
+from pyhudi_expr.hive.registration import Registration, mismatch, text
 from pyhudi_expr.hive.session import (
     ConnectionFailed,
     HiveAddress,
@@ -58,15 +58,19 @@ class Finding:
     mend: str = ""
 
 
-def examine(address: HiveAddress, table: HudiTable, wanted: Registration) -> Iterator[Finding]:
+def examine(
+    address: HiveAddress, table: HudiTable, wanted: Registration, settings: Mapping[str, str]
+) -> Iterator[Finding]:
     """The links from HiveServer2 to the service and the table's indexes, one after the other.
 
+    settings: what the sessions SET whose queries are looked at.
     Never raises for what is wrong: that is a finding.
     """
     try:
         with connected(address) as session:
             version = str(session.run("SELECT version()")[0][0]).split()[0]
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
+            session.set(settings)
             yield from _inside(address, session, table, wanted)
     except ConnectionFailed as error:
         told, _, mend = str(error).partition("; ")
@@ -79,15 +83,14 @@ def _inside(
     address: HiveAddress, session: HiveSession, table: HudiTable, wanted: Registration
 ) -> Iterator[Finding]:
     there = existing_table(session, wanted.name)
-    _take_properties(session, there)
     diagnosis: Mapping[str, Any] | None = None
     try:
-        diagnosis = _diagnosis(session)
+        diagnosis = _diagnosis(session, there)
         yield _handler(diagnosis)
     except QueryError as error:
         yield _no_handler(error)
     if diagnosis is not None:
-        yield _settings(diagnosis["settings"])
+        yield _settings(diagnosis["settings"], there)
         yield _service_from_hive(diagnosis)
         yield from _services_from_here(address, diagnosis)
     yield from _registered(wanted, there)
@@ -97,11 +100,15 @@ def _inside(
         yield _probed(session, wanted, find_probe(table))
 
 
-def _diagnosis(session: HiveSession) -> Mapping[str, Any]:
+def _diagnosis(session: HiveSession, there: ExistingTable | None) -> Mapping[str, Any]:
     session.run(f"CREATE TEMPORARY FUNCTION {_FUNCTION} AS '{DIAGNOSIS}'")
     # In HiveServer2 itself, not in a container somewhere.
     session.run("SET hive.fetch.task.conversion=more")
-    found: Mapping[str, Any] = json.loads(session.run(f"SELECT {_FUNCTION}()")[0][0])
+    properties = {} if there is None else there.properties
+    given = ", ".join(
+        text(f"{key}={value}") for key, value in properties.items() if key.startswith("hudi.")
+    )
+    found: Mapping[str, Any] = json.loads(session.run(f"SELECT {_FUNCTION}({given})")[0][0])
     return found
 
 
@@ -126,21 +133,21 @@ def _no_handler(error: QueryError) -> Finding:
     return Finding("handler", Verdict.BROKEN, text, mend)
 
 
-def _take_properties(session: HiveSession, there: ExistingTable | None) -> None:
-    """A table property holds where the session does not set the same."""
-    properties = {} if there is None else there.properties
-    for key, value in properties.items():
-        if key.startswith("hudi.") and "is undefined" in str(session.run(f"SET {key}")):
-            session.set({key: value})
-
-
-def _settings(settings: Mapping[str, str]) -> Finding:
+def _settings(settings: Mapping[str, str], there: ExistingTable | None) -> Finding:
     told = ", ".join(f"{key}={value}" for key, value in settings.items() if value)
+    properties = {} if there is None else there.properties
+    overruled = [key for key in settings if properties.get(key, settings[key]) != settings[key]]
     if settings["hudi.pruning.enabled"].lower() == "false":
         mend = "SET hudi.pruning.enabled=true, or take the table property away"
         return Finding("settings", Verdict.BROKEN, told, mend)
     if not settings["hudi.pruning.timeout.ms"].isdecimal():
         mend = "hudi.pruning.timeout.ms is no number of milliseconds: its default holds"
+        return Finding("settings", Verdict.DOUBTFUL, told, mend)
+    if overruled:
+        mend = (
+            f"the table's {', '.join(overruled)} does not count: the session says otherwise, or"
+            " hudi.pruning.table.settings does not allow it"
+        )
         return Finding("settings", Verdict.DOUBTFUL, told, mend)
     return Finding("settings", Verdict.GOOD, told)
 
@@ -150,7 +157,7 @@ def _service_from_hive(diagnosis: Mapping[str, Any]) -> Finding:
     services = diagnosis["services"]
     if not services:
         told = f"no address can be read from {_ADDRESSES}={diagnosis['settings'][_ADDRESSES]!r}"
-        return Finding(link, Verdict.BROKEN, told, f"SET {_ADDRESSES}=host:port")
+        return Finding(link, Verdict.BROKEN, told, f"set {_ADDRESSES}=host:port in hive-site.xml")
     good = [one for one in services if one.get("protocol") == PROTOCOL_VERSION]
     told = "; ".join(_service_text(one) for one in services)
     if len(good) == len(services):

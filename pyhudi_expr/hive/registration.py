@@ -146,7 +146,7 @@ def _created(wanted: Registration) -> tuple[str, ...]:
     properties = f"\nTBLPROPERTIES ({_pairs(wanted.properties)})" if wanted.properties else ""
     return (
         f"CREATE EXTERNAL TABLE {wanted.name} (\n  {_declared(wanted.columns)})"
-        f"\nSTORED BY {_text(STORAGE_HANDLER)}\nLOCATION {_text(wanted.location)}{properties}",
+        f"\nSTORED BY {text(STORAGE_HANDLER)}\nLOCATION {text(wanted.location)}{properties}",
     )
 
 
@@ -161,7 +161,7 @@ def _changed_properties(wanted: Registration, existing: ExistingTable) -> tuple[
 
 
 def _declared(columns: tuple[HiveColumn, ...]) -> str:
-    comments = (f" COMMENT {_text(column.comment)}" if column.comment else "" for column in columns)
+    comments = (f" COMMENT {text(column.comment)}" if column.comment else "" for column in columns)
     return ",\n  ".join(
         f"{quoted(column.name)} {column.declared}{comment}"
         for column, comment in zip(columns, comments, strict=True)
@@ -169,9 +169,10 @@ def _declared(columns: tuple[HiveColumn, ...]) -> str:
 
 
 def _pairs(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{_text(key)}={_text(value)}" for key, value in properties.items())
+    return ", ".join(f"{text(key)}={text(value)}" for key, value in properties.items())
 
 
-def _text(value: str) -> str:
+def text(value: str) -> str:
+    """A string in Hive's SQL."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
     return f"'{escaped}'"

@@ -208,6 +208,7 @@ class TableSnapshot:
             sources.extend(self._optional.sources)
         return tuple(sources)
 
+    @cached_property
     def row_counts(self) -> Counts | None:
         """For each slice the rows that it has at most, -1 where unknown; None: nothing tells."""
         try:

@@ -543,11 +543,12 @@ class PruneRequest(object):
      - asOfInstant: Time travel: read as of this instant; absent: the latest completed one.
      - newestInstant: The caller's newest completed instant (requested time): an older view of the table is no
     answer.
+     - countRows: Count the rows of the files that are kept, too; for a planner.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -556,6 +557,7 @@ class PruneRequest(object):
         self.timeZone = timeZone
         self.asOfInstant = asOfInstant
         self.newestInstant = newestInstant
+        self.countRows = countRows
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -612,6 +614,11 @@ class PruneRequest(object):
                     self.newestInstant = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.BOOL:
+                    self.countRows = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -656,6 +663,10 @@ class PruneRequest(object):
         if self.newestInstant is not None:
             oprot.writeFieldBegin('newestInstant', TType.STRING, 8)
             oprot.writeString(self.newestInstant.encode('utf-8') if sys.version_info[0] == 2 else self.newestInstant)
+            oprot.writeFieldEnd()
+        if self.countRows is not None:
+            oprot.writeFieldBegin('countRows', TType.BOOL, 9)
+            oprot.writeBool(self.countRows)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -801,11 +812,13 @@ class PruneCounts(object):
      - bytesConsidered
      - bytesDropped
      - elapsedMicros: Time spent in the service, microseconds.
+     - rowsKept: Rows of the files that are kept, at most; absent: not asked for, or not known.
+     - rowsAreExact: Whether a scan of these files gives exactly so many rows, without any filter.
 
     """
 
 
-    def __init__(self, filesConsidered=None, filesDropped=None, partitionsConsidered=None, partitionsDropped=None, bytesConsidered=None, bytesDropped=None, elapsedMicros=None,):
+    def __init__(self, filesConsidered=None, filesDropped=None, partitionsConsidered=None, partitionsDropped=None, bytesConsidered=None, bytesDropped=None, elapsedMicros=None, rowsKept=None, rowsAreExact=None,):
         self.filesConsidered = filesConsidered
         self.filesDropped = filesDropped
         self.partitionsConsidered = partitionsConsidered
@@ -813,6 +826,8 @@ class PruneCounts(object):
         self.bytesConsidered = bytesConsidered
         self.bytesDropped = bytesDropped
         self.elapsedMicros = elapsedMicros
+        self.rowsKept = rowsKept
+        self.rowsAreExact = rowsAreExact
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -858,6 +873,16 @@ class PruneCounts(object):
                     self.elapsedMicros = iprot.readI64()
                 else:
                     iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.I64:
+                    self.rowsKept = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.BOOL:
+                    self.rowsAreExact = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -895,6 +920,14 @@ class PruneCounts(object):
         if self.elapsedMicros is not None:
             oprot.writeFieldBegin('elapsedMicros', TType.I64, 7)
             oprot.writeI64(self.elapsedMicros)
+            oprot.writeFieldEnd()
+        if self.rowsKept is not None:
+            oprot.writeFieldBegin('rowsKept', TType.I64, 8)
+            oprot.writeI64(self.rowsKept)
+            oprot.writeFieldEnd()
+        if self.rowsAreExact is not None:
+            oprot.writeFieldBegin('rowsAreExact', TType.BOOL, 9)
+            oprot.writeBool(self.rowsAreExact)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1189,6 +1222,7 @@ PruneRequest.thrift_spec = (
     (6, TType.STRING, 'timeZone', 'UTF8', None, ),  # 6
     (7, TType.STRING, 'asOfInstant', 'UTF8', None, ),  # 7
     (8, TType.STRING, 'newestInstant', 'UTF8', None, ),  # 8
+    (9, TType.BOOL, 'countRows', None, None, ),  # 9
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -1208,6 +1242,8 @@ PruneCounts.thrift_spec = (
     (5, TType.I64, 'bytesConsidered', None, None, ),  # 5
     (6, TType.I64, 'bytesDropped', None, None, ),  # 6
     (7, TType.I64, 'elapsedMicros', None, None, ),  # 7
+    (8, TType.I64, 'rowsKept', None, None, ),  # 8
+    (9, TType.BOOL, 'rowsAreExact', None, None, ),  # 9
 )
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (

@@ -19,7 +19,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.roots import RootError, TableRoots
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.service.verdicts import counts, verdicts
+from pyhudi_expr.service.verdicts import add_rows, counts, verdicts
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
 
@@ -82,6 +82,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None
         response.counts = counts(result, (time.perf_counter_ns() - begun) // 1000)
+        if request.countRows:
+            add_rows(response.counts, result)
         return "; ".join(_without_literals(result)) or None
 
 

@@ -59,6 +59,13 @@ def counts(result: PruneResult, elapsed_micros: int) -> PruneCounts:
     )
 
 
+def add_rows(sent: PruneCounts, result: PruneResult) -> None:
+    """Completes the counts with the rows of what is kept, as far as they are known."""
+    found = result.rows_kept()
+    if found is not None:
+        sent.rowsKept, sent.rowsAreExact = found.rows, found.exact
+
+
 @dataclass(frozen=True)
 class _Plan:
     """kinds: the verdict's kind for each partition, 0 for none. sent: the files to be named."""

@@ -99,18 +99,22 @@ def test_the_doctor_finds_a_pruned_table_well_and_names_each_broken_link(
 ) -> None:
     path = golden["mor_v9_txns_simple_meta"]
     addresses = f"hudi.pruning.service.addresses={pruning_service.address}"
-    report(run, "register", path, "--name", "patient", "--property", addresses)
-    code, out, err = run("doctor", path, "--name", "patient", "--json")
+    report(run, "register", path, "--name", "patient", "--property", "hudi.view=snapshot")
+    code, out, err = run("doctor", path, "--name", "patient", "--set", addresses, "--json")
     assert (code, set(verdicts(out).values())) == (0, {"ok"}), out + err
     probe = next(found for found in json.loads(out)["findings"] if found["link"] == "probe")
     assert "PRUNED, reads 1 of 5 files" in probe["told"]
 
     nobody = "hudi.pruning.service.addresses=127.0.0.1:9"
-    report(run, "register", path, "--name", "patient", "--property", nobody)
-    code, out, err = run("doctor", path, "--name", "patient", "--json")
+    code, out, err = run("doctor", path, "--name", "patient", "--set", nobody, "--json")
     broken = {link for link, verdict in verdicts(out).items() if verdict == "failed"}
     assert (code, broken) == (1, {"service, from HiveServer2", "probe"})
     assert "service, from HiveServer2" in err
+
+    # A table's owner does not decide whom HiveServer2 asks.
+    report(run, "register", path, "--name", "patient", "--property", nobody)
+    code, out, err = run("doctor", path, "--name", "patient", "--set", addresses, "--json")
+    assert (code, verdicts(out)["settings"]) == (0, "warning"), err
 
     code, out, _ = run("doctor", path, "--name", "stranger", "--json")
     assert (code, verdicts(out)["registration"]) == (1, "failed")

@@ -121,7 +121,9 @@ struct PruneRequest {
   7: optional string asOfInstant,
   /** The caller's newest completed instant (requested time): an older view of the table is no
       answer. */
-  8: optional string newestInstant
+  8: optional string newestInstant,
+  /** Count the rows of the files that are kept, too; for a planner. */
+  9: optional bool countRows
 }
 
 /** How a partition's verdict is to be read. */
@@ -166,7 +168,11 @@ struct PruneCounts {
   5: required i64 bytesConsidered,
   6: required i64 bytesDropped,
   /** Time spent in the service, microseconds. */
-  7: required i64 elapsedMicros
+  7: required i64 elapsedMicros,
+  /** Rows of the files that are kept, at most; absent: not asked for, or not known. */
+  8: optional i64 rowsKept,
+  /** Whether a scan of these files gives exactly so many rows, without any filter. */
+  9: optional bool rowsAreExact
 }
 
 struct PruneResponse {

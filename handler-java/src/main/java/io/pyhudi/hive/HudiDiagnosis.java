@@ -11,14 +11,14 @@ import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import org.apache.hadoop.conf.Configuration;
+import java.util.Properties;
 import org.apache.hadoop.hive.ql.exec.UDFArgumentException;
-import org.apache.hadoop.hive.ql.exec.UDFArgumentLengthException;
 import org.apache.hadoop.hive.ql.metadata.HiveException;
-import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hadoop.hive.ql.udf.UDFType;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector;
+import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspectorConverters;
+import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspectorConverters.Converter;
 import org.apache.hadoop.hive.serde2.objectinspector.primitive.PrimitiveObjectInspectorFactory;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 
@@ -28,34 +28,46 @@ import org.apache.hudi.common.table.HoodieTableMetaClient;
  *
  * <pre>
  * CREATE TEMPORARY FUNCTION hudi_diagnosis AS 'io.pyhudi.hive.HudiDiagnosis';
- * SELECT hudi_diagnosis();
+ * SELECT hudi_diagnosis('hudi.view=snapshot');
  * </pre>
+ *
+ * The arguments are properties of a table whose queries are looked at.
  */
 @UDFType(deterministic = false)
 public final class HudiDiagnosis extends GenericUDF {
   private static final int MAX_TIMEOUT_MILLIS = 10_000;
 
+  private transient Converter[] properties;
+
   @Override
   public ObjectInspector initialize(ObjectInspector[] arguments) throws UDFArgumentException {
-    if (arguments.length != 0) {
-      throw new UDFArgumentLengthException("hudi_diagnosis() takes no argument");
+    properties = new Converter[arguments.length];
+    for (int i = 0; i < arguments.length; i++) {
+      properties[i] =
+          ObjectInspectorConverters.getConverter(
+              arguments[i], PrimitiveObjectInspectorFactory.javaStringObjectInspector);
     }
     return PrimitiveObjectInspectorFactory.javaStringObjectInspector;
   }
 
   @Override
   public Object evaluate(DeferredObject[] arguments) throws HiveException {
+    Properties table = new Properties();
+    for (int i = 0; i < arguments.length; i++) {
+      String property = String.valueOf(properties[i].convert(arguments[i].get()));
+      int equals = property.indexOf('=');
+      if (equals > 0) {
+        table.setProperty(property.substring(0, equals), property.substring(equals + 1));
+      }
+    }
     try {
-      return new ObjectMapper().writeValueAsString(findings());
+      return new ObjectMapper().writeValueAsString(findings(PruningSettings.ofTable(table)));
     } catch (JsonProcessingException e) {
       throw new HiveException(e);
     }
   }
 
-  private static Map<String, Object> findings() {
-    SessionState session = SessionState.get();
-    PruningSettings settings =
-        PruningSettings.ofJob(session == null ? new Configuration() : session.getConf());
+  private static Map<String, Object> findings(PruningSettings settings) {
     Map<String, Object> found = new LinkedHashMap<>();
     found.put("version", HudiStorageHandler.class.getPackage().getImplementationVersion());
     found.put("protocol", pruningConstants.PROTOCOL_VERSION);

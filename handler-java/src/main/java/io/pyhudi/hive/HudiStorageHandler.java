@@ -1,19 +1,22 @@
 package io.pyhudi.hive;
 
 import io.pyhudi.hive.scan.ExplainedScan;
+import io.pyhudi.hive.scan.TableRows;
 import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import io.pyhudi.hive.table.TableSize;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.HashMap;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.metastore.HiveMetaHook;
-import org.apache.hadoop.hive.metastore.api.Table;
 import org.apache.hadoop.hive.ql.ddl.table.AlterTableType;
 import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
 import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
 import org.apache.hadoop.hive.ql.metadata.HiveStoragePredicateHandler;
+import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
@@ -68,7 +71,8 @@ public final class HudiStorageHandler extends DefaultStorageHandler
    * hudi://AUTHORITY/PATH} of the table's location.
    */
   @Override
-  public URI getURIForAuth(Table table) throws URISyntaxException {
+  public URI getURIForAuth(org.apache.hadoop.hive.metastore.api.Table table)
+      throws URISyntaxException {
     URI location = new Path(table.getSd().getLocation()).toUri();
     return new URI("hudi", location.getAuthority(), location.getPath(), null, null);
   }
@@ -99,7 +103,32 @@ public final class HudiStorageHandler extends DefaultStorageHandler
 
   @Override
   public Map<String, String> getBasicStatistics(Partish partish) {
-    return TableSize.statistics(getConf(), partish.getPath());
+    Map<String, String> statistics =
+        new HashMap<>(TableSize.statistics(getConf(), partish.getPath()));
+    TableRows counted = rows(partish.getTable());
+    if (counted.isKnown()) {
+      statistics.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
+    }
+    return statistics;
+  }
+
+  /**
+   * Whether count(*) may be answered by the number of rows. Hive 4 then takes it from the
+   * parameters of this one query's table, and nothing else from there.
+   */
+  @Override
+  public boolean canComputeQueryUsingStats(Table table) {
+    TableRows counted = rows(table);
+    if (counted.isExact()) {
+      Map<String, String> parameters = table.getParameters();
+      parameters.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
+      StatsSetupConst.setBasicStatsState(parameters, StatsSetupConst.TRUE);
+    }
+    return counted.isExact();
+  }
+
+  private TableRows rows(Table table) {
+    return TableRows.of(getConf(), table.getPath(), PruningSettings.ofTable(table.getMetadata()));
   }
 
   /** EXPLAIN shows what would be pruned: the service is asked as a scan would ask it. */

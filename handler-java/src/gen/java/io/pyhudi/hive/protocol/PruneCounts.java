@@ -20,6 +20,8 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
   private static final org.apache.thrift.protocol.TField BYTES_CONSIDERED_FIELD_DESC = new org.apache.thrift.protocol.TField("bytesConsidered", org.apache.thrift.protocol.TType.I64, (short)5);
   private static final org.apache.thrift.protocol.TField BYTES_DROPPED_FIELD_DESC = new org.apache.thrift.protocol.TField("bytesDropped", org.apache.thrift.protocol.TType.I64, (short)6);
   private static final org.apache.thrift.protocol.TField ELAPSED_MICROS_FIELD_DESC = new org.apache.thrift.protocol.TField("elapsedMicros", org.apache.thrift.protocol.TType.I64, (short)7);
+  private static final org.apache.thrift.protocol.TField ROWS_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("rowsKept", org.apache.thrift.protocol.TType.I64, (short)8);
+  private static final org.apache.thrift.protocol.TField ROWS_ARE_EXACT_FIELD_DESC = new org.apache.thrift.protocol.TField("rowsAreExact", org.apache.thrift.protocol.TType.BOOL, (short)9);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneCountsStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneCountsTupleSchemeFactory();
@@ -34,6 +36,14 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
    * Time spent in the service, microseconds.
    */
   public long elapsedMicros; // required
+  /**
+   * Rows of the files that are kept, at most; absent: not asked for, or not known.
+   */
+  public long rowsKept; // optional
+  /**
+   * Whether a scan of these files gives exactly so many rows, without any filter.
+   */
+  public boolean rowsAreExact; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -46,7 +56,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     /**
      * Time spent in the service, microseconds.
      */
-    ELAPSED_MICROS((short)7, "elapsedMicros");
+    ELAPSED_MICROS((short)7, "elapsedMicros"),
+    /**
+     * Rows of the files that are kept, at most; absent: not asked for, or not known.
+     */
+    ROWS_KEPT((short)8, "rowsKept"),
+    /**
+     * Whether a scan of these files gives exactly so many rows, without any filter.
+     */
+    ROWS_ARE_EXACT((short)9, "rowsAreExact");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -76,6 +94,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           return BYTES_DROPPED;
         case 7: // ELAPSED_MICROS
           return ELAPSED_MICROS;
+        case 8: // ROWS_KEPT
+          return ROWS_KEPT;
+        case 9: // ROWS_ARE_EXACT
+          return ROWS_ARE_EXACT;
         default:
           return null;
       }
@@ -126,7 +148,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
   private static final int __BYTESCONSIDERED_ISSET_ID = 4;
   private static final int __BYTESDROPPED_ISSET_ID = 5;
   private static final int __ELAPSEDMICROS_ISSET_ID = 6;
-  private byte __isset_bitfield = 0;
+  private static final int __ROWSKEPT_ISSET_ID = 7;
+  private static final int __ROWSAREEXACT_ISSET_ID = 8;
+  private short __isset_bitfield = 0;
+  private static final _Fields optionals[] = {_Fields.ROWS_KEPT,_Fields.ROWS_ARE_EXACT};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -144,6 +169,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I64)));
     tmpMap.put(_Fields.ELAPSED_MICROS, new org.apache.thrift.meta_data.FieldMetaData("elapsedMicros", org.apache.thrift.TFieldRequirementType.REQUIRED, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I64)));
+    tmpMap.put(_Fields.ROWS_KEPT, new org.apache.thrift.meta_data.FieldMetaData("rowsKept", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I64)));
+    tmpMap.put(_Fields.ROWS_ARE_EXACT, new org.apache.thrift.meta_data.FieldMetaData("rowsAreExact", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneCounts.class, metaDataMap);
   }
@@ -189,6 +218,8 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     this.bytesConsidered = other.bytesConsidered;
     this.bytesDropped = other.bytesDropped;
     this.elapsedMicros = other.elapsedMicros;
+    this.rowsKept = other.rowsKept;
+    this.rowsAreExact = other.rowsAreExact;
   }
 
   @Override
@@ -212,6 +243,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     this.bytesDropped = 0;
     setElapsedMicrosIsSet(false);
     this.elapsedMicros = 0;
+    setRowsKeptIsSet(false);
+    this.rowsKept = 0;
+    setRowsAreExactIsSet(false);
+    this.rowsAreExact = false;
   }
 
   public long getFilesConsidered() {
@@ -381,6 +416,64 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __ELAPSEDMICROS_ISSET_ID, value);
   }
 
+  /**
+   * Rows of the files that are kept, at most; absent: not asked for, or not known.
+   */
+  public long getRowsKept() {
+    return this.rowsKept;
+  }
+
+  /**
+   * Rows of the files that are kept, at most; absent: not asked for, or not known.
+   */
+  public PruneCounts setRowsKept(long rowsKept) {
+    this.rowsKept = rowsKept;
+    setRowsKeptIsSet(true);
+    return this;
+  }
+
+  public void unsetRowsKept() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __ROWSKEPT_ISSET_ID);
+  }
+
+  /** Returns true if field rowsKept is set (has been assigned a value) and false otherwise */
+  public boolean isSetRowsKept() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __ROWSKEPT_ISSET_ID);
+  }
+
+  public void setRowsKeptIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __ROWSKEPT_ISSET_ID, value);
+  }
+
+  /**
+   * Whether a scan of these files gives exactly so many rows, without any filter.
+   */
+  public boolean isRowsAreExact() {
+    return this.rowsAreExact;
+  }
+
+  /**
+   * Whether a scan of these files gives exactly so many rows, without any filter.
+   */
+  public PruneCounts setRowsAreExact(boolean rowsAreExact) {
+    this.rowsAreExact = rowsAreExact;
+    setRowsAreExactIsSet(true);
+    return this;
+  }
+
+  public void unsetRowsAreExact() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __ROWSAREEXACT_ISSET_ID);
+  }
+
+  /** Returns true if field rowsAreExact is set (has been assigned a value) and false otherwise */
+  public boolean isSetRowsAreExact() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __ROWSAREEXACT_ISSET_ID);
+  }
+
+  public void setRowsAreExactIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __ROWSAREEXACT_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -440,6 +533,22 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       break;
 
+    case ROWS_KEPT:
+      if (value == null) {
+        unsetRowsKept();
+      } else {
+        setRowsKept((java.lang.Long)value);
+      }
+      break;
+
+    case ROWS_ARE_EXACT:
+      if (value == null) {
+        unsetRowsAreExact();
+      } else {
+        setRowsAreExact((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -468,6 +577,12 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     case ELAPSED_MICROS:
       return getElapsedMicros();
 
+    case ROWS_KEPT:
+      return getRowsKept();
+
+    case ROWS_ARE_EXACT:
+      return isRowsAreExact();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -494,6 +609,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       return isSetBytesDropped();
     case ELAPSED_MICROS:
       return isSetElapsedMicros();
+    case ROWS_KEPT:
+      return isSetRowsKept();
+    case ROWS_ARE_EXACT:
+      return isSetRowsAreExact();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -574,6 +693,24 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         return false;
     }
 
+    boolean this_present_rowsKept = true && this.isSetRowsKept();
+    boolean that_present_rowsKept = true && that.isSetRowsKept();
+    if (this_present_rowsKept || that_present_rowsKept) {
+      if (!(this_present_rowsKept && that_present_rowsKept))
+        return false;
+      if (this.rowsKept != that.rowsKept)
+        return false;
+    }
+
+    boolean this_present_rowsAreExact = true && this.isSetRowsAreExact();
+    boolean that_present_rowsAreExact = true && that.isSetRowsAreExact();
+    if (this_present_rowsAreExact || that_present_rowsAreExact) {
+      if (!(this_present_rowsAreExact && that_present_rowsAreExact))
+        return false;
+      if (this.rowsAreExact != that.rowsAreExact)
+        return false;
+    }
+
     return true;
   }
 
@@ -594,6 +731,14 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     hashCode = hashCode * 8191 + org.apache.thrift.TBaseHelper.hashCode(bytesDropped);
 
     hashCode = hashCode * 8191 + org.apache.thrift.TBaseHelper.hashCode(elapsedMicros);
+
+    hashCode = hashCode * 8191 + ((isSetRowsKept()) ? 131071 : 524287);
+    if (isSetRowsKept())
+      hashCode = hashCode * 8191 + org.apache.thrift.TBaseHelper.hashCode(rowsKept);
+
+    hashCode = hashCode * 8191 + ((isSetRowsAreExact()) ? 131071 : 524287);
+    if (isSetRowsAreExact())
+      hashCode = hashCode * 8191 + ((rowsAreExact) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -676,6 +821,26 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetRowsKept(), other.isSetRowsKept());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetRowsKept()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.rowsKept, other.rowsKept);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
+    lastComparison = java.lang.Boolean.compare(isSetRowsAreExact(), other.isSetRowsAreExact());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetRowsAreExact()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.rowsAreExact, other.rowsAreExact);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -727,6 +892,18 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     sb.append("elapsedMicros:");
     sb.append(this.elapsedMicros);
     first = false;
+    if (isSetRowsKept()) {
+      if (!first) sb.append(", ");
+      sb.append("rowsKept:");
+      sb.append(this.rowsKept);
+      first = false;
+    }
+    if (isSetRowsAreExact()) {
+      if (!first) sb.append(", ");
+      sb.append("rowsAreExact:");
+      sb.append(this.rowsAreExact);
+      first = false;
+    }
     sb.append(")");
     return sb.toString();
   }
@@ -837,6 +1014,22 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 8: // ROWS_KEPT
+            if (schemeField.type == org.apache.thrift.protocol.TType.I64) {
+              struct.rowsKept = iprot.readI64();
+              struct.setRowsKeptIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
+          case 9: // ROWS_ARE_EXACT
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.rowsAreExact = iprot.readBool();
+              struct.setRowsAreExactIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -895,6 +1088,16 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       oprot.writeFieldBegin(ELAPSED_MICROS_FIELD_DESC);
       oprot.writeI64(struct.elapsedMicros);
       oprot.writeFieldEnd();
+      if (struct.isSetRowsKept()) {
+        oprot.writeFieldBegin(ROWS_KEPT_FIELD_DESC);
+        oprot.writeI64(struct.rowsKept);
+        oprot.writeFieldEnd();
+      }
+      if (struct.isSetRowsAreExact()) {
+        oprot.writeFieldBegin(ROWS_ARE_EXACT_FIELD_DESC);
+        oprot.writeBool(struct.rowsAreExact);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -920,6 +1123,20 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       oprot.writeI64(struct.bytesConsidered);
       oprot.writeI64(struct.bytesDropped);
       oprot.writeI64(struct.elapsedMicros);
+      java.util.BitSet optionals = new java.util.BitSet();
+      if (struct.isSetRowsKept()) {
+        optionals.set(0);
+      }
+      if (struct.isSetRowsAreExact()) {
+        optionals.set(1);
+      }
+      oprot.writeBitSet(optionals, 2);
+      if (struct.isSetRowsKept()) {
+        oprot.writeI64(struct.rowsKept);
+      }
+      if (struct.isSetRowsAreExact()) {
+        oprot.writeBool(struct.rowsAreExact);
+      }
     }
 
     @Override
@@ -939,6 +1156,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       struct.setBytesDroppedIsSet(true);
       struct.elapsedMicros = iprot.readI64();
       struct.setElapsedMicrosIsSet(true);
+      java.util.BitSet incoming = iprot.readBitSet(2);
+      if (incoming.get(0)) {
+        struct.rowsKept = iprot.readI64();
+        struct.setRowsKeptIsSet(true);
+      }
+      if (incoming.get(1)) {
+        struct.rowsAreExact = iprot.readBool();
+        struct.setRowsAreExactIsSet(true);
+      }
     }
   }
 

@@ -18,6 +18,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField TIME_ZONE_FIELD_DESC = new org.apache.thrift.protocol.TField("timeZone", org.apache.thrift.protocol.TType.STRING, (short)6);
   private static final org.apache.thrift.protocol.TField AS_OF_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("asOfInstant", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField NEWEST_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("newestInstant", org.apache.thrift.protocol.TType.STRING, (short)8);
+  private static final org.apache.thrift.protocol.TField COUNT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("countRows", org.apache.thrift.protocol.TType.BOOL, (short)9);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -53,6 +54,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * answer.
    */
   public @org.apache.thrift.annotation.Nullable java.lang.String newestInstant; // optional
+  /**
+   * Count the rows of the files that are kept, too; for a planner.
+   */
+  public boolean countRows; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -86,7 +91,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
      * The caller's newest completed instant (requested time): an older view of the table is no
      * answer.
      */
-    NEWEST_INSTANT((short)8, "newestInstant");
+    NEWEST_INSTANT((short)8, "newestInstant"),
+    /**
+     * Count the rows of the files that are kept, too; for a planner.
+     */
+    COUNT_ROWS((short)9, "countRows");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -118,6 +127,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return AS_OF_INSTANT;
         case 8: // NEWEST_INSTANT
           return NEWEST_INSTANT;
+        case 9: // COUNT_ROWS
+          return COUNT_ROWS;
         default:
           return null;
       }
@@ -162,8 +173,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
 
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
+  private static final int __COUNTROWS_ISSET_ID = 1;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -184,6 +196,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.NEWEST_INSTANT, new org.apache.thrift.meta_data.FieldMetaData("newestInstant", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.COUNT_ROWS, new org.apache.thrift.meta_data.FieldMetaData("countRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
   }
@@ -238,6 +252,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     if (other.isSetNewestInstant()) {
       this.newestInstant = other.newestInstant;
     }
+    this.countRows = other.countRows;
   }
 
   @Override
@@ -256,6 +271,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.timeZone = null;
     this.asOfInstant = null;
     this.newestInstant = null;
+    setCountRowsIsSet(false);
+    this.countRows = false;
   }
 
   public int getProtocolVersion() {
@@ -518,6 +535,35 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     }
   }
 
+  /**
+   * Count the rows of the files that are kept, too; for a planner.
+   */
+  public boolean isCountRows() {
+    return this.countRows;
+  }
+
+  /**
+   * Count the rows of the files that are kept, too; for a planner.
+   */
+  public PruneRequest setCountRows(boolean countRows) {
+    this.countRows = countRows;
+    setCountRowsIsSet(true);
+    return this;
+  }
+
+  public void unsetCountRows() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __COUNTROWS_ISSET_ID);
+  }
+
+  /** Returns true if field countRows is set (has been assigned a value) and false otherwise */
+  public boolean isSetCountRows() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __COUNTROWS_ISSET_ID);
+  }
+
+  public void setCountRowsIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __COUNTROWS_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -585,6 +631,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case COUNT_ROWS:
+      if (value == null) {
+        unsetCountRows();
+      } else {
+        setCountRows((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -616,6 +670,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case NEWEST_INSTANT:
       return getNewestInstant();
 
+    case COUNT_ROWS:
+      return isCountRows();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -644,6 +701,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetAsOfInstant();
     case NEWEST_INSTANT:
       return isSetNewestInstant();
+    case COUNT_ROWS:
+      return isSetCountRows();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -733,6 +792,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_countRows = true && this.isSetCountRows();
+    boolean that_present_countRows = true && that.isSetCountRows();
+    if (this_present_countRows || that_present_countRows) {
+      if (!(this_present_countRows && that_present_countRows))
+        return false;
+      if (this.countRows != that.countRows)
+        return false;
+    }
+
     return true;
   }
 
@@ -769,6 +837,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetNewestInstant()) ? 131071 : 524287);
     if (isSetNewestInstant())
       hashCode = hashCode * 8191 + newestInstant.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetCountRows()) ? 131071 : 524287);
+    if (isSetCountRows())
+      hashCode = hashCode * 8191 + ((countRows) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -861,6 +933,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetCountRows(), other.isSetCountRows());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetCountRows()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.countRows, other.countRows);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -948,6 +1030,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       } else {
         sb.append(this.newestInstant);
       }
+      first = false;
+    }
+    if (isSetCountRows()) {
+      if (!first) sb.append(", ");
+      sb.append("countRows:");
+      sb.append(this.countRows);
       first = false;
     }
     sb.append(")");
@@ -1085,6 +1173,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 9: // COUNT_ROWS
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.countRows = iprot.readBool();
+              struct.setCountRowsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1155,6 +1251,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           oprot.writeFieldEnd();
         }
       }
+      if (struct.isSetCountRows()) {
+        oprot.writeFieldBegin(COUNT_ROWS_FIELD_DESC);
+        oprot.writeBool(struct.countRows);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1194,7 +1295,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetNewestInstant()) {
         optionals.set(2);
       }
-      oprot.writeBitSet(optionals, 3);
+      if (struct.isSetCountRows()) {
+        optionals.set(3);
+      }
+      oprot.writeBitSet(optionals, 4);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1203,6 +1307,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (struct.isSetNewestInstant()) {
         oprot.writeString(struct.newestInstant);
+      }
+      if (struct.isSetCountRows()) {
+        oprot.writeBool(struct.countRows);
       }
     }
 
@@ -1229,7 +1336,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(3);
+      java.util.BitSet incoming = iprot.readBitSet(4);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1241,6 +1348,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(2)) {
         struct.newestInstant = iprot.readString();
         struct.setNewestInstantIsSet(true);
+      }
+      if (incoming.get(3)) {
+        struct.countRows = iprot.readBool();
+        struct.setCountRowsIsSet(true);
       }
     }
   }
