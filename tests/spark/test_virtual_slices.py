@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,7 +29,7 @@ class Shouted:
     def __init__(self, columns: tuple[str, ...]) -> None:
         assert columns == ("id", "name")
 
-    def keys(self, columns: list[pa.Array]) -> Any:
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
         return pc.utf8_upper(
             pc.binary_join_element_wise(columns[0].cast("string"), columns[1], "!")
         )
