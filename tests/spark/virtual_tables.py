@@ -1,0 +1,56 @@
+"""Small tables with virtual keys: their rows in memory, written, and as Hudi reads them."""
+
+from __future__ import annotations
+
+from random import Random
+
+from pyspark.sql import DataFrame, SparkSession
+
+Rows = dict[str, tuple[int, str]]
+"""By key: the value and the partition."""
+
+SCHEMA = "k string, v int, p string"
+_PAD = 20_000
+"""Bytes of a row: an index is not asked for the sake of smaller files than its own."""
+QUICK = {
+    "hoodie.metadata.index.column.stats.enable": "false",
+    "hoodie.clean.automatic": "false",
+    "hoodie.embed.timeline.server": "false",
+    "hoodie.parquet.small.file.limit": "0",
+    "hoodie.upsert.shuffle.parallelism": "1",
+    "hoodie.delete.shuffle.parallelism": "1",
+    "hoodie.bulkinsert.shuffle.parallelism": "1",
+}
+
+
+def key(number: int) -> str:
+    """Of 36 characters, as a UUID is."""
+    return f"{number:04}{Random(number).randbytes(16).hex()}"
+
+
+def some(first: int, last: int, value: int, partitions: int = 2) -> Rows:
+    """Rows by consecutive numbers, the partitions in turn."""
+    return {key(n): (value, f"p{n % partitions}") for n in range(first, last)}
+
+
+def frame(spark: SparkSession, rows: Rows) -> DataFrame:
+    """The rows, each with a text that does not compress; one file for each partition."""
+    values = [
+        (of, value, partition, Random(of).randbytes(_PAD).hex())
+        for of, (value, partition) in rows.items()
+    ]
+    return spark.createDataFrame(values, f"{SCHEMA}, pad string").coalesce(1)
+
+
+def stored(spark: SparkSession, path: str) -> Rows:
+    """What Hudi reads; no row is there twice."""
+    rows = spark.read.format("hudi").load(path).select("k", "v", "p").collect()
+    assert len({row.k for row in rows}) == len(rows)
+    return {row.k: (row.v, row.p) for row in rows}
+
+
+def keys_that_hudi_reads(spark: SparkSession, path: str) -> set[str | None]:
+    """Asked for the column by a schema, as a catalog has one: without, there is no such column."""
+    schema = f"_hoodie_record_key string, {SCHEMA}"
+    found = spark.read.format("hudi").schema(schema).load(path)
+    return {row[0] for row in found.select("_hoodie_record_key").distinct().collect()}
