@@ -15,6 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from pyhudi_expr.cli import reports, sessions
+from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON, names
 from pyhudi_expr.frontend.sql import parse_predicate
@@ -23,6 +24,7 @@ from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.orders import InvalidLayout, Layout, Mapping
 from pyhudi_expr.layout.pictures import draw
 from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.pages.layouts import layouts_page
 from pyhudi_expr.spark.writing import HUDI_SESSION
 
 if TYPE_CHECKING:
@@ -58,6 +60,7 @@ def layout() -> None:
     type=click.Path(path_type=Path),
     help="Draw the files before and after, as rectangles over two columns (PNG, SVG).",
 )
+@AS_HTML
 @AS_JSON
 def analyze_table(
     table: str,
@@ -67,6 +70,7 @@ def analyze_table(
     zone: str | None,
     every: bool,
     picture: Path | None,
+    html: Path | None,
     as_json: bool,
 ) -> None:
     """Print which share of TABLE the predicates would read under each layout, the best first."""
@@ -75,6 +79,8 @@ def analyze_table(
     found = analyze(location(table), parsed, candidates=candidates, files=files, zone=zone)
     if picture is not None:
         draw(found, *_drawn(found), picture)
+    if html is not None:
+        write_page(html, layouts_page(found, predicates))
     if as_json:
         click.echo(reports.as_json(_analysis(found, predicates)))
         return

@@ -11,12 +11,14 @@ import gc
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.hive_commands import hive
+from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.index_commands import index
 from pyhudi_expr.cli.inspection import inspect_table
 from pyhudi_expr.cli.layout_commands import layout
@@ -31,6 +33,7 @@ from pyhudi_expr.service.handler import version
 from pyhudi_expr.service.roots import RootError
 from pyhudi_expr.service.settings import SettingsError
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
 _FAILED = 1
@@ -105,9 +108,15 @@ def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
 
 @cli.command()
 @_question
-def explain(table: str, predicate: str, as_json: bool, **question: Any) -> None:
+@AS_HTML
+def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
     """Print what each part of PREDICATE excludes of TABLE, and by which index."""
     result = _result(table, predicate, **question)
+    if html is not None:
+        from pyhudi_expr.pages.explanation import explain_page
+
+        instants = HudiTable.open(location(table)).timeline.instants
+        write_page(html, explain_page(location(table), predicate, result, instants))
     if as_json:
         click.echo(reports.as_json(reports.explain_report(table, predicate, result)))
         return

@@ -1,0 +1,131 @@
+"""The page of `explain`: what each part of a predicate ruled out, and where the files lie."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn, columns
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.index.explanation import Explanation
+from pyhudi_expr.pages.drawings import Boxes, bar, rectangles, timeline
+from pyhudi_expr.pages.html import facts, megabytes, page, section, table, text
+from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.timeline import Instant
+
+_Edges = npt.NDArray[np.float64]
+
+
+def explain_page(
+    base_path: str, predicate: str, result: PruneResult, instants: Sequence[Instant]
+) -> str:
+    """The page for a result. instants: of the table's timeline, the oldest first."""
+    counts = (
+        ("table", base_path),
+        ("predicate", predicate),
+        ("instant", result.instant or "none"),
+        ("files read", f"{result.files_kept:,} of {result.files_total:,}"),
+        ("size", f"{megabytes(result.bytes_kept)} of {megabytes(result.bytes_total)}"),
+        *(("note", note) for note in result.notes),
+    )
+    asked = [(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence]
+    parts = [
+        facts(counts),
+        section("What each part rules out", _tree(result.explanation)),
+        section("Indexes that were asked", table(("index", "time"), asked)),
+    ]
+    drawn = _boxes(result)
+    if drawn is not None:
+        note = "<p class='faint'>Axes are ranks of the files' bounds: each has the same space.</p>"
+        parts.append(section("Where the files lie", note, rectangles(drawn)))
+    parts.append(section("Timeline", timeline(instants, result.instant)))
+    return page(f"explain: {predicate}", parts)
+
+
+def _tree(node: Explanation) -> str:
+    says = "NOT " if node.negated else ""
+    share = node.excluded / node.files if node.files else 0.0
+    size = f", {megabytes(node.excluded_bytes)}" if node.excluded else ""
+    rows = "" if node.excluded_rows is None else f", {node.excluded_rows:,} rows"
+    head = (
+        f"<code>{text(says + node.predicate)}</code> {bar(share)} rules out {node.excluded:,} of"
+        f" {node.files:,} files{size}{rows if node.excluded else ''}"
+    )
+    answers = [
+        (answer.index, answer.files, megabytes(answer.bytes), answer.reason or "")
+        for answer in node.answers
+        if answer.files or answer.reason
+    ]
+    inner = [
+        *([f"<p>{text(node.reason)}</p>"] if node.reason else []),
+        *([table(("index", "files", "size", "what it lacks"), answers)] if answers else []),
+        *map(_tree, node.children),
+    ]
+    return f"<details open><summary>{head}</summary>{''.join(inner)}</details>"
+
+
+def _boxes(result: PruneResult) -> Boxes | None:
+    """The files over the first two columns of the predicate that have bounds; None: none has."""
+    found = list(_bounded(result))[:2]
+    if not found:
+        return None
+    (name, lower, upper), *others = found
+    if others:
+        second, bottom, top = others[0]
+    else:
+        # One column: the files above each other, in the order of their least values.
+        second = "files"
+        place = np.argsort(np.argsort(lower, kind="stable")) / max(len(lower), 1)
+        bottom, top = place, place + 1 / max(len(lower), 1)
+    known = ~np.isnan(lower) & ~np.isnan(upper) & ~np.isnan(bottom) & ~np.isnan(top)
+    boxes = np.stack([lower, upper, bottom, top], axis=1)[known]
+    lacking = int(np.count_nonzero(~known))
+    title = "by their bounds" if not lacking else f"by their bounds; {lacking:,} without"
+    return Boxes(title, (name, second), boxes, result.file_keep[known])
+
+
+def _bounded(result: PruneResult) -> Iterator[tuple[str, _Edges, _Edges]]:
+    for name, column in columns(result.predicate).items():
+        for source in result.evidence:
+            bounds = _bounds(source.evidence, column, result.files_total)
+            if bounds is not None:
+                yield name, *bounds
+                break
+
+
+def _bounds(evidence: object, column: BoundColumn, files: int) -> tuple[_Edges, _Edges] | None:
+    found = evidence.bounds(column) if isinstance(evidence, StatisticsEvidence) else None
+    if found is None or not _is_of_files(found, files):
+        return None
+    lower, upper = _ranks(found)
+    return None if np.isnan(lower).all() or np.isnan(upper).all() else (lower, upper)
+
+
+def _is_of_files(bounds: Bounds, files: int) -> bool:
+    return all(
+        isinstance(ends, np.ndarray | pa.Array) and len(ends) == files
+        for ends in (bounds.lower, bounds.upper)
+    )
+
+
+def _ranks(bounds: Bounds) -> tuple[_Edges, _Edges]:
+    """Lower and upper bounds as ranks from 0 to 1 among all of them; NaN where unknown."""
+    if isinstance(bounds.lower, np.ndarray):
+        ends = np.concatenate([bounds.lower, bounds.upper])
+        known = (ends > MIN_ORDINAL) & (ends < MAX_ORDINAL)
+        _, rank = np.unique(ends, return_inverse=True)
+    else:
+        joined = pa.concat_arrays([bounds.lower, bounds.upper])
+        known = joined.is_valid().to_numpy(zero_copy_only=False)
+        rank = pc.rank(joined, tiebreaker="dense").to_numpy().astype(np.int64)
+    ranks = np.where(known, rank, 0).astype(np.float64)
+    least = ranks[known].min() if known.any() else 0.0
+    spread = max((ranks[known].max() - least) if known.any() else 0.0, 1.0)
+    shares: _Edges = np.where(known, (ranks - least) / spread, np.nan)
+    return shares[: len(shares) // 2], shares[len(shares) // 2 :]

@@ -1,0 +1,120 @@
+"""Pages: what they show, and that they load nothing."""
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+
+from pyhudi_expr.cli.main import main
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
+from pyhudi_expr.pages.explanation import explain_page
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_VOID = {"meta"}
+
+
+class WellFormed(HTMLParser):
+    """Fails at an element that is not closed, or closed by another."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.classes, self.links = [], [], []
+
+    def handle_starttag(self, tag, attrs):
+        found = dict(attrs)
+        self.classes += (found.get("class") or "").split()
+        self.links += [found[name] for name in ("src", "href") if name in found]
+        if tag not in _VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.classes += (dict(attrs).get("class") or "").split()
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def parsed(content):
+    parser = WellFormed()
+    parser.feed(content)
+    assert not parser.open
+    assert not parser.links
+    assert "url(" not in content
+    assert "<script" not in content
+    return parser
+
+
+def explained(golden, name, predicate):
+    path = str(golden[name])
+    result = Pruner().prune(path, PruneRequest(parse_predicate(predicate)))
+    instants = HudiTable.open(path).timeline.instants
+    return result, explain_page(path, predicate, result, instants)
+
+
+PREDICATES = {
+    "two columns": "txn_id < 'TXN-010' AND amount > 100",
+    "one column": "txn_id = 'TXN-017'",
+    "or": "region = 'us' OR NOT (txn_id > 'TXN-002')",
+    "nothing known": "sqrt(amount) > 2",
+    "markup": "merchant_name = '<script>alert(1)</script>'",
+    "never": "region = 'mars'",
+}
+
+
+@pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
+@pytest.mark.parametrize("what", PREDICATES)
+def test_the_page_of_a_predicate_says_what_the_result_says(golden, name, what):
+    result, content = explained(golden, name, PREDICATES[what])
+    page = parsed(content)
+    assert f"{result.files_kept:,} of {result.files_total:,}" in content
+    top = result.explanation
+    assert f"rules out {top.excluded:,} of {top.files:,} files" in content
+    assert content.count("<details") == nodes(top)
+    assert page.classes.count("write") + page.classes.count("other") >= 2
+
+
+def nodes(explanation):
+    return 1 + sum(map(nodes, explanation.children))
+
+
+def test_the_files_of_two_columns_are_rectangles_the_read_ones_marked(golden):
+    result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
+    kinds = re.findall(r'<rect class="(kept|dropped)"', content)
+    assert 0 < kinds.count("kept") <= result.files_kept
+    assert len(kinds) <= result.files_total
+    assert {"txn_id", "amount"} <= set(re.findall(r">(\w+) →<", content))
+
+
+def test_many_files_are_drawn_in_part_the_read_ones_always():
+    count = 10_000
+    edges = np.linspace(0, 0.9, count)
+    boxes = np.stack([edges, edges + 0.1, edges, edges + 0.1], axis=1)
+    kept = np.arange(count) % 100 == 0
+    drawn = rectangles(Boxes("many", ("a", "b"), boxes, kept))
+    assert drawn.count('<rect class="kept"') == 100
+    assert drawn.count('<rect class="dropped"') == 3900
+    assert "6,000 files are not drawn" in drawn
+
+
+def test_pending_instants_are_told_from_complete_ones(golden):
+    instants = HudiTable.open(str(golden["mor_v8_metadata_pending_compaction"])).timeline.instants
+    pending = sum(not instant.is_completed for instant in instants)
+    assert timeline(instants, None).count('class="pending"') == pending
+
+
+def test_the_commands_write_pages(golden, tmp_path, capsys):
+    table = str(golden["cow_v9_txns_simple_meta"])
+    page = tmp_path / "explain.html"
+    assert main(["explain", table, "region = 'us'", "--html", str(page)]) == 0
+    parsed(page.read_text())
+    predicates = ["--predicate", "txn_id < 'TXN-010'", "--predicate", "amount > 100"]
+    page = tmp_path / "layouts.html"
+    assert main(["layout", "analyze", table, *predicates, "--html", str(page)]) == 0
+    content = page.read_text()
+    parsed(content)
+    assert content.count("<svg") == 2
+    assert main(["explain", table, "true", "--html", str(tmp_path / "no" / "page")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
