@@ -1,4 +1,4 @@
-"""The commands, and the one place where errors become a line and an exit code.
+"""The command line, and the one place where errors become a line and an exit code.
 
 Exit codes: 0 done, 1 the table or the predicate cannot be read, 2 the command line is wrong,
 130 interrupted.
@@ -10,152 +10,46 @@ import atexit
 import gc
 import sys
 import traceback
-from collections.abc import Callable, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from importlib import import_module
 
 import click
 
-from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.hive_commands import hive
-from pyhudi_expr.cli.html_option import AS_HTML, write_page
-from pyhudi_expr.cli.index_commands import index
-from pyhudi_expr.cli.inspection import inspect_table
-from pyhudi_expr.cli.layout_commands import layout
-from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON
-from pyhudi_expr.cli.scanning import scan
-from pyhudi_expr.cli.service_commands import serve
-from pyhudi_expr.cli.virtual_key_commands import virtual_keys
-from pyhudi_expr.frontend.sql import DIALECTS, PredicateSyntaxError, parse_predicate
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.service.handler import version
-from pyhudi_expr.service.roots import RootError
-from pyhudi_expr.service.settings import SettingsError
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
-
 _FAILED = 1
 _INTERRUPTED = 130
-#: The command line has time to read every footer that a predicate needs.
-_FOOTER_WAIT_SECONDS = 600.0
-_VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
+#: Each command's module: commands need different packages, which take their time to import.
+_MODULES = {
+    "explain": "pruning_commands",
+    "hive": "hive_commands",
+    "index": "index_commands",
+    "inspect": "pruning_commands",
+    "layout": "layout_commands",
+    "prune": "pruning_commands",
+    "scan": "scanning",
+    "serve": "service_commands",
+    "virtual-keys": "virtual_key_commands",
+}
 
-_Command = Callable[..., None]
+
+class _Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_MODULES)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in _MODULES:
+            return None
+        module = import_module(f"pyhudi_expr.cli.{_MODULES[cmd_name]}")
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
+        return command
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(version(), prog_name="pyhudi")
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="pyhudi-expr", prog_name="pyhudi")
 @click.option("--debug", is_flag=True, help="Show where in the program an error comes from.")
 def cli(debug: bool) -> None:
     """Prune the files of Apache Hudi tables by their metadata."""
-
-
-def _question(command: _Command) -> _Command:
-    """The arguments and options of a command that prunes."""
-    for option in reversed(
-        (
-            click.argument("table"),
-            click.argument("predicate"),
-            AS_JSON,
-            click.option(
-                "--dialect",
-                type=click.Choice(list(DIALECTS)),
-                default="hive",
-                show_default=True,
-                help="The SQL that PREDICATE is written in.",
-            ),
-            click.option(
-                "--view",
-                type=click.Choice(list(_VIEWS)),
-                default="snapshot",
-                show_default=True,
-                help="Base and log files, or base files only.",
-            ),
-            click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant."),
-            click.option(
-                "--since", metavar="INSTANT", help="Only rows that were written after this instant."
-            ),
-            click.option(
-                "--zone", help="IANA zone in which the query reads instants as wall clocks."
-            ),
-            click.option(
-                "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
-            ),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-@cli.command()
-@_question
-def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
-    """Print the files of TABLE that can hold a row for which PREDICATE is true.
-
-    The files go to standard output, one on a line; what was found out about them to standard
-    error.
-    """
-    result = _result(table, predicate, **question)
-    if as_json:
-        click.echo(reports.as_json(reports.prune_report(table, predicate, result)))
-        return
-    click.echo(reports.summary(result), err=True)
-    for path in result.kept_paths():
-        click.echo(path)
-
-
-@cli.command()
-@_question
-@AS_HTML
-def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
-    """Print what each part of PREDICATE excludes of TABLE, and by which index."""
-    result = _result(table, predicate, **question)
-    if html is not None:
-        from pyhudi_expr.pages.explanation import explain_page
-
-        instants = HudiTable.open(location(table)).timeline.instants
-        write_page(html, explain_page(location(table), predicate, result, instants))
-    if as_json:
-        click.echo(reports.as_json(reports.explain_report(table, predicate, result)))
-        return
-    click.echo(reports.summary(result))
-    click.echo(reports.asked(result))
-    click.echo(result.explanation.text())
-
-
-@cli.command()
-@click.argument("table")
-@AS_JSON
-def inspect(table: str, as_json: bool) -> None:
-    """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
-    report = inspect_table(location(table))
-    click.echo(reports.as_json(report) if as_json else reports.as_text(report))
-
-
-cli.add_command(hive)
-cli.add_command(index)
-cli.add_command(layout)
-cli.add_command(serve)
-cli.add_command(scan)
-cli.add_command(virtual_keys)
-
-
-def _result(
-    table: str,
-    predicate: str,
-    dialect: str,
-    view: str,
-    as_of: str | None,
-    since: str | None,
-    zone: str | None,
-    footers: bool,
-) -> PruneResult:
-    asked = parse_predicate(predicate, DIALECTS[dialect])
-    request = PruneRequest(asked, _VIEWS[view], zone, as_of, since)
-    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
-    return Pruner(options).prune(location(table), request)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -178,6 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _line(error: Exception) -> str:
+    from pyhudi_expr.frontend.sql import PredicateSyntaxError
+    from pyhudi_expr.service.roots import RootError
+    from pyhudi_expr.service.settings import SettingsError
+    from pyhudi_expr.table.errors import HudiError
+
     text = " ".join(str(error).split())
     if isinstance(error, PredicateSyntaxError):
         return f"the predicate cannot be read: {text}"

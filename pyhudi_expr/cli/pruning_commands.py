@@ -1,0 +1,123 @@
+"""The commands about a table's files: what it is, which of them can match, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.html_option import AS_HTML, write_page
+from pyhudi_expr.cli.inspection import inspect_table
+from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+
+#: The command line has time to read every footer that a predicate needs.
+_FOOTER_WAIT_SECONDS = 600.0
+_VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
+
+_Command = Callable[..., None]
+
+
+def _question(command: _Command) -> _Command:
+    """The arguments and options of a command that prunes."""
+    for option in reversed(
+        (
+            click.argument("table"),
+            click.argument("predicate"),
+            AS_JSON,
+            click.option(
+                "--dialect",
+                type=click.Choice(list(DIALECTS)),
+                default="hive",
+                show_default=True,
+                help="The SQL that PREDICATE is written in.",
+            ),
+            click.option(
+                "--view",
+                type=click.Choice(list(_VIEWS)),
+                default="snapshot",
+                show_default=True,
+                help="Base and log files, or base files only.",
+            ),
+            click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant."),
+            click.option(
+                "--since", metavar="INSTANT", help="Only rows that were written after this instant."
+            ),
+            click.option(
+                "--zone", help="IANA zone in which the query reads instants as wall clocks."
+            ),
+            click.option(
+                "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_question
+def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
+    """Print the files of TABLE that can hold a row for which PREDICATE is true.
+
+    The files go to standard output, one on a line; what was found out about them to standard
+    error.
+    """
+    result = _result(table, predicate, **question)
+    if as_json:
+        click.echo(reports.as_json(reports.prune_report(table, predicate, result)))
+        return
+    click.echo(reports.summary(result), err=True)
+    for path in result.kept_paths():
+        click.echo(path)
+
+
+@click.command()
+@_question
+@AS_HTML
+def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
+    """Print what each part of PREDICATE excludes of TABLE, and by which index."""
+    result = _result(table, predicate, **question)
+    if html is not None:
+        from pyhudi_expr.pages.explanation import explain_page
+
+        instants = HudiTable.open(location(table)).timeline.instants
+        write_page(html, explain_page(location(table), predicate, result, instants))
+    if as_json:
+        click.echo(reports.as_json(reports.explain_report(table, predicate, result)))
+        return
+    click.echo(reports.summary(result))
+    click.echo(reports.asked(result))
+    click.echo(result.explanation.text())
+
+
+@click.command()
+@click.argument("table")
+@AS_JSON
+def inspect(table: str, as_json: bool) -> None:
+    """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
+    report = inspect_table(location(table))
+    click.echo(reports.as_json(report) if as_json else reports.as_text(report))
+
+
+def _result(
+    table: str,
+    predicate: str,
+    dialect: str,
+    view: str,
+    as_of: str | None,
+    since: str | None,
+    zone: str | None,
+    footers: bool,
+) -> PruneResult:
+    asked = parse_predicate(predicate, DIALECTS[dialect])
+    request = PruneRequest(asked, _VIEWS[view], zone, as_of, since)
+    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
+    return Pruner(options).prune(location(table), request)
