@@ -27,7 +27,7 @@ HANDLER := handler-java/target/pyhudi-hive-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long fuzz test-containers lint types format java runtime venv handler idl \
-	bench clean
+	bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -108,6 +108,10 @@ idl: ## generate the protocol's Java and Python code anew; needs the Thrift comp
 bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything, or BENCH=NAME, into bench/results.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
 	$(BIN)/python -m bench $(BENCH)
+
+docs: $(VENV) ## the documentation's site, into .work/site; a warning fails
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 clean: ## remove what was built, downloads and tables included
 	rm -rf .work .venv handler-java/target dist .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -1,0 +1,83 @@
+"""Hooks of mkdocs: pages made of files outside of docs/, and links that lead there.
+
+Documents link to each other as files of the repository, so that they can be read there as well.
+"""
+
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+from mkdocs.structure.files import File, Files
+
+_ROOT = Path(__file__).parents[1]
+_IDL = "handler-java/src/main/thrift/pruning.thrift"
+_DOCUMENTS = {
+    "handler-java/README.md": "handler.md",
+    "CONTRIBUTING.md": "contributing.md",
+    "CHANGELOG.md": "changelog.md",
+}
+_PAGES = {**_DOCUMENTS, _IDL: "protocol.md", "README.md": "index.md"}
+_SOURCES = {page: source for source, page in _DOCUMENTS.items()}
+_LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
+#: What programs import; the rest may change at any time.
+_MODULES = (
+    "pyhudi_expr.prune",
+    "pyhudi_expr.frontend.sql",
+    "pyhudi_expr.frontend.filter_lists",
+    "pyhudi_expr.frontend.json_decoder",
+    "pyhudi_expr.frontend.json_encoder",
+    "pyhudi_expr.expr.nodes",
+    "pyhudi_expr.index.explanation",
+    "pyhudi_expr.layout.analysis",
+    "pyhudi_expr.service.client",
+    "pyhudi_expr.spark.indexes",
+    "pyhudi_expr.spark.layout",
+    "pyhudi_expr.keys.generators",
+    "pyhudi_expr.table.hudi_table",
+    "pyhudi_expr.table.errors",
+)
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Adds the pages whose text is elsewhere."""
+    for source, page in _DOCUMENTS.items():
+        _add(files, config, page, (_ROOT / source).read_text())
+    _add(files, config, "protocol.md", _protocol())
+    _add(files, config, "reference.md", _reference())
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Leads links that leave docs/ to the page made of that file; others become plain text."""
+    place = page.file.src_uri
+    source = _SOURCES.get(place, f"docs/{place}")
+
+    def led(match: re.Match[str]) -> str:
+        text, target = match[1], match[2]
+        path, _, anchor = target.partition("#")
+        if "://" in target or not path:
+            return match[0]
+        file = posixpath.normpath(posixpath.join(posixpath.dirname(source), path))
+        within = file.removeprefix("docs/")
+        known = _PAGES.get(file) or (within if within != file else None)
+        if known is None:
+            return text
+        return f"[{text}]({known}{'#' + anchor if anchor else ''})"
+
+    return _LINK.sub(led, markdown)
+
+
+def _add(files: Files, config: Any, page: str, content: str) -> None:
+    files.append(File.generated(config, page, content=content))
+
+
+def _protocol() -> str:
+    return (
+        "# Protocol\n\nThe Thrift definition that both sides are generated from, framed transport"
+        f" and strict binary protocol.\n\n```thrift\n{(_ROOT / _IDL).read_text()}```\n"
+    )
+
+
+def _reference() -> str:
+    return "# Python\n\n" + "\n".join(f"::: {module}\n" for module in _MODULES)
