@@ -45,9 +45,11 @@ _CHANGES_NOTHING = (pa.types.is_floating, pa.types.is_decimal)
 
 def trino_call(name: str, args: tuple[Term, ...]) -> Term:
     """A call as Hive would spell it. Raises InexpressibleError."""
-    if name in _CHOICES or name in _ALIKE:
-        return call(name, args)
     match name, args:
+        case "nullif", (_, _):
+            return call(name, trino_operands(args))
+        case _ if name in _CHOICES or name in _ALIKE:
+            return call(name, args)
         case _, (time,) if name in _PARTS:
             return Call(_PARTS[name], (as_read(time),))
         case "date", (time,):

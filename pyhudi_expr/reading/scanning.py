@@ -24,6 +24,7 @@ from pyhudi_expr.frontend.sql import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
 from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice
 from pyhudi_expr.reading.slices import FileSlice, file_slices
@@ -128,7 +129,8 @@ class Scan:
             for tagged in scanner.scan_batches():
                 begun = tagged.fragment.path not in seen
                 seen.add(tagged.fragment.path)
-                yield int(begun), tagged.record_batch.cast(self.schema)
+                columns = tagged.record_batch.columns
+                yield int(begun), pa.RecordBatch.from_arrays(columns, schema=self.schema)
         if merged.any():
             reader = SliceReader.of(self._table, self.result.instant)
             for one in file_slices(self.result.listing.some(merged)):
@@ -198,7 +200,7 @@ def scan(
     so; PredicateSyntaxError, FilterError or SubstraitError: the filter is none.
     """
     opened = HudiTable.open(table)
-    _check_readable(opened)
+    check_readable(opened)
     schema = opened.schema(as_of)
     asked, rows = _parsed(filter, schema, dialect, zone)
     result = (pruner or Pruner()).prune(table, PruneRequest(asked, view, zone, as_of))
@@ -250,19 +252,6 @@ def _top_level(name: str, schema: pa.Schema) -> str:
     except UnboundError as error:
         raise HudiError(str(error)) from error
     return found
-
-
-def _check_readable(table: HudiTable) -> None:
-    """Raises UnsupportedTable for tables of which the files alone do not tell the rows."""
-    properties = table.properties
-    for applies, reason in (
-        (properties.base_file_format != "PARQUET", "its base files are no Parquet files"),
-        (table.has_schema_history, "columns were renamed or retyped by schema-on-read evolution"),
-        (properties.drop_partition_columns, "its partition columns are kept in paths only"),
-        ("hoodie.bootstrap.base.path" in properties.raw, "it was made by bootstrap"),
-    ):
-        if applies:
-            raise UnsupportedTable(f"{table.base_path} cannot be read without an engine: {reason}")
 
 
 def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:

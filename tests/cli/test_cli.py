@@ -63,7 +63,7 @@ def test_view_instant_zone_and_footers(run, golden):
 
 def test_the_dialect_of_the_predicate(run, table):
     hive = run("prune", table, "region = 'us'")
-    assert run("prune", table, '"region" = \'us\'', "--dialect", "trino") == hive
+    assert run("prune", table, "\"region\" = 'us'", "--dialect", "trino") == hive
     assert run("prune", table, "region = r'us'", "--dialect", "spark") == hive
     assert "'oracle' is not one of" in run("prune", table, "a = 1", "--dialect", "oracle")[2]
 

@@ -152,6 +152,8 @@ def test_times_are_compared_as_they_are_read(dialect: SqlDialect) -> None:
     assert parse_predicate("year(a) = 1", dialect).left == Call("year", (READ,))
     assert parse_predicate("a < b", dialect).left == READ  # either may be a time
     assert parse_predicate("a < 1", dialect).left == A  # no time compares with a number
+    compared = parse_predicate("nullif(a, TIMESTAMP '1970-01-01 00:00:01') IS NULL", dialect)
+    assert compared == IsNull(Call("nullif", (READ, second)))
     shifted = parse_predicate("a + INTERVAL '1' DAY > b", dialect).left
     assert shifted == parse_predicate("date_add('day', 1, a) > b", dialect).left
     assert shifted.args[0] == READ
