@@ -36,26 +36,21 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the prun
 	$(BIN)/python -m devtools.demo
 
 test: $(VENV) $(RUNTIME) $(HANDLER) ## the Python tests, with Spark and Hive, but those of test-long
-	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long" $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
 test-long: $(VENV) $(RUNTIME) ## what Hudi makes of our indexes and layouts, and other tests of minutes
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
 	PYHUDI_EXAMPLES=200 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --hypothesis-seed=0 \
-		-m "not spark and not hive and not slow and not long" $(PYTEST_ARGS)
+		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## EXAMPLES=N new random cases for each property of predicates, indexes and front ends
 	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
 		-k "soundness or fuzz" -m "not spark and not hive" tests $(PYTEST_ARGS)
 
-test-containers: ## the tests in containers
-	@if [ -d tests/containers ]; then $(MAKE) .test-containers; \
-	else echo "test-containers: SKIPPED, there is no container suite yet (tests/containers)"; fi
-
-.PHONY: .test-containers
-.test-containers: $(VENV) $(RUNTIME) $(HANDLER)
-	$(BIN)/pytest tests/containers $(PYTEST_ARGS)
+test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
+	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
 
 lint: $(VENV) ## style of the Python code
 	$(BIN)/ruff check .

@@ -14,6 +14,7 @@ from bench import (
     index_builds,
     key_indexes,
     layouts,
+    load,
     pruning,
     query_path,
     results,
@@ -36,6 +37,7 @@ _MODULES = (
     index_builds,
     query_path,
     layouts,
+    load,
 )
 
 

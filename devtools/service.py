@@ -54,9 +54,15 @@ class ServiceProcess:
             self._process.stop()
             self._process = None
 
-    def client(self) -> PruningClient:
+    @property
+    def pid(self) -> int:
+        """Its process, which has been started."""
+        assert self._process is not None
+        return self._process.pid
+
+    def client(self, timeout: float = 2.0) -> PruningClient:
         """A client of it, which the caller closes."""
-        return PruningClient("127.0.0.1", self.port)
+        return PruningClient("127.0.0.1", self.port, timeout)
 
     def log(self) -> str:
         """All that it has logged."""

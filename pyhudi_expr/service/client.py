@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import logging
+import socket
 import ssl
 import time
 import uuid
@@ -135,6 +136,8 @@ class PruningClient:
 class _TlsSocket(TSocket):  # type: ignore[misc]
     """Thrift's own fails to close what could not be opened."""
 
+    handle: socket.socket | None
+
     def __init__(self, host: str, port: int, context: ssl.SSLContext) -> None:
         super().__init__(host, port)
         self._context = context
@@ -142,6 +145,7 @@ class _TlsSocket(TSocket):  # type: ignore[misc]
     def open(self) -> None:
         super().open()
         try:
+            assert self.handle is not None
             self.handle = self._context.wrap_socket(self.handle, server_hostname=self.host)
         except OSError as error:
             self.close()

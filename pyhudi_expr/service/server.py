@@ -20,7 +20,7 @@ from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
 from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, answer
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
-from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 _T = TypeVar("_T")
 _ABANDON_SECONDS = 1.0
@@ -55,6 +55,7 @@ class PruningServer:
         self._connections: set[asyncio.Task[None]] = set()
         self._stopping = asyncio.Event()
         self._listening = False
+        self._access = Access(settings)
         self.reload(handler, settings)
 
     def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
@@ -63,6 +64,8 @@ class PruningServer:
         Certificates are read anew; connections that are open stay so.
         """
         access = Access(settings)
+        if (access.tls is None) != (self._access.tls is None):
+            raise SettingsError("tls_certificate: TLS begins and ends with a restart only")
         self._access = access
         self._settings = settings
         self._processor = PruningService.Processor(handler)
@@ -148,7 +151,7 @@ class PruningServer:
             self._refuse("garbage", peer, str(error))
         except (TimeoutError, asyncio.TimeoutError):
             self._refuse("slow", peer, "it was too slow")
-        except (ConnectionError, asyncio.IncompleteReadError, asyncio.CancelledError):
+        except (OSError, asyncio.IncompleteReadError, asyncio.CancelledError):
             writer.transport.abort()
             _log.debug("connection closed by the caller, or as the service stops", peer=peer)
         finally:

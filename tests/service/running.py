@@ -36,6 +36,14 @@ class Running:
         with contextlib.suppress(RuntimeError):
             self._loop.call_soon_threadsafe(self.server.stop)
 
+    def reload(self, **settings: object) -> None:
+        """Have the server go on with other settings. Raises what it raises."""
+
+        async def reload() -> None:
+            self.server.reload(self._handler, ServiceSettings(**{"port": 0, **settings}))
+
+        asyncio.run_coroutine_threadsafe(reload(), self._loop).result(PATIENCE)
+
     def ended(self) -> bool:
         """Wait for its end."""
         self._thread.join(PATIENCE)

@@ -140,16 +140,26 @@ def test_who_shows_a_certificate_of_the_authority_is_answered(secrets: Path) -> 
                 caller.info()
 
 
-def test_a_certificate_of_another_authority_is_refused(
+def test_certificates_are_renewed_while_the_service_runs(
     secrets: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    strangers = tmp_path_factory.mktemp("strangers")
-    subprocess.run([str(SECRETS), str(strangers), "localhost"], check=True)
-    context = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
-    context.load_cert_chain(strangers / "hive.crt", strangers / "hive.key")
-    with (
-        running(Gated(), **service_tls(secrets)) as server,
-        PruningClient("localhost", server.port, tls=context) as client,
-        pytest.raises(REFUSED),
-    ):
-        client.info()
+    others = tmp_path_factory.mktemp("others")
+    subprocess.run([str(SECRETS), str(others), "localhost"], check=True)
+    mixed = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
+    mixed.load_cert_chain(others / "hive.crt", others / "hive.key")
+    with running(Gated(), **service_tls(secrets)) as server:
+
+        def answers(context: ssl.SSLContext) -> bool:
+            with PruningClient("localhost", server.port, tls=context) as client:
+                try:
+                    return bool(client.info())
+                except REFUSED:
+                    return False
+
+        asked = [tls(secrets), tls(others), mixed]
+        assert [answers(context) for context in asked] == [True, False, False]
+        server.reload(**service_tls(others))
+        assert [answers(context) for context in asked] == [False, True, False]
+        with pytest.raises(SettingsError, match="restart"):
+            server.reload()
+        assert [answers(context) for context in asked] == [False, True, False]

@@ -1,0 +1,200 @@
+"""The containers of docker/compose.yaml, and questions to their HiveServer2."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from docker.errors import DockerException
+from docker.models.containers import Container
+from prometheus_client.parser import text_string_to_metric_families
+from pyhive import hive
+from testcontainers.compose import DockerCompose
+
+from devtools.hiveserver import ENGINES
+from devtools.runtime import ROOT, free_port
+from docker import DockerClient
+from pyhudi_expr.hive.session import HiveSession
+
+DOCKER = ROOT / "docker"
+REPORTS = "/var/lib/hive/reports/scans.jsonl"
+REPLICAS = ("pruning-1", "pruning-2")
+START_SECONDS = 240.0
+PATIENCE = 60.0
+
+Rows = list[tuple[Any, ...]]
+
+
+class NoEngineError(RuntimeError):
+    """No container engine answers."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Rows of a query in one order, and what the handler reported of its scan."""
+
+    rows: Rows
+    scan: Mapping[str, Any]
+
+    @property
+    def outcome(self) -> str:
+        """How the scan's pruning ended."""
+        return str(self.scan["outcome"])
+
+    @property
+    def files(self) -> tuple[int, int]:
+        """Files considered and files read."""
+        return self.scan["filesConsidered"], self.scan["filesKept"]
+
+    @property
+    def pruning_seconds(self) -> float:
+        """What pruning cost the scan."""
+        return float(self.scan["pruningMicros"]) / 1e6
+
+
+class _Compose(DockerCompose):
+    """With the plugin, or the program that came before it."""
+
+    @cached_property
+    def compose_command_property(self) -> list[str]:
+        plugin = subprocess.run(["docker", "compose", "version"], capture_output=True, check=False)
+        program = ["docker", "compose"] if plugin.returncode == 0 else ["docker-compose"]
+        assert self.compose_file_name is not None
+        return [*program, "-f", *self.compose_file_name]
+
+
+class Cluster:
+    """The running containers."""
+
+    def __init__(self, engine: DockerClient, port: int) -> None:
+        self.engine = engine
+        self._port = port
+
+    def container(self, service: str) -> Container:
+        """The container of a service."""
+        label = f"com.docker.compose.service={service}"
+        found = self.engine.containers.list(all=True, filters={"label": [_LABEL, label]})
+        return found[0]
+
+    @property
+    def network(self) -> Any:
+        """The network that all are in."""
+        return self.engine.networks.list(filters={"label": _LABEL})[0]
+
+    def execute(self, service: str, command: Sequence[str], stdin: Path | None = None) -> str:
+        """What a command in a container prints. Raises CalledProcessError with its output."""
+        given = stdin.open() if stdin else subprocess.DEVNULL
+        done = subprocess.run(
+            ["docker", "exec", "-i", str(self.container(service).name), *command],
+            stdin=given,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            raise AssertionError(f"{service}: {command}: {done.stdout}{done.stderr}"[-4000:])
+        return done.stdout
+
+    def write_trips(self, first: int, last: int) -> None:
+        """Have Spark append the trips with these ids to the table."""
+        script = Path(__file__).with_name("write_trips.py")
+        self.execute("spark", ["python3", "-", str(first), str(last)], script)
+
+    @contextmanager
+    def session(self, settings: Mapping[str, str] | None = None) -> Iterator[HiveSession]:
+        """A session with HiveServer2."""
+        connection = hive.connect("127.0.0.1", self._port, auth="NOSASL", username="test")
+        try:
+            session = HiveSession(connection)
+            session.set(settings or {})
+            yield session
+        finally:
+            connection.close()
+
+    def ask(self, query: str, engine: str = "fetch", **settings: object) -> Answer:
+        """The answer to a query with one scan; settings without their common prefix."""
+        own = {
+            f"hudi.pruning.{key.replace('_', '.')}": str(value) for key, value in settings.items()
+        }
+        before = len(self.scans())
+        with self.session({**ENGINES[engine], **own}) as session:
+            rows = sorted(session.run(query), key=repr)
+        (scan,) = self.scans()[before:]
+        return Answer(rows, scan)
+
+    def scans(self) -> list[Mapping[str, Any]]:
+        """What the handler has reported, in order."""
+        reports = self.execute("hiveserver2", ["sh", "-c", f"cat {REPORTS} || true"])
+        return [json.loads(line) for line in reports.splitlines()]
+
+    def metrics(self, replica: str) -> Mapping[str, float]:
+        """The numbers of a pruning service, as name{labels}."""
+        page = "http://127.0.0.1:9100/metrics"
+        code = f"import urllib.request as u; print(u.urlopen('{page}').read().decode())"
+        return {
+            sample.name + "".join(f"{{{value}}}" for value in sample.labels.values()): sample.value
+            for family in text_string_to_metric_families(
+                self.execute(replica, ["python3", "-c", code])
+            )
+            for sample in family.samples
+        }
+
+    def wait(self, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
+        """Return when it is so."""
+        end = time.monotonic() + seconds
+        while not is_so():
+            assert time.monotonic() < end, f"not so within {seconds} s"
+            time.sleep(0.3)
+
+    def health(self, service: str) -> str:
+        """ "healthy", or what else the engine says of a container."""
+        state = self.container(service).attrs["State"]
+        return str(state.get("Health", {}).get("Status", state["Status"]))
+
+
+_PROJECT = "pyhudi-tests"
+_LABEL = f"com.docker.compose.project={_PROJECT}"
+
+
+@contextmanager
+def cluster(directory: Path) -> Iterator[Cluster]:
+    """The containers, made anew; their secrets and logs are in `directory`.
+
+    Raises NoEngineError.
+    """
+    try:
+        engine = DockerClient.from_env()
+        engine.ping()
+    except DockerException as error:
+        raise NoEngineError(f"no container engine answers: {error}") from error
+    if shutil.which("docker") is None:
+        raise NoEngineError("the program docker is missing")
+    subprocess.run([str(DOCKER / "build.sh")], check=True)
+    secrets = directory / "secrets"
+    subprocess.run([str(DOCKER / "secrets.sh"), str(secrets)], check=True)
+    port = free_port()
+    os.environ |= {
+        "COMPOSE_PROJECT_NAME": _PROJECT,
+        "SECRETS": str(secrets),
+        "PORT": str(port),
+        # Nothing that a crash of this machine would lose is wanted back.
+        "POSTGRES_FSYNC": "off",
+    }
+    with _Compose(DOCKER, "compose.yaml", wait=False) as compose:
+        running = Cluster(engine, port)
+        try:
+            running.wait(lambda: running.health("hiveserver2") == "healthy", START_SECONDS)
+            yield running
+        finally:
+            for number, text in enumerate(compose.get_logs()):
+                (directory / f"containers-{number}.log").write_text(text)
+    engine.close()

@@ -1,0 +1,243 @@
+"""What happens to containers and their network costs time and pruning, never rows."""
+
+from __future__ import annotations
+
+import io
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from tests.containers.cluster import REPLICAS, Answer, Cluster, Rows
+from tests.containers.conftest import TRIPS
+
+pytestmark = pytest.mark.containers
+
+QUERY = "SELECT id, fare, city FROM trips WHERE id BETWEEN 150 AND 349"
+FILES = TRIPS // 100
+PRUNED = ("PRUNED", (FILES, 3))
+TIMEOUT_MS = 2000
+
+_NETWORK_TOOLS = (
+    "FROM pyhudi/database\nUSER root\n"
+    "RUN apt-get -q update && apt-get -q install -y --no-install-recommends iproute2\n"
+)
+_FAKED_TIME = (
+    "FROM pyhudi/service\nUSER root\n"
+    "RUN apt-get -q update && apt-get -q install -y --no-install-recommends libfaketime\n"
+    "USER pyhudi\n"
+    "ENV LD_PRELOAD=/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1\n"
+    "ENV FAKETIME_DONT_FAKE_MONOTONIC=1\n"
+)
+
+
+@pytest.fixture(scope="module")
+def rows(containers: Cluster) -> Rows:
+    found = containers.ask(QUERY, enabled=False).rows
+    assert len(found) == 200
+    return found
+
+
+@pytest.fixture(autouse=True)
+def _both_replicas_are_asked_again(containers: Cluster) -> Iterator[None]:
+    """After each test; the circuit breaker has closed."""
+    yield
+    for name in REPLICAS:
+        containers.wait(lambda name=name: containers.health(name) == "healthy")
+    containers.wait(lambda: _asked_of_first(containers))
+
+
+def _asked_of_first(containers: Cluster) -> bool:
+    before = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
+    answer = containers.ask(QUERY)
+    after = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
+    return after == before + 1 and answer.outcome == "PRUNED"
+
+
+@contextmanager
+def undone(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
+    act()
+    try:
+        yield
+    finally:
+        undo()
+
+
+def pruned(answer: Answer) -> bool:
+    return (answer.outcome, answer.files) == PRUNED
+
+
+def test_one_replica_is_killed_while_many_queries_run(containers: Cluster, rows: Rows) -> None:
+    first = containers.container(REPLICAS[0])
+    begun = len(containers.scans())
+    started = threading.Barrier(9)
+
+    def ask_often(_: int) -> list[Rows]:
+        started.wait()
+        found = []
+        for _ in range(4):
+            with containers.session() as session:
+                found.append(sorted(session.run(QUERY), key=repr))
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        asked = pool.map(ask_often, range(8))
+        started.wait()
+        with undone(first.kill, first.start):
+            assert [one for some in asked for one in some] == [rows] * 32
+            # The other one answers, and the dead one costs nothing.
+            answer = containers.ask(QUERY)
+    assert pruned(answer)
+    assert answer.pruning_seconds < TIMEOUT_MS / 2000
+    scans = containers.scans()[begun:]
+    assert len(scans) == 33
+    assert {scan["outcome"] for scan in scans} == {"PRUNED"}
+
+
+def test_one_replica_hangs(containers: Cluster, rows: Rows) -> None:
+    first = containers.container(REPLICAS[0])
+    with undone(first.pause, first.unpause):
+        answers = [containers.ask(QUERY, timeout_ms=TIMEOUT_MS) for _ in range(5)]
+    assert [answer.rows for answer in answers] == [rows] * 5
+    assert all(map(pruned, answers))
+    # Half of the time for each of two, until the circuit breaker opens at the third failure.
+    waited = [answer.pruning_seconds > TIMEOUT_MS / 2000 * 0.9 for answer in answers]
+    assert waited == [True, True, True, False, False]
+
+
+def test_both_replicas_hang_and_the_time_out_holds(containers: Cluster, rows: Rows) -> None:
+    both = [containers.container(name) for name in REPLICAS]
+    with undone(lambda: [one.pause() for one in both], lambda: [one.unpause() for one in both]):
+        answer = containers.ask(QUERY, timeout_ms=TIMEOUT_MS)
+    assert answer.rows == rows
+    assert (answer.outcome, answer.files) == ("TIMED_OUT", (FILES, FILES))
+    assert answer.pruning_seconds <= TIMEOUT_MS / 1000 * 1.1
+
+
+def test_no_replica_is_there(containers: Cluster, rows: Rows) -> None:
+    both = [containers.container(name) for name in REPLICAS]
+    with undone(lambda: [one.kill() for one in both], lambda: [one.start() for one in both]):
+        answer = containers.ask(QUERY)
+    assert answer.rows == rows
+    assert answer.outcome in ("UNREACHABLE", "TIMED_OUT")
+    assert answer.files == (FILES, FILES)
+
+
+def test_the_network_between_hive_and_the_service_is_cut(containers: Cluster, rows: Rows) -> None:
+    network = containers.network
+    both = [(name, containers.container(name)) for name in REPLICAS]
+    with undone(
+        lambda: [network.disconnect(one) for _, one in both],
+        lambda: [network.connect(one, aliases=[name]) for name, one in both],
+    ):
+        answers = [containers.ask(QUERY, timeout_ms=1000) for _ in range(2)]
+    for answer in answers:
+        assert answer.rows == rows
+        assert answer.outcome in ("UNREACHABLE", "TIMED_OUT")
+        assert answer.pruning_seconds <= 1.1
+
+
+def test_the_network_to_one_replica_is_slow(containers: Cluster, rows: Rows) -> None:
+    image, _ = containers.engine.images.build(
+        fileobj=io.BytesIO(_NETWORK_TOOLS.encode()), network_mode="host", tag="pyhudi/network-tools"
+    )
+    first = containers.container(REPLICAS[0])
+
+    def traffic(change: str) -> None:
+        containers.engine.containers.run(
+            image,
+            entrypoint=["tc", "qdisc", *change.split()],
+            network_mode=f"container:{first.id}",
+            cap_add=["NET_ADMIN"],
+            user="root",
+            remove=True,
+        )
+
+    # A kilobyte in a second: a handshake of TLS takes several.
+    with undone(
+        lambda: traffic("add dev eth0 root tbf rate 8kbit burst 1600 latency 60s"),
+        lambda: traffic("del dev eth0 root"),
+    ):
+        answers = [containers.ask(QUERY, timeout_ms=TIMEOUT_MS) for _ in range(4)]
+    assert [answer.rows for answer in answers] == [rows] * 4
+    assert all(map(pruned, answers))
+
+
+@pytest.mark.parametrize(
+    ("offset", "outcome"),
+    [
+        ("+30d", "PRUNED"),
+        # The callers' certificates are not valid yet: nobody is let in.
+        ("-30d", "UNREACHABLE"),
+    ],
+)
+def test_the_service_has_another_clock(
+    containers: Cluster, rows: Rows, offset: str, outcome: str
+) -> None:
+    image, _ = containers.engine.images.build(
+        fileobj=io.BytesIO(_FAKED_TIME.encode()), network_mode="host", tag="pyhudi/faked-time"
+    )
+    both = [containers.container(name) for name in REPLICAS]
+    host = both[0].attrs["HostConfig"]
+    skewed = containers.engine.containers.create(
+        image,
+        environment=[*both[0].attrs["Config"]["Env"], f"FAKETIME={offset}"],
+        volumes=host["Binds"],
+        tmpfs={"/tmp": ""},
+    )
+    containers.network.connect(skewed, aliases=["pruning-1"])
+    with undone(lambda: [one.stop() for one in both], lambda: [one.start() for one in both]):
+        try:
+            skewed.start()
+            containers.wait(lambda: b'"listening"' in skewed.logs())
+            containers.wait(lambda: containers.ask(QUERY).outcome == outcome)
+            answer = containers.ask(QUERY)
+        finally:
+            skewed.remove(force=True)
+    assert answer.rows == rows
+    if outcome == "PRUNED":
+        assert pruned(answer)
+
+
+def test_stopping_a_replica_in_order_costs_no_query_its_pruning(
+    containers: Cluster, rows: Rows
+) -> None:
+    first = containers.container(REPLICAS[0])
+    before = len(containers.scans())
+    with ThreadPoolExecutor(4) as pool, undone(lambda: None, first.start):
+        asked = [pool.submit(_rows, containers) for _ in range(12)]
+        first.stop(timeout=40)
+        assert [one.result() for one in asked] == [rows] * 12
+    first.reload()
+    assert {scan["outcome"] for scan in containers.scans()[before:]} == {"PRUNED"}
+
+
+def _rows(containers: Cluster) -> Rows:
+    with containers.session() as session:
+        return sorted(session.run(QUERY), key=repr)
+
+
+def test_a_writer_commits_while_queries_run_and_no_cache_can_be_written(
+    containers: Cluster, rows: Rows
+) -> None:
+    counted = f"SELECT count(*) FROM trips WHERE id >= {TRIPS - 50}"
+    both = [containers.container(name) for name in REPLICAS]
+    with (
+        undone(
+            lambda: [one.exec_run(["sh", "-c", "cat /dev/zero >/tmp/full"]) for one in both],
+            lambda: [one.exec_run(["rm", "/tmp/full"]) for one in both],
+        ),
+        ThreadPoolExecutor(1) as pool,
+    ):
+        writing = pool.submit(containers.write_trips, TRIPS, TRIPS + 300)
+        seen = set()
+        while not writing.done():
+            (row,) = containers.ask(counted).rows
+            seen.add(row[0])
+        writing.result()
+        assert seen <= {50, 350}
+        answer = containers.ask(counted)
+    assert answer.rows == [(350,)]
+    assert containers.ask(QUERY).rows == rows

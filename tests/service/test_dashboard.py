@@ -1,0 +1,33 @@
+"""The Grafana dashboard shows what the service counts."""
+
+import json
+import re
+from pathlib import Path
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
+from pyhudi_expr.service.metrics import Metrics
+
+DASHBOARD = Path(__file__).parents[2] / "docker" / "grafana-dashboard.json"
+
+
+def test_every_number_of_the_dashboard_exists_and_every_number_of_ours_is_shown() -> None:
+    metrics = Metrics()
+    counts = PruneCounts(2, 1, 2, 1, 2, 1, 1)
+    metrics.answered(PruneResponse(1, "", "", PruneStatus.OK, counts=counts), 0.1, "reason")
+    metrics.refused("token")
+    for gauge in ("connections", "unanswered", "cached_tables", "cached_bytes"):
+        metrics.watch(f"pyhudi_{gauge}", "", lambda: 0)
+    told = {
+        sample.name
+        for family in text_string_to_metric_families(metrics.text().decode())
+        for sample in family.samples
+    }
+    text = json.dumps([panel["targets"] for panel in json.loads(DASHBOARD.read_text())["panels"]])
+    shown = set(re.findall(r"(?:pyhudi|process)_[a-z_]+", text))
+    assert shown <= told
+    internal = re.compile(r"_created$|_bucket$|_sum$|_count$")
+    assert {name for name in told if name.startswith("pyhudi_") and not internal.search(name)} <= (
+        shown
+    )
