@@ -38,7 +38,7 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the prun
 test: $(VENV) $(RUNTIME) $(HANDLER) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) ## what Hudi makes of our indexes and layouts, and other tests of minutes
+test-long: $(VENV) $(RUNTIME) $(HANDLER) ## what Hudi makes of our indexes and layouts, and other tests of minutes
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases

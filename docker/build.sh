@@ -42,8 +42,8 @@ cp hive-conf/*.properties hive-conf/hive-site.xml "$context/hive/conf"
     >"$context/hive/conf/jvm.options"
 build hive
 
-.venv/bin/python -m devtools.packages "$context/service/site"
-.venv/bin/python -m devtools.packages "$context/spark/site" spark
+.venv/bin/python -m devtools.packages "$context/service/site" service
+.venv/bin/python -m devtools.packages "$context/spark/site" service spark
 for shared in "$context"/service/site/*; do
     rm -rf "$context/spark/site/${shared##*/}"
 done

@@ -13,10 +13,15 @@ import traceback
 from collections.abc import Sequence
 from importlib import import_module
 
-import click
+try:
+    import click
+except ModuleNotFoundError:
+    sys.exit("pyhudi: click is missing; install the extra: pip install 'pyhudi-expr[cli]'")
 
 _FAILED = 1
 _INTERRUPTED = 130
+#: Errors of the service that say all; their modules need packages that not every command has.
+_TOLD = frozenset({"RootError", "SettingsError"})
 #: Each command's module: commands need different packages, which take their time to import.
 _MODULES = {
     "explain": "pruning_commands",
@@ -73,15 +78,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _line(error: Exception) -> str:
     from pyhudi_expr.frontend.sql import PredicateSyntaxError
-    from pyhudi_expr.service.roots import RootError
-    from pyhudi_expr.service.settings import SettingsError
     from pyhudi_expr.table.errors import HudiError
 
     text = " ".join(str(error).split())
     if isinstance(error, PredicateSyntaxError):
         return f"the predicate cannot be read: {text}"
-    if isinstance(error, HudiError | RootError | SettingsError | OSError):
+    if isinstance(error, HudiError | OSError) or type(error).__name__ in _TOLD:
         return text
+    if isinstance(error, ModuleNotFoundError):
+        extras = "cli,service,spark,hive"
+        return f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[{extras}]'"
     return f"unexpected {type(error).__name__}: {text} (--debug shows where)"
 
 

@@ -1,0 +1,97 @@
+"""The wheel and the handler's jar, installed as users install them, away from the checkout."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from devtools.hiveserver import HiveServer
+from devtools.runtime import HANDLER_JAR, aux_jars
+
+_ROOT = Path(__file__).parents[2]
+_VERSIONS = ("3.10", "3.11", "3.12", "3.13")
+_PROGRAM = """
+import sys
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.prune import Pruner, PruneRequest
+
+result = Pruner().prune(sys.argv[1], PruneRequest(parse_predicate("region = 'us'")))
+print(result.files_kept, result.files_total)
+"""
+
+
+def python(version: str) -> str | None:
+    """An interpreter of the version that can make environments."""
+    for candidate in (
+        f"python{version}",
+        *Path.home().glob(f".pyenv/versions/{version}.*/bin/python"),
+    ):
+        found = shutil.which(str(candidate))
+        works = found and subprocess.run(
+            [found, "-c", "import venv, ensurepip"], capture_output=True
+        )
+        if works and works.returncode == 0:
+            return found
+    return None
+
+
+def run(*command: object, cwd: Path, code: int = 0) -> str:
+    # Nothing of the checkout is on the way.
+    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    done = subprocess.run([str(word) for word in command], cwd=cwd, env=env, capture_output=True)
+    assert done.returncode == code, done.stderr.decode()
+    return (done.stdout if code == 0 else done.stderr).decode()
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    target = tmp_path_factory.mktemp("wheel")
+    command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "-w", target, _ROOT)
+    run(_ROOT / ".venv" / "bin" / "python", *command, cwd=target)
+    return next(target.glob("*.whl"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("version", _VERSIONS)
+def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
+    interpreter = python(version)
+    if interpreter is None:
+        pytest.skip(f"there is no Python {version} here")
+    table = golden["cow_v9_txns_simple_meta"]
+    run(interpreter, "-m", "venv", "env", cwd=tmp_path)
+    own = tmp_path / "env" / "bin"
+
+    # Lean: no package of the command line's or the service's.
+    run(own / "python", "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
+    kept, total = run(own / "python", "-c", _PROGRAM, table, cwd=tmp_path).split()
+    assert 0 < int(kept) < int(total)
+    listed = json.loads(run(own / "python", "-m", "pip", "list", "--format=json", cwd=tmp_path))
+    assert not {"click", "rich", "thrift", "structlog"} & {each["name"].lower() for each in listed}
+    assert "pyhudi-expr[cli]" in run(own / "pyhudi", "--help", cwd=tmp_path, code=1)
+
+    run(own / "python", "-m", "pip", "install", "--quiet", f"{wheel}[service]", cwd=tmp_path)
+    report = json.loads(
+        run(own / "pyhudi", "prune", table, "region = 'us'", "--json", cwd=tmp_path)
+    )
+    assert (report["files_kept"], report["files_total"]) == (int(kept), int(total))
+    assert "--port" in run(own / "pyhudi", "serve", "--help", cwd=tmp_path)
+
+
+@pytest.mark.long
+@pytest.mark.hive
+def test_the_jar_works_where_a_session_adds_it(golden, tmp_path):
+    jar = shutil.copy(HANDLER_JAR, tmp_path)
+    others = [path for path in aux_jars() if path != HANDLER_JAR]
+    table = golden["cow_v9_txns_simple_meta"]
+    with HiveServer(tmp_path / "hive", jars=others) as server, server.session() as session:
+        session.run(f"ADD JAR {jar}")
+        session.run(
+            "CREATE EXTERNAL TABLE added STORED BY 'io.pyhudi.hive.HudiStorageHandler'"
+            f" LOCATION '{table}'"
+        )
+        session.set({"hive.fetch.task.conversion": "more"})
+        rows = session.run("SELECT txn_id, region FROM added WHERE region = 'us'")
+        assert {region for _, region in rows} == {"us"}
