@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 
@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
-from pyhudi_expr.expr.evaluate import as_array, may_be
+from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.commit_times import COMMIT_TIME
@@ -130,6 +130,14 @@ class PruneResult:
     def kept_paths(self) -> list[str]:
         """The files to read, relative to the table's base path."""
         return self.listing.paths(self.file_keep)
+
+    def with_evidence(self, more: Evidence) -> PruneResult:
+        """The same answer had there been this evidence over the files, too."""
+        if self._snapshot is None:
+            return self
+        sources = [*(source.evidence for source in self.evidence), more]
+        keep = keep_slices(self.predicate, sources, self.listing, self._snapshot.merging)
+        return replace(self, keep=self.keep & keep)
 
     def rows_kept(self) -> RowCount | None:
         """Rows of the slices that have to be read; None: not known. Reads the metadata table."""

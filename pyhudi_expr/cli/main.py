@@ -24,6 +24,7 @@ _INTERRUPTED = 130
 _TOLD = frozenset({"RootError", "SettingsError"})
 #: Each command's module: commands need different packages, which take their time to import.
 _MODULES = {
+    "advise": "advice_commands",
     "explain": "pruning_commands",
     "hive": "hive_commands",
     "index": "index_commands",

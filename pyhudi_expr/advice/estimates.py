@@ -1,0 +1,128 @@
+"""What candidates for indexes would save a query, and what they cost.
+
+Bounds are no guess: footers say what `column_stats` would. Where the rows of a value lie is one: as
+many rows as the column has for a value on average, spread at random over the files whose bounds
+admit it. So rare values are judged well, and values that lie close together (a day's in a day's
+files) come out as read from more files than they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyhudi_expr.expr.bound import (
+    BoundAnd,
+    BoundColumn,
+    BoundComparison,
+    BoundExpression,
+    BoundIn,
+    BoundLiteral,
+    columns,
+)
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.expr.nodes import Op
+from pyhudi_expr.prune import PruneResult
+
+COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX = "column_stats", "record_index", "secondary_index"
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An index that the table has not. columns: none for `record_index`."""
+
+    kind: str
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Read:
+    """What a query would read: files and bytes, expected ones."""
+
+    files: float
+    bytes: float
+
+
+@dataclass(frozen=True)
+class FooterBounds:
+    """Bounds by footers (a `Statistics`)."""
+
+    known: Mapping[str, Bounds]
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        return self.known.get(column.name)
+
+
+@dataclass(frozen=True)
+class WhatIf:
+    """One query as it is answered today. rows_of_value: the rows that a value has on average, for
+    the columns that are asked for equality; key: the record key's column, if there is one."""
+
+    today: PruneResult
+    footers: FooterBounds
+    rows_of_value: Mapping[str, float]
+    key: str | None
+
+    def read(self, chosen: Sequence[Candidate]) -> Read:
+        """What would be read with these indexes besides those that there are."""
+        stats = {name for each in chosen if each.kind == COLUMN_STATS for name in each.columns}
+        result = self._with_bounds(stats) if stats else self.today
+        factor = min([1.0, *self._shares(result, chosen)])
+        return Read(result.files_kept * factor, result.bytes_kept * factor)
+
+    def _with_bounds(self, names: set[str]) -> PruneResult:
+        known = {name: bounds for name, bounds in self.footers.known.items() if name in names}
+        return self.today.with_evidence(StatisticsEvidence(FooterBounds(known)))
+
+    def _shares(self, result: PruneResult, chosen: Sequence[Candidate]) -> Iterator[float]:
+        """For each index of places that can judge the query, the share of the files that hold what
+        is asked for."""
+        for each in chosen:
+            if each.kind == COLUMN_STATS:
+                continue
+            name = self.key if each.kind == RECORD_INDEX else each.columns[0]
+            values = equalities(self.today.predicate).get(name or "", 0)
+            if not values or name is None:
+                continue
+            rows = values * (1.0 if each.kind == RECORD_INDEX else self.rows_of_value[name])
+            # A value can only lie where the column's bounds admit it.
+            where = self._with_bounds({name}) if name in self.footers.known else result
+            files = max(min(where.files_kept, result.files_kept), 1)
+            yield (1.0 - (1.0 - 1.0 / files) ** rows) * files / max(result.files_kept, 1)
+
+
+def equalities(predicate: BoundExpression) -> dict[str, int]:
+    """The columns that have to be one of some constants, with how many these are."""
+    parts = predicate.children if isinstance(predicate, BoundAnd) else (predicate,)
+    found: dict[str, int] = {}
+    for part in parts:
+        match part:
+            case (
+                BoundComparison(
+                    op=Op.EQ | Op.NULL_SAFE_EQ, left=BoundColumn(name=name), right=BoundLiteral()
+                )
+                | BoundComparison(
+                    op=Op.EQ | Op.NULL_SAFE_EQ, left=BoundLiteral(), right=BoundColumn(name=name)
+                )
+            ):
+                found[name] = min(found.get(name, 1), 1)
+            case BoundIn(term=BoundColumn(name=name), options=options):
+                found[name] = min(found.get(name, len(options)), len(options))
+    return found
+
+
+def without_bounds(result: PruneResult) -> Iterator[BoundColumn]:
+    """The predicate's columns of which no index knows bounds of any file."""
+    for column in columns(result.predicate).values():
+        sources = (source.evidence for source in result.evidence)
+        known = (
+            evidence.known(column)
+            for evidence in sources
+            if isinstance(evidence, StatisticsEvidence)
+        )
+        if not any(mask is not None and np.any(mask) for mask in known):
+            yield column

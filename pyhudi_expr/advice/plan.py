@@ -1,0 +1,214 @@
+"""A ranked plan of indexes for observed queries."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyhudi_expr.advice.columns import (
+    MOST_FILES,
+    Looked,
+    distinct_values,
+    location_bytes,
+    secondary_bytes,
+)
+from pyhudi_expr.advice.estimates import (
+    COLUMN_STATS,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+    Candidate,
+    FooterBounds,
+    Read,
+    WhatIf,
+    equalities,
+    without_bounds,
+)
+from pyhudi_expr.advice.queries import Asked
+from pyhudi_expr.expr.bound import BoundColumn, columns
+from pyhudi_expr.expr.domains import domain_of
+from pyhudi_expr.index.row_counts import RECORD_KEY
+from pyhudi_expr.index.status import statuses
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+#: Measured on two cores (docs/benchmarks.md, index-builds): seconds for a file's column, for a row.
+_SECONDS_OF_FILE_COLUMN = 1.1e-3
+_SECONDS_OF_ROW = {RECORD_INDEX: 8e-6, SECONDARY_INDEX: 12e-6}
+_START_SECONDS = 5.0
+#: The same benchmark: a file's entry for one column.
+_BYTES_OF_FILE_COLUMN = 94.0
+#: What saves less of what is read is not worth an index.
+_LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What an index costs. storage: bytes, with the growth; build_seconds: on two cores.
+
+    bytes_of_row, bytes_of_file: what each commit adds for a row and for a file that it writes.
+    """
+
+    storage: int
+    build_seconds: float
+    bytes_of_row: float
+    bytes_of_file: float
+
+
+@dataclass(frozen=True)
+class Recommendation:
+    """One index, given those before it. files, bytes: what the average query reads less by it."""
+
+    candidate: Candidate
+    statement: str
+    files: float
+    bytes: float
+    costs: Costs
+
+
+@dataclass(frozen=True)
+class Advice:
+    """today, planned: what the average query reads now, and with all that is recommended."""
+
+    table: str
+    instant: str | None
+    queries: int
+    today: Read
+    planned: Read
+    recommendations: tuple[Recommendation, ...]
+    notes: tuple[str, ...]
+
+
+def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advice:
+    """What indexes would do for the queries, the one first that saves most bytes.
+
+    growth: how many times as large the table will be. Raises HudiError (no query; the table cannot
+    be read).
+    """
+    if not asked:
+        raise HudiError(f"{base_path}: there is no query on it to judge indexes by")
+    pruner = Pruner()
+    results = [pruner.prune(base_path, PruneRequest(each.predicate)) for each in asked]
+    table = HudiTable.open(base_path)
+    looked = Looked.at(table, results[0].listing)
+    lacking = {column.name for result in results for column in without_bounds(result)}
+    wanted = {
+        column.name: column
+        for result in results
+        for column in columns(result.predicate).values()
+        if column.name in lacking or column.name in equalities(result.predicate)
+    }
+    stored = _stored(table, wanted.values())
+    equal = {name for result in results for name in equalities(result.predicate)} & stored
+    key = _key(table)
+    sample, groups = looked.sample(sorted(equal | _stored_keys(table)))
+    rows_of_value = {
+        name: looked.rows / distinct_values(sample.column(name), looked.rows) for name in equal
+    }
+    footers = FooterBounds({name: looked.bounds(wanted[name]) for name in sorted(stored)})
+    what_ifs = [WhatIf(result, footers, rows_of_value, key) for result in results]
+    sizes = _Sizes(looked, sample, groups, growth)
+    left = list(_candidates(table, lacking & stored, equal, key))
+    chosen: list[Candidate] = []
+    found: list[Recommendation] = []
+    today = now = _mean(what_ifs, chosen)
+    while left:
+        best, read = min(
+            ((each, _mean(what_ifs, [*chosen, each])) for each in left),
+            key=lambda pair: pair[1].bytes,
+        )
+        if now.bytes - read.bytes < _LEAST_SHARE * now.bytes or not now.bytes:
+            break
+        statement = _statement(base_path, best)
+        saved = Read(now.files - read.files, now.bytes - read.bytes)
+        found.append(Recommendation(best, statement, saved.files, saved.bytes, sizes.costs(best)))
+        chosen.append(best)
+        left.remove(best)
+        now = read
+    notes = list(dict.fromkeys(note for result in results for note in result.notes))
+    if len(looked.positions) == MOST_FILES:
+        notes.append(f"{MOST_FILES} base files were looked into: others count as read")
+    instant = results[0].instant
+    return Advice(base_path, instant, len(asked), today, now, tuple(found), tuple(notes))
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    looked: Looked
+    sample: pa.Table
+    groups: Sequence[str]
+    growth: float
+
+    def costs(self, candidate: Candidate) -> Costs:
+        if candidate.kind == COLUMN_STATS:
+            files = self.looked.listing.num_files
+            each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
+            seconds = _START_SECONDS + files * len(candidate.columns) * _SECONDS_OF_FILE_COLUMN
+            return Costs(math.ceil(files * each * self.growth), seconds, 0.0, each)
+        keys = self._texts(RECORD_KEY)
+        if candidate.kind == RECORD_INDEX:
+            each = location_bytes(keys, self.groups)
+        else:
+            each = secondary_bytes(self._texts(candidate.columns[0]), keys)
+        rows = self.looked.rows
+        seconds = _START_SECONDS + rows * _SECONDS_OF_ROW[candidate.kind]
+        return Costs(math.ceil(rows * each * self.growth), seconds, each, 0.0)
+
+    def _texts(self, name: str) -> list[str]:
+        there = name in self.sample.column_names
+        if not there or self.sample.column(name).null_count == self.sample.num_rows:
+            # Virtual keys are as different as the rows are.
+            return [f"{number:012d}" for number in range(self.sample.num_rows)]
+        return [str(value) for value in self.sample.column(name).to_pylist()]
+
+
+def _candidates(
+    table: HudiTable, lacking: set[str], equal: set[str], key: str | None
+) -> Iterator[Candidate]:
+    there = statuses(table)
+    if lacking:
+        yield Candidate(COLUMN_STATS, tuple(sorted(lacking)))
+    if key in equal and not any(each.kind == RECORD_INDEX for each in there):
+        yield Candidate(RECORD_INDEX, ())
+    indexed = {name for each in there if each.kind == SECONDARY_INDEX for name in each.columns}
+    for name in sorted(equal - indexed - {key, RECORD_KEY}):
+        yield Candidate(SECONDARY_INDEX, (name,))
+
+
+def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
+    """The plain columns that base files hold and that values can be compared in."""
+    partition_columns = set(table.properties.partition_fields)
+    schema = table.schema()
+    return {
+        column.name
+        for column in wanted
+        if column.name in schema.names
+        and column.name not in partition_columns
+        and domain_of(schema.field(column.name).type) is not None
+    }
+
+
+def _key(table: HudiTable) -> str | None:
+    """The only column of the record key, if it has one."""
+    fields = table.properties.record_key_fields
+    return fields[0] if len(fields) == 1 else None
+
+
+def _stored_keys(table: HudiTable) -> set[str]:
+    return {RECORD_KEY} if table.properties.meta_fields else set()
+
+
+def _mean(what_ifs: Sequence[WhatIf], chosen: Sequence[Candidate]) -> Read:
+    reads = [each.read(chosen) for each in what_ifs]
+    count = len(reads)
+    return Read(sum(r.files for r in reads) / count, sum(r.bytes for r in reads) / count)
+
+
+def _statement(base_path: str, candidate: Candidate) -> str:
+    names = "_".join(candidate.columns[:3]).replace(".", "_") or "keys"
+    name = {COLUMN_STATS: "ranges", RECORD_INDEX: "keys"}.get(candidate.kind, f"by_{names}")
+    columns_ = f" --columns {','.join(candidate.columns)}" if candidate.columns else ""
+    return f"pyhudi index create {name} --table {base_path} --using {candidate.kind}{columns_}"

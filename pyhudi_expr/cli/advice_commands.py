@@ -1,0 +1,83 @@
+"""`pyhudi advise`: which indexes a table's queries would gain by."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+from rich.console import Console
+from rich.table import Table
+
+from pyhudi_expr.advice.plan import Advice
+from pyhudi_expr.advice.plan import advise as advice_for
+from pyhudi_expr.advice.queries import read_queries
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.frontend.sql import DIALECTS
+
+
+@click.command()
+@click.argument("table")
+@click.option(
+    "--queries",
+    required=True,
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    help="A file with queries, or their conditions alone, and semicolons in between.",
+)
+@click.option(
+    "--dialect",
+    type=click.Choice(list(DIALECTS)),
+    default="hive",
+    show_default=True,
+    help="The SQL that the queries are written in.",
+)
+@click.option("--name", help="The table's name in the queries: those on others are passed over.")
+@click.option(
+    "--growth",
+    type=click.FloatRange(min=1.0),
+    default=1.0,
+    show_default=True,
+    help="How many times as large the table will be, for the storage.",
+)
+@AS_JSON
+def advise(
+    table: str, queries: Path, dialect: str, name: str | None, growth: float, as_json: bool
+) -> None:
+    """Print which indexes of TABLE would save its queries most, and what they cost.
+
+    A query that stands in the file several times counts as often. Footers and a sample of the rows
+    are read, nothing is changed.
+    """
+    read = read_queries(queries.read_text(), dialect, name)
+    found = advice_for(location(table), read.asked, growth)
+    if as_json:
+        report = {**asdict(found), "notes": [*read.notes, *found.notes]}
+        click.echo(reports.as_json(report))
+        return
+    _tell(found)
+    for note in (*read.notes, *found.notes):
+        click.echo(f"note: {note}", err=True)
+
+
+def _tell(found: Advice) -> None:
+    now, then = found.today, found.planned
+    click.echo(
+        f"{found.queries} queries read {now.files:.1f} files, {now.bytes / 1e6:.1f} MB on average;"
+        f" with all of these {then.files:.1f} files, {then.bytes / 1e6:.1f} MB"
+    )
+    if not found.recommendations:
+        click.echo("no index would save a hundredth of it")
+        return
+    shown = Table("index", title_justify="left")
+    for heading in ("files less", "MB less", "storage, MB", "build, s", "bytes a row written"):
+        shown.add_column(heading, justify="right")
+    for each in found.recommendations:
+        index = f"{each.candidate.kind} {', '.join(each.candidate.columns)}"
+        cells = (each.files, each.bytes / 1e6, each.costs.storage / 1e6, each.costs.build_seconds)
+        written = each.costs.bytes_of_row
+        shown.add_row(index, *(f"{cell:.1f}" for cell in cells), f"{written:.1f}")
+    Console(soft_wrap=True).print(shown)
+    for each in found.recommendations:
+        click.echo(each.statement)

@@ -1,0 +1,181 @@
+"""The index advisor: what it estimates, against what is measured over the rows themselves.
+
+The errors that the documentation states are the bars of these tests.
+"""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.advice.columns import distinct_values, location_bytes, secondary_bytes
+from pyhudi_expr.advice.plan import advise
+from pyhudi_expr.advice.queries import read_queries
+from pyhudi_expr.cli.main import main
+from pyhudi_expr.table.errors import HudiError
+from tests.layout.tables import split, written
+
+FILES, ROWS, VALUES = 40, 40_000, 5_000
+
+
+@pytest.fixture(scope="module")
+def rows():
+    rng = np.random.default_rng(10)
+    return pa.table(
+        {
+            "scattered": rng.integers(0, VALUES, ROWS),
+            "sorted": np.arange(ROWS),
+            "few": rng.integers(0, 10, ROWS),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table(rows, tmp_path_factory):
+    return written(tmp_path_factory.mktemp("advice") / "table", {"a": split(rows, FILES)})
+
+
+def asked(*conditions):
+    return read_queries(";\n".join(conditions)).asked
+
+
+def files_with(rows, column, wanted):
+    """How many files hold a row with one of the values: what an exact index leaves."""
+    values = rows.column(column).to_numpy().reshape(FILES, -1)
+    return int(np.isin(values, list(wanted)).any(axis=1).sum())
+
+
+def only(advice, kind):
+    return next(each for each in advice.recommendations if each.candidate.kind == kind)
+
+
+@pytest.mark.parametrize("values", [1, 5])
+def test_the_files_of_a_secondary_index_are_estimated_within_a_tenth(table, rows, values):
+    rng = np.random.default_rng(values)
+    drawn = [rng.choice(VALUES, values, replace=False).tolist() for _ in range(60)]
+    measured = np.mean([files_with(rows, "scattered", wanted) for wanted in drawn])
+    texts = [f"scattered IN ({', '.join(map(str, wanted))})" for wanted in drawn]
+    advice = advise(table, asked(*texts))
+    assert [each.candidate.kind for each in advice.recommendations] == ["secondary_index"]
+    assert advice.today.files == FILES
+    assert advice.planned.files == pytest.approx(measured, rel=0.1)
+    assert only(advice, "secondary_index").files == pytest.approx(FILES - measured, rel=0.1)
+
+
+def test_the_files_of_column_stats_are_exact(table, rows):
+    ranges = [(0, 999), (5_500, 5_600), (39_000, 50_000), (-5, -1)]
+    texts = [f"sorted BETWEEN {low} AND {high}" for low, high in ranges]
+    measured = np.mean(
+        [
+            files_with(rows, "sorted", range(max(low, 0), high + 1)) if high >= 0 else 0
+            for low, high in ranges
+        ]
+    )
+    advice = advise(table, asked(*texts))
+    assert [each.candidate.kind for each in advice.recommendations] == ["column_stats"]
+    assert advice.planned.files == measured
+
+
+def test_the_index_that_saves_most_comes_first_and_the_next_count_what_it_leaves(table):
+    texts = ["sorted < 2000", "sorted < 3000", "sorted < 1000 AND scattered = 7", "scattered = 9"]
+    advice = advise(table, asked(*texts))
+    saved = [each.bytes for each in advice.recommendations]
+    assert [each.candidate.kind for each in advice.recommendations] == [
+        "column_stats",
+        "secondary_index",
+    ]
+    assert saved == sorted(saved, reverse=True)
+    assert sum(saved) == pytest.approx(advice.today.bytes - advice.planned.bytes)
+
+
+def test_what_helps_no_query_is_not_recommended(table):
+    assert advise(table, asked("few = 3", "few > 2")).recommendations == ()
+    assert advise(table, asked("scattered = 1 OR few = 2")).recommendations == ()
+
+
+def test_storage_grows_as_the_user_says(table):
+    queries = asked("scattered = 7", "sorted < 10")
+    once, thrice = advise(table, queries), advise(table, queries, growth=3)
+    for small, large in zip(once.recommendations, thrice.recommendations, strict=True):
+        assert large.costs.storage == pytest.approx(3 * small.costs.storage, rel=0.01)
+        assert large.bytes == small.bytes
+
+
+@pytest.mark.parametrize("sample", [1_000, 10_000, 40_000])
+def test_distinct_values_are_wrong_by_the_root_of_the_sample_at_most(rows, sample):
+    rng = np.random.default_rng(sample)
+    for name in ("scattered", "sorted", "few"):
+        chosen = rows.column(name).take(pa.array(rng.choice(ROWS, sample, replace=False)))
+        found = distinct_values(chosen, ROWS)
+        true = len(np.unique(rows.column(name).to_numpy()))
+        factor = max(found / true, true / found)
+        assert factor <= (ROWS / sample) ** 0.5 * 1.05
+
+
+def consecutive(rng):
+    return [f"user-{number:08d}" for number in range(50_000)]
+
+
+def random_texts(rng):
+    return [rng.bytes(8).hex() for _ in range(50_000)]
+
+
+# Neighbours compress each other, and a sample of consecutive keys has fewer of them.
+@pytest.mark.parametrize(
+    ("keys", "most"), [(consecutive, 1.6), (random_texts, 1.2)], ids=["consecutive", "random"]
+)
+def test_storage_is_not_estimated_too_low_by_a_tenth_of_the_keys(keys, most):
+    rng = np.random.default_rng(1)
+    every = keys(rng)
+    groups = [f"group-{number // 1000}" for number in range(len(every))]
+    values = [f"city-{number % 977}" for number in range(len(every))]
+    some = np.sort(rng.choice(len(every), len(every) // 10, replace=False)).tolist()
+    picked, of, valued = ([each[i] for i in some] for each in (every, groups, values))
+    for estimated, true in (
+        (location_bytes(picked, of), location_bytes(every, groups)),
+        (secondary_bytes(valued, picked), secondary_bytes(values, every)),
+    ):
+        assert 0.95 * true <= estimated <= most * true
+
+
+SQL = """
+SELECT id FROM lake.trips t WHERE t.fare > 100 AND city = 'Oslo';
+fare < 5;
+SELECT * FROM (SELECT id FROM trips WHERE city IN ('a', 'b')) x;
+SELECT * FROM trips JOIN riders ON trips.rider = riders.id WHERE fare > 7;
+SELECT * FROM riders WHERE id = 7;
+SELECT count(*) FROM trips
+"""
+
+
+def test_conditions_of_one_table_are_read_from_queries():
+    found = read_queries(SQL, table="trips")
+    assert [each.text for each in found.asked] == [
+        "fare > 100 AND city = 'Oslo'",
+        "fare < 5",
+        "city IN ('a', 'b')",
+    ]
+
+
+def test_what_is_no_sql_is_said():
+    with pytest.raises(HudiError, match="cannot be read"):
+        read_queries("SELECT FROM WHERE (((")
+    assert read_queries("DROP TABLE x").notes
+
+
+def test_the_command_prints_a_plan(table, tmp_path, capsys):
+    file = tmp_path / "queries.sql"
+    file.write_text("sorted < 100; sorted > 39000; scattered = 4")
+    assert main(["advise", table, "--queries", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert f"pyhudi index create ranges --table {table} --using column_stats" in shown
+    assert main(["advise", table, "--queries", str(file), "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    assert [each["candidate"]["kind"] for each in report["recommendations"]] == [
+        "column_stats",
+        "secondary_index",
+    ]
+    file.write_text("")
+    assert main(["advise", table, "--queries", str(file)]) == 1
+    assert "no query" in capsys.readouterr().err
