@@ -80,7 +80,9 @@ def test_programs_that_need_nothing_else_run(text, golden):
 
 
 @pytest.mark.parametrize("words", list(commands()))
-def test_commands_are_understood(words):
+def test_commands_are_understood(words, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.sql").touch()
     command = cli
     while isinstance(command, click.Group):
         name, *words = words
