@@ -1,0 +1,158 @@
+"""DataFrames over Hudi tables that read only the files which can hold what is asked for.
+
+Which files these are is found out by `pyhudi_expr.prune`, as for Hive. Slices without log files are
+read by Spark's own Parquet reader, and those with log files, or of another schema than the table's,
+by Hudi's reader (whose bundle must be on the driver's class path then).
+"""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.readable import check_readable
+from pyhudi_expr.spark.hudi_client import ClusteringClient, slice_files
+from pyhudi_expr.spark.predicates import predicate_of
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+
+_LOG = logging.getLogger(__name__)
+_COMMIT_TIME = "_hoodie_commit_time"
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PrunedTable:
+    """A table's rows for which a condition is TRUE.
+
+    frame: reads the kept files only. result: which these are, and why.
+    """
+
+    frame: DataFrame
+    result: PruneResult
+
+
+def pruned(
+    spark: SparkSession,
+    table: str,
+    condition: Column | str,
+    *,
+    view: TableView = TableView.SNAPSHOT,
+    as_of: str | None = None,
+    since: str | None = None,
+    pruner: Pruner | None = None,
+) -> DataFrame:
+    """The rows of a table for which a condition is TRUE, meta columns first.
+
+    table: its base path. as_of: an instant for time travel. since: an instant for an incremental
+    read: only rows written after it. pruner: of other options, or one that knows the table already.
+    The logical plan (``explain(True)``) says how many files are dropped.
+
+    Raises HudiError: the table cannot be read; Spark's AnalysisException for a condition that is
+    none of this table's.
+    """
+    return prune_table(
+        spark, table, condition, view=view, as_of=as_of, since=since, pruner=pruner
+    ).frame
+
+
+def prune_table(
+    spark: SparkSession,
+    table: str,
+    condition: Column | str,
+    *,
+    view: TableView = TableView.SNAPSHOT,
+    as_of: str | None = None,
+    since: str | None = None,
+    pruner: Pruner | None = None,
+) -> PrunedTable:
+    """As `pruned`, with what was found out about the files."""
+    opened = HudiTable.open(table)
+    check_readable(opened)
+    schema = opened.schema(as_of)
+    fields = _spark_schema(opened, schema)
+    asked = predicate_of(spark.createDataFrame([], fields), condition)
+    request = PruneRequest(asked.expression, view, asked.zone, as_of, since)
+    result = (pruner or Pruner()).prune(table, request)
+    rows = _rows(spark, opened, fields, result).where(condition)
+    if since is not None:
+        rows = rows.where(rows[_COMMIT_TIME] > since)
+    dropped = result.files_total - result.files_kept
+    _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
+    return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
+
+
+def _spark_schema(table: HudiTable, schema: pa.Schema) -> StructType:
+    try:
+        return from_arrow_schema(schema.remove_metadata(), prefer_timestamp_ntz=True)
+    except Exception as error:  # of several kinds, by the version of PySpark
+        raise UnsupportedTable(f"{table.base_path}: a type that Spark lacks: {error}") from error
+
+
+def _rows(
+    spark: SparkSession, table: HudiTable, fields: StructType, result: PruneResult
+) -> DataFrame:
+    """All rows of the kept slices."""
+    listing = result.listing
+    merged = result.keep & (
+        listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
+    )
+    parts = []
+    plain = listing.of_files(result.keep & ~merged)
+    if plain.any():
+        root = table.base_path.rstrip("/")
+        paths = [f"{root}/{path}" for path in listing.paths(plain)]
+        parts.append(spark.read.schema(fields).parquet(*paths))
+    if merged.any():
+        parts.append(_by_hudi(spark, table, listing.some(merged)).select(*_names(fields)))
+    if not parts:
+        return spark.createDataFrame([], fields)
+    return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
+
+
+def _names(fields: StructType) -> list[str]:
+    return [f"`{name.replace('`', '``')}`" for name in fields.names]
+
+
+def _of_schema(table: HudiTable, listing: FileListing, slices: _Flags) -> _Flags:
+    """For each slice whether its base file was written with the columns' types as they are now.
+
+    Spark's reader widens few types, and Hudi's all that tables may have changed.
+    """
+    instants = listing.slice_base_instant.filter(pa.array(slices)).unique().to_pylist()
+    now = table.schema(listing.instant)
+    alike = pa.array([one for one in instants if _is_of(table, now, one)], pa.string())
+    flags: _Flags = np.asarray(pc.is_in(listing.slice_base_instant, value_set=alike))
+    return flags
+
+
+def _is_of(table: HudiTable, now: pa.Schema, instant: str) -> bool:
+    try:
+        then = table.schema(instant)
+    except HudiError:  # archived, with what it said of its schema
+        return False
+    present = set(then.names)
+    return all(then.field(field.name).type == field.type for field in now if field.name in present)
+
+
+def _by_hudi(spark: SparkSession, table: HudiTable, listing: FileListing) -> DataFrame:
+    """The rows of slices, merged by Hudi as of the listing's instant."""
+    options = {
+        "hoodie.metadata.enable": "false",
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.write.auto.upgrade": "false",
+        "hoodie.write.table.version": str(table.properties.version),
+    }
+    with closing(ClusteringClient(spark, table.base_path, options)) as client:
+        return client.frame(list(slice_files(listing)), listing.instant or "")
