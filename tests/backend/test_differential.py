@@ -1,0 +1,123 @@
+"""Random trees, printed as SQL and evaluated by an engine: no file with such a row is excluded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import date, datetime, timedelta
+from functools import lru_cache
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from pyhudi_expr.backend.sql import Dialect, InexpressibleInSqlError, to_sql
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.sql import SPARK, parse_predicate
+from tests.backend.random_trees import FILES, ROWS, SCHEMA, SPARKS_FUNCTIONS, Trees, row, table
+from tests.expr.statistics import RowStatistics
+from tests.marks import long
+
+#: Trees for DuckDB, one query each; `make fuzz` tries others, and more.
+CASES = int(os.environ.get("PYHUDI_EXAMPLES", "300"))
+SEED = 11 if "PYHUDI_EXAMPLES" not in os.environ else None
+AT_ONCE = 60
+
+
+def stored(value: Any) -> Any:
+    if isinstance(value, datetime):
+        return (value - datetime(1970, 1, 1)) // timedelta(microseconds=1)
+    return (value - date(1970, 1, 1)).days if isinstance(value, date) else value
+
+
+@lru_cache(maxsize=1)
+def evidence() -> StatisticsEvidence:
+    return StatisticsEvidence(
+        RowStatistics(
+            [
+                [{name: stored(v) for name, v in row(file, r).items()} for r in range(ROWS)]
+                for file in range(FILES)
+            ]
+        )
+    )
+
+
+def judged(predicate: HudiExpression, truth: bool) -> set[int]:
+    """The files that may hold a row for which the predicate has this truth."""
+    bound = bind(predicate, Scope(SCHEMA, "UTC"))
+    mask = as_array(may_be(bound, truth, [evidence()]), FILES)
+    return {file for file in range(FILES) if mask[file]}
+
+
+def trees(dialect: Dialect, functions: Mapping[str, Any]) -> Iterator[tuple[HudiExpression, str]]:
+    """Random ones that the dialect can say, without end."""
+    made = Trees(Random(SEED), functions)
+    while True:
+        predicate = made.predicate()
+        try:
+            yield predicate, to_sql(predicate, dialect)
+        except InexpressibleInSqlError:
+            continue
+
+
+def check(predicate: HudiExpression, sql: str, found: Mapping[bool, set[int]]) -> int:
+    """Fails where a file is excluded that has such a row; how many files are excluded."""
+    for truth, files in found.items():
+        lost = files - judged(predicate, truth)
+        assert not lost, f"{sql} is {truth} in files {sorted(lost)}: {predicate}"
+    return FILES - len(judged(predicate, True))
+
+
+def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    excluded = 0
+    made = trees(Dialect.DUCKDB, {})
+    with duckdb.connect() as connection:
+        connection.execute("SET threads = 1")
+        connection.register("arrow_rows", table())
+        connection.execute("CREATE TABLE rows AS SELECT * FROM arrow_rows")
+        for _ in range(CASES):
+            predicate, sql = next(made)
+            try:
+                rows = connection.sql(f"SELECT DISTINCT file, ({sql}) FROM rows").fetchall()
+            except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.BinderException):
+                continue  # types that only other engines compare, and sums beyond a type
+            found = {
+                truth: {file for file, value in rows if value is truth} for truth in (True, False)
+            }
+            excluded += check(predicate, sql, found)
+    assert excluded > CASES * FILES / 10
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("cases", [AT_ONCE, long(10 * AT_ONCE)])
+def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int) -> None:
+    made = trees(Dialect.SPARK, SPARKS_FUNCTIONS)
+    asked = [next(made) for _ in range(cases)]
+    frame = spark.createDataFrame(table().to_pylist(), _spark_schema()).coalesce(1).cache()
+    excluded = 0
+    for at in range(0, cases, AT_ONCE):
+        some = asked[at : at + AT_ONCE]
+        columns = [f.expr(sql).alias(f"p{n}") for n, (_, sql) in enumerate(some)]
+        answers = frame.select("file", *columns).collect()
+        for n, (predicate, sql) in enumerate(some):
+            found = {
+                truth: {answer[0] for answer in answers if answer[n + 1] is truth}
+                for truth in (True, False)
+            }
+            excluded += check(predicate, sql, found)
+            check(parse_predicate(sql, SPARK), sql, found)
+    frame.unpersist()
+    assert excluded > cases * FILES / 10
+
+
+def _spark_schema() -> str:
+    return (
+        "i int, l bigint, n int, d double, f float, m decimal(9,2), s string, b boolean, day date,"
+        " t timestamp_ntz, file bigint"
+    )
