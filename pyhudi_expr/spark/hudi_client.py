@@ -25,7 +25,9 @@ from pyhudi_expr.reading.slices import file_slices
 from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
+from pyhudi_expr.table.storage import Storage
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
 _CLUSTERING = "clustering"
@@ -87,6 +89,7 @@ class ClusteringClient:
             )
             self._config = self._client.getConfig()
             self._services = field(self._client, "tableServiceClient")
+        self._lock = TableLock(Storage.open(base_path))
 
     def close(self) -> None:
         """Ends what the client keeps running."""
@@ -195,7 +198,8 @@ class ClusteringClient:
     def _withdraw(self, plan: PendingPlan) -> None:
         with self._named(f"the clustering {plan.instant} cannot be taken back"):
             if plan.is_inflight:
-                self._client.purgePendingClustering(plan.instant)
+                with self._where_hudi_locks():
+                    self._client.purgePendingClustering(plan.instant)
                 return
             with self._exclusively():
                 table = self._table()
@@ -283,13 +287,26 @@ class ClusteringClient:
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
-        """Under the table's lock, if the client's settings name one."""
+        """Under the table's lock."""
         transactions = self._services.getTransactionManager()
-        transactions.beginStateChange(self._none(), self._none())
-        try:
+        with self._where_hudi_locks():
+            transactions.beginStateChange(self._none(), self._none())
+            try:
+                yield
+            finally:
+                transactions.endStateChange(self._none())
+
+    @contextmanager
+    def _where_hudi_locks(self) -> Iterator[None]:
+        """Under our lock, unless the client's settings name one, which Hudi takes by itself.
+
+        What a process that dies leaves of ours the next one takes over; Hudi would wait for it.
+        """
+        if self._config.isLockRequired():
             yield
-        finally:
-            transactions.endStateChange(self._none())
+        else:
+            with self._lock.held("clustering"):
+                yield
 
     @contextmanager
     def _named(self, failure: str) -> Iterator[None]:
@@ -388,7 +405,8 @@ class Clustering:
                 [self._table, metadata, self._instant, operation],
             )
             output = called(spark, services, "convertToOutputMetadata", [updated])
-            called(spark, services, "commitClustering", [output, self._table, self._instant])
+            with client._where_hudi_locks():
+                called(spark, services, "commitClustering", [output, self._table, self._instant])
 
     def _check_partitions(self, statuses: Any) -> None:
         """Raises ClusteringFailed if rows without meta fields went astray: their partition is what

@@ -41,13 +41,6 @@ _KEY_SETTINGS = {
     "hoodie.table.keygenerator.type": "hoodie.datasource.write.keygenerator.type",
     "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
 }
-_LOCK = {
-    "hoodie.write.concurrency.mode": "optimistic_concurrency_control",
-    "hoodie.write.lock.provider": (
-        "org.apache.hudi.client.transaction.lock.FileSystemBasedLockProvider"
-    ),
-    "hoodie.clean.failed.writes.policy": "LAZY",
-}
 _COLUMNS = "hoodie.metadata.index.column.stats.column.list"
 _METADATA = "hoodie.metadata.enable"
 
@@ -81,7 +74,8 @@ def clustering_options(table: HudiTable) -> dict[str, str]:
     raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
     keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
     return {
-        **_LOCK,
+        # What other writers are at is not to be rolled back.
+        "hoodie.clean.failed.writes.policy": "LAZY",
         # On by themselves, they would be built.
         "hoodie.metadata.index.column.stats.enable": "false",
         "hoodie.metadata.index.partition.stats.enable": "false",

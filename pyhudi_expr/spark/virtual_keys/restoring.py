@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.key_switching import disable, require_no_key_indexes
 from pyhudi_expr.keys.definition import META_FIELDS, RESTORING, is_virtual
-from pyhudi_expr.keys.stored_columns import key_storage
+from pyhudi_expr.keys.stored_columns import KeyStorage, key_storage
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.errors import HudiError
@@ -30,19 +30,27 @@ def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> None:
         raise HudiError(f"{path}: the table has no virtual keys")
     require_no_key_indexes(table)
     lock = TableLock(table.storage, wait=lock_wait)
-    if _lacks_keys(table):
+    storage = key_storage(table)
+    if _lacks_keys(table, storage):
+        _require_no_logs(table, storage)
         _rewrite(spark, path, lock)
     disable(HudiTable.open(path), lock)
 
 
-def _lacks_keys(table: HudiTable) -> bool:
+def _lacks_keys(table: HudiTable, storage: KeyStorage) -> bool:
     properties = table.properties
-    if RESTORING in properties.raw:
-        return True
-    storage = key_storage(table)
-    if storage.files_with_keys < storage.files:
+    if RESTORING in properties.raw or storage.files_with_keys < storage.files:
         return True
     return not properties.meta_fields and storage.log_files > 0
+
+
+def _require_no_logs(table: HudiTable, storage: KeyStorage) -> None:
+    """Raises HudiError: until the commit Hudi's readers would merge by keys that are not there."""
+    if storage.log_files:
+        raise HudiError(
+            f"{table.base_path}: {storage.log_files} log files have to be merged first: run Hudi's "
+            "compaction (CALL run_compaction) or clustering, then try again"
+        )
 
 
 def _rewrite(spark: SparkSession, path: str, lock: TableLock) -> None:
