@@ -38,6 +38,8 @@ copy "$runtime/lib" "$context/hive/lib"
 copy "$runtime/aux" "$context/hive/aux"
 cp handler-java/target/pyhudi-hive-handler.jar "$context/hive/aux"
 cp hive-conf/*.properties hive-conf/hive-site.xml "$context/hive/conf"
+.venv/bin/python -c 'import sys, zipfile; print(zipfile.ZipFile(sys.argv[1]).read("package.jdo").decode())' \
+    "$runtime"/lib/hive-exec-*.jar >"$context/hive/conf/package.jdo"
 .venv/bin/python -c 'from devtools.runtime import ADD_OPENS; print(*ADD_OPENS, sep="\n")' \
     >"$context/hive/conf/jvm.options"
 build hive

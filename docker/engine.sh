@@ -12,6 +12,8 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 home=$PWD/.work/engine
+# Sockets have short paths.
+run=/tmp/pyhudi-engine.$$
 packages=(docker.io docker-compose debootstrap iptables)
 base=pyhudi/base:bookworm
 seconds=60
@@ -42,7 +44,7 @@ install() {
 
 start() {
     # The limits of containers must not be above our own.
-    dockerd --data-root "$home/data" --exec-root "$home/exec" --pidfile "$home/dockerd.pid" \
+    dockerd --data-root "$home/data" --exec-root "$run/exec" --pidfile "$run/pid" \
         --host "$DOCKER_HOST" --default-ulimit nofile=16384:20000 \
         --default-ulimit nproc=8192:16384 >"$home/dockerd.log" 2>&1 &
     engine=$!
@@ -58,6 +60,7 @@ start() {
 stop() {
     kill "$engine" 2>/dev/null || return 0
     wait "$engine" || true
+    rm -rf "$run"
 }
 
 # A minimal Debian with this machine's package sources.
@@ -85,7 +88,8 @@ mkdir -p "$home"
 if ! answers && [ "${PYHUDI_NEED_ENGINE:-}" = 1 ]; then
     [ "$(id -u)" = 0 ] || fail "only root can start an engine"
     install
-    export DOCKER_HOST=unix://$home/docker.sock
+    mkdir "$run"
+    export DOCKER_HOST=unix://$run/docker.sock
     # The builder of Debian's engine; the other is a plugin that is not there.
     export DOCKER_BUILDKIT=0
     start

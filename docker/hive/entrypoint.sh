@@ -10,12 +10,30 @@ cp /opt/hive/conf/log4j.properties "$conf/"
 sed 's/^appender.file.type.*/appender.file.type = Console/; /fileName/d; /\.append =/d' \
     /opt/hive/conf/hive-log4j2.properties >"$conf/hive-log4j2.properties"
 
+# Makes the metastore's tables where there are none, all at once: as it makes them by itself, one
+# request waits for the locks of its own other connection.
+create_schema() {
+    (
+        echo javax.jdo.PersistenceManagerFactoryClass=org.datanucleus.api.jdo.JDOPersistenceManagerFactory
+        echo datanucleus.storeManagerType=rdbms
+        echo datanucleus.identifierFactory=datanucleus1
+        sed -n 's|.*<name>\(.*\)</name><value>\(.*\)</value>.*|\1=\2|p' "$conf/metastore-site.xml"
+    ) >"$conf/schema.properties"
+    chmod 600 "$conf/schema.properties"
+    java @/opt/hive/conf/jvm.options -cp "$conf:$classpath" "-Dpyhudi.run.dir=$run" \
+        org.datanucleus.store.schema.SchemaTool -create -api JDO \
+        -props "$conf/schema.properties" /opt/hive/conf/package.jdo
+    rm "$conf/schema.properties"
+}
+
+classpath=/opt/hive/lib/*:/opt/hive/aux/*:/usr/share/java/postgresql.jar
 case $1 in
 metastore)
     password=$(cat /run/secrets/metastore-password)
     sed "s|@PASSWORD@|$password|" /opt/hive/metastore-site.xml >"$conf/metastore-site.xml"
     chmod 600 "$conf/metastore-site.xml"
     main="org.apache.hadoop.hive.metastore.HiveMetaStore -p 9083"
+    [ "${CREATE_SCHEMA:-no}" = no ] || create_schema
     ;;
 hiveserver2)
     cp /opt/hive/hiveserver2-site.xml "$conf/"
@@ -30,4 +48,4 @@ export HIVE_CONF_DIR="$conf"
 exec java "-Xmx${HEAP:-1g}" @/opt/hive/conf/jvm.options "-Dpyhudi.run.dir=$run" \
     "-Djava.io.tmpdir=$run/tmp" "-Dderby.system.home=$run/tmp" \
     "-Dlog4j2.configurationFile=$conf/hive-log4j2.properties" \
-    -cp "$conf:/opt/hive/lib/*:/opt/hive/aux/*:/usr/share/java/postgresql.jar" $main
+    -cp "$conf:$classpath" $main

@@ -30,6 +30,7 @@ REPORTS = "/var/lib/hive/reports/scans.jsonl"
 REPLICAS = ("pruning-1", "pruning-2")
 START_SECONDS = 240.0
 PATIENCE = 60.0
+_COMMAND_SECONDS = 180.0
 
 Rows = list[tuple[Any, ...]]
 
@@ -99,6 +100,7 @@ class Cluster:
             capture_output=True,
             text=True,
             check=False,
+            timeout=_COMMAND_SECONDS,
         )
         if done.returncode:
             raise AssertionError(f"{service}: {command}: {done.stdout}{done.stderr}"[-4000:])
@@ -169,6 +171,8 @@ _LABEL = f"com.docker.compose.project={_PROJECT}"
 def cluster(directory: Path) -> Iterator[Cluster]:
     """The containers, made anew; their secrets and logs are in `directory`.
 
+    TAG names images that have been built already; without it they are built.
+
     Raises NoEngineError.
     """
     try:
@@ -178,7 +182,8 @@ def cluster(directory: Path) -> Iterator[Cluster]:
         raise NoEngineError(f"no container engine answers: {error}") from error
     if shutil.which("docker") is None:
         raise NoEngineError("the program docker is missing")
-    subprocess.run([str(DOCKER / "build.sh")], check=True)
+    if "TAG" not in os.environ:
+        subprocess.run([str(DOCKER / "build.sh")], check=True)
     secrets = directory / "secrets"
     subprocess.run([str(DOCKER / "secrets.sh"), str(secrets)], check=True)
     port = free_port()

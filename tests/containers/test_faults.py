@@ -13,7 +13,7 @@ import pytest
 from tests.containers.cluster import REPLICAS, Answer, Cluster, Rows
 from tests.containers.conftest import TRIPS
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(420)]
 
 QUERY = "SELECT id, fare, city FROM trips WHERE id BETWEEN 150 AND 349"
 FILES = TRIPS // 100

@@ -10,7 +10,7 @@ from devtools.hiveserver import ENGINES
 from tests.containers.cluster import REPLICAS, Cluster
 from tests.containers.conftest import TRIPS
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(420)]
 
 FILES = TRIPS // 100
 
