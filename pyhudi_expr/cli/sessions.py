@@ -57,12 +57,26 @@ def session(
     builder = builder.master(master or os.environ.get("MASTER") or "local[*]")
     for key, value in {**(defaults or {}), **pairs(settings)}.items():
         builder = builder.config(key, value)
-    spark: SparkSession = builder.getOrCreate()
+    with stdout_as_stderr():
+        spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     try:
         yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def stdout_as_stderr() -> Iterator[None]:
+    """For Spark's JVM, which begins meanwhile: what a command prints is its answer only."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 def pairs(texts: Sequence[str]) -> dict[str, str]:

@@ -32,9 +32,6 @@ from tests.spark.virtual_tables import QUICK, Rows, frame, keys_that_hudi_reads,
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
-GIVE_UP = 300.0
-"""Seconds."""
-
 
 class Died(BaseException):
     """What a process does not survive."""
@@ -144,9 +141,7 @@ def test_a_rewrite_that_is_killed_goes_on_where_it_was(spark: SparkSession, tmp_
         assert keys_of_rows(path) == sorted(rows)
     left = key_storage(HudiTable.open(path)).files_with_keys
     assert 0 < left < 4
-    ended = subprocess.run(
-        command(path), cwd=ROOT, capture_output=True, text=True, check=True, timeout=GIVE_UP
-    )
+    ended = subprocess.run(command(path), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
     done = json.loads(ended.stdout)
     assert (done["file_groups"], done["files_with_keys"]) == (left, 0)
     assert not HudiTable.open(path).timeline.pending
@@ -157,10 +152,8 @@ def kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
     """Begins a rewrite, and kills it at this moment."""
     before = HudiTable.open(path).timeline.pending
     child = subprocess.Popen(command(path), cwd=ROOT, start_new_session=True)
-    give_up = time.monotonic() + GIVE_UP
     while not moment(Path(path), before):
         assert child.poll() is None, "it ended before it could be killed"
-        assert time.monotonic() < give_up
         time.sleep(0.005)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
