@@ -17,9 +17,9 @@ code { font: .92em ui-monospace, monospace; overflow-wrap: anywhere; }
 table { border-collapse: collapse; margin: .5rem 0; } caption { text-align: left; }
 th, td { padding: .15rem .8rem .15rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line); } td.n, th.n { text-align: right; }
-.scroll { overflow-x: auto; } .faint { color: var(--faint); }
+.scroll { overflow-x: auto; } a { color: var(--dropped); } .faint { color: var(--faint); }
 details { margin: .3rem 0 .3rem 1.2rem; } summary { cursor: pointer; }
-summary:focus-visible, a:focus-visible { outline: 2px solid var(--kept); }
+summary:focus-visible, a:focus-visible, .scroll:focus-visible { outline: 2px solid var(--kept); }
 svg { max-width: 100%; height: auto; } svg text { fill: var(--ink); font: 12px system-ui; }
 svg .frame { fill: none; stroke: var(--line); }
 svg .kept { fill: var(--kept); fill-opacity: .18; stroke: var(--kept); }
@@ -57,8 +57,18 @@ def section(title: str, *parts: str) -> str:
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table; numbers stand at the right."""
     body = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in rows)
-    head = "".join(f'<th scope="col">{text(name)}</th>' for name in header)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>{body}</table></div>'
+    return _framed(header, body)
+
+
+def raw_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table whose cells are HTML."""
+    body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
+    return _framed(header, body)
+
+
+def link(target: str, shown: str) -> str:
+    """A link within the pages."""
+    return f'<a href="{text(target)}">{text(shown)}</a>'
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
@@ -72,6 +82,14 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 def megabytes(size: int) -> str:
     """Bytes as MB."""
     return f"{size / 1e6:,.1f} MB"
+
+
+def _framed(header: Sequence[str], body: str) -> str:
+    head = "".join(f'<th scope="col">{text(name)}</th>' for name in header)
+    return (
+        '<div class="scroll" tabindex="0"><table><thead><tr>'
+        f"{head}</tr></thead><tbody>{body}</tbody></table></div>"
+    )
 
 
 def _cell(value: object) -> str:

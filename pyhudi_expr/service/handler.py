@@ -156,8 +156,9 @@ def _answered(
             trace="".join(traceback.format_tb(error.__traceback__)),
         )
     seconds = (time.perf_counter_ns() - begun) / 1e9
-    metrics.answered(response, seconds, reason)
-    _logged(response, told if reason is None else response.message, seconds * 1e3)
+    told = told if reason is None else response.message
+    metrics.answered(response, seconds, reason, told)
+    _logged(response, told, seconds * 1e3)
     return response
 
 

@@ -1,8 +1,10 @@
-"""What the service counts, for Prometheus."""
+"""What the service counts, for Prometheus, and what became of the last requests."""
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
+from datetime import datetime, timezone
 
 from prometheus_client import (
     REGISTRY,
@@ -13,10 +15,12 @@ from prometheus_client import (
     generate_latest,
 )
 
+from pyhudi_expr.pages.console import Answered
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 
 #: The format that `text` writes.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+_REMEMBERED = 200
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
 
 
@@ -24,6 +28,7 @@ class Metrics:
     """The counters of one service; thread safe."""
 
     def __init__(self) -> None:
+        self._recent: deque[Answered] = deque(maxlen=_REMEMBERED)
         registry = self._registry = CollectorRegistry()
         self._requests = Counter(
             "pyhudi_requests", "Requests that were answered.", ["status"], registry=registry
@@ -55,8 +60,14 @@ class Metrics:
             registry=registry,
         )
 
-    def answered(self, response: PruneResponse, seconds: float, reason: str | None) -> None:
-        """Count an answer. reason: why nothing was pruned, one of few words; None: it was."""
+    def answered(
+        self, response: PruneResponse, seconds: float, reason: str | None, told: str | None = None
+    ) -> None:
+        """Count an answer. reason: why nothing was pruned, one of few words; None: it was.
+
+        told: what may be shown of the response's message.
+        """
+        self._recent.appendleft(_remembered(response, seconds, told or ""))
         self._requests.labels(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
         self._seconds.observe(seconds)
         if reason is not None:
@@ -70,6 +81,10 @@ class Metrics:
         if response.message:
             self._notes.inc()
 
+    def recent(self) -> list[Answered]:
+        """What became of the last requests, the last one first."""
+        return list(self._recent.copy())
+
     def refused(self, reason: str) -> None:
         """Count a connection that was closed. reason: one of few words."""
         self._refused.labels(reason).inc()
@@ -81,6 +96,21 @@ class Metrics:
     def text(self) -> bytes:
         """Everything, with the process's memory, files and garbage collections."""
         return generate_latest(self._registry) + generate_latest(REGISTRY)
+
+
+def _remembered(response: PruneResponse, seconds: float, told: str) -> Answered:
+    done = response.counts
+    return Answered(
+        at=datetime.now(timezone.utc),
+        request=response.requestId,
+        table=response.basePath,
+        status=PruneStatus._VALUES_TO_NAMES[response.status],
+        instant=response.instant,
+        files=done.filesConsidered if done else 0,
+        dropped=done.filesDropped if done else 0,
+        millis=seconds * 1e3,
+        told=told,
+    )
 
 
 def _dropped(name: str, what: str, registry: CollectorRegistry) -> Counter:

@@ -48,11 +48,16 @@ class _Service:
             loop.add_signal_handler(signal.SIGTERM, server.stop)
             loop.add_signal_handler(signal.SIGINT, server.stop)
             loop.add_signal_handler(signal.SIGHUP, self._reload, server)
-        if not self._settings.metrics_address:
-            await server.run()
-            return
-        probes = Probes(self._metrics, server.is_ready)
-        async with await probes.listen(self._settings.metrics_address):
+        async with contextlib.AsyncExitStack() as pages:
+            if self._settings.metrics_address:
+                probes = Probes(self._metrics, server.is_ready)
+                await pages.enter_async_context(await probes.listen(self._settings.metrics_address))
+            if self._settings.console_address:
+                # Imported where it is wanted: it knows indexes and pages.
+                from pyhudi_expr.service.console import Console
+
+                console = Console(self._settings, self._metrics)
+                await pages.enter_async_context(await console.listen())
             await server.run()
 
     def _reload(self, server: PruningServer) -> None:

@@ -24,6 +24,7 @@ NEED_RESTART = (
     "host",
     "port",
     "metrics_address",
+    "console_address",
     "footers",
     "footer_wait",
     "cache_bytes",
@@ -58,6 +59,9 @@ class ServiceSettings(BaseSettings):
     )
     metrics_address: str = Field(
         "", description="host:port for HTTP: `/metrics`, `/health`, `/ready`; empty: none."
+    )
+    console_address: str = Field(
+        "", description="host:port for a console in a browser, with the same access; empty: none."
     )
     table_roots: tuple[str, ...] = Field(
         (), description="Only tables below these directories or URIs are read; empty: all."

@@ -1,0 +1,106 @@
+"""The console's pages: the last requests, and one table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import quote
+
+from pyhudi_expr.index.status import IndexStatus
+from pyhudi_expr.pages.drawings import bar, timeline
+from pyhudi_expr.pages.html import facts, link, page, raw_table, section, table, text
+from pyhudi_expr.table.timeline import Timeline
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What became of one request. files: considered and dropped, 0 where nothing was judged.
+
+    told: why nothing, or less, was pruned; without what predicates quote.
+    """
+
+    at: datetime
+    request: str
+    table: str
+    status: str
+    instant: str | None
+    files: int
+    dropped: int
+    millis: float
+    told: str
+
+
+def overview_page(answers: Sequence[Answered]) -> str:
+    """Tables that were asked about, and the requests, the last one first."""
+    tables: dict[str, list[Answered]] = {}
+    for answer in answers:
+        tables.setdefault(answer.table, []).append(answer)
+    rows = [
+        (
+            link(f"/table?path={quote(path, safe='')}", path),
+            f"{len(own):,}",
+            text(own[0].instant or "not known"),
+            _share(sum(one.dropped for one in own), sum(one.files for one in own)),
+        )
+        for path, own in sorted(tables.items())
+    ]
+    shown = raw_table(("table", "requests", "instant", "files not read"), rows)
+    return page(
+        "Pruning service",
+        [
+            section("Tables", shown if rows else "<p>Nobody has asked yet.</p>"),
+            section(f"The last {len(answers)} requests", _requests(answers)),
+        ],
+    )
+
+
+def table_page(
+    path: str,
+    instants: Timeline | None,
+    indexes: Sequence[IndexStatus],
+    answers: Sequence[Answered],
+    problem: str = "",
+) -> str:
+    """A table's indexes, timeline and requests. problem: why it cannot be read, or nothing."""
+    parts = [f"<p>{link('/', 'All tables')}</p>"]
+    if problem:
+        parts.append(facts((("problem", problem),)))
+    found = [
+        (
+            each.name,
+            each.kind,
+            ", ".join(each.columns),
+            each.state.value,
+            each.covers or "",
+            each.note,
+        )
+        for each in indexes
+    ]
+    header = ("index", "kind", "columns", "state", "covers", "note")
+    parts.append(section("Indexes", table(header, found) if found else "<p>There is none.</p>"))
+    if instants is not None:
+        newest = instants.last_write.requested if instants.last_write else None
+        parts.append(section("Timeline", timeline(instants.instants, newest)))
+    parts.append(section(f"The last {len(answers)} requests", _requests(answers)))
+    return page(path, parts)
+
+
+def _requests(answers: Sequence[Answered]) -> str:
+    rows = [
+        (
+            text(answer.at.strftime("%Y-%m-%d %H:%M:%S")),
+            text(answer.request),
+            text(answer.table),
+            text(answer.status),
+            _share(answer.dropped, answer.files),
+            f"{answer.millis:.1f}",
+            text(answer.told),
+        )
+        for answer in answers
+    ]
+    return raw_table(("UTC", "request", "table", "status", "files not read", "ms", "why"), rows)
+
+
+def _share(dropped: int, files: int) -> str:
+    return f"{bar(dropped / files if files else 0.0)} {dropped:,} of {files:,}"

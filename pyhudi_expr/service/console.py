@@ -1,0 +1,104 @@
+"""A read-only console over HTTP: tables, their indexes, and what became of the last requests.
+
+Who opens it has to show what callers of the service show: its certificate, or the token, here as
+the password of HTTP's Basic authentication (any user) or as a Bearer token. Predicates and their
+constants are not told. Only tables that were asked about are looked at.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import binascii
+import ipaddress
+from http import HTTPStatus
+
+from pyhudi_expr.index.status import statuses
+from pyhudi_expr.pages.console import overview_page, table_page
+from pyhudi_expr.service import http
+from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
+from pyhudi_expr.service.http import PLAIN, Request, Response
+from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.roots import RootError, TableRoots
+from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_SAFE = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; style-src 'unsafe-inline'",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+_HTML = "text/html; charset=utf-8"
+
+
+class Console:
+    """The pages, until the event loop ends."""
+
+    def __init__(self, settings: ServiceSettings, metrics: Metrics) -> None:
+        """Raises SettingsError for a console that anybody on the network could open."""
+        self._address = settings.console_address
+        self._host, _ = http.host_and_port("console_address", self._address)
+        if not (is_loopback(self._host) or settings.tls_client_ca or settings.token_file):
+            raise SettingsError(
+                f"console_address: {self._host} can be reached from other machines: set"
+                " tls_client_ca (with tls_certificate and tls_key) or token_file"
+            )
+        self._access = Access(settings)
+        self._roots = TableRoots(settings.table_roots)
+        self._metrics = metrics
+
+    async def listen(self) -> asyncio.Server:
+        """Serve. Raises SettingsError where that is not possible."""
+        return await http.listen("console_address", self._address, self.answer, self._access.tls)
+
+    async def answer(self, request: Request) -> Response:
+        """The page, or why it is not shown."""
+        if not self._is_ours(request.headers.get("host", "")):
+            # A page of somebody else's whose name leads here must not read this one.
+            return Response(HTTPStatus.MISDIRECTED_REQUEST, PLAIN, b"another host\n")
+        if self._access.needs_token and not self._shown(request.headers.get("authorization", "")):
+            challenge = {"WWW-Authenticate": 'Basic realm="pyhudi", charset="UTF-8"'}
+            return Response(HTTPStatus.UNAUTHORIZED, PLAIN, b"show the token\n", challenge)
+        # Indexes are read from the storage: callers must not wait for that.
+        return await asyncio.to_thread(self._page, request)
+
+    def _page(self, request: Request) -> Response:
+        answers = self._metrics.recent()
+        if request.path == "/":
+            return _html(overview_page(answers))
+        asked = request.query.get("path", "")
+        if request.path != "/table" or asked not in {answer.table for answer in answers}:
+            return Response(HTTPStatus.NOT_FOUND, PLAIN, b"not found\n", _SAFE)
+        own = [answer for answer in answers if answer.table == asked]
+        try:
+            table = HudiTable.open(self._roots.resolve(asked))
+            return _html(table_page(asked, table.timeline, statuses(table), own))
+        except (HudiError, RootError) as error:
+            return _html(table_page(asked, None, (), own, str(error)))
+
+    def _is_ours(self, host: str) -> bool:
+        name = host.rpartition(":")[0] if not host.endswith("]") else host
+        name = (name or host).strip("[]")
+        try:
+            ipaddress.ip_address(name)
+        except ValueError:
+            # Beyond the loopback interface a token or a certificate is shown, which protects.
+            return name in ("localhost", self._host) or not is_loopback(self._host)
+        return True
+
+    def _shown(self, authorization: str) -> bool:
+        scheme, _, value = authorization.partition(" ")
+        token = value.strip().encode()
+        if scheme.lower() == "basic":
+            try:
+                token = base64.b64decode(token, validate=True).partition(b":")[2]
+            except binascii.Error:
+                return False
+        return self._access.accepts(TOKEN_PREFACE + token)
+
+
+def _html(content: str) -> Response:
+    return Response(HTTPStatus.OK, _HTML, content.encode(), _SAFE)

@@ -1,0 +1,102 @@
+"""As much of HTTP/1.1 as pages for those who watch need: GET, one answer for each connection."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from urllib.parse import parse_qs, unquote, urlsplit
+
+from pyhudi_expr.service.settings import SettingsError
+
+PLAIN = "text/plain; charset=utf-8"
+_MAX_HEAD_BYTES = 8192
+_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """A GET. query: the first value of each name. headers: by their names in lower case."""
+
+    path: str
+    query: Mapping[str, str]
+    headers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Response:
+    """What is answered."""
+
+    status: HTTPStatus
+    content_type: str
+    body: bytes
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+Answer = Callable[[Request], Awaitable[Response]]
+
+
+async def listen(
+    setting: str, address: str, answer: Answer, tls: ssl.SSLContext | None = None
+) -> asyncio.Server:
+    """Serve at host:port. Raises SettingsError, by the setting's name, where that cannot be."""
+    host, port = host_and_port(setting, address)
+
+    async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(
+            OSError, ValueError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError
+        ):
+            head = await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), _SECONDS)
+            request = _parsed(head.decode("latin-1"))
+            response = await answer(request) if request else _NOT_A_GET
+            writer.write(_bytes(response))
+            await asyncio.wait_for(writer.drain(), _SECONDS)
+        writer.close()
+
+    try:
+        return await asyncio.start_server(accepted, host, port, limit=_MAX_HEAD_BYTES, ssl=tls)
+    except (OSError, OverflowError) as error:
+        raise SettingsError(f"{setting}: cannot listen on {address}: {error}") from error
+
+
+def host_and_port(setting: str, address: str) -> tuple[str, int]:
+    """The parts of an address. Raises SettingsError."""
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdecimal():
+        raise SettingsError(f"{setting}: {address!r} is not of the form host:port")
+    return host.strip("[]"), int(port)
+
+
+_NOT_A_GET = Response(HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, b"GET only\n")
+
+
+def _parsed(head: str) -> Request | None:
+    """None for another method. Raises ValueError for what is no HTTP."""
+    lines = head.split("\r\n")
+    method, target, _ = lines[0].split(" ", 2)
+    if method != "GET":
+        return None
+    parts = urlsplit(target)
+    headers = dict(_header(line) for line in lines[1:] if line)
+    query = {name: values[0] for name, values in parse_qs(parts.query).items()}
+    return Request(unquote(parts.path), query, headers)
+
+
+def _header(line: str) -> tuple[str, str]:
+    name, _, value = line.partition(":")
+    return name.strip().lower(), value.strip()
+
+
+def _bytes(response: Response) -> bytes:
+    headers = {
+        "Content-Type": response.content_type,
+        "Content-Length": str(len(response.body)),
+        "Connection": "close",
+        **response.headers,
+    }
+    lines = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    status = response.status
+    return f"HTTP/1.1 {status.value} {status.phrase}\r\n{lines}\r\n".encode() + response.body
