@@ -17,6 +17,7 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
+from pyhudi_expr.index.evolved_stats import EvolvedColumnStats
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import PartitionValues, path_layout
@@ -38,6 +39,7 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
+from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.optional_indexes import OptionalIndexes
@@ -87,10 +89,13 @@ class TableSnapshot:
         self.partition_stats: PartitionStats | None = None
         self.column_stats: ColumnStats | None = None
         self._optional: OptionalIndexes | None = None
-        if table.has_schema_history:
-            # Statistics go by a column's name in its file, which an evolution may have changed.
-            notes.append("the table's schema was evolved on read: statistics are not used")
-        else:
+        # Statistics go by a column's name in its file, which an evolution may have changed.
+        self._history = _schema_history(table, notes) if table.has_schema_history else None
+        if self._history is not None:
+            notes.append("the table's schema was evolved on read: only column_stats are used")
+            self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
+            self.partition_stats = None
+        elif not table.has_schema_history:
             self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
             self._open_optional_indexes(mdt, notes)
         self.notes: tuple[str, ...] = tuple(notes)
@@ -202,7 +207,12 @@ class TableSnapshot:
         """The sources of evidence over the files, in the order in which they are asked."""
         times = CommitTimes(self.table, self.listing)
         sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
-        if self.column_stats is not None:
+        if self.column_stats is not None and self._history is not None:
+            evolved = EvolvedColumnStats(
+                self.column_stats, self._history, self.listing, self.listing.instant
+            )
+            sources.append(evolved)
+        elif self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats))
         if self._optional is not None:
             sources.extend(self._optional.sources)
@@ -290,6 +300,14 @@ class _OfPartition:
         if isinstance(values, np.ndarray):
             return values[self._position]
         return values.take(pa.array(self._position)) if isinstance(values, pa.Array) else values
+
+
+def _schema_history(table: HudiTable, notes: list[str]) -> SchemaHistory | None:
+    try:
+        return schema_history(table.storage)
+    except HudiError as error:
+        notes.append(f"the table's schema was evolved on read: statistics are not used: {error}")
+        return None
 
 
 def _metadata_table(

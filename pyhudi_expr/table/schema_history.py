@@ -1,0 +1,90 @@
+"""The schemas that a table had, with the ids of its columns: which name a column had when.
+
+Schema evolution on read keeps them in ``.hoodie/.schema/<instant>.schemacommit``: JSON with all
+versions so far, each with the instant from which it counts (``version_id``, 0 for the first one).
+A column keeps its id under another name or type; one that is dropped and added again has another.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.storage import Storage
+
+_SUFFIX = ".schemacommit"
+
+
+@dataclass(frozen=True)
+class HistoricField:
+    """A (nested) column at some version. name: with dots; type: as Hudi spells it."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class SchemaVersion:
+    """since: the instant from which it counts, as a number. fields: leaves by their ids."""
+
+    since: int
+    fields: Mapping[int, HistoricField]
+
+    def id_of(self, name: str) -> int | None:
+        """The id of a column, of its dotted name as the schema spells it."""
+        return next((id_ for id_, field in self.fields.items() if field.name == name), None)
+
+
+@dataclass(frozen=True)
+class SchemaHistory:
+    """versions: ascending."""
+
+    versions: tuple[SchemaVersion, ...]
+
+    def at(self, instant: str | None) -> SchemaVersion | None:
+        """The version of files that were written at an instant; None: the newest.
+
+        None where nothing is known of it.
+        """
+        if instant is None:
+            return self.versions[-1] if self.versions else None
+        if not instant.isdecimal():
+            return None
+        at = bisect_right([version.since for version in self.versions], int(instant))
+        return self.versions[at - 1] if at else None
+
+
+def schema_history(storage: Storage) -> SchemaHistory | None:
+    """The table's history, None without one. Raises CorruptFile."""
+    entries = storage.list(f"{HOODIE_DIR}/.schema")
+    names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
+    if not names:
+        return None
+    path = f"{HOODIE_DIR}/.schema/{names[-1]}"
+    return _parsed(storage.read(path), f"{storage.uri}/{path}")
+
+
+def _parsed(content: bytes, file: str) -> SchemaHistory:
+    try:
+        versions = [
+            SchemaVersion(int(version["version_id"]), dict(_leaves(version["fields"], "")))
+            for version in json.loads(content)["schemas"]
+        ]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise CorruptFile(file, f"no history of schemas: {error!r}") from error
+    return SchemaHistory(tuple(sorted(versions, key=lambda version: version.since)))
+
+
+def _leaves(fields: list[dict[str, Any]], prefix: str) -> Iterator[tuple[int, HistoricField]]:
+    """Scalar columns and fields of structs; what is in lists and maps has no statistics."""
+    for field in fields:
+        name, type_ = f"{prefix}{field['name']}", field["type"]
+        if isinstance(type_, str):
+            yield int(field["id"]), HistoricField(name, type_)
+        elif type_["type"] == "record":
+            yield from _leaves(type_["fields"], f"{name}.")
