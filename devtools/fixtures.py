@@ -12,13 +12,13 @@ from pyspark.sql import SparkSession
 from devtools.hiveserver import HiveServer
 from devtools.matrix import Matrices
 from devtools.service import ServiceProcess
-from devtools.spark import spark_session
+from devtools.spark import SHORT_QUERIES, spark_session
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """A Spark session with Hudi, in UTC."""
-    with spark_session("tests") as session:
+    with spark_session("tests", settings=SHORT_QUERIES) as session:
         yield session
 
 

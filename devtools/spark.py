@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 from pyspark import SparkContext
 from pyspark.sql import SparkSession
@@ -12,17 +13,29 @@ from pyspark.sql import SparkSession
 from devtools.runtime import COLLECTOR, WORK, hudi_bundle, java
 from pyhudi_expr.spark.writing import HUDI_SESSION
 
+SHORT_QUERIES = {
+    "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.sql.codegen.wholeStage": "false",
+    "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+}
+"""Settings for sessions whose queries are so short that compiling them is much of their time."""
+
 _LOG_CONFIGURATION = Path(__file__).with_name("spark-log4j2.properties")
 
 
 @contextmanager
 def spark_session(
-    name: str, *, heap: str = "2g", cores: int = 2, bundle: Path | None = None
+    name: str,
+    *,
+    heap: str = "2g",
+    cores: int = 2,
+    bundle: Path | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SparkSession]:
     """A local Spark session with Hudi's extensions; its JVM ends with the context.
 
     The session's time zone is UTC, for writer and reader alike. There is one Spark JVM in a Python
-    process: do not nest. bundle: Hudi's jar; by default that of the runtime.
+    process: do not nest. bundle: Hudi's jar; by default that of the runtime. settings: more of them.
 
     Raises:
         devtools.runtime.RuntimeMissingError: no JDK, or no Hudi bundle.
@@ -54,6 +67,7 @@ def spark_session(
         "spark.sql.shuffle.partitions": str(cores),
         "spark.default.parallelism": str(cores),
         **HUDI_SESSION,
+        **settings,
     }.items():
         builder = builder.config(key, value)
     session = builder.getOrCreate()

@@ -22,8 +22,8 @@ def read(spark: SparkSession, table: HudiTable) -> list[tuple[object, ...]]:
     ("type", "version", "partitioning", "partitions"),
     [
         (TableType.COW, 9, Partitioning.NONE, 0),
-        (TableType.MOR, 9, Partitioning.LEVELS, 8),
-        (TableType.MOR, 6, Partitioning.SPECIAL, 8),
+        (TableType.MOR, 9, Partitioning.HIVE, 4),
+        (TableType.COW, 9, Partitioning.SPECIAL, 8),
     ],
 )
 def test_a_matrix_table_holds_the_rows_it_says(

@@ -138,7 +138,7 @@ def test_partitioned_by_in_ddl_means_ordinary_columns(
             assert (answer.rows, answer.files) == (other.rows, other.files)
 
 
-NATIVE = [(COW, 8, LEVELS), (MOR, 9, HIVE), long(MOR, 8, PLAIN), long(COW, 9, NONE)]
+NATIVE = [(MOR, 9, HIVE), long(COW, 8, LEVELS), long(MOR, 8, PLAIN), long(COW, 9, NONE)]
 OURS = {
     COW: "io.pyhudi.hive.HudiCopyOnWriteInputFormat",
     MOR: "io.pyhudi.hive.HudiMergeOnReadInputFormat",

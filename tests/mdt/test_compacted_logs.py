@@ -16,7 +16,6 @@ from pyhudi_expr.mdt.log import LogBlock, LogFile
 from pyhudi_expr.mdt.reader import COLUMN_STATS, FILES, RECORD_INDEX, MetadataTable
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
-from tests.marks import long
 from tests.mdt.test_against_hudi import plain
 from tests.prune.judging import assert_no_row_lost, read
 
@@ -32,8 +31,9 @@ COMPACTING = {
 PREDICATES = ("k = 'k3'", "k = 'k21'", "k = 'k1'", "x = 3", "x > 1000", "x < 10", "k = 'k45'")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
-    ("type_", "version"), [long(TableType.MOR, 6), long(TableType.COW, 8), (TableType.MOR, 9)]
+    ("type_", "version"), [(TableType.MOR, 6), (TableType.COW, 8), (TableType.MOR, 9)]
 )
 def test_records_are_those_that_hudi_reads(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int

@@ -22,7 +22,7 @@ LEVELS, SPECIAL = Partitioning.LEVELS, Partitioning.SPECIAL
 
 TABLES = [
     *((COW, 9, NONE), (MOR, 9, NONE), (COW, 9, SPECIAL), (MOR, 9, HIVE), (COW, 8, LEVELS)),
-    *((MOR, 8, PLAIN), (COW, 6, HIVE), (MOR, 6, NONE)),
+    *((MOR, 8, PLAIN), (MOR, 6, NONE), long(COW, 6, HIVE)),
     *(long(COW, 8, NONE), long(MOR, 8, NONE), long(COW, 6, NONE), long(MOR, 6, SPECIAL)),
     long(MOR, 9, LEVELS),
 ]

@@ -190,6 +190,7 @@ def test_statistics_of_files_and_partitions_may_come_from_one_reading(
         assert sorted(frame.collect()) == sorted(alone.collect())
 
 
+@pytest.mark.long
 def test_every_type(spark: SparkSession, matrices: Matrices) -> None:
     """Of each file either as Hudi, or right where Hudi is not: of a file with NaN, and of integers
     that are all null, Hudi keeps zeros."""
@@ -209,6 +210,7 @@ def test_every_type(spark: SparkSession, matrices: Matrices) -> None:
     }
 
 
+@pytest.mark.long
 def test_partitions_are_bounded_by_their_rows(spark: SparkSession, matrices: Matrices) -> None:
     matrix = matrices.get(TableType.COW, 9, Partitioning.HIVE)
     records = compared(spark, matrix.table.path, "partition_stats").ours

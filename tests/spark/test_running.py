@@ -75,6 +75,7 @@ def test_what_is_large_is_left_to_spark(spark: SparkSession) -> None:
     assert runner(spark, LOCAL_BYTES + 1) == SparkRunner(spark)
 
 
+@pytest.mark.long
 def test_a_refresh_writes_the_same_entries_either_way(
     spark: SparkSession, table_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
