@@ -35,7 +35,8 @@ def spark_session(
     """A local Spark session with Hudi's extensions; its JVM ends with the context.
 
     The session's time zone is UTC, for writer and reader alike. There is one Spark JVM in a Python
-    process: do not nest. bundle: Hudi's jar; by default that of the runtime. settings: more of them.
+    process: do not nest. bundle: Hudi's jar; by default that of the runtime. settings: more for the
+    session.
 
     Raises:
         devtools.runtime.RuntimeMissingError: no JDK, or no Hudi bundle.
