@@ -1,6 +1,7 @@
 """Tables whose record keys are virtual: equal rows, and `_hoodie_record_key` is NULL.
 
-The tables are golden ones: written without meta fields, and with keys that have been turned off.
+Golden tables, written without meta fields or with keys that have been turned off, and one with log
+files of our own writing.
 """
 
 from __future__ import annotations
@@ -10,13 +11,16 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
 from pyhudi_expr.index.key_switching import KeySettings, disable, enable
+from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.hive.asking import FETCH, TEZ, Hive
+from tests.spark.virtual_tables import QUICK, frame, some
 
 pytestmark = pytest.mark.hive
 
@@ -90,6 +94,28 @@ def test_stored_keys_are_hidden_while_keys_are_virtual(
         assert hive.ask_both(_NULLS.format(name), engine).rows == keyless
     hive.ask_both(f"SELECT id FROM {name} WHERE `_hoodie_commit_time` IS NULL")
     assert hive.server.log().count(f"{archive} has virtual keys") == 1
+
+
+@pytest.mark.spark
+def test_log_files_are_merged_by_the_keys_that_are_made(
+    hive: Hive, spark: SparkSession, tmp_path: Path
+) -> None:
+    path = str(tmp_path / "merged_virtually")
+    table = VirtualTable("t", ("k",), "v", ("p",), is_merge_on_read=True, options=QUICK)
+    create(frame(spark, some(0, 6, 1)), path, table)
+    write(frame(spark, {**some(1, 3, 2), **some(6, 8, 2)}), path, "upsert", QUICK)
+    write(frame(spark, some(4, 5, 9)), path, "delete", QUICK)
+    left = {**some(0, 4, 1), **some(5, 6, 1), **some(1, 3, 2), **some(6, 8, 2)}
+    assert HudiTable.open(path).listing().file_is_log.any()
+
+    hive.run(create_with_handler("merged_virtually", Path(path)))
+    rows = sorted((None, key, value, partition) for key, (value, partition) in left.items())
+    columns = "`_hoodie_record_key`, k, v, p"
+    for engine in (FETCH, TEZ):
+        whole = hive.ask(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)
+        assert whole.rows == sorted(rows, key=repr)
+    changed = hive.ask_both(f"SELECT {columns} FROM merged_virtually WHERE v = 2 AND p = 'p1'")
+    assert changed.rows == [row for row in rows if row[2:] == (2, "p1")]
 
 
 def switch(path: Path, settings: KeySettings) -> None:
