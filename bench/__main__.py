@@ -19,6 +19,7 @@ from bench import (
     query_path,
     results,
     service,
+    virtual_keys,
     wide,
 )
 from bench.measuring import Benchmark, Measurement, registered
@@ -37,6 +38,7 @@ _MODULES = (
     index_builds,
     query_path,
     layouts,
+    virtual_keys,
     load,
 )
 
