@@ -15,7 +15,7 @@ ALLOWED = re.compile(
     r"Apache|MIT|BSD|ISC|Python Software Foundation|PSF|MPL|Mozilla|Zlib|0BSD|CNRI|Unlicense", re.I
 )
 #: Extras that are for users, not for those who work on the project.
-EXTRAS = ("spark", "hive", "substrait", "pictures")
+EXTRAS = ("service", "spark", "hive", "substrait", "pictures")
 
 
 def licences(package: Distribution) -> list[str]:
@@ -42,8 +42,9 @@ def test_an_extra_brings_what_it_needs_and_no_other_does() -> None:
     def names(*extras: str) -> set[str]:
         return {one.metadata["Name"].lower() for one in needed("pyhudi-expr", extras)}
 
-    assert {"pyhudi-expr", "pyarrow", "numpy", "structlog"} <= names()
-    assert "pyspark" not in names()
+    assert {"pyhudi-expr", "pyarrow", "numpy"} <= names()
+    assert not {"pyspark", "structlog", "click"} & names()
+    assert {"structlog", "click"} <= names("service")
     assert "pyspark" in names("spark")
 
 
@@ -53,7 +54,7 @@ def test_what_is_missing_is_named() -> None:
 
 
 def test_a_copy_holds_the_project_and_no_build_of_this_environment(tmp_path: Path) -> None:
-    copy(tmp_path / "site", ())
+    copy(tmp_path / "site", ("service",))
     site = tmp_path / "site"
     assert (site / "pyhudi_expr" / "cli" / "__main__.py").is_file()
     assert (site / "click" / "__init__.py").is_file()

@@ -281,7 +281,8 @@ def test_a_service_that_keeps_failing_is_left_alone_for_a_while(
         for _ in range(3):
             assert_unpruned(ask(hive, table, address, breaker_ms=600_000), rows, "TIMED_OUT")
         asked = [ask(hive, table, address, breaker_ms=600_000) for _ in range(2)]
-        assert len(connections) == 3
+        # Scans stop at the third failure, what counts the planner's rows at the first.
+        assert len(connections) == 3 + 1
     for each in asked:
         assert_unpruned(each, rows, "UNREACHABLE", "not asked")
         assert each[1].pruning_micros < TIMEOUT_MS * 1000

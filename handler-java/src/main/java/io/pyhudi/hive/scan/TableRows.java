@@ -16,6 +16,7 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.UUID;
+import java.util.concurrent.TimeUnit;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 import org.slf4j.Logger;
@@ -25,7 +26,10 @@ import org.slf4j.LoggerFactory;
 public final class TableRows {
   private static final Logger LOG = LoggerFactory.getLogger(TableRows.class);
   private static final int ENTRIES = 256;
-  private static final TableRows UNKNOWN = new TableRows(-1, false);
+  private static final TableRows UNKNOWN = new TableRows(-1, false, null);
+
+  /** Its failures are not those of scans, which go on asking as if nothing had been counted. */
+  private static final PruningClient CLIENT = new PruningClient();
 
   private static final Map<List<Object>, TableRows> KNOWN =
       new LinkedHashMap<List<Object>, TableRows>(ENTRIES, 0.75f, true) {
@@ -40,12 +44,19 @@ public final class TableRows {
   private final long rows;
   private final boolean exact;
 
-  private TableRows(long rows, boolean exact) {
+  /** When to ask again, by System.nanoTime; null: not for this instant. */
+  private final Long againNanos;
+
+  private TableRows(long rows, boolean exact, Long againNanos) {
     this.rows = rows;
     this.exact = exact;
+    this.againNanos = againNanos;
   }
 
-  /** The rows as of now, or unknown; never fails. */
+  /**
+   * The rows as of now, or unknown; never fails. A service that does not answer costs the time-out
+   * once, and is then left alone for the pause of its circuit breaker.
+   */
   public static TableRows of(Configuration conf, Path basePath, PruningSettings settings) {
     if (!settings.enabled()) {
       return UNKNOWN;
@@ -57,7 +68,7 @@ public final class TableRows {
               table.basePath(), table.newestInstant(), settings.view(), settings.addresses());
       synchronized (KNOWN) {
         TableRows known = KNOWN.get(key);
-        if (known != null) {
+        if (known != null && !known.isOld()) {
           return known;
         }
       }
@@ -66,15 +77,27 @@ public final class TableRows {
         KNOWN.put(key, counted);
       }
       return counted;
-    } catch (PruningException e) {
-      LOG.info("{}: its rows are not known: {}", basePath, e.getMessage());
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: its rows are not known", basePath, e);
+      return UNKNOWN;
     }
-    return UNKNOWN;
   }
 
-  private static TableRows counted(HudiTable table, PruningSettings settings)
+  private static TableRows counted(HudiTable table, PruningSettings settings) {
+    try {
+      return asked(table, settings);
+    } catch (PruningException e) {
+      LOG.info("{}: its rows are not known: {}", table.basePath(), e.getMessage());
+      long pause = TimeUnit.MILLISECONDS.toNanos(settings.breakerMillis());
+      return new TableRows(-1, false, System.nanoTime() + pause);
+    }
+  }
+
+  private boolean isOld() {
+    return againNanos != null && System.nanoTime() - againNanos >= 0;
+  }
+
+  private static TableRows asked(HudiTable table, PruningSettings settings)
       throws PruningException {
     Node everything = new Node(NodeKind.CONSTANT);
     everything.setTruth(TruthValue.YES);
@@ -91,11 +114,9 @@ public final class TableRows {
         new PruningClient.Limits(
             settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
     PruneCounts counts =
-        PruningClient.shared()
-            .prune(request, settings.addresses(), settings.credentials(), limits)
-            .getCounts();
+        CLIENT.prune(request, settings.addresses(), settings.credentials(), limits).getCounts();
     return counts != null && counts.isSetRowsKept()
-        ? new TableRows(counts.getRowsKept(), counts.isRowsAreExact())
+        ? new TableRows(counts.getRowsKept(), counts.isRowsAreExact(), null)
         : UNKNOWN;
   }
 
