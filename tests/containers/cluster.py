@@ -31,6 +31,7 @@ REPLICAS = ("pruning-1", "pruning-2")
 START_SECONDS = 240.0
 PATIENCE = 60.0
 _COMMAND_SECONDS = 180.0
+_UNHURRIED_MS = 20_000
 
 Rows = list[tuple[Any, ...]]
 
@@ -123,7 +124,11 @@ class Cluster:
             connection.close()
 
     def ask(self, query: str, engine: str = "fetch", **settings: object) -> Answer:
-        """The answer to a query with one scan; settings without their common prefix."""
+        """The answer to a query with one scan; settings without their common prefix.
+
+        Unless a test says otherwise, pruning may take its time.
+        """
+        settings = {"timeout_ms": _UNHURRIED_MS, **settings}
         own = {
             f"hudi.pruning.{key.replace('_', '.')}": str(value) for key, value in settings.items()
         }
