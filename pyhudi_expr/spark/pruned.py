@@ -23,6 +23,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.spark.hudi_client import ClusteringClient, slice_files
 from pyhudi_expr.spark.predicates import predicate_of
+from pyhudi_expr.spark.virtual_keys.reading import hide_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -85,7 +86,7 @@ def prune_table(
     asked = predicate_of(spark.createDataFrame([], fields), condition)
     request = PruneRequest(asked.expression, view, asked.zone, as_of, since)
     result = (pruner or Pruner()).prune(table, request)
-    rows = _rows(spark, opened, fields, result).where(condition)
+    rows = hide_keys(_rows(spark, opened, fields, result), opened).where(condition)
     if since is not None:
         rows = rows.where(rows[_COMMIT_TIME] > since)
     dropped = result.files_total - result.files_kept
