@@ -7,7 +7,7 @@ SHELL := bash
 .DEFAULT_GOAL := help
 
 # What a site may set: its own Maven settings, a certain Python, more options for pytest, how many
-# processes run the tests (each with Spark needs 4 GiB, the one with Hive 4 more; 0: no second one).
+# processes run the tests (each with Spark needs 4 GiB, those with Hive 2 more; 0: no second one).
 MAVEN_SETTINGS ?= hive-conf/settings.xml
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.10 python3 python3.13; do \
 	"$$p" -c 'import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 10))' 2>/dev/null \

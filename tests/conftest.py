@@ -17,25 +17,39 @@ settings.register_profile("random", deadline=None)
 settings.load_profile("random" if "PYHUDI_EXAMPLES" in os.environ else "repeatable")
 
 _WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
+_HIVE_VALUES = frozenset(
+    {f"tests/hive/test_{name}.py" for name in ("predicates", "partitions", "types")}
+)
+"""Take about half of the time of all tests with Hive."""
 
 GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """What pytest-xdist's workers share out: files, but everything with Hive as one.
+    """What pytest-xdist's workers share out: files, but everything with Hive as one or two.
 
-    A HiveServer2 is started once then, and a file's tables are written once.
+    So one HiveServer2 is started, or two where there are three processes, and a file's tables are
+    written once.
     """
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::", 1)[0]
-        with_hive = file.startswith("tests/hive/") or file in _WITH_HIVE
-        return "hive" if with_hive else file
+        if not (file.startswith("tests/hive/") or file in _WITH_HIVE):
+            return file
+        return "hive, values" if file in _HIVE_VALUES and self.numnodes > 2 else "hive"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What takes longest goes first, so that no process is left alone with it at the end."""
+    items.sort(
+        key=lambda item: (not item.get_closest_marker("hive"), not item.get_closest_marker("spark"))
+    )
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
     """Called where tests run in several processes."""
+    config.option.loadscopereorder = False
     return ByFile(config, log)
 
 
