@@ -15,7 +15,7 @@ from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON
-from pyhudi_expr.frontend.sql import DIALECTS
+from pyhudi_expr.cli.predicate_options import DIALECT
 
 
 @click.command()
@@ -26,13 +26,7 @@ from pyhudi_expr.frontend.sql import DIALECTS
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
     help="A file with queries, or their conditions alone, and semicolons in between.",
 )
-@click.option(
-    "--dialect",
-    type=click.Choice(list(DIALECTS)),
-    default="hive",
-    show_default=True,
-    help="The SQL that the queries are written in.",
-)
+@DIALECT
 @click.option("--name", help="The table's name in the queries: those on others are passed over.")
 @click.option(
     "--growth",

@@ -26,6 +26,13 @@ _PASSWORD = "PYHUDI_HS2_PASSWORD"
 _AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
 _SCHEMES = ("binary", "http", "https")
 
+_NAME = click.option(
+    "--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name."
+)
+_LOCATION = click.option(
+    "--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE."
+)
+
 
 @click.group()
 def hive() -> None:
@@ -102,8 +109,8 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
 
 @hive.command()
 @click.argument("table")
-@click.option("--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name.")
-@click.option("--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE.")
+@_NAME
+@_LOCATION
 @click.option(
     "--property",
     "properties",
@@ -151,8 +158,8 @@ def register(
 
 @hive.command()
 @click.argument("table")
-@click.option("--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name.")
-@click.option("--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE.")
+@_NAME
+@_LOCATION
 @click.option(
     "--set",
     "settings",

@@ -13,6 +13,7 @@ from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.inspection import inspect_table
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -20,7 +21,6 @@ from pyhudi_expr.table.listing import TableView
 
 #: The command line has time to read every footer that a predicate needs.
 _FOOTER_WAIT_SECONDS = 600.0
-_VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 _Command = Callable[..., None]
 
@@ -32,21 +32,9 @@ def _question(command: _Command) -> _Command:
             click.argument("table"),
             click.argument("predicate"),
             AS_JSON,
-            click.option(
-                "--dialect",
-                type=click.Choice(list(DIALECTS)),
-                default="hive",
-                show_default=True,
-                help="The SQL that PREDICATE is written in.",
-            ),
-            click.option(
-                "--view",
-                type=click.Choice(list(_VIEWS)),
-                default="snapshot",
-                show_default=True,
-                help="Base and log files, or base files only.",
-            ),
-            click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant."),
+            DIALECT,
+            VIEW,
+            AS_OF,
             click.option(
                 "--since", metavar="INSTANT", help="Only rows that were written after this instant."
             ),
@@ -111,13 +99,13 @@ def _result(
     table: str,
     predicate: str,
     dialect: str,
-    view: str,
+    view: TableView,
     as_of: str | None,
     since: str | None,
     zone: str | None,
     footers: bool,
 ) -> PruneResult:
     asked = parse_predicate(predicate, DIALECTS[dialect])
-    request = PruneRequest(asked, _VIEWS[view], zone, as_of, since)
+    request = PruneRequest(asked, view, zone, as_of, since)
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     return Pruner(options).prune(location(table), request)

@@ -12,10 +12,9 @@ import pyarrow as pa
 
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
 from pyhudi_expr.frontend.sql import DIALECTS
 from pyhudi_expr.table.listing import TableView
-
-_VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 
 @click.command()
@@ -24,9 +23,9 @@ _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIM
 @AS_JSON
 @click.option("--columns", default="", help="Top-level columns, with commas; by default all.")
 @click.option("--limit", type=click.IntRange(min=0), help="So many rows at most.")
-@click.option("--dialect", type=click.Choice(list(DIALECTS)), default="hive", show_default=True)
-@click.option("--view", type=click.Choice(list(_VIEWS)), default="snapshot", show_default=True)
-@click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant.")
+@DIALECT
+@VIEW
+@AS_OF
 @click.option("--zone", default="UTC", show_default=True, help="IANA zone of times in PREDICATE.")
 def scan(
     table: str,
@@ -35,7 +34,7 @@ def scan(
     columns: str,
     limit: int | None,
     dialect: str,
-    view: str,
+    view: TableView,
     as_of: str | None,
     zone: str,
 ) -> None:
@@ -50,7 +49,7 @@ def scan(
         predicate,
         names(columns) or None,
         as_of,
-        view=_VIEWS[view],
+        view=view,
         dialect=DIALECTS[dialect],
         zone=zone,
         limit=limit,
