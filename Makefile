@@ -4,6 +4,10 @@
 SHELL := bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DELETE_ON_ERROR:
+
+# Modules are compiled once, and not by each of many processes.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 
 # What a site may set: its own Maven settings, a certain Python, more options for pytest, how many
@@ -16,7 +20,7 @@ PYTEST_ARGS ?=
 TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
 	END { print 2 + big }' /proc/meminfo 2>/dev/null || echo 2)
 BENCH ?=
-EXAMPLES ?= 20000
+TIMES ?= 20
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
 BIN := .venv/bin
@@ -42,11 +46,11 @@ test-long: $(VENV) $(RUNTIME) $(HANDLER) ## what Hudi makes of our indexes and l
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
-	PYHUDI_EXAMPLES=200 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile --hypothesis-seed=0 \
+	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
 		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
 
-fuzz: $(VENV) ## EXAMPLES=N new random cases for each property of predicates, indexes and front ends
-	PYHUDI_EXAMPLES=$(EXAMPLES) $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
+fuzz: $(VENV) ## new random cases for each property of predicates, indexes and front ends, TIMES=N as many
+	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-k "soundness or fuzz" -m "not spark and not hive" tests $(PYTEST_ARGS)
 
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine

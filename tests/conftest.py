@@ -1,6 +1,5 @@
 """Fixtures that several rooms share."""
 
-import os
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,11 +9,13 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.chance import examples
+
 # A slow machine is no failure: pytest's own time-out is the limit. `make test` tries the same cases
 # each time, so that a change is judged by what it changes; `make fuzz` looks for new ones.
-settings.register_profile("repeatable", deadline=None, derandomize=True)
-settings.register_profile("random", deadline=None)
-settings.load_profile("random" if "PYHUDI_EXAMPLES" in os.environ else "repeatable")
+settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=examples(100))
+settings.register_profile("random", deadline=None, max_examples=examples(100))
+settings.load_profile("repeatable")
 
 _WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
 _HIVE_VALUES = frozenset(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from datetime import date, datetime, timedelta
 from functools import lru_cache
@@ -10,6 +9,7 @@ from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import settings
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
@@ -20,12 +20,13 @@ from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import SPARK, parse_predicate
 from tests.backend.random_trees import FILES, ROWS, SCHEMA, SPARKS_FUNCTIONS, Trees, row, table
+from tests.chance import examples
 from tests.expr.statistics import RowStatistics
 from tests.marks import long
 
 #: Trees for DuckDB, one query each; `make fuzz` tries others, and more.
-CASES = int(os.environ.get("PYHUDI_EXAMPLES", "300"))
-SEED = 11 if "PYHUDI_EXAMPLES" not in os.environ else None
+CASES = examples(300)
+SEED = 11 if settings().derandomize else None
 AT_ONCE = 60
 
 

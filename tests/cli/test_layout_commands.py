@@ -42,6 +42,7 @@ def test_the_json_of_analyze(run, table):
     assert {(("a",), "linear"), (("a", "b"), "z-order"), (("b", "a"), "linear")} <= named
 
 
+@pytest.mark.slow
 def test_layouts_of_chosen_columns_and_a_picture(run, table, tmp_path):
     pytest.importorskip("matplotlib")
     picture = tmp_path / "files.png"

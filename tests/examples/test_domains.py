@@ -49,6 +49,7 @@ def run(*command: str, given: str = "") -> list[list[str]]:
     return sorted(line.split("\t") for line in done.stdout.splitlines())
 
 
+@pytest.mark.slow
 def test_both_clients_are_told_the_same(golden: Mapping[str, Path], address: str) -> None:
     table = str(golden[TABLE])
     asked = trinos("s >= 'm' OR s IS NULL", "region")
@@ -60,6 +61,7 @@ def test_both_clients_are_told_the_same(golden: Mapping[str, Path], address: str
     assert run(*by_java(), address, table, "region", "m", "-", "null") == by_python
 
 
+@pytest.mark.slow
 def test_files_are_named_by_their_tokens(golden: Mapping[str, Path], address: str) -> None:
     told = run(*by_java(), address, str(golden[TABLE]), "txn_id", "TXN-001", "TXN-001")
     assert told

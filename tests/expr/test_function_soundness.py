@@ -1,11 +1,10 @@
 """Whatever the function of whatever column: a file that holds a matching row is kept.
 
-PYHUDI_EXAMPLES sets how many random tables are tried.
+PYHUDI_EXAMPLES sets how many times as many random tables are tried.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Sequence
 
 import pyarrow as pa
@@ -30,13 +29,12 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Term,
 )
+from tests.chance import examples
 from tests.expr.oracle import ENGINES, Table, UndefinedError, is_modelled, value_of
 from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
 from tests.expr.strategies import _VALUES, _ZONES, FIELDS, Field, schema_of
 from tests.expr.strategies import Case as Example
 from tests.expr.test_soundness import assert_sound
-
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000"))
 
 _PLAIN = [field for field in FIELDS if field.declared is None and "." not in field.name]
 _NUMBERS = [f for f in _PLAIN if f.name in ("i8", "i32", "l", "f", "d", "cents", "wide")]
@@ -203,7 +201,7 @@ def _cases(draw: st.DrawFn) -> Example:
 
 
 @settings(
-    max_examples=2 * _EXAMPLES,
+    max_examples=examples(2000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(_cases())

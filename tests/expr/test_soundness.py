@@ -1,11 +1,10 @@
 """Whatever the rows, statistics and predicate: a file that holds a matching row is kept.
 
-PYHUDI_EXAMPLES sets how many random tables are tried.
+PYHUDI_EXAMPLES sets how many times as many random tables are tried.
 """
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 from hypothesis import HealthCheck, given, settings
@@ -14,12 +13,10 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
+from tests.chance import examples
 from tests.expr.oracle import ENGINES, Engine, Table, truths
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases
-
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000"))
-
 
 Judged = Callable[[HudiExpression, Row, Table, Engine], bool]
 
@@ -30,7 +27,7 @@ def always(predicate: HudiExpression, row: Row, table: Table, engine: Engine) ->
 
 
 @settings(
-    max_examples=_EXAMPLES,
+    max_examples=examples(1000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(cases())

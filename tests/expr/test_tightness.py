@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.nodes import Comparison, Not, Op, StartsWith
+from tests.chance import examples
 from tests.expr.layout import X, among, kept, lit
 from tests.expr.strategies import FIELDS, Field
 
@@ -57,7 +58,7 @@ NEGATED = {
 
 
 @pytest.mark.parametrize("field", TIGHT, ids=lambda field: field.name)
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data())
 def test_a_comparison_keeps_exactly_what_the_range_admits(
     field: Field, data: st.DataObject
@@ -79,7 +80,7 @@ def test_a_comparison_keeps_exactly_what_the_range_admits(
 
 
 @pytest.mark.parametrize("field", TIGHT, ids=lambda field: field.name)
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_in_keeps_exactly_the_files_with_an_option_in_range(
     field: Field, data: st.DataObject
@@ -96,7 +97,7 @@ def test_in_keeps_exactly_the_files_with_an_option_in_range(
     assert kept(among(X, *literals), field.type, *files) == expected
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3), min_size=1, max_size=6),
     st.text(min_size=1, max_size=2),

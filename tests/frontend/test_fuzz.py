@@ -1,15 +1,15 @@
 """Whatever bytes come as a filter: an error of the protocol, or a predicate that can be judged.
 
-PYHUDI_EXAMPLES sets how many filters are tried.
+PYHUDI_EXAMPLES sets how many times as many filters are tried.
 """
 
 from __future__ import annotations
 
-import os
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from thrift.protocol.TBinaryProtocol import TBinaryProtocol
@@ -26,10 +26,10 @@ from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
 from pyhudi_expr.frontend.thrift_encoder import encode
 from pyhudi_expr.protocol.ttypes import Literal, Node, NodeKind, PredicateOperator, PruneRequest
+from tests.chance import examples
 from tests.expr.statistics import RowStatistics
 from tests.prune.predicates import ALL, ONLY_SPARK
 
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
 SCHEMA = pa.schema(
     [
         *(("i", pa.int32()), ("d", pa.float64()), ("s", pa.string()), ("dt", pa.date32())),
@@ -79,7 +79,7 @@ def decode_and_judge(filter_: list[Any]) -> None:
     judge(predicate)
 
 
-@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_NODES, min_size=1, max_size=12))
 def test_any_nodes(filter_: list[Node]) -> None:
     decode_and_judge(filter_)
@@ -88,7 +88,7 @@ def test_any_nodes(filter_: list[Node]) -> None:
 ENCODED = [encode(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
 
 
-@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(ENCODED), st.data())
 def test_flipped_bytes(filter_: list[Node], data: st.DataObject) -> None:
     buffer = TMemoryBuffer()
@@ -108,7 +108,7 @@ def test_flipped_bytes(filter_: list[Node], data: st.DataObject) -> None:
     decode_and_judge(request.filter or [])
 
 
-@settings(max_examples=_EXAMPLES, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from((*ALL, *ONLY_SPARK)), st.data())
 def test_any_text(text: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(text)))
@@ -166,6 +166,7 @@ def test_absurd_constants() -> None:
             judge(e.Comparison(e.Op.EQ, e.Call("+", (other, literal)), literal))
 
 
+@pytest.mark.slow
 def test_a_long_in_list_is_judged() -> None:
     options = tuple(e.Literal(n, pa.int32()) for n in range(200_000))
     bound = bind(e.In(e.Column(("i",)), options), Scope(SCHEMA))

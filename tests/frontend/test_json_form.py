@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 from decimal import Decimal
 from typing import Any
 
@@ -19,11 +18,11 @@ from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.json_decoder import FormError, loads
 from pyhudi_expr.frontend.json_encoder import dumps
 from pyhudi_expr.frontend.sql import parse_predicate
+from tests.chance import examples
 from tests.expr.strategies import Case, cases
 from tests.frontend.test_fuzz import judge
 from tests.prune.predicates import ALL, ONLY_SPARK
 
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
 A = e.Column(("a",))
 
 
@@ -75,7 +74,7 @@ def test_the_form_is_what_the_documentation_says() -> None:
     assert json.loads(dumps(literal(1, pa.int32()))) == {"version": 1, "predicate": predicate}
 
 
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=examples(500))
 @given(cases())
 def test_random_predicates_come_back(case: Case) -> None:
     text = dumps(case.predicate)
@@ -133,7 +132,7 @@ def test_a_deep_tree_is_not_written() -> None:
 FORMS = [dumps(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
 
 
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=examples(500))
 @given(st.sampled_from(FORMS), st.data())
 def test_fuzz_changed_forms_are_refused_or_judged(form: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(form)))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +17,9 @@ from pyhudi_expr.expr.nodes import Column, Comparison, Op, Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.row_expression import RowExpressionError, parse_row_expression
 from pyhudi_expr.frontend.sql import parse_predicate
+from tests.chance import examples
 from tests.frontend.test_tuple_domain import SCHEMA
 
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
 _FILE = Path(__file__).parents[1] / "data" / "presto" / "row_expressions.jsonl"
 WRITTEN = {
     line["sql"]: line["rowExpression"]
@@ -122,7 +121,7 @@ def test_what_is_no_row_expression(text: str, problem: str) -> None:
 FORMS = [json.dumps(form) for form in WRITTEN.values()]
 
 
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=examples(500))
 @given(st.sampled_from(FORMS), st.data())
 def test_fuzz_changed_forms_are_refused_or_judged(form: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(form)))

@@ -335,6 +335,7 @@ def test_deep_input_is_a_clear_error(text):
         parse_predicate(text)
 
 
+@pytest.mark.slow
 def test_long_input_is_fine_up_to_a_limit():
     assert len(parse_predicate(" OR ".join(["a = 1"] * 10_000)).children) == 10_000
     with pytest.raises(PredicateSyntaxError, match="longer than"):

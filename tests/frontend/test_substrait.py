@@ -19,6 +19,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op, Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.substrait import SubstraitError, parse_arrow, parse_substrait
+from tests.chance import examples
 from tests.expr.statistics import RowStatistics
 
 SCHEMA = pa.schema(
@@ -146,7 +147,7 @@ _TREES = st.recursive(
 _ROWS = st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=3)
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(150))
 @given(_TREES, st.lists(_ROWS, min_size=1, max_size=4))
 def test_soundness_of_random_expressions(expression: Any, files: Any) -> None:
     wanted, kept = files_of(expression, files)
@@ -175,7 +176,7 @@ def test_other_bytes_are_refused(message: bytes) -> None:
 MESSAGES = [bytes(one.to_substrait(SCHEMA)) for one in (*EXACT, *SOUND[:16])]
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300))
 @given(st.sampled_from(MESSAGES), st.data())
 def test_fuzz_changed_messages_are_refused_or_judged(message: bytes, data: Any) -> None:
     changed = bytearray(message)

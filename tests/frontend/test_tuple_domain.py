@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import struct
 from decimal import Decimal
 from pathlib import Path
@@ -38,9 +37,8 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block, read_trino_block
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.frontend.tuple_domain import DomainError, parse_tuple_domain
+from tests.chance import examples
 from tests.expr.statistics import RowStatistics
-
-_EXAMPLES = int(os.environ.get("PYHUDI_EXAMPLES", "1000")) // 2
 
 
 def written_by(engine: str) -> dict[str, str]:
@@ -281,7 +279,7 @@ def test_blocks() -> None:
         read_trino_block(block(None, 1))
 
 
-@settings(max_examples=_EXAMPLES)
+@settings(max_examples=examples(500))
 @given(st.sampled_from([*WRITTEN.values(), *BY_PRESTO.values()]), st.data())
 def test_fuzz_changed_blocks_are_refused_or_read(written: str, data: st.DataObject) -> None:
     form = json.loads(written)

@@ -7,7 +7,6 @@ is read; the predicate's answers are checked row by row as every engine would gi
 from __future__ import annotations
 
 import math
-import os
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -26,13 +25,14 @@ from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.index import footers
 from pyhudi_expr.index.entries import decode, decode_merged
 from pyhudi_expr.table.storage import Storage
+from tests.chance import examples
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases
 from tests.expr.test_soundness import assert_sound
 from tests.index.given import Entry, entries
 
 SETTINGS = settings(
-    max_examples=int(os.environ.get("PYHUDI_EXAMPLES", "120")),
+    max_examples=examples(120),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

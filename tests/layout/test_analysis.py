@@ -106,6 +106,7 @@ def test_boxes_cover_the_rows_of_their_files(table: str) -> None:
     assert area[1] < 0.2
 
 
+@pytest.mark.slow
 def test_a_picture_is_drawn(table: str, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     found = analysis(table)

@@ -13,11 +13,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.layout.conversions import LAST, UnorderedType, direct, exact, is_wide
+from tests.chance import examples
 from tests.layout.given import TYPES, Ordered, array
 
 
 @pytest.mark.parametrize("ordered", TYPES.values(), ids=TYPES.keys())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_numbers_are_ordered_as_values_are(ordered: Ordered, data: st.DataObject) -> None:
     values = data.draw(st.lists(ordered.values, max_size=8))
@@ -33,7 +34,7 @@ def test_numbers_are_ordered_as_values_are(ordered: Ordered, data: st.DataObject
 
 
 @pytest.mark.parametrize("ordered", TYPES.values(), ids=TYPES.keys())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_nulls_are_last(ordered: Ordered, data: st.DataObject) -> None:
     values = data.draw(st.lists(st.one_of(st.none(), ordered.values), max_size=8))
@@ -45,7 +46,7 @@ def test_nulls_are_last(ordered: Ordered, data: st.DataObject) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name, one in TYPES.items() if not one.is_whole])
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_whole_values_are_ordered_where_their_beginnings_are_alike(
     name: str, data: st.DataObject

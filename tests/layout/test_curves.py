@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.layout import hilbert, interleave
 from pyhudi_expr.layout.curves import MAX_BYTES, Numbers, Places
+from tests.chance import examples
 
 
 def as_bits(places: Places) -> list[str]:
@@ -33,7 +34,7 @@ def test_the_example_of_the_rfc() -> None:
     assert as_bits(interleave([y, x], 8)) == ["1011011000101001"]
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(columns())
 def test_bits_are_taken_in_turn(case: tuple[list[list[int]], int]) -> None:
     given_columns, bits = case
@@ -47,7 +48,7 @@ def test_bits_are_taken_in_turn(case: tuple[list[list[int]], int]) -> None:
     assert places.shape[1] * 8 < bits * len(given_columns) + 8
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(columns())
 def test_places_do_not_depend_on_how_wide_the_array_is(case: tuple[list[list[int]], int]) -> None:
     given_columns, bits = case

@@ -15,6 +15,7 @@ from pyhudi_expr.layout import Curve, InvalidLayout, Layout, Mapping
 from pyhudi_expr.layout.boundaries import Boundaries
 from pyhudi_expr.layout.curves import MAX_BYTES
 from pyhudi_expr.layout.orders import Pieces, comparable, order_of
+from tests.chance import examples
 from tests.layout.given import TYPES, Ordered, array
 
 _FILES = 64
@@ -26,7 +27,7 @@ _LAYOUTS = [
 
 
 @pytest.mark.parametrize("ordered", TYPES.values(), ids=TYPES.keys())
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_quantiles_keep_the_order_and_put_nulls_last(ordered: Ordered, data: st.DataObject) -> None:
     sample = data.draw(st.lists(st.one_of(st.none(), ordered.values), max_size=12))
@@ -105,7 +106,7 @@ def test_a_curve_serves_both_columns_where_the_linear_order_serves_one() -> None
         assert touched(direct, rows, "b") > 0.95
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(data=st.data())
 def test_the_linear_order_is_lexicographic(data: st.DataObject) -> None:
     row = st.tuples(st.text("ab", max_size=20), st.one_of(st.none(), st.integers(-3, 3)))

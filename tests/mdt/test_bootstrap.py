@@ -63,6 +63,7 @@ def test_other_writers_must_be_done(table: HudiTable) -> None:
     assert not (Path(table.base_path) / METADATA_DIR).exists()
 
 
+@pytest.mark.slow
 def test_who_dies_while_making_it_leaves_none(
     table: HudiTable, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
 ) -> None:

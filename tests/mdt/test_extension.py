@@ -256,6 +256,7 @@ def test_dying_at_any_step_loses_nothing(
     assert changes > 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
 @pytest.mark.parametrize("step", ["build", "update"])
 def test_a_disk_that_is_full_changes_nothing(path: str, step: str, disk: Disk) -> None:

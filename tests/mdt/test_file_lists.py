@@ -17,6 +17,7 @@ from pyhudi_expr.mdt.keys import ALL_PARTITIONS
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.table.listing import StoredFiles
 from pyhudi_expr.table.storage import Storage
+from tests.chance import examples
 from tests.mdt.file_bytes import delete_block, hfile, log_block
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -65,7 +66,7 @@ def rows(files: StoredFiles) -> list[tuple[str, str, int]]:
     )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(base=st.none() | _PARTS, logs=st.lists(_PARTS, max_size=3), gone=st.booleans())
 def test_what_was_said_last_holds(
     base: dict[str, Any] | None, logs: list[dict[str, Any]], gone: bool

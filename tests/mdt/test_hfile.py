@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.hfile import HFile
 from pyhudi_expr.table.errors import CorruptFile
+from tests.chance import examples
 from tests.mdt.file_bytes import hfile
 
 pytestmark = pytest.mark.usefixtures("engine")
@@ -32,7 +33,7 @@ def cells(file: HFile) -> dict[bytes, bytes]:
     return {k: v for part in file.scan() for k, v in zip(part.keys, part.values, strict=True)}
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(table=TABLES, form=FORMS, levels=st.sampled_from([1, 2]), wanted=st.lists(ROWS, max_size=5))
 def test_answers_are_those_of_a_full_scan(
     table: dict[bytes, bytes], form: dict, levels: int, wanted: list[bytes]
@@ -49,7 +50,7 @@ def test_answers_are_those_of_a_full_scan(
     assert found.keys == sorted(key for key in table if key.startswith(tuple(prefixes)))
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(table=TABLES, prefixes=st.lists(ROWS, max_size=4))
 def test_keys_may_be_sorted_as_java_sorts_texts(
     table: dict[bytes, bytes], prefixes: list[bytes]
@@ -83,7 +84,7 @@ def test_a_truncated_file_is_corrupt(length: int) -> None:
         cells(opened(SAMPLE[:length]))
 
 
-@settings(max_examples=400)
+@settings(max_examples=examples(400))
 @given(st.integers(0, len(SAMPLE) - 1), st.integers(0, 7), st.booleans())
 def test_a_flipped_bit_changes_nothing_or_is_corrupt(at: int, bit: int, by_key: bool) -> None:
     damaged = bytearray(SAMPLE)

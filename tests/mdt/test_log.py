@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.mdt.log import BlockKind, LogFile
 from pyhudi_expr.table.errors import CorruptFile
+from tests.chance import examples
 from tests.mdt.file_bytes import delete_block, log_block
 
 
@@ -63,7 +64,7 @@ def test_an_empty_file_has_no_blocks() -> None:
     assert opened(b"").blocks == ()
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.integers(0, 2 * len(FIRST) - 1), st.integers(0, 255))
 def test_damage_never_hangs_and_keeps_to_the_file(at: int, byte: int) -> None:
     content = bytearray(FIRST + FIRST)
@@ -73,7 +74,7 @@ def test_damage_never_hangs_and_keeps_to_the_file(at: int, byte: int) -> None:
         assert len(log.content(block)) == block.length
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(st.binary(max_size=200))
 def test_any_bytes_can_be_opened(content: bytes) -> None:
     assert all(block.kind in BlockKind for block in opened(b"#HUDI#" + content).blocks)

@@ -130,6 +130,7 @@ def test_log_blocks_are_read_once(table: GrowingTable, cache: SnapshotCache | No
     assert sorted(low for _, low, _ in ids if low < ROWS_PER_FILE) == [0, 1, 2, 3, 3]
 
 
+@pytest.mark.slow
 def test_the_bytes_read_do_not_grow_with_the_logs(table: GrowingTable, tmp_path: Path) -> None:
     cache = SnapshotCache(tmp_path / "cache", 1 << 30)
     current, costs, afresh = table.open(cache), [], 0

@@ -11,6 +11,7 @@ from bench import synthetic
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
+from tests.chance import examples
 
 FILES, PARTITIONS = 200, 4
 ROWS = FILES * synthetic.ROWS_PER_FILE
@@ -42,7 +43,7 @@ def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_matching_file_is_lost(
     whole: Path,

@@ -140,6 +140,7 @@ def test_who_shows_a_certificate_of_the_authority_is_answered(secrets: Path) -> 
                 caller.info()
 
 
+@pytest.mark.slow
 def test_certificates_are_renewed_while_the_service_runs(
     secrets: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -112,6 +112,7 @@ def test_an_address_that_is_none_is_refused(address):
         Console(ServiceSettings(console_address=address), Metrics())
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
 def test_in_a_browser_by_keyboard_light_and_dark(asked):
     from playwright.sync_api import sync_playwright

@@ -32,6 +32,7 @@ STRUCT, I32, LIST = b"\x0c", b"\x08", b"\x0f"
 CALL_PRUNE = struct.pack("!Ii5si", 0x80010001, 5, b"prune", 0)
 
 
+@pytest.mark.slow
 def test_many_clients_at_once_get_the_same_answer(server, golden):
     table = str(golden["cow_v9_txns_simple_meta"])
 
@@ -110,6 +111,7 @@ def test_a_caller_that_stops_in_the_middle_is_closed_and_keeps_nobody_waiting(se
         caller.close()
 
 
+@pytest.mark.slow
 def test_a_caller_that_does_not_take_its_answer_is_closed():
     class Huge(Gated):
         def prune(self, request):
@@ -235,6 +237,7 @@ def test_stopping_does_not_wait_for_ever():
         handler.gate.set()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_in_order(golden, number, tmp_path):
     settings = tmp_path / "service.toml"

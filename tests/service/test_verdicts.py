@@ -4,6 +4,7 @@ import hashlib
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
@@ -159,6 +160,7 @@ def test_the_shorter_way_is_taken():
     assert kinds([True] + [False] * 99) == [VerdictKind.KEEP_TOKENS]
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_files_fit_in_five_megabytes():
     size, per_partition = 100_000, 100
     name = "0a1b2c3d-4e5f-6789-abcd-ef0123456789-0_12-345-67890_20260101000000000"
