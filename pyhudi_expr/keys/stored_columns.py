@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.keys.definition import RECORD_KEY, defined
-from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.errors import CorruptFile, HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.storage import Storage
@@ -155,14 +155,12 @@ def warn_of_stored_keys(table: HudiTable) -> bool:
     """Says once for each table with virtual keys that stored ones are there, and are ignored.
 
     Looked at are the oldest base files: those written since virtual keys were turned on have none.
-    Whether anything was said. Raises HudiError.
+    Whether anything was said.
     """
     if table.base_path in _warned:
         return False
     _warned.add(table.base_path)
-    if not table.properties.meta_fields and not any(
-        file.has_keys for file in _oldest(table, table.listing(TableView.READ_OPTIMIZED))
-    ):
+    if not table.properties.meta_fields and not _has_stored_keys(table):
         return False
     _LOG.warning(
         "%s has virtual keys, and files with a stored %s: the stored values are ignored "
@@ -171,6 +169,15 @@ def warn_of_stored_keys(table: HudiTable) -> bool:
         RECORD_KEY,
     )
     return True
+
+
+def _has_stored_keys(table: HudiTable) -> bool:
+    try:
+        return any(
+            file.has_keys for file in _oldest(table, table.listing(TableView.READ_OPTIMIZED))
+        )
+    except HudiError:  # a query may do without that file; one that reads it will say so
+        return False
 
 
 def _oldest(table: HudiTable, listing: FileListing) -> list[BaseFile]:

@@ -6,12 +6,14 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.index.key_switching import KeyDefinitionChanged, KeySettings, disable, enable
 from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
 from pyhudi_expr.keys.stored_columns import key_storage, warn_of_stored_keys
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
@@ -106,6 +108,22 @@ def test_what_hudi_would_merge_wrongly_is_refused(copies: Copies) -> None:
     assert HudiTable.at(timestamps.storage).properties.raw == timestamps.properties.raw
 
 
+def test_a_key_column_that_the_schema_lacks_is_refused(copies: Copies) -> None:
+    table = copies.open(NO_INDEXES)
+    properties_writer.update(table.storage, {"hoodie.table.recordkey.fields": "nope"})
+    before = HudiTable.at(table.storage).properties.raw
+    with pytest.raises(HudiError, match=r"'nope' is not in the schema; there are .*name"):
+        switched(table)
+    assert HudiTable.at(table.storage).properties.raw == before
+
+
+def test_a_generator_that_is_not_known_here_is_refused(copies: Copies) -> None:
+    table = copies.open(TWO_COLUMNS)
+    with pytest.raises(UnsupportedTable, match=r"'nobodys' is not known here: register it"):
+        switched(table, KeySettings(class_name="python:nobodys"))
+    assert HudiTable.at(table.storage).properties.raw == table.properties.raw
+
+
 def test_a_record_index_of_hudi_is_in_the_way(copies: Copies) -> None:
     table = copies.open("cow_v9_txns_simple_meta")
     with pytest.raises(HudiError, match=r"record_index.*Drop them first"):
@@ -115,11 +133,30 @@ def test_a_record_index_of_hudi_is_in_the_way(copies: Copies) -> None:
 def test_storage_is_told_by_the_footers(copies: Copies) -> None:
     table = copies.open(TWO_COLUMNS)
     stored = key_storage(table)
+    newest = set(table.listing().file_name.to_pylist())
+    every = Path(table.base_path).glob("*/*/*.parquet")
+    files = sorted(file for file in every if file.name in newest)
+    bytes_of = {file: key_bytes(file) for file in files}
     assert (stored.files, stored.files_with_keys, stored.bytes_saved) == (3, 3, 0)
-    assert 0 < stored.bytes_to_save < stored.bytes
+    assert 0 < stored.bytes_to_save == sum(bytes_of.values()) < stored.bytes
+
+    without = pq.ParquetFile(files[0]).read().drop_columns(["_hoodie_record_key"])
+    pq.write_table(without, files[0])
+    mixed = key_storage(table)
+    left, rows = sum(bytes_of.values()) - bytes_of[files[0]], stored.rows - len(without)
+    assert (mixed.files_with_keys, mixed.bytes_to_save, mixed.is_measured) == (2, left, True)
+    assert mixed.bytes_saved == len(without) * left // rows
     empty = key_storage(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))
     assert (empty.files, empty.files_with_keys, empty.bytes_to_save) == (3, 0, 0)
     assert not empty.is_measured
+
+
+def key_bytes(file: Path) -> int:
+    metadata = pq.read_metadata(file)
+    columns = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
+    (key,) = [column for column in columns if column.path_in_schema == "_hoodie_record_key"]
+    assert metadata.num_row_groups == 1
+    return int(key.total_compressed_size)
 
 
 def test_stored_keys_that_are_ignored_are_told_once(
@@ -129,6 +166,13 @@ def test_stored_keys_that_are_ignored_are_told_once(
     assert warn_of_stored_keys(table)
     assert not warn_of_stored_keys(table)
     assert [record.getMessage().split(" ")[0] for record in caplog.records] == [table.base_path]
+
+
+def test_files_that_cannot_be_read_are_left_to_who_reads_them(copies: Copies) -> None:
+    table = switched(copies.open(TWO_COLUMNS))
+    for file in Path(table.base_path).glob("*/*/*.parquet"):
+        file.write_bytes(b"no footer")
+    assert not warn_of_stored_keys(table)
 
 
 def test_nothing_is_told_of_a_table_without_stored_keys(copies: Copies) -> None:
