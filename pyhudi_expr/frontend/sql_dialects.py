@@ -7,7 +7,7 @@ InexpressibleError: that piece of a predicate is `Unknown` then.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import pyarrow as pa
@@ -198,17 +198,13 @@ HIVE = SqlDialect(
     time=_as_it_is,
     arithmetic=Call,
 )
-SPARK = SqlDialect(
+SPARK = replace(
+    HIVE,
     name="spark",
     reader=_spark_reader,
     exact=tokens.spark_tokens,
     cast=_spark_cast,
-    call=call,
-    predicate=_no_predicate,
     like=_spark_like,
-    operands=_as_it_is,
-    time=_as_it_is,
-    arithmetic=Call,
 )
 TRINO = SqlDialect(
     name="trino",
@@ -222,17 +218,6 @@ TRINO = SqlDialect(
     time=as_read,
     arithmetic=_trino_arithmetic,
 )
-PRESTO = SqlDialect(
-    name="presto",
-    reader=_presto_reader,
-    exact=tokens.plain_tokens,
-    cast=_trino_cast,
-    call=trino_call,
-    predicate=trino_predicate,
-    like=standard_like,
-    operands=trino_operands,
-    time=as_read,
-    arithmetic=_trino_arithmetic,
-)
+PRESTO = replace(TRINO, name="presto", reader=_presto_reader)
 
 DIALECTS = {dialect.name: dialect for dialect in (HIVE, SPARK, TRINO, PRESTO)}
