@@ -207,8 +207,6 @@ class _Reader:
                 return Case((branch,), self._term(no))
             case "CaseWhen", children:
                 return self._case(children)
-            case "ParseToDate" | "DateTrunc", _:
-                raise InexpressibleError(f"not judged: {node.name}")
             case "UnixTimestamp" | "ToUnixTimestamp", (time, _):  # the pattern is of texts
                 return Call("unix_timestamp", (self._term(time),))
             case name, (child, *_) if name in _TRANSPARENT:
@@ -217,8 +215,6 @@ class _Reader:
                 return call(_OF_MANY[name], tuple(map(self._term, children)))
             case "Round", (value, places) if _literal_text(places) == "0":
                 return Call("round", (self._term(value),))
-            case "TruncTimestamp", (unit, time):
-                return Call("date_trunc", (self._term(unit), self._term(time)))
         function = _FUNCTIONS.get((node.name, len(node.children)))
         if function is None:
             raise InexpressibleError(f"not judged: {node.name[:60]}")
