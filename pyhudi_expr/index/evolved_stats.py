@@ -35,12 +35,11 @@ _WIDER = {"long": {"int"}, "double": {"int", "float"}}
 
 @dataclass(frozen=True)
 class EvolvedColumnStats:
-    """See `pyhudi_expr.index.planner.Source`. as_of: the instant whose schema is asked."""
+    """See `pyhudi_expr.index.planner.Source`."""
 
     stats: ColumnStats
     history: SchemaHistory
     listing: FileListing
-    as_of: str | None
     name: str = COLUMN_STATS
 
     def answer(self, question: Question) -> Evidence | None:
@@ -58,7 +57,7 @@ class EvolvedColumnStats:
         bases = ~self.listing.file_is_log
         if column.name in META_FIELDS:
             return {column: bases}
-        now = self.history.at(self.as_of)
+        now = self.history.at(self.listing.instant)
         id_ = now.id_of(column.name) if now else None
         if now is None or id_ is None:
             return {}

@@ -208,10 +208,7 @@ class TableSnapshot:
         times = CommitTimes(self.table, self.listing)
         sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
         if self.column_stats is not None and self._history is not None:
-            evolved = EvolvedColumnStats(
-                self.column_stats, self._history, self.listing, self.listing.instant
-            )
-            sources.append(evolved)
+            sources.append(EvolvedColumnStats(self.column_stats, self._history, self.listing))
         elif self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats))
         if self._optional is not None:
