@@ -301,7 +301,7 @@ class _OfPartition:
 
 def _schema_history(table: HudiTable, notes: list[str]) -> SchemaHistory | None:
     try:
-        return schema_history(table.storage)
+        return schema_history(table.storage, table.timeline.is_committed)
     except HudiError as error:
         notes.append(f"the table's schema was evolved on read: statistics are not used: {error}")
         return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,14 +59,19 @@ class SchemaHistory:
         return self.versions[at - 1] if at else None
 
 
-def schema_history(storage: Storage) -> SchemaHistory | None:
-    """The table's history, None without one. Raises CorruptFile."""
+def schema_history(storage: Storage, is_committed: Callable[[str], bool]) -> SchemaHistory | None:
+    """The table's history, None without one. Raises CorruptFile.
+
+    is_committed: whether what was written at an instant counts; a change that failed does not.
+    """
     entries = storage.list(f"{HOODIE_DIR}/.schema")
     names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
     if not names:
         return None
     path = f"{HOODIE_DIR}/.schema/{names[-1]}"
-    return _parsed(storage.read(path), f"{storage.uri}/{path}")
+    history = _parsed(storage.read(path), f"{storage.uri}/{path}")
+    counting = (v for v in history.versions if not v.since or is_committed(str(v.since)))
+    return SchemaHistory(tuple(counting))
 
 
 def _parsed(content: bytes, file: str) -> SchemaHistory:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.schema_history import HistoricField, schema_history
+from pyhudi_expr.table.schema_history import HistoricField, SchemaHistory, schema_history
 from pyhudi_expr.table.storage import Storage
 
 
@@ -26,13 +26,17 @@ def write(root: Path, name: str, *versions: tuple[int, list[tuple[int, str, obje
     (directory / f"{name}.schemacommit").write_text(json.dumps({"schemas": schemas}))
 
 
+def history_of(root: Path, failed: str = "") -> SchemaHistory | None:
+    return schema_history(Storage.open(str(root)), lambda instant: instant != failed)
+
+
 def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     struct = {"type": "record", "fields": [{"id": 3, "name": "u", "type": "int"}]}
     first = (0, [(0, "id", "long"), (1, "a", "int"), (2, "st", struct)])
     last = (20200101000000000, [(1, "b", "long"), (0, "id", "long"), (4, "a", "string")])
     write(tmp_path, "20190101000000000", first)
     write(tmp_path, "20200101000000000", last, first)  # the newest file has them all
-    history = schema_history(Storage.open(str(tmp_path)))
+    history = history_of(tmp_path)
     assert history is not None
     then, now = history.at("20191231235959999"), history.at("20200101000000000")
     assert then is not None
@@ -44,10 +48,13 @@ def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     assert now.id_of("a") == 4  # another column than the one that was called so
     assert 4 not in then.fields
     assert history.at("no instant") is None
+    without = history_of(tmp_path, failed="20200101000000000")
+    assert without is not None
+    assert without.at(None) == then
 
 
 def test_there_may_be_none(tmp_path: Path) -> None:
-    assert schema_history(Storage.open(str(tmp_path))) is None
+    assert history_of(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schemas": [{}]}', '{"schemas": [1]}'])
@@ -55,4 +62,4 @@ def test_damage_is_named(tmp_path: Path, content: str) -> None:
     write(tmp_path, "1")
     (tmp_path / ".hoodie" / ".schema" / "1.schemacommit").write_text(content)
     with pytest.raises(CorruptFile, match=r"1\.schemacommit"):
-        schema_history(Storage.open(str(tmp_path)))
+        history_of(tmp_path)
