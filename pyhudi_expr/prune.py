@@ -28,6 +28,7 @@ from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.streamed_leaves import Streaming, streamed
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -44,14 +45,15 @@ class PruneOptions:
     that a query waits for footers that are being read in the background. cache_bytes: memory for
     the snapshots of tables that are kept between queries, and for the bounds of one table's
     columns: those that are larger are streamed for each query (the list of a table's files is held
-    all the same). snapshot_dir: a directory in which
-    what was read of metadata tables is kept between processes, at most `snapshot_bytes`; None:
-    nowhere.
+    all the same). streaming: by whom; in this process, unless said otherwise. snapshot_dir: a
+    directory in which what was read of metadata tables is kept between processes, at most
+    `snapshot_bytes`; None: nowhere.
     """
 
     footers: bool = False
     footer_wait: float = 0.5
     cache_bytes: int = 1 << 30
+    streaming: Streaming = streamed
     snapshot_dir: Path | None = None
     snapshot_bytes: int = 4 << 30
 
@@ -227,6 +229,7 @@ class Pruner:
                         self._cache,
                         self._options.cache_bytes,
                         self._snapshots.get(key),
+                        self._options.streaming,
                     )
                     self._keep(key, known)
                 return known

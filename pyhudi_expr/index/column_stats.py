@@ -15,6 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -26,9 +27,12 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index import footers
 from pyhudi_expr.index.bounds_store import BoundsStore, bounds_bytes, joined_bounds, no_rows
 from pyhudi_expr.index.entries import Decoded, StatisticsEntries, decode
+from pyhudi_expr.keys.definition import RECORD_KEY
+from pyhudi_expr.mdt.file_group import FileGroup
 from pyhudi_expr.mdt.keys import column_partition_prefix, column_prefix, id64, partition_key
 from pyhudi_expr.mdt.overlapping import in_any_order
-from pyhudi_expr.mdt.reader import COLUMN_STATS, MetadataTable
+from pyhudi_expr.mdt.reader import COLUMN_STATS
+from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.mdt.statistics import ColumnStatistics
 from pyhudi_expr.mdt.string_index import StringIndex
 from pyhudi_expr.table.listing import FileListing
@@ -38,7 +42,6 @@ from pyhudi_expr.table.storage import Storage
 _FEW_PARTITIONS = 0.25
 #: As many times the size of what is read are in memory, beside the store, until it is stored.
 _COPIES = 3
-_RECORD_KEY = "_hoodie_record_key"
 
 _Positions = npt.NDArray[np.int64]
 _Flags = npt.NDArray[np.bool_]
@@ -47,6 +50,26 @@ _Flags = npt.NDArray[np.bool_]
 _FOOTERS = 4096
 #: Reads footers for all snapshots of the process.
 _FOOTER_READER = ThreadPoolExecutor(1, thread_name_prefix="footers")
+
+
+class Entries(Protocol):
+    """Where entries are read from: a metadata table, or some of its entries."""
+
+    @property
+    def cache(self) -> SnapshotCache | None:
+        """Where entries of whole columns are kept between processes."""
+
+    @property
+    def meta_fields(self) -> bool:
+        """Whether the table's files have Hudi's meta columns, with values."""
+
+    def groups(self, partition: str) -> Sequence[FileGroup]:
+        """The shards that the entries are in; none: they are in memory."""
+
+    def statistics_pieces(
+        self, partition: str, prefixes: Sequence[str]
+    ) -> list[Iterator[ColumnStatistics]]:
+        """The entries whose keys begin with one of the prefixes; one piece at least."""
 
 
 @dataclass
@@ -86,19 +109,19 @@ class ColumnStats:
 
     def __init__(
         self,
-        mdt: MetadataTable | None,
+        entries: Entries | None,
         listing: FileListing,
         storage: Storage,
         limit: int = sys.maxsize,
     ) -> None:
-        """mdt: None when there is no `column_stats`: then footers are all there is.
+        """entries: None when there is no `column_stats`: then footers are all there is.
 
         limit: bytes that the bounds may take, together with what putting them together takes.
         """
+        self.entries = entries
+        self.storage = storage
         self.limit = limit
-        self._mdt = mdt
         self._listing = listing
-        self._storage = storage
         self._columns: dict[BoundColumn, _Column] = {}  # what was asked for last is last
         self._lock = threading.RLock()
 
@@ -140,18 +163,27 @@ class ColumnStats:
 
         It comes some megabytes at a time, so that no index is too large for memory.
         """
-        assert self._mdt is not None
+        assert self.entries is not None
         sources = [
             self._decoded(column, partitions, source)
             for column, partitions in columns.items()
-            for source in self._entries(self._mdt, column.name, partitions)
+            for source in self._read(self.entries, column.name, partitions)
         ]
         return in_any_order(sources)
 
     @property
     def can_stream(self) -> bool:
         """Whether there are `pieces`."""
-        return self._mdt is not None
+        return self.entries is not None
+
+    def prefixes(self, column: str, partitions: _Flags) -> list[str]:
+        """With what the keys of the column's entries for the flagged partitions begin."""
+        # What is kept between processes is a column as a whole.
+        most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
+        if partitions.all() or np.count_nonzero(partitions) > len(partitions) * most:
+            return [column_prefix(column)]
+        paths = self._listing.partitions.filter(pa.array(partitions)).to_pylist()
+        return [column_partition_prefix(column, path) for path in paths]
 
     def _with_room(self, missing: Mapping[BoundColumn, _Flags]) -> dict[BoundColumn, _Column]:
         """The columns that may be there at once, those that are new without any bounds."""
@@ -186,10 +218,10 @@ class ColumnStats:
 
     def _load(self, missing: Mapping[BoundColumn, _Flags]) -> None:
         lacking = {column: flags for column, flags in missing.items() if flags.any()}
-        if self._mdt is None:
+        if self.entries is None:
             doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
         else:
-            doubted = self._load_entries(self._mdt, lacking)
+            doubted = self._load_entries(self.entries, lacking)
         for column, files in doubted.items():
             known = self._columns[column]
             known.loaded |= lacking[column]
@@ -202,7 +234,7 @@ class ColumnStats:
                 ]
 
     def _load_entries(
-        self, mdt: MetadataTable, lacking: Mapping[BoundColumn, _Flags]
+        self, entries: Entries, lacking: Mapping[BoundColumn, _Flags]
     ) -> dict[BoundColumn, _Flags]:
         """Stores the bounds of the files in the lacking partitions; returns the doubted files.
 
@@ -219,12 +251,12 @@ class ColumnStats:
                         held -= _COPIES * bounds_bytes(dropped.decoded.bounds)
                     del self._columns[piece.column]
         return {
-            column: self._put(mdt, column, lacking[column], pieces)
+            column: self._put(entries, column, lacking[column], pieces)
             for column, pieces in found.items()
         }
 
     def _put(
-        self, mdt: MetadataTable, column: BoundColumn, partitions: _Flags, pieces: list[Piece]
+        self, entries: Entries, column: BoundColumn, partitions: _Flags, pieces: list[Piece]
     ) -> _Flags:
         """Stores what the pieces say of the partitions' files; returns the doubted files."""
         store = self._columns[column].store
@@ -233,11 +265,11 @@ class ColumnStats:
             doubted[piece.positions] = piece.decoded.doubted
         store.put(*joined_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))
         without_values = np.concatenate([piece.without_values for piece in pieces])
-        if len(without_values) and mdt.table.properties.meta_fields:
+        if len(without_values) and entries.meta_fields:
             # Only a log file without records has no record key, so this is no uncollected column.
             keyless = [
                 positions[keys.value_count == 0]
-                for source in self._entries(mdt, _RECORD_KEY, partitions)
+                for source in self._read(entries, RECORD_KEY, partitions)
                 for positions, keys in source
             ]
             without_rows = np.intersect1d(without_values, np.concatenate(keyless))
@@ -246,7 +278,7 @@ class ColumnStats:
 
     def _check(self, column: BoundColumn, known: _Column, positions: _Positions) -> None:
         paths = self._listing.paths(positions)
-        bounds = footers.read_bounds(self._storage, paths, column)
+        bounds = footers.read_bounds(self.storage, paths, column)
         with self._lock:
             known.store.put(positions, bounds)
 
@@ -262,22 +294,15 @@ class ColumnStats:
             without_values = positions[is_log & (entries.value_count == 0)]
             yield Piece(column, positions, decoded, without_values)
 
-    def _entries(
-        self, mdt: MetadataTable, column: str, missing: _Flags
+    def _read(
+        self, entries: Entries, column: str, missing: _Flags
     ) -> list[Iterator[tuple[_Positions, StatisticsEntries]]]:
         """For each shard the column's entries for files of the listing, and which files these are.
 
         What is kept of an entry is a small part of it.
         """
-        # What is kept between processes is a column as a whole.
-        few = np.count_nonzero(missing) <= len(missing) * (_FEW_PARTITIONS if mdt.cache else 1)
-        if missing.all() or not few:
-            prefixes = [column_prefix(column)]
-        else:
-            paths = self._listing.partitions.filter(pa.array(missing)).to_pylist()
-            prefixes = [column_partition_prefix(column, path) for path in paths]
         self._names  # made here, once, and not by several threads  # noqa: B018
-        found = mdt.statistics_pieces(COLUMN_STATS, prefixes)
+        found = entries.statistics_pieces(COLUMN_STATS, self.prefixes(column, missing))
         return [self._listed(entries, missing) for entries in found]
 
     def _listed(

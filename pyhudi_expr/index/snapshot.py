@@ -24,7 +24,7 @@ from pyhudi_expr.index.partition_values import PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
-from pyhudi_expr.index.streamed_leaves import streamed
+from pyhudi_expr.index.streamed_leaves import Streaming, streamed
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.reader import (
@@ -65,11 +65,12 @@ class TableSnapshot:
         cache: SnapshotCache | None = None,
         bounds_limit: int = sys.maxsize,
         earlier: TableSnapshot | None = None,
+        streaming: Streaming = streamed,
     ) -> None:
         """footers: judge by Parquet footers where there is no `column_stats`. cache: where what
         base files of the metadata table say is kept between processes. bounds_limit: bytes that
         the bounds of columns may take. earlier: the table as it was; what was read of the metadata
-        table's log files is taken from there.
+        table's log files is taken from there. streaming: how columns beyond the limit are judged.
 
         Raises HudiError when the table itself cannot be read.
         """
@@ -83,6 +84,7 @@ class TableSnapshot:
         self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
+        self._streaming = streaming
         self.values = PartitionValues(
             self.listing.partitions.to_pylist(), path_layout(table.properties)
         )
@@ -210,7 +212,7 @@ class TableSnapshot:
         if self.column_stats is not None and self._history is not None:
             sources.append(EvolvedColumnStats(self.column_stats, self._history, self.listing))
         elif self.column_stats is not None:
-            sources.append(_ColumnStatsSource(self.column_stats))
+            sources.append(_ColumnStatsSource(self.column_stats, self._streaming))
         if self._optional is not None:
             sources.extend(self._optional.sources)
         return tuple(sources)
@@ -262,6 +264,7 @@ class _ColumnStatsSource:
     """`column_stats` of the partitions that are left."""
 
     stats: ColumnStats
+    streaming: Streaming
     name: str = COLUMN_STATS
 
     def answer(self, question: Question) -> Evidence | None:
@@ -269,7 +272,7 @@ class _ColumnStatsSource:
         found = self.stats.load(question.columns, question.partitions, question.footer_wait)
         if not found.too_large or not self.stats.can_stream:
             return StatisticsEvidence(found)
-        return streamed(
+        return self.streaming(
             self.stats, question.listing, question.predicate, found, question.partitions
         )
 

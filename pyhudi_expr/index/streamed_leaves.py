@@ -6,7 +6,7 @@ index of any size is asked within a set memory, at the price of reading it for e
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -21,19 +21,31 @@ from pyhudi_expr.table.listing import FileListing
 _Flags = npt.NDArray[np.bool_]
 
 
+Streaming = Callable[
+    [ColumnStats, FileListing, BoundExpression, LoadedBounds, _Flags],
+    Evidence,
+]
+"""As `streamed`: evidence where bounds are too large, in whatever way it is found."""
+
+
 @dataclass(frozen=True)
-class _Answer:
+class LeafAnswer:
     """Which files may hold a row that makes the leaf TRUE, and FALSE."""
 
     leaf: Leaf
     true: _Flags
     false: _Flags
 
+    @staticmethod
+    def unknown(leaf: Leaf, files: int) -> LeafAnswer:
+        """Of a leaf of which nothing is known yet: all may."""
+        return LeafAnswer(leaf, np.ones(files, np.bool_), np.ones(files, np.bool_))
+
 
 class StreamedLeaves:
     """What was found out about some leaves, and other evidence for the rest (an `Evidence`)."""
 
-    def __init__(self, answers: Sequence[_Answer], rest: Evidence) -> None:
+    def __init__(self, answers: Sequence[LeafAnswer], rest: Evidence) -> None:
         self._answers = answers
         self._rest = rest
 
@@ -59,11 +71,10 @@ def streamed(
     Raises HudiError where the index is unreadable.
     """
     too_large = frozenset(loaded.too_large)
-    found = list(_leaves_of_one(predicate, too_large))[: stats.limit // (2 * listing.num_files)]
-    answers: dict[BoundColumn, list[_Answer]] = {}
+    found = _leaves_of_one(predicate, too_large)[: most_leaves(stats, listing)]
+    answers: dict[BoundColumn, list[LeafAnswer]] = {}
     for column, leaf in found:
-        everything = np.ones((2, listing.num_files), np.bool_)
-        answers.setdefault(column, []).append(_Answer(leaf, *everything))
+        answers.setdefault(column, []).append(LeafAnswer.unknown(leaf, listing.num_files))
     for piece in stats.pieces(dict.fromkeys(answers, partitions)):
         evidence = StatisticsEvidence(LoadedBounds({piece.column: piece.decoded.bounds}))
         for answer in answers[piece.column]:
@@ -72,6 +83,11 @@ def streamed(
                 flags[piece.positions] = mask
     every = [answer for of_column in answers.values() for answer in of_column]
     return StreamedLeaves(every, StatisticsEvidence(loaded))
+
+
+def most_leaves(stats: ColumnStats, listing: FileListing) -> int:
+    """Of how many leaves the answers may be in memory together."""
+    return stats.limit // (2 * listing.num_files)
 
 
 def _leaves_of_one(

@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import xxhash
 
@@ -75,6 +76,10 @@ class FileGroup:
     _remembered: Remembered = field(default_factory=Remembered, repr=False)
     _bytes_before: int = field(default=0, repr=False)
 
+    def __reduce__(self) -> tuple[type[FileGroup], tuple[Any, ...]]:
+        """Sent to other processes without what was read."""
+        return FileGroup, (self.storage, self.base, self.logs, self.valid)
+
     def follow(self, earlier: FileGroup) -> None:
         """Goes on with what an earlier instant's slice of the group has read of the same files.
 
@@ -82,11 +87,12 @@ class FileGroup:
         """
         with earlier._lock:
             self._lock = earlier._lock
-            self._remembered = earlier._remembered.only([*self._stored_files])
+            self._remembered = earlier._remembered.only([*self.stored_files])
             self._bytes_before = self._remembered_bytes
 
     @property
-    def _stored_files(self) -> Iterator[StoredFile]:
+    def stored_files(self) -> Iterator[StoredFile]:
+        """Its base file, if there is one, and its log files."""
         if self.base is not None:
             yield self.base
         yield from (log for log, _ in self.logs)

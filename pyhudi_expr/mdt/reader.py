@@ -105,6 +105,11 @@ class MetadataTable:
         """The metadata partitions that are complete."""
         return self.table.properties.metadata_partitions
 
+    @property
+    def meta_fields(self) -> bool:
+        """Whether the table's files have Hudi's meta columns, with values."""
+        return self.table.properties.meta_fields
+
     @cached_property
     def instant(self) -> str | None:
         """Requested time of the newest completed write that the metadata table knows."""

@@ -263,7 +263,7 @@ def read_statistics(
         return
     touched, merged = group.overlay(ask)
     for table in cache.tables(identity, lambda: _base_tables(group, ask)):
-        known = _from_table(table)
+        known = from_table(table)
         if len(touched):
             wanted = ByteStrings.from_arrow(known.key.cast(pa.large_binary()))
             known = known.filter(touched.search(wanted) < 0)
@@ -278,7 +278,7 @@ def _decoded(part: EncodedRecords | MergedRecords) -> ColumnStatistics:
 
 
 def _base_tables(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
-    return (_table(decode_statistics(part)) for part in group.base_records(ask))
+    return (to_table(decode_statistics(part)) for part in group.base_records(ask))
 
 
 #: Changes whenever the columns or their meaning do.
@@ -288,7 +288,8 @@ _REPETITIVE = frozenset({"column_name", "type_info"})
 _BOUNDS = ("minimum", "maximum")
 
 
-def _table(entries: ColumnStatistics) -> pa.Table:
+def to_table(entries: ColumnStatistics) -> pa.Table:
+    """The entries as they are kept, and sent to other processes."""
     columns: dict[str, pa.Array] = {}
     for name in _PLAIN:
         column = getattr(entries, name)
@@ -301,7 +302,8 @@ def _table(entries: ColumnStatistics) -> pa.Table:
     return pa.table(columns)
 
 
-def _from_table(table: pa.Table) -> ColumnStatistics:
+def from_table(table: pa.Table) -> ColumnStatistics:
+    """The entries that `to_table` was given."""
     columns = {name: _single(table.column(name)) for name in table.column_names}
     plain = {
         name: columns[name].dictionary_decode() if name in _REPETITIVE else columns[name]

@@ -19,10 +19,12 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.spark.hudi_client import ClusteringClient, slice_files
 from pyhudi_expr.spark.predicates import predicate_of
+from pyhudi_expr.spark.running import SparkRunner
+from pyhudi_expr.spark.sharded_leaves import ShardedLeaves
 from pyhudi_expr.spark.virtual_keys.reading import hide_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -85,13 +87,22 @@ def prune_table(
     fields = _spark_schema(opened, schema)
     asked = predicate_of(spark.createDataFrame([], fields), condition)
     request = PruneRequest(asked.expression, view, asked.zone, as_of, since)
-    result = (pruner or Pruner()).prune(table, request)
+    result = (pruner or pruner_of(spark)).prune(table, request)
     rows = hide_keys(_rows(spark, opened, fields, result), opened).where(condition)
     if since is not None:
         rows = rows.where(rows[_COMMIT_TIME] > since)
     dropped = result.files_total - result.files_kept
     _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
     return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
+
+
+def pruner_of(spark: SparkSession, cache_bytes: int = 1 << 30) -> Pruner:
+    """A pruner that leaves to Spark's tasks what does not fit into the driver's memory.
+
+    cache_bytes: how much of it it may take, see `PruneOptions`.
+    """
+    streaming = ShardedLeaves(SparkRunner(spark))
+    return Pruner(PruneOptions(cache_bytes=cache_bytes, streaming=streaming))
 
 
 def _spark_schema(table: HudiTable, schema: pa.Schema) -> StructType:

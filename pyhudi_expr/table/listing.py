@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import Enum
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -61,6 +61,11 @@ class FileListing:
     file_is_log: npt.NDArray[np.bool_]
     _digests: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    def __reduce__(self) -> tuple[type[FileListing], tuple[Any, ...]]:
+        """Sent to other processes without the digests."""
+        own = [known.name for known in fields(self) if not known.name.startswith("_")]
+        return FileListing, tuple(getattr(self, name) for name in own)
 
     @property
     def num_files(self) -> int:
