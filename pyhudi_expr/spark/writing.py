@@ -15,7 +15,13 @@ from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, PARTITION_STATS,
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
 
+# To learn what rows take in memory, Hudi has a debugger attached to its own JVM, which
+# takes seconds, and at times never ends (apache/hudi#11879).
+_NO_DEBUGGER = "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+
 HUDI_SESSION = {
+    "spark.driver.defaultJavaOptions": _NO_DEBUGGER,
+    "spark.executor.defaultJavaOptions": _NO_DEBUGGER,
     "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
     "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
     "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
