@@ -8,17 +8,18 @@ Everything is checked before Hudi is called, so what is refused has changed noth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import or_
 
-from pyspark.sql import DataFrame, Row
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_type
 
 from pyhudi_expr.index.key_switching import KeyDefinitionChanged, KeySettings, agreed, enable
 from pyhudi_expr.keys.definition import (
-    COLUMNS,
+    CLASS,
+    CONCATENATOR,
     CONSISTENT_TIMESTAMPS,
     ENABLED,
     HUDIS_CONCATENATOR,
@@ -27,10 +28,12 @@ from pyhudi_expr.keys.definition import (
     Generator,
     KeyDefinition,
     defined,
+    python_generator,
     virtual_keys,
 )
 from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.hudi_limits import require_mergeable
+from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
 from pyhudi_expr.spark.writing import writer_options
 from pyhudi_expr.table.errors import HudiError
@@ -74,8 +77,7 @@ class VirtualTable:
         partitions: the partition columns, outermost first.
         is_merge_on_read: how updates are stored.
         generator: Hudi's key generator; None: as the numbers of columns ask for.
-        settings: more of the key, see `KeySettings`.
-        options: more options of Hudi's writer.
+        options: more options of Hudi's writer, and settings of virtual keys (`keys.definition`).
     """
 
     name: str
@@ -84,13 +86,24 @@ class VirtualTable:
     partitions: tuple[str, ...] = ()
     is_merge_on_read: bool = False
     generator: Generator | None = None
-    settings: KeySettings = field(default_factory=KeySettings)
     options: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def hudi(self) -> Generator:
         """Hudi's key generator."""
-        return self.generator or Generator.inferred(self.key, self.partitions)
+        named = self.generator or Generator.of(self.options.get(CLASS, ""))
+        return named or Generator.inferred(self.key, self.partitions)
+
+    @property
+    def definition(self) -> KeyDefinition:
+        """How its keys will be made."""
+        return KeyDefinition(
+            self.key,
+            self.hudi,
+            python_generator(self.options.get(CLASS, "")),
+            self.options.get(CONCATENATOR, HUDIS_CONCATENATOR),
+            text=JavaText(self.options.get(CONSISTENT_TIMESTAMPS, "").lower() == "true"),
+        )
 
     def writer_options(self) -> dict[str, str]:
         """The options of Hudi's writer that make the table."""
@@ -105,7 +118,7 @@ class VirtualTable:
             META_FIELDS: "false",
             **_DEFAULTS,
             **(ordering if self.ordering else {}),
-            **self.options,
+            **_of_hudi(self.options),
         }
 
 
@@ -118,18 +131,15 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     storage = Storage.open(path)
     if storage.stat(PROPERTIES_FILE) is not None:
         raise HudiError(f"{path}: there is a table already; write to it")
-    settings = table.settings
-    wanted = KeyDefinition(
-        table.key,
-        table.hudi,
-        concatenator=settings.concatenator or HUDIS_CONCATENATOR,
-        names_only_column=True,
-    )
-    _require_keys(frame, wanted, path)
-    _require_index(table.writer_options(), path)
-    _save(frame.limit(0), path, table.writer_options(), "bulk_insert", "errorifexists")
-    enable(HudiTable.at(storage), settings, TableLock(storage))
-    write(frame, path, "bulk_insert", table.options)
+    definition, options = table.definition, table.writer_options()
+    saying = {**definition.settings(), **_saying(definition), META_FIELDS: "false"}
+    for key, asked, has in _differing(saying, table.options):
+        raise HudiError(f"{path}: {key} is {asked!r}, but the table is to have {has!r}")
+    _require_keys(frame, definition, path)
+    _require_index(options, path)
+    _save(frame.limit(0), path, options, "bulk_insert", "errorifexists")
+    enable(HudiTable.at(storage), KeySettings.of(table.options), TableLock(storage))
+    _save(frame, path, {**service_options(path), **options}, "bulk_insert", "append")
 
 
 def write(
@@ -180,45 +190,59 @@ def service_options(path: str) -> dict[str, str]:
 
 
 def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[str, str]) -> None:
-    """Raises KeyDefinitionChanged, or HudiError with the setting and what the table has saved."""
+    """Raises KeyDefinitionChanged with the setting, and what the table has saved."""
     agreed(table, KeySettings.of(given))
-    own = definition.settings()
     saved = {
-        _COLUMNS: own[COLUMNS],
-        _GENERATOR: definition.hudi.class_name,
+        **_saying(definition),
         META_FIELDS: str(table.properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: str(definition.text.consistent_timestamps).lower(),
-        ENABLED: "true",
     }
-    for key, has in saved.items():
-        if given.get(key, has) != has:
-            raise KeyDefinitionChanged(
-                f"{table.base_path}: {key} is {given[key]!r}, but the table has saved {has!r}"
-            )
+    for key, asked, has in _differing(saved, given):
+        raise KeyDefinitionChanged(
+            f"{table.base_path}: {key} is {asked!r}, but the table has saved {has!r}"
+        )
+
+
+def _saying(definition: KeyDefinition) -> dict[str, str]:
+    """What a writer that says it has to say."""
+    return {
+        ENABLED: "true",
+        _COLUMNS: ",".join(definition.columns),
+        _GENERATOR: definition.hudi.class_name,
+    }
+
+
+def _differing(
+    settings: Mapping[str, str], given: Mapping[str, str]
+) -> Iterator[tuple[str, str, str]]:
+    """Settings that are given with another value: the key, what is given, what it is."""
+    for key, value in settings.items():
+        if given.get(key, value) != value:
+            yield key, given[key], value
 
 
 def _require_keys(frame: DataFrame, definition: KeyDefinition, shown: str) -> None:
-    """Raises HudiError: a key column is missing, has a type that Hudi would merge wrongly, or is
-    null in a row, which the message has."""
-    types = column_types(frame.schema, definition.columns)
-    require_mergeable(definition, [to_arrow_type(type_) for type_ in types], shown)
-    columns = [column(name) for name in definition.columns]
-    missing = reduce(or_, (one.isNull() for one in columns))
-    if len(columns) == 1:
-        missing = missing | (columns[0].cast("string") == "")
-    for row in frame.where(missing).limit(1).collect():
-        blank = [name for name in definition.columns if not _value(row, name)]
+    """Raises HudiError: a key column is missing, has a type that has no text or that Hudi would
+    merge wrongly, or is null in a row, which the message has."""
+    types = [to_arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
+    require_mergeable(definition, types, shown)
+    definition.generator().keys([pa.nulls(0, type_) for type_ in types])
+    blank = f.coalesce(*(_named_if_blank(name, definition) for name in definition.columns))
+    blanks = frame.select(blank.alias("name"), f.struct("*").alias("row")).where("name IS NOT NULL")
+    for name, row in blanks.limit(1).collect():
         raise MissingKey(
-            f"{shown}: the key column {blank[0]!r} is null or empty, as in {row.asDict(True)}; "
+            f"{shown}: the key column {name!r} is null or empty, as in {row.asDict(True)}; "
             "nothing was written"
         )
 
 
-def _value(row: Row, name: str) -> object:
-    value: object = row
-    for part in name.split("."):
-        value = value[part] if isinstance(value, Row) else None
-    return True if value == 0 or value is False else value
+def _named_if_blank(name: str, definition: KeyDefinition) -> Column:
+    """The name where the column is null, or an empty text that would be all of the key."""
+    values = column(name)
+    blank = values.isNull()
+    if len(definition.columns) == 1:
+        blank |= values.cast("string") == ""
+    return f.when(blank, f.lit(name))
 
 
 def _require_index(options: Mapping[str, str], shown: str) -> None:
