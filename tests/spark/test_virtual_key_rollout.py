@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Set
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pyspark.sql import SparkSession
@@ -19,6 +20,7 @@ from devtools.runtime import ROOT, hudi_bundle
 from pyhudi_expr.index.key_switching import KeySettings, enable
 from pyhudi_expr.keys.definition import META_FIELDS, is_virtual
 from pyhudi_expr.keys.stored_columns import key_storage
+from pyhudi_expr.spark.pruned import pruned
 from pyhudi_expr.spark.virtual_keys import restoring
 from pyhudi_expr.spark.virtual_keys.reading import load
 from pyhudi_expr.spark.virtual_keys.restoring import restore
@@ -94,12 +96,16 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     rows |= changed
     assert stored(spark, path) == rows
     assert keys_that_we_show(spark, path) == {None}
+    nulls = pruned(spark, path, "v = 2 AND _hoodie_record_key IS NULL").select("k").collect()
+    assert {row.k for row in nulls} == {of for of, (value, _) in rows.items() if value == 2}
     assert keys_of_rows(path) == sorted(rows)
     assert key_storage(HudiTable.open(path)).bytes_to_save > 0
     if is_mor:
         with pytest.raises(HudiError, match=r"log files have to be merged first.*run_compaction"):
             restore(spark, path)
 
+    with pytest.raises(HudiError, match="no partition with files 'p9'"):
+        rewrite(spark, path, ["p1", "p9"], 1, lambda *_: None)
     told: list[tuple[int, int]] = []
     one = rewrite(spark, path, ["p1"], 1, lambda *done: told.append(done))
     assert told[-1] == (one.file_groups, one.file_groups) != (0, 0)
@@ -141,17 +147,19 @@ def test_a_rewrite_that_is_killed_goes_on_where_it_was(spark: SparkSession, tmp_
         assert keys_of_rows(path) == sorted(rows)
     left = key_storage(HudiTable.open(path)).files_with_keys
     assert 0 < left < 4
-    ended = subprocess.run(command(path), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True)
-    done = json.loads(ended.stdout)
+    done = answer("rewrite", path)
     assert (done["file_groups"], done["files_with_keys"]) == (left, 0)
     assert not HudiTable.open(path).timeline.pending
     assert stored(spark, path) == rows
+    assert answer("disable", path)["files_with_keys"] == 4
+    assert stored(spark, path) == rows
+    assert keys_that_hudi_reads(spark, path) == set(rows)
 
 
 def kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
     """Begins a rewrite, and kills it at this moment."""
     before = HudiTable.open(path).timeline.pending
-    child = subprocess.Popen(command(path), cwd=ROOT, start_new_session=True)
+    child = subprocess.Popen(command("rewrite", path), cwd=ROOT, start_new_session=True)
     while not moment(Path(path), before):
         assert child.poll() is None, "it ended before it could be killed"
         time.sleep(0.005)
@@ -172,15 +180,25 @@ def has_committed(path: Path, _before: Set[str]) -> bool:
     return any((path / ".hoodie/timeline").glob("*.replacecommit"))
 
 
-def command(path: str) -> list[str]:
-    """`pyhudi virtual-keys rewrite`, a commit for each file group."""
+def answer(name: str, path: str) -> dict[str, Any]:
+    """What the command prints."""
+    ended = subprocess.run(
+        command(name, path), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
+    )
+    found: dict[str, Any] = json.loads(ended.stdout)
+    return found
+
+
+def command(name: str, path: str) -> list[str]:
+    """`pyhudi virtual-keys ...`; of `rewrite` a commit for each file group."""
     settings = {
         "spark.driver.extraClassPath": str(hudi_bundle()),
         "spark.driver.memory": "1g",
         "spark.driver.host": "127.0.0.1",
     }
-    conf = [part for name, value in settings.items() for part in ("--conf", f"{name}={value}")]
+    conf = [part for key, value in settings.items() for part in ("--conf", f"{key}={value}")]
+    own = ("--commit-bytes", "1") if name == "rewrite" else ()
     return [
-        *(sys.executable, "-m", "pyhudi_expr.cli", "virtual-keys", "rewrite", path),
-        *("--commit-bytes", "1", "--master", "local[2]", "--json", *conf),
+        *(sys.executable, "-m", "pyhudi_expr.cli", "virtual-keys", name, path),
+        *(*own, "--master", "local[2]", "--json", *conf),
     ]

@@ -122,7 +122,7 @@ def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) 
     if pending:
         raise HudiError(
             f"{table.base_path}: writers are at work ({', '.join(pending)}); try again when they "
-            "are done"
+            "are done, or roll their instants back if they are gone"
         )
     now = {(one.partition, one.file_id): one for one in slice_files(table.listing())}
     for group in batch:
@@ -134,11 +134,18 @@ def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) 
 
 
 def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group]:
-    """The groups whose base files have stored keys, in order."""
-    found = {file.path: file for file in base_files(table, table.listing())}
+    """The groups whose base files have stored keys, in order. Raises HudiError: no such partition.
+
+    partitions: their paths; None: all.
+    """
+    listing = table.listing()
+    unknown = sorted(set(partitions or ()) - set(listing.partitions.to_pylist()))
+    if unknown:
+        raise HudiError(f"{table.base_path}: there is no partition with files {unknown[0]!r}")
+    found = {file.path: file for file in base_files(table, listing)}
     groups = [
         _Group(one, found[one.base].size)
-        for one in slice_files(table.listing())
+        for one in slice_files(listing)
         if one.base and found[one.base].has_keys
         if partitions is None or one.partition in partitions
     ]
@@ -148,10 +155,12 @@ def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group
 def _batches(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
     """Groups of about so many bytes together, at least one."""
     batch: list[_Group] = []
+    taken = 0
     for one in groups:
-        if batch and sum(other.bytes for other in batch) + one.bytes > most:
+        if batch and taken + one.bytes > most:
             yield batch
-            batch = []
+            batch, taken = [], 0
         batch.append(one)
+        taken += one.bytes
     if batch:
         yield batch
