@@ -162,13 +162,23 @@ def _rewritten(
             columns = [found[name].column(column).combine_chunks() for column in layout.columns]
             pieces = Pieces.of(order.places(columns), counts[name])
             rows = frame.coalesce(_TASKS_PER_CORE * spark.sparkContext.defaultParallelism)
-            parts.append(Part(rows, layout.columns, order, pieces, first))
+            parts.append(Part(rows, layout, order, pieces, first, _constants(selected, name)))
             first += counts[name]
         clustering.commit(
             arranged(parts, first),
             max(2 * selected.file_bytes, _LEAST_FILE_LIMIT),
             {LAYOUT: selected.choice.description},
         )
+
+
+def _constants(selected: Selection, partition: str) -> dict[str, str]:
+    """Meta columns that need not be moved with the rows: the writer fills in the file's name."""
+    if not selected.table.properties.meta_fields:
+        return {}
+    known = {"_hoodie_partition_path": partition, "_hoodie_file_name": ""}
+    return {
+        name: text for name, text in known.items() if name not in selected.choice.layout.columns
+    }
 
 
 def _outcome(selected: Selection, instant: str, notes: Sequence[str]) -> Clustered:

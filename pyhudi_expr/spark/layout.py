@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_type
 
@@ -39,14 +41,17 @@ def sample_rows(files: int) -> int:
 class Part:
     """Rows that are ordered by themselves, a table's partition, say.
 
-    columns: of the layout. first: the number of the first of the files that `pieces` cuts it into.
+    order: what `layout` is for them. first: the number of the first of the files that `pieces` cuts
+    them into. constants: the texts of columns that have the same in each row, or may have it: those
+    are not sent through Python.
     """
 
     frame: DataFrame
-    columns: tuple[str, ...]
+    layout: Layout
     order: Order
     pieces: Pieces
     first: int = 0
+    constants: dict[str, str] = field(default_factory=dict)
 
 
 def order_by(
@@ -72,30 +77,44 @@ def order_by(
     sample = _sample(frame, layout.columns, sample_rows(count))
     order = order_of(layout, sample, count)
     places = order.places([sample.column(name).combine_chunks() for name in layout.columns])
-    return arranged([Part(frame, layout.columns, order, Pieces.of(places, count))], count)
+    return arranged([Part(frame, layout, order, Pieces.of(places, count))], count)
 
 
 def arranged(parts: Sequence[Part], files: int) -> DataFrame:
-    """The parts' rows, those of file n in Spark partition n and in order; all of one schema."""
+    """The parts' rows, those of file n in Spark partition n and in order; all of one layout and
+    schema."""
     routes = np.array(routes_to(files), np.int32)
-    names = parts[0].frame.columns
-    frame: DataFrame | None = None
-    for part in parts:
-        own = routes[part.first : part.first + part.pieces.count]
-        positions = [names.index(column) for column in part.columns]
-        numbered = _numbered(part.frame)
-        placed = t.StructType(
-            [
-                *numbered.schema,
-                t.StructField(_ROUTE, t.IntegerType()),
-                t.StructField(_PLACE, t.BinaryType()),
-            ]
-        )
-        rows = numbered.mapInArrow(_placing(positions, part.order, part.pieces, own), placed)
-        frame = rows if frame is None else frame.union(rows)
-    assert frame is not None
-    ordered = frame.repartition(files, _ROUTE).sortWithinPartitions(_PLACE)
+    layout, names = parts[0].layout, parts[0].frame.columns
+    placed = (_placed(part, routes[part.first : part.first + part.pieces.count]) for part in parts)
+    rows = reduce(DataFrame.union, placed).repartition(files, _ROUTE)
+    if layout.curve is Curve.LINEAR:
+        columns = (f"c{names.index(column)}" for column in layout.columns)
+        ordered = rows.sortWithinPartitions(*(f.asc_nulls_last(column) for column in columns))
+    else:
+        ordered = rows.sortWithinPartitions(_PLACE)
     return ordered.drop(_ROUTE, _PLACE).toDF(*names)
+
+
+def _placed(part: Part, routes: npt.NDArray[np.int32]) -> DataFrame:
+    """The rows under numbers for names, each with its route, and with its place where Spark cannot
+    sort by the columns themselves."""
+    sent = [f"c{n}" for n, name in enumerate(part.frame.columns) if name not in part.constants]
+    numbered = _numbered(part.frame).select(*sent)
+    positions = [
+        sent.index(f"c{part.frame.columns.index(column)}") for column in part.layout.columns
+    ]
+    fields = [*numbered.schema, t.StructField(_ROUTE, t.IntegerType())]
+    curve = part.layout.curve
+    if curve is not Curve.LINEAR:
+        fields.append(t.StructField(_PLACE, t.BinaryType()))
+    rows = numbered.mapInArrow(
+        _placing(positions, part.order, part.pieces, routes, curve), t.StructType(fields)
+    )
+    whole = (
+        f.lit(part.constants[name]).alias(f"c{n}") if name in part.constants else f.col(f"c{n}")
+        for n, name in enumerate(part.frame.columns)
+    )
+    return rows.select(*whole, *(f.col(one.name) for one in fields[len(sent) :]))
 
 
 def _numbered(frame: DataFrame) -> DataFrame:
@@ -104,20 +123,25 @@ def _numbered(frame: DataFrame) -> DataFrame:
 
 
 def _placing(
-    positions: Sequence[int], order: Order, pieces: Pieces, routes: npt.NDArray[np.int32]
+    positions: Sequence[int],
+    order: Order,
+    pieces: Pieces,
+    routes: npt.NDArray[np.int32],
+    curve: Curve,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    """Adds to each row its place and the number that sends it to its file."""
+    """Adds to each row the number that sends it to its file, and its place on a curve."""
 
     def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             places = order.places([batch.column(position) for position in positions])
-            route = pa.array(routes[pieces.numbers(places)])
-            content = pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(places.shape[1]), len(places), [None, pa.py_buffer(places)]
-            )
+            added = {_ROUTE: pa.array(routes[pieces.numbers(places)])}
+            if curve is not Curve.LINEAR:
+                content = pa.FixedSizeBinaryArray.from_buffers(
+                    pa.binary(places.shape[1]), len(places), [None, pa.py_buffer(places)]
+                )
+                added[_PLACE] = content.cast(pa.binary())
             yield pa.RecordBatch.from_arrays(
-                [*batch.columns, route, content.cast(pa.binary())],
-                [*batch.schema.names, _ROUTE, _PLACE],
+                [*batch.columns, *added.values()], [*batch.schema.names, *added]
             )
 
     return place
