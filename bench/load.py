@@ -1,46 +1,151 @@
-"""The pruning service under load: answers a second, their times, and what it holds on to.
+"""The pruning service and HiveServer2 under load: answers a second, their times, what is held.
 
-The clients are threads of this process, on the machine of the service, each with a connection of
-its own and always one request on its way. LOAD_SECONDS is how long each number of clients asks;
-1800 shows what half an hour leaves behind.
+The clients are threads of this process, on the machine of the servers, each with a connection of
+its own and always one question on its way. LOAD_SECONDS is how long each number of clients asks;
+600 shows what half an hour leaves behind.
 """
 
 import os
+import subprocess
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-from rich.console import Console
 
-from bench import synthetic
+from bench import event_table, synthetic
 from bench.measuring import Measurement, benchmark
-from devtools.runtime import WORK
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import ENGINES, HiveServer
+from devtools.runtime import WORK, java
 from devtools.service import ServiceProcess
 from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
 from pyhudi_expr.protocol.ttypes import PruneStatus
 
-_RUN_DIR = WORK / "bench"
+_RUN_DIR = WORK / "bench" / "load"
 _CLIENTS = (1, 8, 64)
 _FILES, _PARTITIONS = 2_000, 20
 _TIMEOUT = 60.0
 _SECONDS = float(os.environ.get("LOAD_SECONDS", "15"))
+_WARM_UP_SECONDS = min(_SECONDS, 10.0)
+_PRIME = 7919
+
+Ask = Callable[[int], None]
+"""Asks the question of a number, and checks the answer."""
+
+Client = Callable[[int], AbstractContextManager[Ask]]
+"""Connects the client of a number."""
 
 
 @dataclass(frozen=True)
 class Held:
-    """What a process holds: resident memory in bytes, open files, threads."""
+    """What a process holds: memory in bytes, open files, threads."""
 
     memory: int
     files: int
     threads: int
 
 
-def held(pid: int) -> Held:
-    """What Linux says of a process."""
+@benchmark("load")
+def load() -> Iterator[Measurement]:
+    """The pruning service with 1, 8 and 64 clients: answers a second, p50, p99, what it holds."""
+    table = synthetic.ensure_written(_FILES, _PARTITIONS)
+    with ServiceProcess(_RUN_DIR) as server:
+
+        @contextmanager
+        def connected(_: int) -> Iterator[Ask]:
+            with server.client(timeout=_TIMEOUT) as client:
+
+                def ask(number: int) -> None:
+                    value = number % (_FILES * synthetic.ROWS_PER_FILE)
+                    predicate = Comparison(Op.EQ, Column(("spread",)), Literal(value, pa.int64()))
+                    response = client.prune(str(table), predicate)
+                    assert response.status == PruneStatus.OK, response.message
+                    assert response.counts.filesDropped == _FILES - 1
+
+                yield ask
+
+        yield from _under_load("load: service", connected, lambda: _held(server.pid))
+
+
+@benchmark("hive-load")
+def hive_load() -> Iterator[Measurement]:
+    """HiveServer2 and the service with 1, 8 and 64 PyHive clients, each for 1 of 2,000 files."""
+    table = event_table.ensure_written()
+    rows = event_table.FILES * event_table.ROWS_PER_FILE
+    with ServiceProcess(_RUN_DIR) as service, HiveServer(_RUN_DIR / "server") as server:
+        settings = {**ENGINES["fetch"], "hudi.pruning.service.addresses": service.address}
+        with server.session() as session:
+            session.run(create_with_handler("events", table.path))
+
+        @contextmanager
+        def connected(_: int) -> Iterator[Ask]:
+            with server.session(settings) as session:
+
+                def ask(number: int) -> None:
+                    found = session.run(f"SELECT id FROM events WHERE id = {number % rows}")
+                    assert found == [(number % rows,)], found
+
+                yield ask
+
+        def held() -> Held:
+            now = _held(server.pid)
+            return Held(_live_heap(server.pid), now.files, now.threads)
+
+        yield from _under_load("hive-load: HiveServer2", connected, held)
+
+
+def _under_load(title: str, connected: Client, held: Callable[[], Held]) -> Iterator[Measurement]:
+    for _ in range(2):
+        for clients in _CLIENTS:
+            _asked(connected, clients, _WARM_UP_SECONDS)
+    before = held()
+    for clients in _CLIENTS:
+        millis, elapsed = _asked(connected, clients, _SECONDS)
+        case = f"{title}, {clients} client{'s' if clients > 1 else ''}"
+        yield Measurement(f"{case}, answers a second", len(millis) / elapsed, "1/s")
+        yield Measurement(f"{case}, median", float(np.percentile(millis, 50)), "ms")
+        yield Measurement(f"{case}, 99th percentile", float(np.percentile(millis, 99)), "ms")
+    after = held()
+    yield Measurement(f"{title}, seconds under load", _SECONDS * len(_CLIENTS), "s")
+    yield Measurement(f"{title}, memory at the end", after.memory / 1e6, "MB")
+    growth = after.memory / before.memory
+    yield Measurement(f"{title}, memory, end against beginning", growth, "x", "<= 1.05")
+    yield Measurement(f"{title}, more open files", after.files - before.files, "files", "<= 0")
+    yield Measurement(f"{title}, more threads", after.threads - before.threads, "threads", "<= 0")
+
+
+def _asked(connected: Client, clients: int, seconds: float) -> tuple[list[float], float]:
+    """Milliseconds of each answer, and the seconds that all took together."""
+    results: list[list[float]] = [[] for _ in range(clients)]
+    together = threading.Barrier(clients + 1)
+
+    def client(number: int) -> None:
+        with connected(number) as ask:
+            together.wait(_TIMEOUT)
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                begun = time.perf_counter()
+                ask(number * _PRIME + len(results[number]))
+                results[number].append((time.perf_counter() - begun) * 1e3)
+
+    with ThreadPoolExecutor(clients) as pool:
+        running = [pool.submit(client, number) for number in range(clients)]
+        together.wait(_TIMEOUT)
+        begun = time.monotonic()
+        for one in running:
+            one.result()
+        elapsed = time.monotonic() - begun
+    return [one for some in results for one in some], elapsed
+
+
+def _held(pid: int) -> Held:
+    """What Linux says of a process; its memory is what is resident."""
     process = Path(f"/proc/{pid}")
     status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines())
     return Held(
@@ -50,59 +155,11 @@ def held(pid: int) -> Held:
     )
 
 
-@benchmark("load")
-def load() -> Iterator[Measurement]:
-    """The pruning service with 1, 8 and 64 clients: answers a second, p50, p99, what it holds."""
-    table = synthetic.ensure_written(_FILES, _PARTITIONS)
-    with ServiceProcess(_RUN_DIR) as server:
-        for clients in (*_CLIENTS, *_CLIENTS):  # once to warm up
-            _asked(server, table, clients, min(_SECONDS, 5.0))
-        before = held(server.pid)
-        for clients in _CLIENTS:
-            millis, elapsed = _asked(server, table, clients, _SECONDS)
-            title = f"load: {clients} client{'s' if clients > 1 else ''}"
-            yield Measurement(f"{title}, answers a second", len(millis) / elapsed, "1/s")
-            yield Measurement(f"{title}, median", float(np.percentile(millis, 50)), "ms")
-            yield Measurement(f"{title}, 99th percentile", float(np.percentile(millis, 99)), "ms")
-        after = held(server.pid)
-    yield Measurement("load: memory at the end", after.memory / 1e6, "MB")
-    yield Measurement(
-        "load: memory, end against beginning", after.memory / before.memory, "x", "<= 1.05"
-    )
-    yield Measurement("load: more open files", after.files - before.files, "files", "<= 0")
-    yield Measurement("load: more threads", after.threads - before.threads, "threads", "<= 0")
-
-
-def _asked(
-    server: ServiceProcess, table: Path, clients: int, seconds: float
-) -> tuple[list[float], float]:
-    """Milliseconds of each answer, and the seconds that all took together."""
-    rows = _FILES * synthetic.ROWS_PER_FILE
-    end = time.monotonic() + seconds
-    results: list[list[float]] = [[] for _ in range(clients)]
-
-    def ask(number: int) -> None:
-        with server.client(timeout=_TIMEOUT) as client:
-            while time.monotonic() < end:
-                value = (number * 7919 + len(results[number])) % rows
-                predicate = Comparison(Op.EQ, Column(("spread",)), Literal(value, pa.int64()))
-                begun = time.perf_counter()
-                response = client.prune(str(table), predicate)
-                results[number].append((time.perf_counter() - begun) * 1e3)
-                assert response.status == PruneStatus.OK, response.message
-                assert response.counts.filesDropped == _FILES - 1
-
-    threads = [threading.Thread(target=ask, args=(number,)) for number in range(clients)]
-    begun = time.monotonic()
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    elapsed = time.monotonic() - begun
-    assert all(results), "a client failed, or was never answered"
-    return [one for some in results for one in some], elapsed
-
-
-if __name__ == "__main__":
-    for measurement in load():
-        Console().print(f"{measurement.name}: {measurement.value:,.4g} {measurement.unit}")
+def _live_heap(pid: int) -> int:
+    """Bytes of a JVM's objects that something still refers to; what is free to go is collected."""
+    jcmd = java().resolve().with_name("jcmd")
+    listed = subprocess.run(
+        [jcmd, str(pid), "GC.class_histogram"], check=True, stdout=subprocess.PIPE, text=True
+    ).stdout
+    total = next(line for line in reversed(listed.splitlines()) if line.startswith("Total"))
+    return int(total.split()[-1])

@@ -129,6 +129,13 @@ class HiveServer:
         """Whether it was started and its process has not ended."""
         return self._process is not None and self._process.is_running()
 
+    @property
+    def pid(self) -> int:
+        """The process's id. Raises ServerError where none was started."""
+        if self._process is None:
+            raise ServerError("HiveServer2 was not started")
+        return self._process.pid
+
     def log(self) -> str:
         """All that it has logged since `run_dir` was made."""
         path = self.run_dir / "hiveserver2.log"
