@@ -47,6 +47,7 @@ _METHODS = {Mapping.DIRECT: "direct", Mapping.SAMPLED: "sample"}
 
 Figure = tuple[str, float, str, str | None]
 _Asked = dict[str, list[Ranges]]
+_Run = Callable[[SparkSession, Path, Layout, _Asked], "_Laid"]
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,10 @@ def _figures(name: str) -> Iterator[Figure]:
         theirs: dict[Layout, _Laid] = {}
         sizes = _hudis_sizes(spark, source, asked)
         _by_us(spark, source, _LAYOUTS[0], asked)
-        runs = [(ours, _by_us), (theirs, partial(_by_hudi, sizes))]
+        runs: list[tuple[dict[Layout, _Laid], _Run]] = [
+            (ours, _by_us),
+            (theirs, partial(_by_hudi, sizes)),
+        ]
         for number, layout in enumerate(_LAYOUTS):
             for kept, run in runs if number % 2 else reversed(runs):
                 kept[layout] = run(spark, source, layout, asked)
