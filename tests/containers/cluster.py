@@ -73,6 +73,13 @@ class _Compose(DockerCompose):
         assert self.compose_file_name is not None
         return [*program, "-f", *self.compose_file_name]
 
+    def stop(self, down: bool = True) -> None:
+        """At once: nothing that a container could lose is kept."""
+        # It fails where nothing runs.
+        kill = [*self.compose_command_property, "kill"]
+        subprocess.run(kill, cwd=self.context, capture_output=True, check=False)
+        super().stop(down)
+
 
 class Cluster:
     """The running containers."""
@@ -174,7 +181,7 @@ _LABEL = f"com.docker.compose.project={_PROJECT}"
 
 @contextmanager
 def cluster(directory: Path) -> Iterator[Cluster]:
-    """The containers, made anew; their secrets and logs are in `directory`.
+    """The containers, made anew; their secrets and all logs are in `directory`.
 
     TAG names images that have been built already; without it they are built.
 
@@ -188,7 +195,8 @@ def cluster(directory: Path) -> Iterator[Cluster]:
     if shutil.which("docker") is None:
         raise NoEngineError("the program docker is missing")
     if "TAG" not in os.environ:
-        subprocess.run([str(DOCKER / "build.sh")], check=True)
+        with (directory / "build.log").open("w") as log:
+            subprocess.run([str(DOCKER / "build.sh")], stdout=log, stderr=log, check=True)
     secrets = directory / "secrets"
     subprocess.run([str(DOCKER / "secrets.sh"), str(secrets)], check=True)
     port = free_port()
@@ -199,7 +207,10 @@ def cluster(directory: Path) -> Iterator[Cluster]:
         # Nothing that a crash of this machine would lose is wanted back.
         "POSTGRES_FSYNC": "off",
     }
-    with _Compose(DOCKER, "compose.yaml", wait=False) as compose:
+    compose = _Compose(DOCKER, "compose.yaml", wait=False)
+    # What tests that were killed have left would start with tables.
+    compose.stop()
+    with compose:
         running = Cluster(engine, port)
         try:
             running.wait(lambda: running.health("hiveserver2") == "healthy", START_SECONDS)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 
 import pytest
@@ -25,6 +26,7 @@ _INDEX = (
 @pytest.fixture(scope="session")
 def containers() -> Iterator[Cluster]:
     """All services, and the table `trips`: written, indexed and registered."""
+    signal.signal(signal.SIGTERM, _end_in_order)
     directory = WORK / "containers"
     directory.mkdir(parents=True, exist_ok=True)
     try:
@@ -38,3 +40,9 @@ def containers() -> Iterator[Cluster]:
         if os.environ.get("PYHUDI_NEED_ENGINE") == "1":
             raise
         pytest.skip(str(error))
+
+
+def _end_in_order(*_: object) -> None:
+    """As after Ctrl-C, so that no container stays; once."""
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    raise KeyboardInterrupt

@@ -6,22 +6,24 @@ import subprocess
 
 import pytest
 
-from devtools.hiveserver import ENGINES
 from tests.containers.cluster import REPLICAS, Cluster
 from tests.containers.conftest import TRIPS
 
-pytestmark = [pytest.mark.containers, pytest.mark.timeout(420)]
+pytestmark = pytest.mark.containers
 
 FILES = TRIPS // 100
 
 
-@pytest.mark.parametrize("engine", list(ENGINES))
+IN_CITIES = "SELECT count(*), sum(fare) FROM trips WHERE city IN ('city-3', 'city-11')"
+
+
 @pytest.mark.parametrize(
-    ("query", "read"),
+    ("engine", "query", "read"),
     [
-        ("SELECT id, fare, city FROM trips WHERE id = 777", 1),
-        ("SELECT count(*), sum(fare) FROM trips WHERE city IN ('city-3', 'city-11')", 2),
-        ("SELECT id FROM trips WHERE fare = 300", FILES),
+        ("fetch", "SELECT id, fare, city FROM trips WHERE id = 777", 1),
+        ("fetch", "SELECT id FROM trips WHERE fare = 300", FILES),
+        ("mr", IN_CITIES, 2),
+        ("tez", IN_CITIES, 2),
     ],
 )
 def test_rows_are_the_same_and_files_are_fewer(
