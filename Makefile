@@ -46,7 +46,7 @@ test-long: $(VENV) $(RUNTIME) $(HANDLER) ## what Hudi makes of our indexes and l
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
-	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile \
+	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
 		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## new random cases for each property of predicates, indexes and front ends, TIMES=N as many
