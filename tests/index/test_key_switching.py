@@ -59,6 +59,29 @@ def test_the_settings_are_saved_with_hudis_own(copies: Copies) -> None:
     assert after.raw["hoodie.table.checksum"] == before.properties.raw["hoodie.table.checksum"]
 
 
+@pytest.mark.parametrize(
+    ("archive", "setting", "generator"),
+    [
+        (TWO_COLUMNS, "hoodie.table.keygenerator.type", "COMPLEX"),
+        (
+            NO_INDEXES,
+            "hoodie.table.keygenerator.class",
+            "org.apache.hudi.keygen.SimpleKeyGenerator",
+        ),
+    ],
+)
+def test_what_a_table_does_not_say_is_written_down(
+    copies: Copies, archive: str, setting: str, generator: str
+) -> None:
+    """Hudi would take the generator of a writer then; its own checksum is made again."""
+    table = copies.open(archive)
+    written = table.properties.raw
+    assert written[setting] == generator
+    properties_writer.update(table.storage, {setting: None, "hoodie.table.checksum": None})
+    filled = switched(HudiTable.at(table.storage)).properties.raw
+    assert filled.items() >= written.items() - {("hoodie.populate.meta.fields", "true")}
+
+
 def test_turned_off_again_nothing_is_left_of_them(copies: Copies) -> None:
     before = copies.open(NO_INDEXES)
     after = switched(before)
