@@ -29,6 +29,7 @@ class Metrics:
 
     def __init__(self) -> None:
         self._recent: deque[Answered] = deque(maxlen=_REMEMBERED)
+        self._listeners: list[Callable[[Answered], None]] = []
         registry = self._registry = CollectorRegistry()
         self._requests = Counter(
             "pyhudi_requests", "Requests that were answered.", ["status"], registry=registry
@@ -67,7 +68,10 @@ class Metrics:
 
         told: what may be shown of the response's message.
         """
-        self._recent.appendleft(_remembered(response, seconds, told or ""))
+        remembered = _remembered(response, seconds, told or "")
+        self._recent.appendleft(remembered)
+        for listener in self._listeners:
+            listener(remembered)
         self._requests.labels(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
         self._seconds.observe(seconds)
         if reason is not None:
@@ -88,6 +92,10 @@ class Metrics:
     def refused(self, reason: str) -> None:
         """Count a connection that was closed. reason: one of few words."""
         self._refused.labels(reason).inc()
+
+    def tell(self, listener: Callable[[Answered], None]) -> None:
+        """Have each answer told from now on; a listener must neither wait nor raise."""
+        self._listeners.append(listener)
 
     def watch(self, name: str, meaning: str, value: Callable[[], float]) -> None:
         """Show a value that is looked up whenever it is asked for."""

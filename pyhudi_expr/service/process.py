@@ -58,6 +58,13 @@ class _Service:
 
                 console = Console(self._settings, self._metrics)
                 await pages.enter_async_context(await console.listen())
+            if self._settings.traces_endpoint:
+                # An extra of the package.
+                from pyhudi_expr.service.traces import Traces
+
+                traces = Traces(self._settings.traces_endpoint)
+                pages.callback(traces.close)
+                self._metrics.tell(traces.answered)
             await server.run()
 
     def _reload(self, server: PruningServer) -> None:

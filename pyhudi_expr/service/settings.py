@@ -25,6 +25,7 @@ NEED_RESTART = (
     "port",
     "metrics_address",
     "console_address",
+    "traces_endpoint",
     "footers",
     "footer_wait",
     "cache_bytes",
@@ -62,6 +63,12 @@ class ServiceSettings(BaseSettings):
     )
     console_address: str = Field(
         "", description="host:port for a console in a browser, with the same access; empty: none."
+    )
+    traces_endpoint: str = Field(
+        "",
+        pattern="^(https?://.+)?$",
+        description="URL of a collector that takes OpenTelemetry's spans (OTLP over HTTP), a span"
+        " for each request; empty: none.",
     )
     table_roots: tuple[str, ...] = Field(
         (), description="Only tables below these directories or URIs are read; empty: all."

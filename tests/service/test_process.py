@@ -29,7 +29,7 @@ SECRET = "S3CR3T-L1T3RAL"
 class Process:
     """`pyhudi serve` with a settings file, and its log, line by line."""
 
-    def __init__(self, directory: Path) -> None:
+    def __init__(self, directory: Path, **settings: object) -> None:
         self.file = directory / "service.toml"
         self.pages = free_port()
         self.fixed = {
@@ -37,6 +37,7 @@ class Process:
             "log_format": "json",
             "snapshot_dir": "",
             "metrics_address": f"127.0.0.1:{self.pages}",
+            **settings,
         }
         self.write()
         command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(self.file)]
@@ -81,6 +82,12 @@ class Process:
         self.process.send_signal(signal.SIGHUP)
         return self.until(event)
 
+    def end(self) -> None:
+        """Kill it, if it runs."""
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+
     def _read(self) -> None:
         assert self.process.stderr is not None
         for line in self.process.stderr:
@@ -95,9 +102,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     try:
         yield started
     finally:
-        started.process.kill()
-        started.process.wait()
-        started.reader.join()
+        started.end()
 
 
 @pytest.fixture

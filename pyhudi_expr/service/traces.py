@@ -1,0 +1,68 @@
+"""A span of OpenTelemetry for each request, sent to a collector; only where one is set.
+
+Spans are sent by a thread of their own: a collector that does not answer costs spans, not time.
+Their attributes hold no constants of queries.
+"""
+
+from __future__ import annotations
+
+import importlib.metadata
+
+from pyhudi_expr.pages.console import Answered
+from pyhudi_expr.service.settings import SettingsError
+
+try:
+    from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+    from opentelemetry.sdk.resources import Resource
+    from opentelemetry.sdk.trace import TracerProvider
+    from opentelemetry.sdk.trace.export import BatchSpanProcessor
+    from opentelemetry.trace import SpanKind, Status, StatusCode
+except ImportError as missing:
+    raise SettingsError(
+        "traces_endpoint: the packages for it lack: pip install pyhudi-expr[traces]"
+    ) from missing
+
+_FLUSH_MILLIS = 5_000
+
+
+class Traces:
+    """The spans of one service, until it is closed."""
+
+    def __init__(self, endpoint: str) -> None:
+        """endpoint: the collector's URL for OTLP over HTTP, http://host:4318/v1/traces say."""
+        resource = Resource.create(
+            {
+                "service.name": "pyhudi",
+                "service.version": importlib.metadata.version("pyhudi-expr"),
+            }
+        )
+        self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
+        self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint)))
+        self._tracer = self._provider.get_tracer(__name__)
+
+    def answered(self, request: Answered) -> None:
+        """Send a request's span: it ended when it was answered."""
+        end = int(request.at.timestamp() * 1e9)
+        span = self._tracer.start_span(
+            "prune",
+            kind=SpanKind.SERVER,
+            start_time=end - int(request.millis * 1e6),
+            attributes={
+                "hudi.table": request.table,
+                "hudi.instant": request.instant or "",
+                "hive.query.id": request.request.partition("#")[0],
+                "pyhudi.request": request.request,
+                "pyhudi.status": request.status,
+                "pyhudi.files.considered": request.files,
+                "pyhudi.files.dropped": request.dropped,
+                "pyhudi.told": request.told,
+            },
+        )
+        if request.status != "OK":
+            span.set_status(Status(StatusCode.ERROR, request.told))
+        span.end(end_time=end)
+
+    def close(self) -> None:
+        """Send what waits, for a while."""
+        self._provider.force_flush(_FLUSH_MILLIS)
+        self._provider.shutdown()
