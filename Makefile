@@ -31,7 +31,7 @@ HANDLER := handler-java/target/pyhudi-hive-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long fuzz test-containers lint types format java runtime venv handler idl \
-	bench docs clean
+	audit bench docs clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -103,6 +103,10 @@ idl: ## generate the protocol's Java and Python code anew; needs the Thrift comp
 	thrift --gen py -out .work/idl $(IDL)
 	mv .work/idl/pyhudi_expr/protocol pyhudi_expr/protocol
 	rm -rf .work/idl pyhudi_expr/protocol/PruningService-remote
+
+audit: $(VENV) ## known faults of the Python packages that a user installs, by PyPI's data
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check pip-audit
+	$(BIN)/pip-audit --skip-editable --progress-spinner off
 
 bench: $(VENV) $(RUNTIME) $(HANDLER) ## measure everything, or BENCH=NAME, into bench/results.json
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,bench]'
