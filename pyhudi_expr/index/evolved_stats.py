@@ -7,6 +7,7 @@ into the column's, stays unknown, and so do log files, whose blocks may be of se
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -31,6 +32,7 @@ _Flags = npt.NDArray[np.bool_]
 
 #: By the type that a column has now those that widen into it without losing a value or its order.
 _WIDER = {"long": {"int"}, "double": {"int", "float"}}
+_DECIMAL = re.compile(r"decimal(?:_fixed|_bytes)?\((\d+),\s*(\d+)\)(?:\[\d+\])?")
 
 
 @dataclass(frozen=True)
@@ -110,4 +112,10 @@ def _chosen(files: _Flags, own: Any, other: Any) -> Any:
 
 def _holds(now: HistoricField, then: HistoricField) -> bool:
     """Whether bounds of the type then are bounds of the type now."""
-    return now.type == then.type or then.type in _WIDER.get(now.type, ())
+    if now.type == then.type or then.type in _WIDER.get(now.type, ()):
+        return True
+    wide, narrow = _DECIMAL.fullmatch(now.type), _DECIMAL.fullmatch(then.type)
+    if wide is None or narrow is None:
+        return False
+    (digits, scale), (old_digits, old_scale) = map(int, wide.groups()), map(int, narrow.groups())
+    return scale >= old_scale and digits - scale >= old_digits - old_scale

@@ -11,7 +11,6 @@ def check_readable(table: HudiTable) -> None:
     properties = table.properties
     for applies, reason in (
         (properties.base_file_format != "PARQUET", "its base files are no Parquet files"),
-        (table.has_schema_history, "columns were renamed or retyped by schema-on-read evolution"),
         (properties.drop_partition_columns, "its partition columns are kept in paths only"),
         ("hoodie.bootstrap.base.path" in properties.raw, "it was made by bootstrap"),
     ):

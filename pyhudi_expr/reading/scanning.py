@@ -24,6 +24,7 @@ from pyhudi_expr.frontend.sql import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
 from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.reading.row_filter import columns_of, row_filter
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice
@@ -67,6 +68,7 @@ class Scan:
     result: PruneResult
     _table: HudiTable
     _read_schema: pa.Schema
+    _evolution: Evolution | None
     _filter: pc.Expression | None
     _limit: int | None
     _heard: Callable[[Progress], None]
@@ -110,19 +112,30 @@ class Scan:
     def to_dataset(self) -> ds.Dataset:
         """The files to read as pyarrow's dataset, of all columns and rows: to be filtered there.
 
-        Raises UnsupportedTable where log files have to be merged into one of the slices.
+        Raises UnsupportedTable where log files have to be merged into one of the slices, or columns
+        were changed since it was written.
         """
         if self._merged().any():
             raise UnsupportedTable(
                 f"{self._table.base_path}: slices with log files are no files of a dataset; read "
                 "batches, or the read-optimised view"
             )
+        if self._changed().any():
+            raise UnsupportedTable(
+                f"{self._table.base_path}: files from before columns were renamed or retyped are "
+                "no files of a dataset; read batches"
+            )
         return self._dataset(self.result.keep)
 
     def _read(self) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Batches of rows, each with the number of slices that begin with it."""
-        merged = self._merged()
-        plain = self.result.keep & ~merged
+        merged, changed = self._merged(), self._changed()
+        if merged.any() and self._evolution is not None:
+            raise UnsupportedTable(
+                f"{self._table.base_path}: columns were renamed or retyped, and log files of such "
+                "tables are not merged here; compact the table, or read the read-optimised view"
+            )
+        plain = self.result.keep & ~merged & ~changed
         if plain.any():
             scanner = self._dataset(plain).scanner(columns=self.schema.names, filter=self._filter)
             seen: set[str] = set()
@@ -131,6 +144,8 @@ class Scan:
                 seen.add(tagged.fragment.path)
                 columns = tagged.record_batch.columns
                 yield int(begun), pa.RecordBatch.from_arrays(columns, schema=self.schema)
+        for one in file_slices(self.result.listing.some(changed & ~merged)):
+            yield from self._of_changed(one)
         if merged.any():
             reader = SliceReader.of(self._table, self.result.instant)
             for one in file_slices(self.result.listing.some(merged)):
@@ -142,10 +157,25 @@ class Scan:
                 f"{self._table.base_path}: nested columns of {one.name}, whose record keys are not "
                 "stored, cannot be merged here; read the read-optimised view"
             )
-        rows = pa.concat_tables(
-            pa.table(list(map(_cast, columns, self._read_schema.types)), self._read_schema)
-            for columns in reader.columns(one, self._read_schema.names)
+        return self._chosen(
+            pa.concat_tables(
+                pa.table(list(map(_cast, columns, self._read_schema.types)), self._read_schema)
+                for columns in reader.columns(one, self._read_schema.names)
+            )
         )
+
+    def _of_changed(self, one: FileSlice) -> Iterator[tuple[int, pa.RecordBatch]]:
+        assert self._evolution is not None
+        assert one.base is not None
+        path, begun = one.path(one.base), 1
+        for batch in self._evolution.rows(
+            self._table.storage, path, one.base_instant, self._read_schema
+        ):
+            yield begun, self._chosen(pa.Table.from_batches([batch]))
+            begun = 0
+
+    def _chosen(self, rows: pa.Table) -> pa.RecordBatch:
+        """Of rows with the columns that are read those that were asked for."""
         if RECORD_KEY in rows.column_names and is_virtual(self._table.properties):
             key = rows.schema.get_field_index(RECORD_KEY)
             rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
@@ -158,6 +188,14 @@ class Scan:
         """The kept slices that have log files."""
         listing = self.result.listing
         flags: _Flags = self.result.keep & listing.any_of_slice(listing.file_is_log)
+        return flags
+
+    def _changed(self) -> _Flags:
+        """The kept slices with files from before columns were changed."""
+        keep = self.result.keep
+        if self._evolution is None or not keep.any():
+            return np.zeros_like(keep)
+        flags: _Flags = keep & self._evolution.changed(self.result.listing)
         return flags
 
     def _dataset(self, slices: _Flags) -> ds.Dataset:
@@ -209,7 +247,8 @@ def scan(
     read = schema if isinstance(filter, pc.Expression) else _with_filtered(wanted, schema, asked)
     if RECORD_KEY in read.names and is_virtual(opened.properties):
         warn_of_stored_keys(opened)
-    return Scan(wanted, result, opened, read, rows, limit, progress)
+    evolution = Evolution.of(opened, result.instant)
+    return Scan(wanted, result, opened, read, evolution, rows, limit, progress)
 
 
 def _parsed(

@@ -223,6 +223,20 @@ def parquet_columns(
         raise CorruptFile(shown, f"cannot be read: {error}") from error
 
 
+def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows of a Parquet file with those of the top-level columns that it has; there may be one
+    more. Raises HudiError."""
+    with parquet_file(storage, path) as file:
+        wanted = [name for name in roots if name in file.schema_arrow.names]
+        if not wanted:
+            yield pa.record_batch([pa.nulls(file.metadata.num_rows)], ["no column"])
+            return
+        try:
+            yield from file.iter_batches(_BATCH_ROWS, columns=wanted)
+        except (OSError, pa.ArrowException) as error:
+            raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
+
+
 def leaf(rows: pa.RecordBatch, name: str) -> pa.Array:
     """A column, or a field of nested ones; null where a parent is, all null where it is missing."""
     root, *fields = name.split(".")

@@ -20,6 +20,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.spark.hudi_client import ClusteringClient, slice_files
 from pyhudi_expr.spark.predicates import predicate_of
@@ -32,6 +33,8 @@ from pyhudi_expr.table.listing import FileListing, TableView
 
 _LOG = logging.getLogger(__name__)
 _COMMIT_TIME = "_hoodie_commit_time"
+#: By which Hudi's reader tells which column of an older file is which.
+_SCHEMA_WITH_IDS = "hoodie.internal.schema"
 _Flags = npt.NDArray[np.bool_]
 
 
@@ -88,7 +91,13 @@ def prune_table(
     asked = predicate_of(spark.createDataFrame([], fields), condition)
     request = PruneRequest(asked.expression, view, asked.zone, as_of, since)
     result = (pruner or pruner_of(spark)).prune(table, request)
-    rows = hide_keys(_rows(spark, opened, fields, result), opened).where(condition)
+    evolution = Evolution.of(opened, result.instant)
+    if evolution is not None and not evolution.is_newest:
+        raise UnsupportedTable(
+            f"{table}: columns were renamed or retyped since {result.instant}, and Hudi's reader "
+            "knows them by their names of now only"
+        )
+    rows = hide_keys(_rows(spark, opened, fields, result, evolution), opened).where(condition)
     if since is not None:
         rows = rows.where(rows[_COMMIT_TIME] > since)
     dropped = result.files_total - result.files_kept
@@ -113,13 +122,19 @@ def _spark_schema(table: HudiTable, schema: pa.Schema) -> StructType:
 
 
 def _rows(
-    spark: SparkSession, table: HudiTable, fields: StructType, result: PruneResult
+    spark: SparkSession,
+    table: HudiTable,
+    fields: StructType,
+    result: PruneResult,
+    evolution: Evolution | None,
 ) -> DataFrame:
     """All rows of the kept slices."""
     listing = result.listing
     merged = result.keep & (
         listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
     )
+    if evolution is not None:
+        merged |= result.keep & evolution.changed(listing)
     parts = []
     plain = listing.of_files(result.keep & ~merged)
     if plain.any():
@@ -127,7 +142,8 @@ def _rows(
         paths = [f"{root}/{path}" for path in listing.paths(plain)]
         parts.append(spark.read.schema(fields).parquet(*paths))
     if merged.any():
-        parts.append(_by_hudi(spark, table, listing.some(merged)).select(*_names(fields)))
+        read = _by_hudi(spark, table, listing.some(merged), evolution)
+        parts.append(read.select(*_names(fields)))
     if not parts:
         return spark.createDataFrame([], fields)
     return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
@@ -158,7 +174,9 @@ def _is_of(table: HudiTable, now: pa.Schema, instant: str) -> bool:
     return all(then.field(field.name).type == field.type for field in now if field.name in present)
 
 
-def _by_hudi(spark: SparkSession, table: HudiTable, listing: FileListing) -> DataFrame:
+def _by_hudi(
+    spark: SparkSession, table: HudiTable, listing: FileListing, evolution: Evolution | None
+) -> DataFrame:
     """The rows of slices, merged by Hudi as of the listing's instant."""
     options = {
         "hoodie.metadata.enable": "false",
@@ -166,5 +184,7 @@ def _by_hudi(spark: SparkSession, table: HudiTable, listing: FileListing) -> Dat
         "hoodie.write.auto.upgrade": "false",
         "hoodie.write.table.version": str(table.properties.version),
     }
+    if evolution is not None:
+        options[_SCHEMA_WITH_IDS] = evolution.now.json
     with closing(ClusteringClient(spark, table.base_path, options)) as client:
         return client.frame(list(slice_files(listing)), listing.instant or "")

@@ -17,12 +17,19 @@ from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 
+RECORD = "record"
+"""The type of structs."""
+
 _SUFFIX = ".schemacommit"
 
 
 @dataclass(frozen=True)
 class HistoricField:
-    """A (nested) column at some version. name: with dots; type: as Hudi spells it."""
+    """A (nested) column at some version. name: with dots.
+
+    type: as Hudi spells it; "record" of a struct; of a list or a map the JSON of it, which has the
+    ids and names of all that is in it.
+    """
 
     name: str
     type: str
@@ -30,10 +37,12 @@ class HistoricField:
 
 @dataclass(frozen=True)
 class SchemaVersion:
-    """since: the instant from which it counts, as a number. fields: leaves by their ids."""
+    """since: the instant from which it counts, as a number. fields: columns and fields of structs
+    by their ids. json: the version as Hudi writes it."""
 
     since: int
     fields: Mapping[int, HistoricField]
+    json: str
 
     def id_of(self, name: str) -> int | None:
         """The id of a column, of its dotted name as the schema spells it."""
@@ -77,7 +86,11 @@ def schema_history(storage: Storage, is_committed: Callable[[str], bool]) -> Sch
 def _parsed(content: bytes, file: str) -> SchemaHistory:
     try:
         versions = [
-            SchemaVersion(int(version["version_id"]), dict(_leaves(version["fields"], "")))
+            SchemaVersion(
+                int(version["version_id"]),
+                dict(_fields(version["fields"], "")),
+                json.dumps(version),
+            )
             for version in json.loads(content)["schemas"]
         ]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
@@ -85,11 +98,13 @@ def _parsed(content: bytes, file: str) -> SchemaHistory:
     return SchemaHistory(tuple(sorted(versions, key=lambda version: version.since)))
 
 
-def _leaves(fields: list[dict[str, Any]], prefix: str) -> Iterator[tuple[int, HistoricField]]:
-    """Scalar columns and fields of structs; what is in lists and maps has no statistics."""
+def _fields(fields: list[dict[str, Any]], prefix: str) -> Iterator[tuple[int, HistoricField]]:
     for field in fields:
-        name, type_ = f"{prefix}{field['name']}", field["type"]
+        id_, name, type_ = int(field["id"]), f"{prefix}{field['name']}", field["type"]
         if isinstance(type_, str):
-            yield int(field["id"]), HistoricField(name, type_)
-        elif type_["type"] == "record":
-            yield from _leaves(type_["fields"], f"{name}.")
+            yield id_, HistoricField(name, type_)
+        elif type_["type"] == RECORD:
+            yield id_, HistoricField(name, RECORD)
+            yield from _fields(type_["fields"], f"{name}.")
+        else:
+            yield id_, HistoricField(name, json.dumps(type_, sort_keys=True))

@@ -32,7 +32,8 @@ def history_of(root: Path, failed: str = "") -> SchemaHistory | None:
 
 def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     struct = {"type": "record", "fields": [{"id": 3, "name": "u", "type": "int"}]}
-    first = (0, [(0, "id", "long"), (1, "a", "int"), (2, "st", struct)])
+    list_ = {"type": "array", "element_id": 6, "element": "int"}
+    first = (0, [(0, "id", "long"), (1, "a", "int"), (2, "st", struct), (5, "li", list_)])
     last = (20200101000000000, [(1, "b", "long"), (0, "id", "long"), (4, "a", "string")])
     write(tmp_path, "20190101000000000", first)
     write(tmp_path, "20200101000000000", last, first)  # the newest file has them all
@@ -44,7 +45,11 @@ def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     assert now == history.at(None) == history.at("20300101000000000")
     assert now.id_of("b") == 1
     assert then.fields[1] == HistoricField("a", "int")
+    assert then.fields[2] == HistoricField("st", "record")
     assert then.fields[3] == HistoricField("st.u", "int")
+    assert then.fields[5].name == "li"
+    assert json.loads(then.fields[5].type) == list_
+    assert json.loads(now.json)["version_id"] == now.since
     assert now.id_of("a") == 4  # another column than the one that was called so
     assert 4 not in then.fields
     assert history.at("no instant") is None
