@@ -2,30 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 from hudi import HudiTableBuilder
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.key_switching import KeyDefinitionChanged
 from pyhudi_expr.keys.definition import Generator
-from pyhudi_expr.keys.generators import MissingKey
-from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
+from pyhudi_expr.keys.generators import register
 from pyhudi_expr.keys.stored_columns import key_storage
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.reading.scanning import scan
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, service_options, write
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.spark.slice_keys import keys_of_rows
 from tests.spark.virtual_tables import (
     QUICK,
-    SCHEMA,
     Rows,
     frame,
     key,
@@ -85,11 +83,16 @@ def test_the_keys_are_made_of_the_rows(written: Written) -> None:
 
 def test_indexes_of_the_extension_prune(spark: SparkSession, written: Written) -> None:
     path, rows = written
+    listing = HudiTable.open(path).listing()
+    every, has_logs = listing.num_slices, listing.has_logs
+    execute(spark, f"CREATE INDEX f ON '{path}' USING bloom_filters OPTIONS (store='extension')")
+    found = scan(path, f"k = '{key(9)}'", ["k"])
+    assert found.to_table().to_pylist() == [{"k": key(9)}]
+    assert has_logs or found.result.files_kept == 1 < every
     execute(spark, f"CREATE INDEX keys ON '{path}' USING record_index OPTIONS (store='extension')")
     execute(
         spark, f"CREATE INDEX vs ON '{path}' USING secondary_index(v) OPTIONS (store='extension')"
     )
-    every = HudiTable.open(path).listing().num_slices
     for predicate, numbers in (
         (f"k = '{key(9)}'", [9]),
         (f"k = '{key(4)}'", []),
@@ -140,56 +143,6 @@ def last_action(path: str) -> str:
     return last.action
 
 
-def state(path: str) -> tuple[Any, ...]:
-    table = HudiTable.open(path)
-    return table.properties.raw, table.timeline
-
-
-@pytest.mark.parametrize(
-    ("options", "said"),
-    [
-        ({"hoodie.recordkey.virtual.columns": "v"}, "is 'v', .* saved 'k'"),
-        ({"hoodie.datasource.write.recordkey.field": "v"}, "is 'v', .* saved 'k'"),
-        ({"hoodie.recordkey.virtual.concatenator": "_"}, "is '_', .* saved ','"),
-        ({"hoodie.populate.meta.fields": "true"}, "is 'true', .* saved 'false'"),
-        (
-            {"hoodie.datasource.write.keygenerator.class": Generator.COMPLEX.class_name},
-            "Complex.*saved .*Simple",
-        ),
-    ],
-)
-def test_settings_that_differ_from_the_saved_ones(
-    spark: SparkSession,
-    written: Written,
-    options: Mapping[str, str],
-    said: str,
-) -> None:
-    path, _ = written
-    before = state(path)
-    with pytest.raises(KeyDefinitionChanged, match=said):
-        write(frame(spark, some(0, 1, 0)), path, "upsert", options)
-    assert state(path) == before
-
-
-def test_rows_without_keys_are_refused_before_anything_is_written(
-    spark: SparkSession, written: Written
-) -> None:
-    path, _ = written
-    before = state(path)
-    for none in (None, ""):
-        bad = spark.createDataFrame([(key(1), 1, "p1"), (none, 2, "p0")], SCHEMA)
-        with pytest.raises(MissingKey, match=r"'k' is null or empty, as in .*'v': 2"):
-            write(bad, path, "upsert")
-    with pytest.raises(HudiError, match="'k' is missing; there are v, p, pad"):
-        write(frame(spark, some(0, 1, 0)).drop("k"), path, "upsert")
-    with pytest.raises(HudiError, match="BLOOM needs keys that are stored"):
-        write(frame(spark, some(0, 1, 0)), path, "upsert", {"hoodie.index.type": "BLOOM"})
-    index = {"hoodie.metadata.global.record.level.index.enable": "true"}
-    with pytest.raises(HudiError, match=r"rows twice, lose deletes.*store extension"):
-        write(frame(spark, some(0, 1, 0)), path, "upsert", index)
-    assert state(path) == before
-
-
 def test_a_record_index_that_hudi_built_is_not_believed(
     spark: SparkSession, tmp_path: Path
 ) -> None:
@@ -211,27 +164,57 @@ def test_a_record_index_that_hudi_built_is_not_believed(
     assert theirs.count() == 0
 
 
+class Shouted:
+    """A generator of one's own."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        assert columns == ("p", "k")
+
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+        return pc.utf8_upper(pc.binary_join_element_wise(*columns, "!"))
+
+
 @pytest.mark.parametrize(
-    ("columns", "generator", "said"),
+    ("setting", "value", "between"),
     [
-        (("d",), None, "date32.*yyyy-MM-dd"),
-        (("b",), None, "bytes"),
-        (("k",), Generator.COMPLEX, "one column 'k'"),
-        (("k",), Generator.CUSTOM, "CustomKeyGenerator"),
+        ("hoodie.recordkey.virtual.class", "python:loud", "!"),
+        ("hoodie.recordkey.virtual.concatenator", "__", "__"),
     ],
 )
-def test_keys_that_hudi_would_not_find_again(
-    spark: SparkSession, tmp_path: Path, columns: tuple[str, ...], generator: Generator, said: str
+def test_keys_that_hudi_does_not_spell(
+    spark: SparkSession, tmp_path: Path, setting: str, value: str, between: str
 ) -> None:
-    rows = spark.sql("SELECT 'x' AS k, date'2024-01-01' AS d, cast('x' AS binary) AS b, 1 AS v")
-    spec = VirtualTable("t", columns, "v", generator=generator)
-    with pytest.raises(UnmergeableKeys, match=said):
-        create(rows, str(tmp_path / "t"), spec)
-    assert not (tmp_path / "t").exists()
+    """Hudi merges by its own spelling; ours is what indexes have, and what readers ask them for."""
+    register("loud", Shouted)
+    path, rows = str(tmp_path / "t"), some(0, 8, 1)
+    spec = VirtualTable("t", ("p", "k"), "v", ("p",), options={**QUICK, setting: value})
+    create(frame(spark, rows), path, spec)
+    raw = HudiTable.open(path).properties.raw
+    checksum = zlib.crc32(b".t")  # as of Hudi, of the database and the name
+    assert {name: raw[name] for name in raw if "virtual" in name or "checksum" in name} == {
+        "hoodie.recordkey.virtual.enabled": "true",
+        "hoodie.recordkey.virtual.columns": "p,k",
+        "hoodie.recordkey.virtual.concatenator": ",",
+        "hoodie.recordkey.virtual.class": Generator.COMPLEX.class_name,
+        "hoodie.table.checksum": str(checksum),
+        setting: value,
+    }
+    assert (raw["hoodie.populate.meta.fields"], raw["hoodie.table.keygenerator.type"]) == (
+        "false",
+        "COMPLEX",
+    )
+    assert [file.name for file in (tmp_path / "t/.hoodie").glob("hoodie.properties*")] == [
+        "hoodie.properties"
+    ]
 
-
-def test_no_table_is_made_of_rows_without_keys(spark: SparkSession, tmp_path: Path) -> None:
-    rows = spark.createDataFrame([("x", 1, "p0"), (None, 2, "p0")], SCHEMA)
-    with pytest.raises(MissingKey, match=r"'k' is null or empty, as in .*'v': 2"):
-        create(rows, str(tmp_path / "t"), VirtualTable("t", ("k",), "v", ("p",)))
-    assert not (tmp_path / "t").exists()
+    write(frame(spark, some(6, 10, 2)), path, "upsert", QUICK)
+    rows |= some(6, 10, 2)
+    assert stored(spark, path) == rows
+    made = [f"{partition}{between}{of}" for of, (_, partition) in rows.items()]
+    loud = value == "python:loud"
+    assert keys_of_rows(path) == sorted(text.upper() if loud else text for text in made)
+    execute(spark, f"CREATE INDEX keys ON '{path}' USING record_index OPTIONS (store='extension')")
+    of, row = key(7), rows[key(7)]
+    found = scan(path, f"k = '{of}' AND p = '{row[1]}'", ["k", "v", "p"])
+    assert found.to_table().to_pylist() == [{"k": of, "v": row[0], "p": row[1]}]
+    assert found.result.files_kept == 1 < found.result.files_total
