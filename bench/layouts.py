@@ -6,7 +6,6 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
 from bench import layout_data, layout_picture
-from bench.layout_data import COLUMNS, DATA_SETS, Ranges
+from bench.layout_data import COLUMNS, Ranges
 from bench.measuring import Measurement, benchmark, median_seconds, seconds
 from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
@@ -47,7 +46,6 @@ _METHODS = {Mapping.DIRECT: "direct", Mapping.SAMPLED: "sample"}
 
 Figure = tuple[str, float, str, str | None]
 _Asked = dict[str, list[Ranges]]
-_Run = Callable[[SparkSession, Path, Layout, _Asked], "_Laid"]
 
 
 @dataclass(frozen=True)
@@ -59,17 +57,37 @@ class _Laid:
     shares: dict[str, float]
 
 
-@benchmark("layouts")
-def layouts() -> Iterator[Measurement]:
-    """Layouts of 2,000,000 rows in 64 files here and by Hudi's clustering; 30 minutes."""
+@benchmark("layout-curves")
+def layout_curves() -> Iterator[Measurement]:
+    """Places of rows on the z-order curve, and the picture of docs/layouts.md."""
     layout_picture.draw()
-    yield Measurement("layouts: z-order of two longs", _speed(), "rows/s", ">= 5000000")
-    for name in DATA_SETS:
-        # A process of its own gives Spark's memory back.
-        command = [sys.executable, "-m", "bench.layouts", name]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-        for what, value, unit, bar in json.loads(done.stdout.splitlines()[-1]):
-            yield Measurement(f"layouts: {name} {what}", value, unit, bar)
+    yield Measurement("layout-curves: z-order of two longs", _speed(), "rows/s", ">= 5000000")
+
+
+@benchmark("layouts-uniform")
+def uniform() -> Iterator[Measurement]:
+    """Layouts of 2,000,000 uniform rows here and by Hudi's clustering; 10 minutes."""
+    yield from _in_own_process("uniform")
+
+
+@benchmark("layouts-skewed")
+def skewed() -> Iterator[Measurement]:
+    """The same of skewed rows; 10 minutes."""
+    yield from _in_own_process("skewed")
+
+
+@benchmark("layouts-correlated")
+def correlated() -> Iterator[Measurement]:
+    """The same of rows whose columns go together; 10 minutes."""
+    yield from _in_own_process("correlated")
+
+
+def _in_own_process(name: str) -> Iterator[Measurement]:
+    """That gives Spark's memory back."""
+    command = [sys.executable, "-m", "bench.layouts", name]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
+    for what, value, unit, bar in json.loads(done.stdout.splitlines()[-1]):
+        yield Measurement(f"layouts-{name}: {what}", value, unit, bar)
 
 
 def _speed() -> float:
@@ -84,27 +102,21 @@ def _speed() -> float:
 def _figures(name: str) -> Iterator[Figure]:
     rows = layout_data.rows(name, ROWS)
     asked = layout_data.questions(rows)
-    best_possible = layout_data.ideal(rows, FILES)
-    ideal = {kind: layout_data.share_touched(best_possible, some) for kind, some in asked.items()}
-    del best_possible
     with spark_session("layouts", heap="5g") as spark:
         source = _written(spark, rows, name)
-        del rows
         ours: dict[Layout, _Laid] = {}
         theirs: dict[Layout, _Laid] = {}
-        sizes = _hudis_sizes(spark, source, asked)
-        _by_us(spark, source, _LAYOUTS[0], asked)
-        runs: list[tuple[dict[Layout, _Laid], _Run]] = [
-            (ours, _by_us),
-            (theirs, partial(_by_hudi, sizes)),
-        ]
-        for number, layout in enumerate(_LAYOUTS):
-            for kept, run in runs if number % 2 else reversed(runs):
-                kept[layout] = run(spark, source, layout, asked)
+        for layout in (_LAYOUTS[0], *_LAYOUTS):  # the first one warms both up
+            theirs[layout] = _by_hudi(spark, source, layout, asked)
+            # As many files as Hudi has made: more files would each hold less, and less of them
+            # be touched.
+            ours[layout] = _by_us(spark, source, layout, asked, theirs[layout].files)
     for layout in _LAYOUTS:
         own, hudis = ours[layout], theirs[layout]
         yield from _compared(layout, own, hudis)
-    for kind, share in ideal.items():
+    tiles = layout_data.ideal(rows, ours[_BEST].files)
+    for kind, some in asked.items():
+        share = layout_data.share_touched(tiles, some)
         hudis_best = min(laid.shares[kind] for laid in theirs.values())
         best = ours[_BEST].shares[kind]
         yield f"ideal k-d tiling, {kind}", 100 * share, "% of files", None
@@ -126,30 +138,17 @@ def _named(layout: Layout) -> str:
     return f"{layout.curve.value}{mapping}"
 
 
-def _by_us(spark: SparkSession, source: Path, layout: Layout, asked: _Asked) -> _Laid:
-    return _measured(source, f"here, {layout}", lambda table: _lay_out(spark, table, layout), asked)
-
-
-def _by_hudi(
-    sizes: dict[Curve, int], spark: SparkSession, source: Path, layout: Layout, asked: _Asked
-) -> _Laid:
+def _by_us(spark: SparkSession, source: Path, layout: Layout, asked: _Asked, files: int) -> _Laid:
     def run(table: Path) -> None:
-        _hudi_lays_out(spark, table, layout, sizes[layout.curve])
+        cluster(spark, str(table), layout, ClusterOptions(size=Size(files=files), writer=_CODEC))
 
-    return _measured(source, f"Hudi, {layout}", run, asked)
+    return _measured(source, f"here, {layout}", run, asked)
 
 
-def _hudis_sizes(spark: SparkSession, source: Path, asked: _Asked) -> dict[Curve, int]:
-    """The file sizes, in bytes, that Hudi is to be told for 64 files.
-
-    It rolls files over by an estimate that is too large for rows along a curve, and its files would
-    be half as many again: each would hold less, and less of them be touched.
-    """
-    size = int(HudiTable.open(str(source)).listing().file_size.sum()) // FILES
-    curves = _LAYOUTS[1:]
-    tried = _by_hudi({curves[0].curve: size}, spark, source, curves[0], asked)
-    along = size * tried.files // FILES
-    return {Curve.LINEAR: size, **dict.fromkeys((layout.curve for layout in curves), along)}
+def _by_hudi(spark: SparkSession, source: Path, layout: Layout, asked: _Asked) -> _Laid:
+    return _measured(
+        source, f"Hudi, {layout}", lambda table: _hudi_lays_out(spark, table, layout), asked
+    )
 
 
 def _measured(source: Path, title: str, run: Callable[[Path], None], asked: _Asked) -> _Laid:
@@ -179,14 +178,12 @@ def _written(spark: SparkSession, rows: pa.Table, name: str) -> Path:
         return create(frame, spec, _ROOT).path
 
 
-def _lay_out(spark: SparkSession, table: Path, layout: Layout) -> None:
-    cluster(spark, str(table), layout, ClusterOptions(size=Size(files=FILES), writer=_CODEC))
-
-
-def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout, file_bytes: int) -> None:
+def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout) -> None:
+    """By its own estimate of their sizes, which is too large for rows along a curve, in 60 to 100
+    files."""
     size = int(HudiTable.open(str(table)).listing().file_size.sum())
     options = {
-        "hoodie.clustering.plan.strategy.target.file.max.bytes": file_bytes,
+        "hoodie.clustering.plan.strategy.target.file.max.bytes": -(-size // FILES),
         "hoodie.clustering.plan.strategy.max.bytes.per.group": 2 * size,
         "hoodie.clustering.plan.strategy.small.file.limit": size,
         "hoodie.layout.optimize.strategy": _STRATEGIES[layout.curve],
