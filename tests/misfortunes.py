@@ -2,12 +2,16 @@
 
 import os
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from pyhudi_expr.table.storage import Storage
+
+_CHANGES = ("write", "create", "delete", "delete_dir", "move")
+"""The methods of a storage that change files."""
 
 
 class Died(BaseException):
@@ -34,7 +38,7 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int
 
         monkeypatch.setattr(Storage, name, counting)
 
-    for name in ("write", "create", "delete", "delete_dir", "move"):
+    for name in _CHANGES:
         counted(name)
 
     def run(something: Callable[[], None], changes: int) -> bool:
@@ -48,6 +52,57 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int
         return True
 
     return run
+
+
+@pytest.fixture
+def observed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], list[str]]:
+    """Runs something; the paths of the files that it changed, in the order in which `mortal` counts
+    them."""
+    seen: list[str] = []
+
+    def recorded(name: str) -> None:
+        change = getattr(Storage, name)
+
+        def recording(self: Storage, path: str, *args: object) -> object:
+            seen.append(f"{self.uri}/{path}")
+            return change(self, path, *args)
+
+        monkeypatch.setattr(Storage, name, recording)
+
+    def run(something: Callable[[], None]) -> list[str]:
+        seen.clear()
+        something()
+        return list(seen)
+
+    for name in _CHANGES:
+        recorded(name)
+    return run
+
+
+AS_NOBODY = """
+import os
+if os.getuid() == 0:
+    os.setuid(65534)
+"""
+"""What a program goes on with, when all is imported, that shall be another user's."""
+
+
+@contextmanager
+def kept_from_nobody(table: Path, writable: Sequence[str] = ()) -> Iterator[None]:
+    """Another user can read the table, and write to these of its directories only."""
+    places = [table, *(place for place in table.rglob("*") if place.is_dir())]
+    of_root = os.getuid() == 0
+    for place in places:
+        mine = str(place.relative_to(table)) in writable
+        place.chmod((0o777 if mine else 0o755) if of_root else (0o755 if mine else 0o555))
+    for above in table.parents:  # pytest's directories are its user's own
+        if above.name.startswith(("pytest", "test", "popen")):
+            above.chmod(0o755)
+    try:
+        yield
+    finally:
+        for place in places:
+            place.chmod(0o755)
 
 
 class Disk:

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from pyhudi_expr.mdt import group_names, hfile_writer, log_writer, payloads
-from pyhudi_expr.mdt.index_action import IndexConflict, known_times
 from pyhudi_expr.mdt.keys import ALL_PARTITIONS, partition_key
+from pyhudi_expr.mdt.partitions import IndexConflict, known_times
 from pyhudi_expr.mdt.reader import FILES, METADATA_DIR
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import undone_on_failure

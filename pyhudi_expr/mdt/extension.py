@@ -44,17 +44,17 @@ from pyhudi_expr.mdt.extension_reader import (
     Extension,
     is_there,
 )
-from pyhudi_expr.mdt.index_action import (
+from pyhudi_expr.mdt.index_definitions import (
+    IndexDefinition,
+    add_definitions,
+    remove_definitions,
+)
+from pyhudi_expr.mdt.partitions import (
     IndexConflict,
     NewPartition,
     begin_groups,
     check_restores,
     known_times,
-)
-from pyhudi_expr.mdt.index_definitions import (
-    IndexDefinition,
-    add_definitions,
-    remove_definitions,
 )
 from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table import properties_writer

@@ -5,29 +5,39 @@ indexing.
    in-flight in hoodie.properties, and their file groups get their first, empty log files. From now
    on whoever begins to write to the table writes to these partitions, too.
 2. `settled`: writers that had begun before are waited for; the table as it is then is what the base
-   files have to hold. What later writers log comes on top of them, and entries are the same
-   whoever writes them, so nothing has to be caught up with.
-3. `publish`, under the lock: the base files count from one delta commit on, the indexes are
-   defined, the partitions are complete, and, after what else has to follow, so is the action.
-4. `abort` takes all back, as long as the partitions are not complete.
+   files hold.
+3. `publish`, under the lock: what was committed meanwhile is caught up with, as Hudi's writers do
+   not write to all partitions that are in-flight. The base files count from one delta commit on and
+   what was caught up with from a second, the indexes are defined, the partitions are complete, and,
+   after what else has to follow, so is the action. A writer that has begun to write to the metadata
+   table has decided already which partitions it writes to, and is waited for first.
+4. `abort` takes back what is not complete.
 
 A process that dies leaves the table as readable as it was, with an action that is pending;
-`recover` ends it: forward when the partitions were complete, else back.
+`index_recovery.recover` ends it: forward when the partitions were complete, else back.
 """
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import pyarrow as pa
 
-from pyhudi_expr.mdt import group_names, log_writer
-from pyhudi_expr.mdt.index_definitions import IndexDefinition, add_definitions, remove_definitions
+from pyhudi_expr.mdt.index_definitions import add_definitions
+from pyhudi_expr.mdt.partitions import (
+    IndexConflict,
+    NewPartition,
+    begin_groups,
+    check_restores,
+    known_times,
+    move_partitions,
+    remove_unread,
+)
 from pyhudi_expr.mdt.reader import METADATA_DIR
 from pyhudi_expr.mdt.undoing import undone_on_failure
-from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.action_records import (
     IndexedPartition,
     WrittenFile,
@@ -35,43 +45,30 @@ from pyhudi_expr.table.action_records import (
     index_commit,
     index_plan,
 )
-from pyhudi_expr.table.commit_metadata import read_record
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.file_names import base_files
-from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
-from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
+from pyhudi_expr.table.owners import this_process
 from pyhudi_expr.table.timeline import Instant, State
 from pyhudi_expr.table.timeline_writer import Action, next_time
 from pyhudi_expr.table.waiting import refreshed_after
 
-_COMPLETE = "hoodie.table.metadata.partitions"
-_INFLIGHT = "hoodie.table.metadata.partitions.inflight"
-_ACTION = "indexing"
+ACTION = "indexing"
 _DELTA_COMMIT = "deltacommit"
 _OPERATION = "BULK_INSERT"
-_BUILDER, _BUILDER_NAME, _NOTE = "builder", "pyhudi", "note"
+BUILDER, BUILDER_NAME, NOTE = "builder", "pyhudi", "note"
 
 # Plans that may wait for long: whoever carries them out begins then.
-_PLANS = frozenset({"compaction", "logcompaction", "clustering", "clean", _ACTION, "rollback"})
+_PLANS = frozenset({"compaction", "logcompaction", "clustering", "clean", ACTION, "rollback"})
 
+
+CatchUp: TypeAlias = Callable[[HudiTable, str], Sequence[WrittenFile]]
+"""Logs what was committed since the base files were read: of the table as it is now, for the delta
+commit of the instant. Paths as those of the base files."""
 
 Finish: TypeAlias = Callable[[HudiTable, str], None]
 """What follows as soon as partitions are complete, under the lock: done with the table and the note
 that came with the action, and done again where it is not known whether it was."""
-
-
-class IndexConflict(HudiError):  # noqa: N818 - names the finding
-    """The table's state does not allow the change; nothing was changed."""
-
-
-@dataclass(frozen=True)
-class NewPartition:
-    """A metadata partition to be built. name: `column_stats`, `secondary_index_x` ..."""
-
-    name: str
-    shards: int
-    definition: IndexDefinition | None = None
 
 
 @dataclass(frozen=True)
@@ -106,16 +103,16 @@ def announce(
         _check(table, partitions)
         metadata = HudiTable.at(table.storage.child(METADATA_DIR))
         instant = next_time(table.properties, known_times(table, metadata))
-        extra = {_BUILDER: _BUILDER_NAME, _NOTE: note, **this_process()}
+        extra = {BUILDER: BUILDER_NAME, NOTE: note, **this_process()}
         plan = [IndexedPartition(p.name, table.instant or "", extra) for p in partitions]
         earlier = frozenset(i.requested for i in table.timeline.instants if _is_writing(i))
         announced = Announced(table, instant, tuple(partitions), earlier, note)
         action = _action(table, instant)
         action.request(index_plan(plan))
-        with undone_on_failure(lambda: _take_back(announced)):
+        with undone_on_failure(lambda: take_back(announced)):
             for partition in partitions:
                 begin_groups(metadata, partition, instant)
-            _move_partitions(table, added_inflight=[p.name for p in partitions])
+            move_partitions(table, added_inflight=[p.name for p in partitions])
             action.start()
     return announced
 
@@ -128,99 +125,72 @@ def settled(announced: Announced, wait: float) -> HudiTable:
     return refreshed_after(announced.table, announced.earlier, wait, IndexConflict)
 
 
-def _nothing(_table: HudiTable, _note: str) -> None:
+def nothing(_table: HudiTable, _note: str) -> None:
     """Follows where nothing does."""
 
 
 def publish(
     announced: Announced,
-    upto: str,
     files: Sequence[WrittenFile],
     lock: TableLock,
-    finish: Finish = _nothing,
+    wait: float,
+    catch_up: CatchUp,
+    finish: Finish = nothing,
 ) -> HudiTable:
     """Step 3. files: the base files, which are in their places already, paths from the metadata
-    table's base path; upto: the instant of the table that they hold. Raises IndexConflict when
-    another writer has come between, or another HudiError; then `abort`.
+    table's base path; wait: seconds, for writers. Raises IndexConflict when another writer has come
+    between, or is not done by then, or another HudiError; then `abort`.
     """
-    with lock.held(f"publishes {', '.join(p.name for p in announced.partitions)}"):
-        table = announced.table.refreshed()
-        metadata = HudiTable.at(table.storage.child(METADATA_DIR))
-        _check_unchanged(announced, table, metadata)
-        completed = next_time(table.properties, known_times(table, metadata))
-        delta = Action(metadata.storage, metadata.properties, announced.instant, _DELTA_COMMIT)
+    give_up = time.monotonic() + wait
+    while True:
+        with lock.held(f"publishes {', '.join(p.name for p in announced.partitions)}"):
+            table = announced.table.refreshed()
+            metadata = HudiTable.at(table.storage.child(METADATA_DIR))
+            _check_unchanged(announced, table, metadata)
+            writing = frozenset(i.requested for i in table.timeline.instants if _is_writing(i))
+            decided = writing & metadata.timeline.pending
+            if not decided:
+                _count(announced, table, metadata, files, catch_up)
+                finish(table.refreshed(), announced.note)
+                complete(announced, table.instant or "")
+                return table.refreshed()
+        refreshed_after(table, decided, give_up - time.monotonic(), IndexConflict)
+
+
+def _count(
+    announced: Announced,
+    table: HudiTable,
+    metadata: HudiTable,
+    files: Sequence[WrittenFile],
+    catch_up: CatchUp,
+) -> None:
+    """Makes the partitions count."""
+    later = next_time(table.properties, known_times(table, metadata))
+    logs = catch_up(table, later)
+    _commit(metadata, announced.instant, files, known_times(table, metadata))
+    if logs:
+        _commit(metadata, later, logs, [*known_times(table, metadata.refreshed()), later])
+    add_definitions(table, [p.definition for p in announced.partitions if p.definition])
+    move_partitions(table, added=[p.name for p in announced.partitions])
+
+
+def _commit(
+    metadata: HudiTable, instant: str, files: Sequence[WrittenFile], known: Iterable[str | None]
+) -> None:
+    delta = Action(metadata.storage, metadata.properties, instant, _DELTA_COMMIT)
+    with undone_on_failure(delta.remove):
         delta.request()
         delta.start()
-        layout = metadata.properties.timeline_layout
-        delta.complete(commit_record(layout, files, _OPERATION, {}), completed)
-        add_definitions(table, [p.definition for p in announced.partitions if p.definition])
-        _move_partitions(table, added=[p.name for p in announced.partitions])
-        finish(table.refreshed(), announced.note)
-        _complete(announced, upto)
-    return table.refreshed()
+        record = commit_record(metadata.properties.timeline_layout, files, _OPERATION, {})
+        delta.complete(record, next_time(metadata.properties, known))
 
 
 def abort(announced: Announced, lock: TableLock) -> None:
     """Step 4: nothing of the action is left; but complete partitions, which queries and writers
-    know of, are left to `recover`."""
+    know of, are left to `index_recovery`."""
     with lock.held(f"takes back {', '.join(p.name for p in announced.partitions)}"):
         if not announced.is_complete:
-            _take_back(announced)
-
-
-def recover(table: HudiTable, lock: TableLock, finish: Finish = _nothing) -> list[str]:
-    """Ends the actions of builders that died: what was done to each, as sentences.
-
-    Raises IndexConflict where a builder is alive, or may be, on another machine.
-    """
-    done = []
-    for instant in table.timeline.instants:
-        infos = _own_plan(table, instant)
-        if not infos:
-            continue
-        names = [str(info["metadataPartitionPath"]) for info in infos]
-        extra = infos[0].get("extraMetadata") or {}
-        owner = {key: extra.get(key, "") for key in (HOST, PROCESS)}
-        if not is_gone(owner) and owner != this_process():
-            raise IndexConflict(
-                f"{table.base_path}: process {owner.get(PROCESS)} on {owner.get(HOST)} builds "
-                f"{', '.join(names)} at present; if it is gone, delete "
-                f"{table.properties.timeline_dir}/{instant.requested}.indexing.* and drop the index"
-            )
-        partitions = tuple(NewPartition(name, 0) for name in names)
-        note = str(extra.get(_NOTE, ""))
-        found = Announced(table, instant.requested, partitions, frozenset(), note)
-        with lock.held(f"recovers {', '.join(names)}"):
-            table = table.refreshed()
-            if found.is_complete:
-                finish(table, note)
-                _complete(found, str(infos[0].get("indexUptoInstant") or ""))
-                done.append(f"completed {', '.join(names)}, which an earlier run had built")
-            else:
-                _take_back(found)
-                done.append(f"took back {', '.join(names)}, which an earlier run had begun")
-    return done
-
-
-def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
-    """Removes partitions, complete or not, with their definitions. Raises UnknownLock,
-    LockNotAcquired or another HudiError."""
-    with lock.held(f"drops {', '.join(names)}"):
-        refuse_unknown_locks(table.storage)
-        _move_partitions(table, removed=names)
-        remove_definitions(table, names)
-        for name in names:
-            table.storage.delete_dir(f"{METADATA_DIR}/{name}")
-
-
-def check_restores(table: HudiTable) -> None:
-    """Raises IndexConflict while the table is being restored: its files are about to go."""
-    restoring = [i for i in table.timeline.instants if i.action == "restore" and not i.is_completed]
-    if restoring:
-        raise IndexConflict(
-            f"{table.base_path}: a restore ({restoring[0].requested}) is pending; let it complete, "
-            "then try again"
-        )
+            take_back(announced)
 
 
 def _check(table: HudiTable, partitions: Sequence[NewPartition]) -> None:
@@ -237,11 +207,18 @@ def _check(table: HudiTable, partitions: Sequence[NewPartition]) -> None:
 
 def _check_unchanged(announced: Announced, table: HudiTable, metadata: HudiTable) -> None:
     names = {p.name for p in announced.partitions}
-    lost = sorted(names - table.properties.metadata_partitions_inflight)
+    properties = table.properties
+    others = sorted(names & properties.metadata_partitions)
+    if others:
+        raise IndexConflict(
+            f"{table.base_path}: another writer has built {', '.join(others)} itself meanwhile, as "
+            "its options enable that and not hoodie.metadata.index.async; try again"
+        )
+    lost = sorted(names - properties.metadata_partitions_inflight)
     if lost:
         raise IndexConflict(
-            f"{table.base_path}: another writer removed {', '.join(lost)} while it was built; see "
-            "the writer's options that keep an index (pyhudi_expr.spark.writer_options)"
+            f"{table.base_path}: another writer removed {', '.join(lost)} while it was built, as "
+            "its options do not enable that; see pyhudi_expr.spark.writer_options"
         )
     compacting = [
         i.requested
@@ -261,14 +238,6 @@ def _check_unchanged(announced: Announced, table: HudiTable, metadata: HudiTable
             )
 
 
-def known_times(*tables: HudiTable) -> Iterable[str | None]:
-    """All times of the timelines; see `next_time`."""
-    for table in tables:
-        for instant in table.timeline.instants:
-            yield instant.requested
-            yield instant.completed
-
-
 def _is_writing(instant: Instant) -> bool:
     """Whether somebody may be at work on it who read the table's properties some time ago."""
     if instant.is_completed:
@@ -277,47 +246,11 @@ def _is_writing(instant: Instant) -> bool:
 
 
 def _action(table: HudiTable, instant: str) -> Action:
-    return Action(table.storage, table.properties, instant, _ACTION)
+    return Action(table.storage, table.properties, instant, ACTION)
 
 
-def begin_groups(metadata: HudiTable, partition: NewPartition, instant: str) -> None:
-    """Makes the partition's directory anew, with a first, empty log file for each file group."""
-    storage = metadata.storage
-    storage.delete_dir(partition.name)  # of a build that was never announced, or was dropped
-    marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"
-    storage.write(f"{partition.name}/{PARTITION_MARKER}", marker.encode())
-    content = log_writer.stub(instant)
-    for shard in range(partition.shards):
-        group = group_names.file_id(partition.name, shard)
-        name = group_names.log_file(group, group_names.STUB_TOKEN, instant)
-        storage.write(f"{partition.name}/{name}", content)
-
-
-def _move_partitions(
-    table: HudiTable,
-    *,
-    added: Iterable[str] = (),
-    added_inflight: Iterable[str] = (),
-    removed: Iterable[str] = (),
-) -> None:
-    """Changes which partitions are complete and which in-flight; one that is added leaves the
-    other state."""
-    properties = HudiTable.at(table.storage).properties
-    gone, complete, begun = set(removed), set(added), set(added_inflight)
-    properties_writer.update(
-        table.storage,
-        {
-            _COMPLETE: _joined((properties.metadata_partitions - gone) | complete),
-            _INFLIGHT: _joined((properties.metadata_partitions_inflight - gone - complete) | begun),
-        },
-    )
-
-
-def _joined(names: Iterable[str]) -> str:
-    return ",".join(sorted(names))
-
-
-def _complete(announced: Announced, upto: str) -> None:
+def complete(announced: Announced, upto: str) -> None:
+    """Ends the action. upto: the instant of the table that the partitions cover."""
     table = HudiTable.at(announced.table.storage)
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
     partitions = [IndexedPartition(p.name, upto) for p in announced.partitions]
@@ -325,25 +258,12 @@ def _complete(announced: Announced, upto: str) -> None:
     _action(table, announced.instant).complete(index_commit(partitions), completed)
 
 
-def _take_back(announced: Announced) -> None:
-    """Of partitions that nobody reads. The files go first: what is to be written may need their
-    room."""
+def take_back(announced: Announced) -> None:
+    """Of partitions that nobody reads; those that are complete are another writer's by now. The
+    files go first: what is to be written may need their room."""
     table = announced.table
-    names = [p.name for p in announced.partitions]
+    read = HudiTable.at(table.storage).properties.metadata_partitions
+    remove_unread(table, [p.name for p in announced.partitions if p.name not in read])
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
-    for name in names:
-        metadata.storage.delete_dir(name)
-    _move_partitions(table, removed=names)
-    remove_definitions(table, names)
     Action(metadata.storage, metadata.properties, announced.instant, _DELTA_COMMIT).remove()
     _action(table, announced.instant).remove()
-
-
-def _own_plan(table: HudiTable, instant: Instant) -> list[dict[str, Any]]:
-    """What a pending index action of ours is to build; empty: the instant is none."""
-    if instant.action != _ACTION or instant.is_completed:
-        return []
-    path = f"{table.properties.timeline_dir}/{instant.requested}.{_ACTION}.requested"
-    plan = read_record(table.storage.read(path), f"{table.base_path}/{path}")
-    infos: list[dict[str, Any]] = plan.get("indexPartitionInfos") or []
-    return [i for i in infos if (i.get("extraMetadata") or {}).get(_BUILDER) == _BUILDER_NAME]

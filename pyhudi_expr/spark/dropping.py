@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from pyhudi_expr.index.registry import Registry, Store
 from pyhudi_expr.index.status import IndexStatus, status_of, statuses
-from pyhudi_expr.mdt import extension, index_action
+from pyhudi_expr.mdt import extension, partitions
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.spark.building import BuildOptions
@@ -30,7 +30,7 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
     if status.store is Store.EXTENSION:
         extension_drop(table, status.partitions, lock)
     else:
-        index_action.drop(table, status.partitions, lock)
+        partitions.drop(table, status.partitions, lock)
     with lock.held(f"forgets {status.name}"):
         registry = Registry.read(table.storage)
         if status.name in registry.indexes:

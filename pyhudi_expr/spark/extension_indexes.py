@@ -19,9 +19,9 @@ from pyhudi_expr.mdt import extension, hfile_writer
 from pyhudi_expr.mdt.compaction import Cells, compacted
 from pyhudi_expr.mdt.extension import Change, Extension
 from pyhudi_expr.mdt.file_group import FileGroup
-from pyhudi_expr.mdt.index_action import IndexConflict
 from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
-from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX, MetadataTable, current_listing
+from pyhudi_expr.mdt.partitions import IndexConflict
+from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX, MetadataTable
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.reading.slice_rows import scalar_type
@@ -32,9 +32,9 @@ from pyhudi_expr.spark.refreshing import Refresh
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget
+from pyhudi_expr.spark.snapshots import Snapshot
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.storage import Storage
 
@@ -146,15 +146,15 @@ def _changed(
                 ReverseFiles(table.base_path).drop(definition.name)
 
     with undone_on_failure(undo):
-        table, listing = _snapshot(table.refreshed())
-        refresh = Refresh.of(spark, table, listing, change, new)
+        found = Snapshot.of(table.refreshed())
+        refresh = Refresh.of(spark, found.table, found.listing, change, new)
         done = refresh.run()
         definitions = [definition for definition, _ in new]
         extension.publish(change, done.files, done.coverage, lock, definitions, registering)
     refresh.forget()
     notes = []
     if done.problems:
-        left_out = f"{len(done.problems)} of {listing.num_slices} file slices are left out"
+        left_out = f"{len(done.problems)} of {found.listing.num_slices} file slices are left out"
         notes.append(f"{left_out}, and read by every query: {done.problems[0]}")
         _log.warning("%s: %s", table.base_path, notes[0])
     return Built(
@@ -164,13 +164,6 @@ def _changed(
         bytes=sums(done.files, lambda file: file.bytes),
         notes=tuple(notes),
     )
-
-
-def _snapshot(table: HudiTable) -> tuple[HudiTable, FileListing]:
-    metadata = MetadataTable.open(table)
-    if metadata is None:
-        return table, table.listing(TableView.SNAPSHOT)
-    return metadata.table, current_listing(metadata.table, metadata, TableView.SNAPSHOT)
 
 
 def _typed(table: HudiTable, definition: IndexDefinition) -> IndexDefinition:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -12,27 +13,26 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.registry import RegisteredIndex, note_of, register
 from pyhudi_expr.mdt import index_action
-from pyhudi_expr.mdt.index_action import Announced, NewPartition
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.partitions import NewPartition
 from pyhudi_expr.mdt.reader import (
     BLOOM_FILTERS,
     COLUMN_STATS,
     METADATA_DIR,
     PARTITION_STATS,
     RECORD_INDEX,
-    MetadataTable,
-    current_listing,
 )
 from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.reading.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
+from pyhudi_expr.spark import catching_up
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.entries import entries_of_each
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget, write_shards
+from pyhudi_expr.spark.snapshots import Snapshot
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
 
 
@@ -55,9 +55,15 @@ def hudi_build(
     ]
     announced = index_action.announce(table, new, lock, note_of(_registered(planned)))
     with undone_on_failure(lambda: index_action.abort(announced, lock)):
-        table, listing = _snapshot(index_action.settled(announced, options.wait))
-        files = _write(spark, table, listing, planned, announced)
-        index_action.publish(announced, table.instant or "", files, lock, register)
+        built = Snapshot.of(index_action.settled(announced, options.wait))
+        partitions = [(p.definition, shards[p.name]) for p in planned.partitions]
+        files = _write(spark, built, partitions, announced.instant)
+
+        def catch_up(now: HudiTable, instant: str) -> list[WrittenFile]:
+            target = catching_up.log_target(now, announced, instant)
+            return catching_up.catch_up(spark, built, Snapshot.of(now), partitions, target)
+
+        index_action.publish(announced, files, lock, options.wait, catch_up, register)
     return Built(
         name=planned.name,
         instant=announced.instant,
@@ -77,7 +83,7 @@ def _buildable(table: HudiTable, planned: IndexPlan) -> tuple[IndexPlan, list[st
     """
     if table.properties.table_type is TableType.COPY_ON_WRITE:
         return planned, []
-    table, listing = _snapshot(table)
+    listing = Snapshot.of(table).listing
     left = np.flatnonzero(~may_be_merged(table, listing))
     of_rows = [p for p in planned.partitions if not _is_of_files(p.definition)]
     if not len(left) or not of_rows:
@@ -97,28 +103,19 @@ def _is_of_files(definition: IndexDefinition) -> bool:
     return definition.name in (COLUMN_STATS, BLOOM_FILTERS) or definition.type == BLOOM_FILTERS
 
 
-def _snapshot(table: HudiTable) -> tuple[HudiTable, FileListing]:
-    metadata = MetadataTable.open(table)
-    if metadata is None:
-        return table, table.listing(TableView.SNAPSHOT)
-    return metadata.table, current_listing(metadata.table, metadata, TableView.SNAPSHOT)
-
-
 def _write(
     spark: SparkSession,
-    table: HudiTable,
-    listing: FileListing,
-    planned: IndexPlan,
-    announced: Announced,
+    snapshot: Snapshot,
+    partitions: Sequence[tuple[IndexDefinition, int]],
+    instant: str,
 ) -> list[WrittenFile]:
-    metadata_uri = table.storage.child(METADATA_DIR).uri
+    """The base files. partitions: with their numbers of file groups."""
+    metadata_uri = snapshot.table.storage.child(METADATA_DIR).uri
     files = []
-    shards = [new.shards for new in announced.partitions]
-    definitions = [partition.definition for partition in planned.partitions]
-    frames = entries_of_each(spark, table, listing, list(zip(definitions, shards, strict=True)))
-    for partition, new, frame in zip(planned.partitions, announced.partitions, frames, strict=True):
-        target = ShardTarget(metadata_uri, partition.name, announced.instant)
-        for written in write_shards(frame, new.shards, target):
+    frames = entries_of_each(spark, snapshot.table, snapshot.listing, partitions)
+    for (definition, shards), frame in zip(partitions, frames, strict=True):
+        target = ShardTarget(metadata_uri, definition.name, instant)
+        for written in write_shards(frame, shards, target):
             group = written.path.rpartition("/")[2].split("_", 1)[0]
             files.append(WrittenFile(group, written.path, written.bytes, written.records))
     return files

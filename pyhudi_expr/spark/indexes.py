@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.index.status import IndexStatus, statuses
-from pyhudi_expr.mdt import bootstrap, index_action
+from pyhudi_expr.mdt import bootstrap, partitions
 from pyhudi_expr.spark.building import BuildOptions, Built
 from pyhudi_expr.spark.dropping import drop_index
 from pyhudi_expr.spark.extension_indexes import extension_build, extension_refresh
@@ -102,7 +102,7 @@ def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> Built |
         else:
             lock = options.lock(table.storage)
             if work.replaced:
-                index_action.drop(table, work.replaced, lock)
+                partitions.drop(table, work.replaced, lock)
             if bootstrap.ensure_metadata_table(table.refreshed(), lock):
                 notes.append("the table had no metadata table; one was made")
             built = hudi_build(spark, table.refreshed(), work.planned, options)

@@ -1,9 +1,10 @@
-"""Entries of the extension's indexes into log files: one for each file group that they touch."""
+"""Entries of indexes into log files: one for each file group that they touch."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -38,11 +39,31 @@ _WRITTEN_SCHEMA = pa.schema(
 )
 
 
-def write_logs(entries: Batches, tasks: int, metadata_uri: str, instant: str) -> list[WrittenFile]:
+@dataclass(frozen=True)
+class LogTarget:
+    """Where log files go; small, and sent to the tasks.
+
+    metadata_uri: base path of the metadata table. instant: of the delta commit. named: the instant
+    in the files' names: the same, but in timeline layout 1 that of the base files, whose logs
+    `number` counts.
+    """
+
+    metadata_uri: str
+    instant: str
+    named: str
+    number: int = 1
+
+    def path(self, partition: str, shard: int) -> str:
+        """The file of a file group, from the metadata table's base path."""
+        name = log_file(file_id(partition, shard), f"{shard}-0-0", self.named, self.number)
+        return f"{partition}/{name}"
+
+
+def write_logs(entries: Batches, tasks: int, target: LogTarget) -> list[WrittenFile]:
     """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
-    each holds its entries in memory; instant: of the delta commit. Raises HudiError."""
+    each holds its entries in memory. Raises HudiError."""
     ordered = entries.together(tasks, "partition", "shard").ordered("partition", "shard", "key")
-    rows = ordered.then(_writer(metadata_uri, instant), _WRITTEN).rows()
+    rows = ordered.then(_writer(target), _WRITTEN).rows()
     return [WrittenFile(**row, is_log=True) for row in rows]
 
 
@@ -53,13 +74,13 @@ def logged(partition: str, entries: pa.RecordBatch) -> pa.RecordBatch:
     return pa.record_batch(columns, schema=LOG_ENTRY_SCHEMA)
 
 
-def _writer(metadata_uri: str, instant: str) -> Step:
+def _writer(target: LogTarget) -> Step:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = [batch for batch in batches if batch.num_rows]
         if held:
-            storage = Storage.open(metadata_uri)
+            storage = Storage.open(target.metadata_uri)
             for part in _groups(pa.Table.from_batches(held).combine_chunks()):
-                yield _log(storage, instant, part)
+                yield _log(storage, target, part)
 
     return write
 
@@ -75,15 +96,14 @@ def _groups(rows: pa.Table) -> Iterator[pa.Table]:
         yield rows.slice(start, end - start)
 
 
-def _log(storage: Storage, instant: str, rows: pa.Table) -> pa.RecordBatch:
+def _log(storage: Storage, target: LogTarget, rows: pa.Table) -> pa.RecordBatch:
     partition, shard = rows.column("partition")[0].as_py(), rows.column("shard")[0].as_py()
     keys, values = rows.column("key").to_pylist(), rows.column("value").to_pylist()
     kept = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     gone = [key for key, value in zip(keys, values, strict=True) if not value]
-    content = log_writer.deletes(instant, gone) if gone else b""
-    content += log_writer.records(instant, kept) if kept else b""
-    group = file_id(partition, shard)
-    path = f"{partition}/{log_file(group, f'{shard}-0-0', instant)}"
+    content = log_writer.deletes(target.instant, gone) if gone else b""
+    content += log_writer.records(target.instant, kept) if kept else b""
+    path = target.path(partition, shard)
     storage.write(path, content)
-    columns = [[group], [path], [len(content)], [len(rows)]]
+    columns = [[file_id(partition, shard)], [path], [len(content)], [len(rows)]]
     return pa.record_batch(columns, schema=_WRITTEN_SCHEMA)

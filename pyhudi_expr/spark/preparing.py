@@ -7,8 +7,9 @@ from typing import TypeAlias
 
 from pyhudi_expr.index.registry import Registry, Store, register
 from pyhudi_expr.index.status import State, status_of
-from pyhudi_expr.mdt import index_action
+from pyhudi_expr.mdt import index_recovery
 from pyhudi_expr.mdt.extension import Extension
+from pyhudi_expr.mdt.partitions import check_restores
 from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX
 from pyhudi_expr.spark.building import BuildOptions
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan
@@ -43,7 +44,7 @@ def to_create(request: CreateIndex, options: BuildOptions) -> ToBuild | None:
     """None: the index exists, and may. Raises HudiError; then nothing is changed."""
     table = HudiTable.open(request.table)
     _check_table(table, plan(table, request).store)
-    notes = index_action.recover(table, options.lock(table.storage), register)
+    notes = index_recovery.recover(table, options.lock(table.storage), register)
     table = table.refreshed()
     planned = plan(table, request)
     there = _what_exists(table, planned)
@@ -63,7 +64,7 @@ def to_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
         raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
     notes: list[str] = []
     if status.store is Store.HUDI:
-        notes = index_action.recover(table, options.lock(table.storage), register)
+        notes = index_recovery.recover(table, options.lock(table.storage), register)
         table = table.refreshed()
         status = status_of(table, status.name) or status
     if status.state is State.ACTIVE:
@@ -86,7 +87,7 @@ def to_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
 
 def _check_table(table: HudiTable, store: Store) -> None:
     """Whether its state, and its writers, allow a change."""
-    index_action.check_restores(table)
+    check_restores(table)
     if store is Store.HUDI:
         refuse_unknown_locks(table.storage)
 

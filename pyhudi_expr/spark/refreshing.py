@@ -32,8 +32,8 @@ from pyspark.sql import functions as sql
 from pyhudi_expr.mdt import extension
 from pyhudi_expr.mdt.coverage import Coverage, may_be_covered
 from pyhudi_expr.mdt.extension import Change, Extension
-from pyhudi_expr.mdt.index_action import NewPartition
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.partitions import NewPartition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.reading.slices import FileSlice, slice_table
 from pyhudi_expr.spark.entries import file_entries, slice_entries
@@ -46,7 +46,7 @@ from pyhudi_expr.spark.key_changes import (
     new_entries,
     rows_of,
 )
-from pyhudi_expr.spark.logs import LOG_ENTRIES, logged, write_logs
+from pyhudi_expr.spark.logs import LOG_ENTRIES, LogTarget, logged, write_logs
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name, slice_name
 from pyhudi_expr.spark.running import Batches, Row, SparkBatches, runner
 from pyhudi_expr.spark.shards import ENTRIES, ShardTarget, write_shards
@@ -215,7 +215,8 @@ class Refresh:
         return [file for part in parts for file in self._written(part, tasks)]
 
     def _written(self, entries: Batches, tasks: int) -> list[WrittenFile]:
-        return write_logs(entries, tasks, self.change.storage.uri, self.change.instant)
+        instant = self.change.instant
+        return write_logs(entries, tasks, LogTarget(self.change.storage.uri, instant, instant))
 
     def _bases(self, definition: IndexDefinition, shards: int) -> list[WrittenFile]:
         if _is_of_keys(definition):

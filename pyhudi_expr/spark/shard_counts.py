@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.reader import MetadataTable, current_listing
+from pyhudi_expr.spark.snapshots import Snapshot
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.listing import FileListing
 
 _COLUMNS_PER_SHARD = 10
 _STATISTICS_FLOOR, _FILTERS_FLOOR, _KEYS_FLOOR = 2, 4, 10
@@ -31,9 +31,8 @@ _SAMPLED_FILES = 8
 
 def shard_count(table: HudiTable, definition: IndexDefinition) -> int:
     """The number of file groups for an index of the table as it is now. Raises HudiError."""
-    metadata = MetadataTable.open(table)
-    shown = table if metadata is None else metadata.table
-    return estimated(shown, current_listing(shown, metadata, TableView.SNAPSHOT), definition)
+    snapshot = Snapshot.of(table)
+    return estimated(snapshot.table, snapshot.listing, definition)
 
 
 def estimated(table: HudiTable, listing: FileListing, definition: IndexDefinition) -> int:

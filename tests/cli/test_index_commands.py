@@ -13,17 +13,32 @@ from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.cli.conftest import Run
+from tests.misfortunes import AS_NOBODY, kept_from_nobody
 from tests.table.contents import contents
 
-_WITHOUT_SPARK = """
+_IMPORTS = """
+import sys
+import pyhudi_expr.cli.index_commands
+from pyhudi_expr.cli.main import main
+"""
+_READS = """
+from pyhudi_expr.index.status import statuses
+from pyhudi_expr.table.hudi_table import HudiTable
+statuses(HudiTable.open(sys.argv[-1]))
+"""
+_RUNS = """
+sys.exit(main(sys.argv[1:]))
+"""
+_WITHOUT_SPARK = f"""
 import sys
 sys.modules["pyspark"] = None
-from pyhudi_expr.cli.main import main
-sys.exit(main(sys.argv[1:]))
+{_IMPORTS}
+{_RUNS}
 """
 _ANNOUNCES = """
 import sys
-from pyhudi_expr.mdt.index_action import NewPartition, announce
+from pyhudi_expr.mdt.index_action import announce
+from pyhudi_expr.mdt.partitions import NewPartition
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
@@ -114,6 +129,34 @@ def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, sto
     assert contents(table) == before
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["create", "i", "--columns", "merchant_name", "--store", "hudi"],
+        ["create", "i", "--columns", "merchant_name", "--store", "extension"],
+        ["drop", "merchant_idx"],
+    ],
+)
+def test_a_table_that_may_not_be_written_stays(table: Path, command: list[str]) -> None:
+    before = contents(table)
+    with kept_from_nobody(table):
+        given = [
+            sys.executable,
+            "-c",
+            _IMPORTS + _READS + AS_NOBODY + _RUNS,
+            "index",
+            *command,
+            "--table",
+            str(table),
+        ]
+        done = subprocess.run(given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ermission denied" in done.stderr
+    assert str(table) in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert contents(table) == before
+
+
 def test_a_lock_that_somebody_holds_is_waited_for(run: Run, table: Path) -> None:
     storage = HudiTable.open(str(table)).storage
     given = ("index", "create", "i", "--columns", "merchant_name", "--lock-wait", "0.1")
@@ -150,6 +193,7 @@ def test_what_exists_may_exist(run: Run, table: Path) -> None:
     assert contents(table) == before
 
 
+@pytest.mark.slow
 def test_listing_and_dropping_need_no_spark(table: Path) -> None:
     listed = without_spark("index", "list", "--json", "--table", table)
     found = [(one["name"], one["state"]) for one in json.loads(listed.stdout)["indexes"]]
@@ -163,6 +207,7 @@ def test_listing_and_dropping_need_no_spark(table: Path) -> None:
     assert len({len(line) for line in listed.stdout.splitlines()}) == 1
 
 
+@pytest.mark.slow
 def test_building_without_spark_says_what_to_install(table: Path) -> None:
     before = contents(table)
     done = without_spark("index", "create", "i", "--columns", "merchant_name", "--table", table)
@@ -173,6 +218,7 @@ def test_building_without_spark_says_what_to_install(table: Path) -> None:
     assert contents(table) == before
 
 
+@pytest.mark.slow
 def test_an_index_that_a_dead_build_left_half_registered_is_built_again(table: Path) -> None:
     """Of the extension; what Hudi's writers deleted stays registered."""
     opened = HudiTable.open(str(table))
@@ -184,6 +230,7 @@ def test_an_index_that_a_dead_build_left_half_registered_is_built_again(table: P
     assert "pyspark is missing" in without_spark(*given, "--store", "extension").stderr
 
 
+@pytest.mark.slow
 def test_what_a_dead_build_has_begun_is_ended_first(table: Path) -> None:
     before = contents(table)
     subprocess.run([sys.executable, "-c", _ANNOUNCES, str(table)], check=True)

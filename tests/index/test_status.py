@@ -8,10 +8,11 @@ import pytest
 
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.index.status import State, statuses
-from pyhudi_expr.mdt import index_action
+from pyhudi_expr.mdt import partitions
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
+from tests.mdt import test_extension as extensions
 
 
 @pytest.fixture
@@ -44,11 +45,28 @@ def test_a_registered_index_that_is_gone_is_missed(table: HudiTable) -> None:
     Registry().with_index(index).write(table.storage)
     assert {s.name: s.state for s in statuses(table)}["shops"] is State.ACTIVE
 
-    index_action.drop(table, index.partitions, TableLock(table.storage))
+    partitions.drop(table, index.partitions, TableLock(table.storage))
     (status,) = [s for s in statuses(table.refreshed()) if s.name == "shops"]
     assert status.state is State.DROPPED
     assert status.covers is None
     assert "refresh it" in status.note
+
+
+def test_an_index_that_lags_names_the_first_commit_that_it_lacks(
+    table: HudiTable, tmp_path: Path
+) -> None:
+    newest = max(Path(table.base_path).glob(".hoodie/timeline/*_*.commit"))
+    newest.rename(tmp_path / newest.name)
+    extensions.build(table.base_path, [("oslo", "1")])
+    found = {status.name: status for status in statuses(table.refreshed())}
+    assert (found["city"].state, found["city"].note) == (State.ACTIVE, "")
+
+    (tmp_path / newest.name).rename(newest)
+    begun = newest.name.split("_")[0]
+    found = {status.name: status for status in statuses(table.refreshed())}
+    assert found["city"].state is State.LAGGING
+    assert found["city"].covers != begun
+    assert found["city"].note == f"the first that it does not cover is {begun} (commit)"
 
 
 def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.mdt.bootstrap import ensure_metadata_table
-from pyhudi_expr.mdt.index_action import IndexConflict
+from pyhudi_expr.mdt.partitions import IndexConflict
 from pyhudi_expr.mdt.reader import METADATA_DIR, MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable

@@ -15,9 +15,9 @@ from pyhudi_expr.mdt import extension, group_names, hfile_writer, log_writer, pa
 from pyhudi_expr.mdt.compaction import compacted
 from pyhudi_expr.mdt.coverage import UNCOVERED, Coverage
 from pyhudi_expr.mdt.extension import EXTENSION_DIR, Change, Extension
-from pyhudi_expr.mdt.index_action import IndexConflict, NewPartition
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import secondary_key, shard
+from pyhudi_expr.mdt.partitions import IndexConflict, NewPartition
 from pyhudi_expr.mdt.reader import RECORD_INDEX
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import undone_on_failure

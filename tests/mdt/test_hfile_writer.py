@@ -2,7 +2,8 @@
 
 import io
 import json
-from collections.abc import Iterable, Mapping
+import tracemalloc
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import all_cells
 from pyhudi_expr.mdt.hfile import HFile
-from pyhudi_expr.mdt.hfile_writer import write
+from pyhudi_expr.mdt.hfile_writer import write, write_batches
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 
 _CELLS = st.dictionaries(st.binary(max_size=40), st.binary(max_size=400), max_size=40)
@@ -54,6 +56,27 @@ def test_keys_are_found_in_the_right_one_of_many_blocks() -> None:
     assert found.keys == [key for key, _ in cells[500:600]]
     assert found.values == [value for _, value in cells[500:600]]
     assert content.count(b"DATABLK*") == 5
+
+
+def test_the_memory_that_it_takes_does_not_grow_with_the_file() -> None:
+    class Nowhere:
+        def write(self, content: bytes, /) -> None:
+            pass
+
+    def batches(count: int) -> Iterator[tuple[ByteStrings, ByteStrings]]:
+        for batch in range(count):
+            keys = [b"%08d" % (batch * 5_000 + row) for row in range(5_000)]
+            yield ByteStrings.of(keys), ByteStrings.of([key * 25 for key in keys])
+
+    def most_memory(count: int) -> int:
+        tracemalloc.start()
+        try:
+            write_batches(Nowhere(), batches(count), '"bytes"')
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert most_memory(50) < 1.2 * most_memory(5)
 
 
 def test_the_longest_key_may_begin_a_block() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -14,10 +13,17 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from pyhudi_expr.mdt import group_names, hfile_writer, index_action
-from pyhudi_expr.mdt.index_action import Finish, IndexConflict, NewPartition
+from pyhudi_expr.mdt import (
+    group_names,
+    hfile_writer,
+    index_action,
+    index_recovery,
+    partitions,
+)
+from pyhudi_expr.mdt.index_action import Finish
 from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.keys import shard
+from pyhudi_expr.mdt.partitions import IndexConflict, NewPartition
 from pyhudi_expr.mdt.reader import COLUMN_STATS, METADATA_DIR, MetadataTable, Records
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import undone_on_failure
@@ -27,22 +33,23 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import LockNotAcquired, TableLock, UnknownLock
 from pyhudi_expr.table.owners import PROCESS, this_process
 from pyhudi_expr.table.storage import Storage
-from tests.misfortunes import Disk
+from tests.misfortunes import AS_NOBODY, Disk, kept_from_nobody
 from tests.table.contents import contents, linked
 
 _SHARDS = 3
 _NOTE = "what it is for"
 _PAGE = 4096
-_ANNOUNCES = """
-import os, sys
-from pyhudi_expr.mdt.index_action import NewPartition, announce
+_IMPORTS = """
+import sys
+from pyhudi_expr.mdt.index_action import announce
+from pyhudi_expr.mdt.partitions import NewPartition
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
 table = HudiTable.open(sys.argv[1])
-if os.getuid() == 0:
-    os.setuid(65534)
+"""
+_TRIES = """
 try:
     announce(table, [NewPartition("column_stats", 1)], TableLock(table.storage))
 except HudiError as error:
@@ -132,13 +139,35 @@ def test_writers_that_had_begun_are_waited_for(path: str) -> None:
         index_action.settled(announced, wait=0.2)
 
 
+def test_who_writes_to_the_metadata_table_already_is_waited_for(path: str) -> None:
+    records = entries(path)
+    drop(path)
+    writer = "29990101000000000.deltacommit"
+    places = [Path(path) / at / _timeline(path) for at in (".", METADATA_DIR)]
+    announced = index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
+    for place in places:
+        for state in ("requested", "inflight"):
+            (place / f"{writer}.{state}").touch()
+    with pytest.raises(IndexConflict, match="the writes of 29990101000000000 did not complete"):
+        index_action.publish(announced, files, lock(path), 0.2, nothing_landed)
+    for state in ("requested", "inflight"):  # it is pending in the table only
+        (places[1] / f"{writer}.{state}").unlink()
+    index_action.publish(announced, files, lock(path), 0.2, nothing_landed)
+    assert entries(path) == records
+
+
+def _timeline(path: str) -> str:
+    return HudiTable.open(path).properties.timeline_dir
+
+
 def test_a_builder_that_is_alive_is_left_alone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drop(path)
     monkeypatch.setattr(index_action, "this_process", lambda: {**this_process(), PROCESS: "1"})
     index_action.announce(HudiTable.open(path), [NewPartition(COLUMN_STATS, 1)], lock(path))
     monkeypatch.undo()
     with pytest.raises(IndexConflict, match="process 1 on"):
-        index_action.recover(HudiTable.open(path), lock(path))
+        index_recovery.recover(HudiTable.open(path), lock(path))
 
 
 @pytest.mark.slow
@@ -178,6 +207,7 @@ def test_a_builder_that_dies_at_any_step_loses_nothing(
     assert changes > 15  # it did die in between, often
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
 def test_who_recovers_may_die_as_well(
     path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
@@ -201,6 +231,7 @@ def test_who_recovers_may_die_as_well(
     assert changes > 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
 def test_who_dies_while_dropping_may_drop_again(
     path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
@@ -223,6 +254,7 @@ def test_who_dies_while_dropping_may_drop_again(
     assert changes > 5
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_changes_nothing(path: str, disk: Disk) -> None:
     before = entries(path)
     drop(path)
@@ -285,19 +317,9 @@ def test_a_lock_that_cannot_be_taken_is_told(path: str) -> None:
 def announced_by_nobody(path: str, writable: Sequence[str]) -> str:
     """What a process of another user is told when it announces a build. writable: the directories
     that it may write to."""
-    places = [Path(path), *(p for p in Path(path).rglob("*") if p.is_dir())]
-    of_root = os.getuid() == 0
-    for place in places:
-        mine = str(place.relative_to(path)) in writable
-        place.chmod((0o777 if mine else 0o755) if of_root else (0o755 if mine else 0o555))
-    for above in Path(path).parents:  # pytest's directories are its user's own
-        if above.name.startswith(("pytest", "test", "popen")):
-            above.chmod(0o755)
-    command = [sys.executable, "-c", _ANNOUNCES, path]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    for place in places:
-        place.chmod(0o755)
-    return done.stdout
+    command = [sys.executable, "-c", _IMPORTS + AS_NOBODY + _TRIES, path]
+    with kept_from_nobody(Path(path), writable):
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
 
 
 def _nothing(_table: HudiTable, _note: str) -> None:
@@ -309,14 +331,17 @@ def build(path: str, records: Records, partition: NewPartition, finish: Finish =
     table = HudiTable.open(path)
     announced = index_action.announce(table, [partition], lock(path), _NOTE)
     with undone_on_failure(lambda: index_action.abort(announced, lock(path))):
-        settled = index_action.settled(announced, wait=1)
+        index_action.settled(announced, wait=1)
         files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
-        upto = settled.instant or ""
-        index_action.publish(announced, upto, files, lock(path), finish)
+        index_action.publish(announced, files, lock(path), 0.2, nothing_landed, finish)
+
+
+def nothing_landed(_table: HudiTable, _instant: str) -> list[WrittenFile]:
+    return []
 
 
 def recover(path: str, finish: Finish = _nothing) -> None:
-    index_action.recover(HudiTable.open(path), lock(path), finish)
+    index_recovery.recover(HudiTable.open(path), lock(path), finish)
 
 
 def write_shards(metadata: Storage, records: Records, instant: str) -> list[WrittenFile]:
@@ -358,7 +383,7 @@ def pending(path: str, action: str) -> list[str]:
 
 
 def drop(path: str) -> None:
-    index_action.drop(HudiTable.open(path), [COLUMN_STATS], lock(path))
+    partitions.drop(HudiTable.open(path), [COLUMN_STATS], lock(path))
 
 
 def lock(path: str) -> TableLock:

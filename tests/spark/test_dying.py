@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 
 from devtools.runtime import java
 from pyhudi_expr.index.status import State, statuses
-from pyhudi_expr.mdt import index_action
+from pyhudi_expr.mdt import partitions
 from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.prune import Pruner
@@ -159,7 +159,7 @@ def test_hudi_reads_what_a_dead_build_leaves(
     definition = index_definitions(HudiTable.open(str(path)))[COLUMN_STATS]
     partition = replace(hudi_builds.STATISTICS, definition=definition)
     lock = TableLock(HudiTable.open(str(path)).storage)
-    index_action.drop(HudiTable.open(str(path)), [COLUMN_STATS, PARTITION_STATS], lock)
+    partitions.drop(HudiTable.open(str(path)), [COLUMN_STATS, PARTITION_STATS], lock)
     path.rename(tmp_path / "dropped")
     text = "amount > 100 AND merchant_name < 'M'"
     right = matching(spark, tmp_path / "dropped", text, skipping=False)
