@@ -14,7 +14,7 @@ from docker.models.images import Image
 from tests.containers.cluster import REPLICAS, Answer, Cluster, Rows
 from tests.containers.conftest import TRIPS
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(300, func_only=True)]
 
 QUERY = "SELECT id, fare, city FROM trips WHERE id BETWEEN 150 AND 349"
 FILES = TRIPS // 100

@@ -9,7 +9,7 @@ import pytest
 from tests.containers.cluster import REPLICAS, Cluster
 from tests.containers.conftest import TRIPS
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(300, func_only=True)]
 
 FILES = TRIPS // 100
 

@@ -10,7 +10,7 @@ from tests.containers.cluster import REPLICAS, Cluster
 from tests.containers.conftest import TRIPS
 from tests.containers.test_faults import undone
 
-pytestmark = pytest.mark.containers
+pytestmark = [pytest.mark.containers, pytest.mark.timeout(300, func_only=True)]
 
 
 def test_a_writer_commits_while_queries_run_and_no_cache_can_be_written(
