@@ -10,9 +10,6 @@ import pytest
 
 from pyhudi_expr.table.storage import Storage
 
-_CHANGES = ("write", "create", "delete", "delete_dir", "move")
-"""The methods of a storage that change files."""
-
 
 class Died(BaseException):
     """What a process does not survive."""
@@ -38,7 +35,7 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int
 
         monkeypatch.setattr(Storage, name, counting)
 
-    for name in _CHANGES:
+    for name in ("write", "create", "delete", "delete_dir", "move"):
         counted(name)
 
     def run(something: Callable[[], None], changes: int) -> bool:
@@ -51,31 +48,6 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int
             left[0] = None
         return True
 
-    return run
-
-
-@pytest.fixture
-def observed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None]], list[str]]:
-    """Runs something; the paths of the files that it changed, in the order in which `mortal` counts
-    them."""
-    seen: list[str] = []
-
-    def recorded(name: str) -> None:
-        change = getattr(Storage, name)
-
-        def recording(self: Storage, path: str, *args: object) -> object:
-            seen.append(f"{self.uri}/{path}")
-            return change(self, path, *args)
-
-        monkeypatch.setattr(Storage, name, recording)
-
-    def run(something: Callable[[], None]) -> list[str]:
-        seen.clear()
-        something()
-        return list(seen)
-
-    for name in _CHANGES:
-        recorded(name)
     return run
 
 

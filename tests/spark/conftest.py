@@ -1,5 +1,5 @@
 """What may happen to who builds indexes."""
 
-from tests.misfortunes import disk, mortal, observed
+from tests.misfortunes import mortal
 
-__all__ = ["disk", "mortal", "observed"]
+__all__ = ["mortal"]
