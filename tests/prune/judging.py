@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -96,11 +97,14 @@ def kept_beyond_hudi(
     spark: SparkSession, pruner: Pruner, path: Path, predicates: Iterable[str]
 ) -> dict[str, tuple[int, int]]:
     """The predicates for which more slices are kept than Hudi reads: how many, and how many it
-    reads. Left out are those by which Hudi's own skipping loses rows."""
+    reads. Left out are those by which Hudi's own skipping loses rows, or fails."""
     more = {}
     for text in predicates:
         ours = int(pruner.prune(str(path), request(text)).keep.sum())
-        theirs = slices_that_hudi_reads(spark, path, text)
+        try:
+            theirs = slices_that_hudi_reads(spark, path, text)
+        except Py4JJavaError:  # types that it does not compare
+            continue
         if ours > theirs and not _hudi_loses_rows(spark, path, text):
             more[text] = (ours, theirs)
     return more
