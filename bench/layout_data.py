@@ -110,19 +110,22 @@ def _min_max(column: pa.ChunkedArray) -> pa.StructScalar:
 
 
 def ideal(table: pa.Table, files: int) -> list[pa.Table]:
-    """The rows halved at medians of the columns in turn, into a power of two of files."""
+    """The rows divided by the columns in turn, each time into two of as equal a share of the files
+    as can be, until there are so many."""
     ranks = []
     for name in COLUMNS:
         rank = np.empty(table.num_rows, np.int64)
         rank[pc.sort_indices(table.column(name)).to_numpy()] = np.arange(len(rank))
         ranks.append(rank)
-    tiles = [np.arange(table.num_rows)]
-    depth = 0
-    while len(tiles) < files:
-        rank = ranks[depth % len(ranks)]
-        halves = []
-        for tile in tiles:
-            ordered = tile[np.argsort(rank[tile], kind="stable")]
-            halves += np.array_split(ordered, 2)
-        tiles, depth = halves, depth + 1
-    return [table.take(pa.array(tile)) for tile in tiles]
+
+    def divided(tile: npt.NDArray[np.int64], count: int, depth: int) -> Iterator[pa.Table]:
+        if count == 1:
+            yield table.take(pa.array(tile))
+            return
+        ordered = tile[np.argsort(ranks[depth % len(ranks)][tile], kind="stable")]
+        first = count // 2
+        cut = len(ordered) * first // count
+        yield from divided(ordered[:cut], first, depth + 1)
+        yield from divided(ordered[cut:], count - first, depth + 1)
+
+    return list(divided(np.arange(table.num_rows), files, 0))
