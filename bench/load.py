@@ -38,8 +38,8 @@ _PRIME = 7919
 Ask = Callable[[int], None]
 """Asks the question of a number, and checks the answer."""
 
-Client = Callable[[int], AbstractContextManager[Ask]]
-"""Connects the client of a number."""
+Client = Callable[[], AbstractContextManager[Ask]]
+"""Connects a client."""
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def load() -> Iterator[Measurement]:
     with ServiceProcess(_RUN_DIR) as server:
 
         @contextmanager
-        def connected(_: int) -> Iterator[Ask]:
+        def connected() -> Iterator[Ask]:
             with server.client(timeout=_TIMEOUT) as client:
 
                 def ask(number: int) -> None:
@@ -84,7 +84,7 @@ def hive_load() -> Iterator[Measurement]:
             session.run(create_with_handler("events", table.path))
 
         @contextmanager
-        def connected(_: int) -> Iterator[Ask]:
+        def connected() -> Iterator[Ask]:
             with server.session(settings) as session:
 
                 def ask(number: int) -> None:
@@ -126,7 +126,7 @@ def _asked(connected: Client, clients: int, seconds: float) -> tuple[list[float]
     together = threading.Barrier(clients + 1)
 
     def client(number: int) -> None:
-        with connected(number) as ask:
+        with connected() as ask:
             together.wait(_TIMEOUT)
             end = time.monotonic() + seconds
             while time.monotonic() < end:

@@ -6,9 +6,8 @@ Their attributes hold no constants of queries.
 
 from __future__ import annotations
 
-import importlib.metadata
-
 from pyhudi_expr.pages.console import Answered
+from pyhudi_expr.service.handler import version
 from pyhudi_expr.service.settings import SettingsError
 
 try:
@@ -33,7 +32,7 @@ class Traces:
         resource = Resource.create(
             {
                 "service.name": "pyhudi",
-                "service.version": importlib.metadata.version("pyhudi-expr"),
+                "service.version": version(),
             }
         )
         self._provider = TracerProvider(resource=resource, shutdown_on_exit=False)
