@@ -8,7 +8,7 @@ the table itself (there is none, it cannot be listed) is a HudiError: the caller
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -27,8 +27,9 @@ from pyhudi_expr.index.commit_times import COMMIT_TIME
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot import VALUES, TableSnapshot
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
+from pyhudi_expr.mdt.reader import PARTITION_STATS
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -97,6 +98,7 @@ class PruneResult:
     predicate: BoundExpression
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
+    _partitions: _Flags | None = field(default=None, repr=False)
     _snapshot: TableSnapshot | None = field(default=None, repr=False)
 
     @property
@@ -132,6 +134,29 @@ class PruneResult:
     def kept_paths(self) -> list[str]:
         """The files to read, relative to the table's base path."""
         return self.listing.paths(self.file_keep)
+
+    @cached_property
+    def dropped_by(self) -> dict[str, int]:
+        """Files that each index drops of those that the ones before it leave; those that drop any.
+
+        The partitions' values come first, then `partition_stats`, then the others as asked.
+        """
+        listing = self.listing
+        sources = [source for source in self.evidence if source.name != PARTITION_STATS]
+        known = self.partition_keep if self._partitions is None else self._partitions
+        partitions = known[listing.slice_partition]
+        left = [
+            (VALUES, self.partition_keep[listing.slice_partition]),
+            (PARTITION_STATS, partitions),
+        ]
+        # What the first source says has been said of the partitions, and all say what is kept.
+        for count in range(2, len(sources)):
+            first = [source.evidence for source in sources[:count]]
+            merging = self._snapshot.merging if self._snapshot else Merging.OPAQUE
+            kept = keep_slices(self.predicate, first, listing, merging)
+            left.append((sources[count - 1].name, kept & partitions))
+        left.append((sources[-1].name if sources else VALUES, self.keep))
+        return _decreases(listing, left)
 
     def with_evidence(self, more: Evidence) -> PruneResult:
         """The same answer had there been this evidence over the files, too."""
@@ -200,6 +225,7 @@ class Pruner:
             predicate=predicate,
             notes=tuple(notes),
             evidence=evidence + snapshot.spread_aggregates(),
+            _partitions=partitions,
             _snapshot=snapshot,
         )
 
@@ -271,6 +297,19 @@ def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
         )
     since = Literal(request.since, pa.string())
     return And((Comparison(Op.GT, Column((COMMIT_TIME,)), since), request.predicate))
+
+
+def _decreases(listing: FileListing, left: Sequence[tuple[str, _Flags]]) -> dict[str, int]:
+    """How many files fewer than before each named step leaves, where there are fewer.
+
+    left: for each step one flag for each slice.
+    """
+    files, dropped = listing.num_files, Counter[str]()
+    for name, keep in left:
+        now = int(np.count_nonzero(listing.of_files(keep)))
+        dropped[name] += files - now
+        files = now
+    return {name: number for name, number in dropped.items() if number}
 
 
 def _of_kept_partitions(keep: _Flags, partitions: _Flags, listing: FileListing) -> _Flags:

@@ -19,6 +19,7 @@ from pyhudi_expr.table.storage import Storage
 
 _PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
 _FORMAT = 1
+_PREFIXES = {"secondary_index_": "secondary_index", "expr_index_": "expression"}
 
 
 class Store(str, Enum):
@@ -42,6 +43,12 @@ class RegisteredIndex:
     store: Store
     partitions: tuple[str, ...]
     created: str
+
+
+def kind_of(partition: str) -> tuple[str, str]:
+    """The kind of the index that a metadata partition holds, and the index's name."""
+    prefix = next((p for p in _PREFIXES if partition.startswith(p)), "")
+    return _PREFIXES.get(prefix, partition), partition.removeprefix(prefix)
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,8 @@ if TYPE_CHECKING:
 _Flags = npt.NDArray[np.bool_]
 
 _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
-_VALUES = "partition values"
+#: The name of what the partitions' own values say.
+VALUES = "partition values"
 
 
 class TableSnapshot:
@@ -172,7 +173,7 @@ class TableSnapshot:
 
     def value_evidence(self) -> list[NamedEvidence]:
         """What the partitions' own values say, over the partitions."""
-        return [NamedEvidence(_VALUES, StatisticsEvidence(self.values))]
+        return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
 
     def aggregate_evidence(self, columns: Sequence[BoundColumn]) -> list[NamedEvidence]:
         """What `partition_stats` says of the columns, over the partitions. Raises HudiError."""
@@ -239,7 +240,7 @@ class _ValueSource:
 
     values: PartitionValues
     listing: FileListing
-    name: str = _VALUES
+    name: str = VALUES
 
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 
-from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store, kind_of
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.reader import (
@@ -19,8 +19,6 @@ from pyhudi_expr.mdt.reader import (
 )
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.timeline import Instant
-
-_PREFIXES = {"secondary_index_": "secondary_index", "expr_index_": "expression"}
 
 
 class State(str, Enum):
@@ -134,15 +132,15 @@ def _found(
     return _registered(table, metadata, index)
 
 
-def _unnamed(name: str, definition: IndexDefinition | None, store: Store) -> RegisteredIndex:
-    prefix = next((p for p in _PREFIXES if name.startswith(p)), "")
+def _unnamed(partition: str, definition: IndexDefinition | None, store: Store) -> RegisteredIndex:
+    kind, name = kind_of(partition)
     return RegisteredIndex(
-        name=name.removeprefix(prefix),
-        kind=_PREFIXES.get(prefix, name),
+        name=name,
+        kind=kind,
         columns=() if definition is None else definition.fields,
         options={},
         store=store,
-        partitions=(name,),
+        partitions=(partition,),
         created="",
     )
 

@@ -814,11 +814,12 @@ class PruneCounts(object):
      - elapsedMicros: Time spent in the service, microseconds.
      - rowsKept: Rows of the files that are kept, at most; absent: not asked for, or not known.
      - rowsAreExact: Whether a scan of these files gives exactly so many rows, without any filter.
+     - filesDroppedBy: The dropped files by the index that excluded them: of those that the indexes before it left.
 
     """
 
 
-    def __init__(self, filesConsidered=None, filesDropped=None, partitionsConsidered=None, partitionsDropped=None, bytesConsidered=None, bytesDropped=None, elapsedMicros=None, rowsKept=None, rowsAreExact=None,):
+    def __init__(self, filesConsidered=None, filesDropped=None, partitionsConsidered=None, partitionsDropped=None, bytesConsidered=None, bytesDropped=None, elapsedMicros=None, rowsKept=None, rowsAreExact=None, filesDroppedBy=None,):
         self.filesConsidered = filesConsidered
         self.filesDropped = filesDropped
         self.partitionsConsidered = partitionsConsidered
@@ -828,6 +829,7 @@ class PruneCounts(object):
         self.elapsedMicros = elapsedMicros
         self.rowsKept = rowsKept
         self.rowsAreExact = rowsAreExact
+        self.filesDroppedBy = filesDroppedBy
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -883,6 +885,17 @@ class PruneCounts(object):
                     self.rowsAreExact = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.MAP:
+                    self.filesDroppedBy = {}
+                    (_ktype29, _vtype30, _size28) = iprot.readMapBegin()
+                    for _i32 in range(_size28):
+                        _key33 = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                        _val34 = iprot.readI64()
+                        self.filesDroppedBy[_key33] = _val34
+                    iprot.readMapEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -928,6 +941,14 @@ class PruneCounts(object):
         if self.rowsAreExact is not None:
             oprot.writeFieldBegin('rowsAreExact', TType.BOOL, 9)
             oprot.writeBool(self.rowsAreExact)
+            oprot.writeFieldEnd()
+        if self.filesDroppedBy is not None:
+            oprot.writeFieldBegin('filesDroppedBy', TType.MAP, 10)
+            oprot.writeMapBegin(TType.STRING, TType.I64, len(self.filesDroppedBy))
+            for kiter35, viter36 in self.filesDroppedBy.items():
+                oprot.writeString(kiter35.encode('utf-8') if sys.version_info[0] == 2 else kiter35)
+                oprot.writeI64(viter36)
+            oprot.writeMapEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1023,11 +1044,11 @@ class PruneResponse(object):
             elif fid == 6:
                 if ftype == TType.LIST:
                     self.verdicts = []
-                    (_etype31, _size28) = iprot.readListBegin()
-                    for _i32 in range(_size28):
-                        _elem33 = PartitionVerdict()
-                        _elem33.read(iprot)
-                        self.verdicts.append(_elem33)
+                    (_etype40, _size37) = iprot.readListBegin()
+                    for _i41 in range(_size37):
+                        _elem42 = PartitionVerdict()
+                        _elem42.read(iprot)
+                        self.verdicts.append(_elem42)
                     iprot.readListEnd()
                 else:
                     iprot.skip(ftype)
@@ -1075,8 +1096,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter34 in self.verdicts:
-                iter34.write(oprot)
+            for iter43 in self.verdicts:
+                iter43.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -1244,6 +1265,7 @@ PruneCounts.thrift_spec = (
     (7, TType.I64, 'elapsedMicros', None, None, ),  # 7
     (8, TType.I64, 'rowsKept', None, None, ),  # 8
     (9, TType.BOOL, 'rowsAreExact', None, None, ),  # 9
+    (10, TType.MAP, 'filesDroppedBy', (TType.STRING, 'UTF8', TType.I64, None, False), None, ),  # 10
 )
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (

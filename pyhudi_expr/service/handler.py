@@ -78,6 +78,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         )
         result = self._pruner.prune(self._roots.resolve(request.basePath), question)
         _check_as_new(result, request)
+        self._metrics.judged(result)
         response.instant = result.instant
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None

@@ -12,11 +12,14 @@ from prometheus_client import (
     Counter,
     Gauge,
     Histogram,
+    Summary,
     generate_latest,
 )
 
+from pyhudi_expr.index.registry import kind_of
 from pyhudi_expr.pages.console import Answered
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
+from pyhudi_expr.prune import PruneResult
 
 #: The format that `text` writes.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
@@ -55,6 +58,18 @@ class Metrics:
         self._files = _dropped("pyhudi_files", "Files of tables that were asked for", registry)
         self._bytes = _dropped("pyhudi_bytes", "Bytes of tables that were asked for", registry)
         self._partitions = _dropped("pyhudi_partitions", "Partitions", registry)
+        self._index_files = Counter(
+            "pyhudi_index_files_dropped",
+            "Files dropped, by the index that excluded them of what those before it left.",
+            ["index"],
+            registry=registry,
+        )
+        self._index_seconds = Summary(
+            "pyhudi_index_seconds",
+            "Time of an index's answer, reading included.",
+            ["index"],
+            registry=registry,
+        )
         self._notes = Counter(
             "pyhudi_notes",
             "Reasons, told in answers, why less was pruned than could be.",
@@ -84,6 +99,13 @@ class Metrics:
         _count(self._partitions, done.partitionsConsidered, done.partitionsDropped)
         if response.message:
             self._notes.inc()
+
+    def judged(self, result: PruneResult) -> None:
+        """Count what each kind of index took and brought."""
+        for source in result.evidence:
+            self._index_seconds.labels(_kind(source.name)).observe(source.seconds)
+        for name, files in result.dropped_by.items():
+            self._index_files.labels(_kind(name)).inc(files)
 
     def recent(self) -> list[Answered]:
         """What became of the last requests, the last one first."""
@@ -119,6 +141,10 @@ def _remembered(response: PruneResponse, seconds: float, told: str) -> Answered:
         millis=seconds * 1e3,
         told=told,
     )
+
+
+def _kind(index: str) -> str:
+    return kind_of(index)[0].replace(" ", "_")
 
 
 def _dropped(name: str, what: str, registry: CollectorRegistry) -> Counter:

@@ -56,6 +56,7 @@ def counts(result: PruneResult, elapsed_micros: int) -> PruneCounts:
         bytesConsidered=int(size.sum()),
         bytesDropped=int(size[~kept].sum()),
         elapsedMicros=elapsed_micros,
+        filesDroppedBy=result.dropped_by,
     )
 
 

@@ -80,6 +80,9 @@ def assert_no_row_lost(
         assert right <= groups(result, kept_only=False), f"{text}: unlisted file groups"
         lost = right - groups(result)
         assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explanation.text()}"
+        by_index = result.dropped_by
+        assert sum(by_index.values()) == result.files_total - result.files_kept
+        assert all(number > 0 for number in by_index.values()), by_index
         kept[text] = int(result.keep.sum())
     return kept
 

@@ -2,21 +2,28 @@
 
 import json
 import re
+from collections.abc import Mapping
 from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
+from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.service.metrics import Metrics
 
 DASHBOARD = Path(__file__).parents[2] / "docker" / "grafana-dashboard.json"
+IN_US = parse_predicate("region = 'us'")
 
 
-def test_every_number_of_the_dashboard_exists_and_every_number_of_ours_is_shown() -> None:
+def test_every_number_of_the_dashboard_exists_and_every_number_of_ours_is_shown(
+    golden: Mapping[str, Path],
+) -> None:
     metrics = Metrics()
     counts = PruneCounts(2, 1, 2, 1, 2, 1, 1)
     metrics.answered(PruneResponse(1, "", "", PruneStatus.OK, counts=counts), 0.1, "reason")
     metrics.refused("token")
+    metrics.judged(Pruner().prune(str(golden["cow_v9_txns_simple_meta"]), PruneRequest(IN_US)))
     for gauge in ("connections", "unanswered", "cached_tables", "cached_bytes"):
         metrics.watch(f"pyhudi_{gauge}", "", lambda: 0)
     told = {

@@ -76,6 +76,8 @@ def test_the_answer_counts_what_the_library_finds(client, golden, name, predicat
     assert response.counts.filesDropped == expected.files_total - expected.files_kept
     assert response.counts.bytesDropped == expected.bytes_total - expected.bytes_kept
     assert response.counts.elapsedMicros > 0
+    assert response.counts.filesDroppedBy == expected.dropped_by
+    assert sum(expected.dropped_by.values()) == response.counts.filesDropped
 
 
 def test_another_version_is_told_so(client, table):

@@ -134,6 +134,9 @@ def test_every_answer_is_counted(
     assert grown("pyhudi_requests_total{not_pruned}") == 1
     assert grown("pyhudi_unpruned_total{no_table}") == 1
     assert grown("pyhudi_files_total{dropped}") == done.counts.filesDropped > 0
+    by_values = grown("pyhudi_index_files_dropped_total{partition_values}")
+    assert by_values == done.counts.filesDropped
+    assert grown("pyhudi_index_seconds_count{partition_values}") == 1
     kept = done.counts.filesConsidered - done.counts.filesDropped
     assert grown("pyhudi_files_total{kept}") == kept > 0
     assert grown("pyhudi_bytes_total{dropped}") == done.counts.bytesDropped > 0

@@ -172,7 +172,9 @@ struct PruneCounts {
   /** Rows of the files that are kept, at most; absent: not asked for, or not known. */
   8: optional i64 rowsKept,
   /** Whether a scan of these files gives exactly so many rows, without any filter. */
-  9: optional bool rowsAreExact
+  9: optional bool rowsAreExact,
+  /** The dropped files by the index that excluded them: of those that the indexes before it left. */
+  10: optional map<string, i64> filesDroppedBy
 }
 
 struct PruneResponse {

@@ -22,6 +22,7 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
   private static final org.apache.thrift.protocol.TField ELAPSED_MICROS_FIELD_DESC = new org.apache.thrift.protocol.TField("elapsedMicros", org.apache.thrift.protocol.TType.I64, (short)7);
   private static final org.apache.thrift.protocol.TField ROWS_KEPT_FIELD_DESC = new org.apache.thrift.protocol.TField("rowsKept", org.apache.thrift.protocol.TType.I64, (short)8);
   private static final org.apache.thrift.protocol.TField ROWS_ARE_EXACT_FIELD_DESC = new org.apache.thrift.protocol.TField("rowsAreExact", org.apache.thrift.protocol.TType.BOOL, (short)9);
+  private static final org.apache.thrift.protocol.TField FILES_DROPPED_BY_FIELD_DESC = new org.apache.thrift.protocol.TField("filesDroppedBy", org.apache.thrift.protocol.TType.MAP, (short)10);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneCountsStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneCountsTupleSchemeFactory();
@@ -44,6 +45,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
    * Whether a scan of these files gives exactly so many rows, without any filter.
    */
   public boolean rowsAreExact; // optional
+  /**
+   * The dropped files by the index that excluded them: of those that the indexes before it left.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.Map<java.lang.String,java.lang.Long> filesDroppedBy; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -64,7 +69,11 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     /**
      * Whether a scan of these files gives exactly so many rows, without any filter.
      */
-    ROWS_ARE_EXACT((short)9, "rowsAreExact");
+    ROWS_ARE_EXACT((short)9, "rowsAreExact"),
+    /**
+     * The dropped files by the index that excluded them: of those that the indexes before it left.
+     */
+    FILES_DROPPED_BY((short)10, "filesDroppedBy");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -98,6 +107,8 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
           return ROWS_KEPT;
         case 9: // ROWS_ARE_EXACT
           return ROWS_ARE_EXACT;
+        case 10: // FILES_DROPPED_BY
+          return FILES_DROPPED_BY;
         default:
           return null;
       }
@@ -151,7 +162,7 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
   private static final int __ROWSKEPT_ISSET_ID = 7;
   private static final int __ROWSAREEXACT_ISSET_ID = 8;
   private short __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.ROWS_KEPT,_Fields.ROWS_ARE_EXACT};
+  private static final _Fields optionals[] = {_Fields.ROWS_KEPT,_Fields.ROWS_ARE_EXACT,_Fields.FILES_DROPPED_BY};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -173,6 +184,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I64)));
     tmpMap.put(_Fields.ROWS_ARE_EXACT, new org.apache.thrift.meta_data.FieldMetaData("rowsAreExact", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.FILES_DROPPED_BY, new org.apache.thrift.meta_data.FieldMetaData("filesDroppedBy", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.MapMetaData(org.apache.thrift.protocol.TType.MAP, 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING), 
+            new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.I64))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneCounts.class, metaDataMap);
   }
@@ -220,6 +235,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     this.elapsedMicros = other.elapsedMicros;
     this.rowsKept = other.rowsKept;
     this.rowsAreExact = other.rowsAreExact;
+    if (other.isSetFilesDroppedBy()) {
+      java.util.Map<java.lang.String,java.lang.Long> __this__filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(other.filesDroppedBy);
+      this.filesDroppedBy = __this__filesDroppedBy;
+    }
   }
 
   @Override
@@ -247,6 +266,7 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     this.rowsKept = 0;
     setRowsAreExactIsSet(false);
     this.rowsAreExact = false;
+    this.filesDroppedBy = null;
   }
 
   public long getFilesConsidered() {
@@ -474,6 +494,48 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __ROWSAREEXACT_ISSET_ID, value);
   }
 
+  public int getFilesDroppedBySize() {
+    return (this.filesDroppedBy == null) ? 0 : this.filesDroppedBy.size();
+  }
+
+  public void putToFilesDroppedBy(java.lang.String key, long val) {
+    if (this.filesDroppedBy == null) {
+      this.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>();
+    }
+    this.filesDroppedBy.put(key, val);
+  }
+
+  /**
+   * The dropped files by the index that excluded them: of those that the indexes before it left.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Map<java.lang.String,java.lang.Long> getFilesDroppedBy() {
+    return this.filesDroppedBy;
+  }
+
+  /**
+   * The dropped files by the index that excluded them: of those that the indexes before it left.
+   */
+  public PruneCounts setFilesDroppedBy(@org.apache.thrift.annotation.Nullable java.util.Map<java.lang.String,java.lang.Long> filesDroppedBy) {
+    this.filesDroppedBy = filesDroppedBy;
+    return this;
+  }
+
+  public void unsetFilesDroppedBy() {
+    this.filesDroppedBy = null;
+  }
+
+  /** Returns true if field filesDroppedBy is set (has been assigned a value) and false otherwise */
+  public boolean isSetFilesDroppedBy() {
+    return this.filesDroppedBy != null;
+  }
+
+  public void setFilesDroppedByIsSet(boolean value) {
+    if (!value) {
+      this.filesDroppedBy = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -549,6 +611,14 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       }
       break;
 
+    case FILES_DROPPED_BY:
+      if (value == null) {
+        unsetFilesDroppedBy();
+      } else {
+        setFilesDroppedBy((java.util.Map<java.lang.String,java.lang.Long>)value);
+      }
+      break;
+
     }
   }
 
@@ -583,6 +653,9 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     case ROWS_ARE_EXACT:
       return isRowsAreExact();
 
+    case FILES_DROPPED_BY:
+      return getFilesDroppedBy();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -613,6 +686,8 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       return isSetRowsKept();
     case ROWS_ARE_EXACT:
       return isSetRowsAreExact();
+    case FILES_DROPPED_BY:
+      return isSetFilesDroppedBy();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -711,6 +786,15 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         return false;
     }
 
+    boolean this_present_filesDroppedBy = true && this.isSetFilesDroppedBy();
+    boolean that_present_filesDroppedBy = true && that.isSetFilesDroppedBy();
+    if (this_present_filesDroppedBy || that_present_filesDroppedBy) {
+      if (!(this_present_filesDroppedBy && that_present_filesDroppedBy))
+        return false;
+      if (!this.filesDroppedBy.equals(that.filesDroppedBy))
+        return false;
+    }
+
     return true;
   }
 
@@ -739,6 +823,10 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
     hashCode = hashCode * 8191 + ((isSetRowsAreExact()) ? 131071 : 524287);
     if (isSetRowsAreExact())
       hashCode = hashCode * 8191 + ((rowsAreExact) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetFilesDroppedBy()) ? 131071 : 524287);
+    if (isSetFilesDroppedBy())
+      hashCode = hashCode * 8191 + filesDroppedBy.hashCode();
 
     return hashCode;
   }
@@ -841,6 +929,16 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetFilesDroppedBy(), other.isSetFilesDroppedBy());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetFilesDroppedBy()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.filesDroppedBy, other.filesDroppedBy);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -902,6 +1000,16 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (!first) sb.append(", ");
       sb.append("rowsAreExact:");
       sb.append(this.rowsAreExact);
+      first = false;
+    }
+    if (isSetFilesDroppedBy()) {
+      if (!first) sb.append(", ");
+      sb.append("filesDroppedBy:");
+      if (this.filesDroppedBy == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.filesDroppedBy);
+      }
       first = false;
     }
     sb.append(")");
@@ -1030,6 +1138,26 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 10: // FILES_DROPPED_BY
+            if (schemeField.type == org.apache.thrift.protocol.TType.MAP) {
+              {
+                org.apache.thrift.protocol.TMap _map32 = iprot.readMapBegin();
+                struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map32.size);
+                @org.apache.thrift.annotation.Nullable java.lang.String _key33;
+                long _val34;
+                for (int _i35 = 0; _i35 < _map32.size; ++_i35)
+                {
+                  _key33 = iprot.readString();
+                  _val34 = iprot.readI64();
+                  struct.filesDroppedBy.put(_key33, _val34);
+                }
+                iprot.readMapEnd();
+              }
+              struct.setFilesDroppedByIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1098,6 +1226,21 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
         oprot.writeBool(struct.rowsAreExact);
         oprot.writeFieldEnd();
       }
+      if (struct.filesDroppedBy != null) {
+        if (struct.isSetFilesDroppedBy()) {
+          oprot.writeFieldBegin(FILES_DROPPED_BY_FIELD_DESC);
+          {
+            oprot.writeMapBegin(new org.apache.thrift.protocol.TMap(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64, struct.filesDroppedBy.size()));
+            for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter36 : struct.filesDroppedBy.entrySet())
+            {
+              oprot.writeString(_iter36.getKey());
+              oprot.writeI64(_iter36.getValue());
+            }
+            oprot.writeMapEnd();
+          }
+          oprot.writeFieldEnd();
+        }
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1130,12 +1273,25 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (struct.isSetRowsAreExact()) {
         optionals.set(1);
       }
-      oprot.writeBitSet(optionals, 2);
+      if (struct.isSetFilesDroppedBy()) {
+        optionals.set(2);
+      }
+      oprot.writeBitSet(optionals, 3);
       if (struct.isSetRowsKept()) {
         oprot.writeI64(struct.rowsKept);
       }
       if (struct.isSetRowsAreExact()) {
         oprot.writeBool(struct.rowsAreExact);
+      }
+      if (struct.isSetFilesDroppedBy()) {
+        {
+          oprot.writeI32(struct.filesDroppedBy.size());
+          for (java.util.Map.Entry<java.lang.String, java.lang.Long> _iter37 : struct.filesDroppedBy.entrySet())
+          {
+            oprot.writeString(_iter37.getKey());
+            oprot.writeI64(_iter37.getValue());
+          }
+        }
       }
     }
 
@@ -1156,7 +1312,7 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       struct.setBytesDroppedIsSet(true);
       struct.elapsedMicros = iprot.readI64();
       struct.setElapsedMicrosIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(2);
+      java.util.BitSet incoming = iprot.readBitSet(3);
       if (incoming.get(0)) {
         struct.rowsKept = iprot.readI64();
         struct.setRowsKeptIsSet(true);
@@ -1164,6 +1320,21 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
       if (incoming.get(1)) {
         struct.rowsAreExact = iprot.readBool();
         struct.setRowsAreExactIsSet(true);
+      }
+      if (incoming.get(2)) {
+        {
+          org.apache.thrift.protocol.TMap _map38 = iprot.readMapBegin(org.apache.thrift.protocol.TType.STRING, org.apache.thrift.protocol.TType.I64); 
+          struct.filesDroppedBy = new java.util.HashMap<java.lang.String,java.lang.Long>(2*_map38.size);
+          @org.apache.thrift.annotation.Nullable java.lang.String _key39;
+          long _val40;
+          for (int _i41 = 0; _i41 < _map38.size; ++_i41)
+          {
+            _key39 = iprot.readString();
+            _val40 = iprot.readI64();
+            struct.filesDroppedBy.put(_key39, _val40);
+          }
+        }
+        struct.setFilesDroppedByIsSet(true);
       }
     }
   }

@@ -1013,14 +1013,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           case 6: // VERDICTS
             if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
               {
-                org.apache.thrift.protocol.TList _list32 = iprot.readListBegin();
-                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list32.size);
-                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem33;
-                for (int _i34 = 0; _i34 < _list32.size; ++_i34)
+                org.apache.thrift.protocol.TList _list42 = iprot.readListBegin();
+                struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list42.size);
+                @org.apache.thrift.annotation.Nullable PartitionVerdict _elem43;
+                for (int _i44 = 0; _i44 < _list42.size; ++_i44)
                 {
-                  _elem33 = new PartitionVerdict();
-                  _elem33.read(iprot);
-                  struct.verdicts.add(_elem33);
+                  _elem43 = new PartitionVerdict();
+                  _elem43.read(iprot);
+                  struct.verdicts.add(_elem43);
                 }
                 iprot.readListEnd();
               }
@@ -1095,9 +1095,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter35 : struct.verdicts)
+            for (PartitionVerdict _iter45 : struct.verdicts)
             {
-              _iter35.write(oprot);
+              _iter45.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1160,9 +1160,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter36 : struct.verdicts)
+          for (PartitionVerdict _iter46 : struct.verdicts)
           {
-            _iter36.write(oprot);
+            _iter46.write(oprot);
           }
         }
       }
@@ -1192,14 +1192,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list37 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list37.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem38;
-          for (int _i39 = 0; _i39 < _list37.size; ++_i39)
+          org.apache.thrift.protocol.TList _list47 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list47.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem48;
+          for (int _i49 = 0; _i49 < _list47.size; ++_i49)
           {
-            _elem38 = new PartitionVerdict();
-            _elem38.read(iprot);
-            struct.verdicts.add(_elem38);
+            _elem48 = new PartitionVerdict();
+            _elem48.read(iprot);
+            struct.verdicts.add(_elem48);
           }
         }
         struct.setVerdictsIsSet(true);
