@@ -205,13 +205,20 @@ class FileGroup:
 
     def log_pieces(self, ask: Scan) -> Iterator[EncodedRecords | list[bytes]]:
         """`log_records` piece by piece, for logs that are larger than the memory."""
+        for run in self.log_runs(ask):
+            if isinstance(run, list):
+                yield run
+            else:
+                yield from run
+
+    def log_runs(self, ask: Scan) -> list[Iterator[EncodedRecords] | list[bytes]]:
+        """The same, the pieces of each block by themselves."""
         with self._lock:
             _, logs = self._sources
-        for _, name, content in logs:
-            if isinstance(content, HFile):
-                yield from _pieces(name, content, ask)
-            else:
-                yield content
+        return [
+            _pieces(name, content, ask) if isinstance(content, HFile) else content
+            for _, name, content in logs
+        ]
 
     def _answers(
         self, ask: Scan
