@@ -1,8 +1,8 @@
 """The pruning service and HiveServer2 under load: answers a second, their times, what is held.
 
 The clients are threads of this process, on the machine of the servers, each with a connection of
-its own and always one question on its way. LOAD_SECONDS is how long each number of clients asks;
-600 shows what half an hour leaves behind.
+its own and always one question on its way. ENDURANCE_SECONDS is for how long it is watched what
+load leaves behind: 1800 for half an hour.
 """
 
 import os
@@ -31,8 +31,8 @@ _RUN_DIR = WORK / "bench" / "load"
 _CLIENTS = (1, 8, 64)
 _FILES, _PARTITIONS = 2_000, 20
 _TIMEOUT = 60.0
-_SECONDS = float(os.environ.get("LOAD_SECONDS", "15"))
-_WARM_UP_SECONDS = min(_SECONDS, 10.0)
+_SECONDS, _WARM_UP_SECONDS = 15.0, 5.0
+_ENDURANCE_SECONDS = float(os.environ.get("ENDURANCE_SECONDS", "60"))
 _PRIME = 7919
 
 Ask = Callable[[int], None]
@@ -51,9 +51,45 @@ class Held:
     threads: int
 
 
+@dataclass(frozen=True)
+class Loaded:
+    """A server under load."""
+
+    name: str
+    connected: Client
+    held: Callable[[], Held]
+
+
 @benchmark("load")
 def load() -> Iterator[Measurement]:
-    """The pruning service with 1, 8 and 64 clients: answers a second, p50, p99, what it holds."""
+    """The pruning service with 1, 8 and 64 clients: answers a second, p50, p99."""
+    with _service() as server:
+        yield from _rates(server)
+
+
+@benchmark("endurance")
+def endurance() -> Iterator[Measurement]:
+    """The pruning service under load for ENDURANCE_SECONDS: memory, files and threads after it."""
+    with _service() as server:
+        yield from _left_behind(server)
+
+
+@benchmark("hive-load")
+def hive_load() -> Iterator[Measurement]:
+    """HiveServer2 and the service with 1, 8 and 64 PyHive clients, each for 1 of 2,000 files."""
+    with _hive() as server:
+        yield from _rates(server)
+
+
+@benchmark("hive-endurance")
+def hive_endurance() -> Iterator[Measurement]:
+    """HiveServer2 under load for ENDURANCE_SECONDS: memory, files and threads after it."""
+    with _hive() as server:
+        yield from _left_behind(server)
+
+
+@contextmanager
+def _service() -> Iterator[Loaded]:
     table = synthetic.ensure_written(_FILES, _PARTITIONS)
     with ServiceProcess(_RUN_DIR) as server:
 
@@ -70,12 +106,11 @@ def load() -> Iterator[Measurement]:
 
                 yield ask
 
-        yield from _under_load("load: service", connected, lambda: _held(server.pid))
+        yield Loaded("service", connected, lambda: _held(server.pid))
 
 
-@benchmark("hive-load")
-def hive_load() -> Iterator[Measurement]:
-    """HiveServer2 and the service with 1, 8 and 64 PyHive clients, each for 1 of 2,000 files."""
+@contextmanager
+def _hive() -> Iterator[Loaded]:
     table = event_table.ensure_written()
     rows = event_table.FILES * event_table.ROWS_PER_FILE
     with ServiceProcess(_RUN_DIR) as service, HiveServer(_RUN_DIR / "server") as server:
@@ -97,27 +132,43 @@ def hive_load() -> Iterator[Measurement]:
             now = _held(server.pid)
             return Held(_live_heap(server.pid), now.files, now.threads)
 
-        yield from _under_load("hive-load: HiveServer2", connected, held)
+        yield Loaded("HiveServer2", connected, held)
 
 
-def _under_load(title: str, connected: Client, held: Callable[[], Held]) -> Iterator[Measurement]:
-    for _ in range(2):
-        for clients in _CLIENTS:
-            _asked(connected, clients, _WARM_UP_SECONDS)
-    before = held()
+def _rates(server: Loaded) -> Iterator[Measurement]:
+    _in_turn(server, _WARM_UP_SECONDS, 1)
     for clients in _CLIENTS:
-        millis, elapsed = _asked(connected, clients, _SECONDS)
-        case = f"{title}, {clients} client{'s' if clients > 1 else ''}"
+        millis, elapsed = _asked(server.connected, clients, _SECONDS)
+        case = f"load: {server.name}, {clients} client{'s' if clients > 1 else ''}"
         yield Measurement(f"{case}, answers a second", len(millis) / elapsed, "1/s")
         yield Measurement(f"{case}, median", float(np.percentile(millis, 50)), "ms")
         yield Measurement(f"{case}, 99th percentile", float(np.percentile(millis, 99)), "ms")
-    after = held()
-    yield Measurement(f"{title}, seconds under load", _SECONDS * len(_CLIENTS), "s")
+
+
+def _left_behind(server: Loaded) -> Iterator[Measurement]:
+    # What is made once, and what the allocators keep, is there after the second time.
+    _in_turn(server, _WARM_UP_SECONDS, 2)
+    before = server.held()
+    turns = max(1, round(_ENDURANCE_SECONDS / (_SECONDS * len(_CLIENTS))))
+    answers = _in_turn(server, _ENDURANCE_SECONDS / turns / len(_CLIENTS), turns)
+    after = server.held()
+    title = f"endurance: {server.name}"
+    yield Measurement(f"{title}, seconds under load", _ENDURANCE_SECONDS, "s")
+    yield Measurement(f"{title}, answers", answers, "answers")
     yield Measurement(f"{title}, memory at the end", after.memory / 1e6, "MB")
     growth = after.memory / before.memory
     yield Measurement(f"{title}, memory, end against beginning", growth, "x", "<= 1.05")
     yield Measurement(f"{title}, more open files", after.files - before.files, "files", "<= 0")
     yield Measurement(f"{title}, more threads", after.threads - before.threads, "threads", "<= 0")
+
+
+def _in_turn(server: Loaded, seconds: float, times: int) -> int:
+    """Each number of clients asks for so many seconds, so many times; gives the answers."""
+    return sum(
+        len(_asked(server.connected, clients, seconds)[0])
+        for _ in range(times)
+        for clients in _CLIENTS
+    )
 
 
 def _asked(connected: Client, clients: int, seconds: float) -> tuple[list[float], float]:
