@@ -13,6 +13,7 @@ from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.cli.conftest import Run
+from tests.mdt import test_extension
 from tests.misfortunes import AS_NOBODY, kept_from_nobody
 from tests.table.contents import contents
 
@@ -194,11 +195,16 @@ def test_what_exists_may_exist(run: Run, table: Path) -> None:
 
 
 @pytest.mark.slow
-def test_listing_and_dropping_need_no_spark(table: Path) -> None:
+def test_listing_dropping_and_what_is_up_to_date_need_no_spark(table: Path) -> None:
     listed = without_spark("index", "list", "--json", "--table", table)
     found = [(one["name"], one["state"]) for one in json.loads(listed.stdout)["indexes"]]
     names = ("column_stats", "merchant_idx", "record_index", "txn_date_idx")
     assert found == [(name, "active") for name in names]
+    refreshed = without_spark("index", "refresh", "merchant_idx", "--table", table)
+    assert (refreshed.returncode, refreshed.stdout) == (0, "the index merchant_idx is up to date\n")
+    test_extension.build(str(table), [("oslo", "TXN-017")])
+    refreshed = without_spark("index", "refresh", "city", "--table", table)
+    assert (refreshed.returncode, refreshed.stdout) == (0, "the index city is up to date\n")
     dropped = without_spark("index", "drop", "merchant_idx", "--table", table)
     assert (dropped.returncode, dropped.stdout) == (0, "dropped merchant_idx\n")
     listed = without_spark("index", "list", "--table", table)

@@ -170,6 +170,31 @@ def test_a_builder_that_is_alive_is_left_alone(path: str, monkeypatch: pytest.Mo
         index_recovery.recover(HudiTable.open(path), lock(path))
 
 
+def test_partitions_that_no_action_is_left_of_are_taken_back(path: str) -> None:
+    """As of a build whose action a writer deleted together with other partitions."""
+    drop(path)
+    dropped = contents(Path(path))
+    announced = index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    for file in (Path(path) / _timeline(path)).glob(f"{announced.instant}.indexing.*"):
+        file.unlink()
+    assert HudiTable.open(path).properties.metadata_partitions_inflight == {COLUMN_STATS}
+    done = index_recovery.recover(HudiTable.open(path), lock(path))
+    assert done == ["took back column_stats, which nobody builds any more"]
+    assert contents(Path(path)) == dropped
+
+
+def test_partitions_that_hudi_builds_are_left_alone(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drop(path)
+    monkeypatch.setattr(index_action, "BUILDER_NAME", "hudi")
+    index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    monkeypatch.undo()
+    begun = contents(Path(path))
+    assert index_recovery.recover(HudiTable.open(path), lock(path)) == []
+    assert contents(Path(path)) == begun
+
+
 @pytest.mark.slow
 def test_a_builder_that_dies_at_any_step_loses_nothing(
     path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
