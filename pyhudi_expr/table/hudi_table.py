@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.table.commit_metadata import CommitMetadata, read_record
-from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.file_slices import GroupId, SliceRules, select
 from pyhudi_expr.table.history import archived_completion_times
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
@@ -120,13 +120,13 @@ class HudiTable:
 
     def _recorded_schema(self, as_of: str | None) -> pa.Schema | None:
         timeline = self.timeline if as_of is None else self.timeline.as_of(as_of)
-        for instant in reversed(timeline.writes):
-            # A clustering or compaction may carry no schema.
-            schema = self.commit_metadata(instant).schema
-            if schema:
-                return arrow_schema(schema)
-        created = self.properties.create_schema
-        return arrow_schema(created) if created else None
+        # A clustering or compaction may carry no schema.
+        written = (self.commit_metadata(instant).schema for instant in reversed(timeline.writes))
+        schema = next(filter(None, written), self.properties.create_schema)
+        try:
+            return arrow_schema(schema) if schema else None
+        except UnsupportedTable as error:
+            raise UnsupportedTable(f"{self.base_path}: {error}") from error
 
     def _base_file_schema(self, as_of: str | None) -> pa.Schema:
         listing = self.listing(TableView.READ_OPTIMIZED, as_of)

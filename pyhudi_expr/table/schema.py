@@ -59,6 +59,13 @@ def arrow_schema(avro_schema: str) -> pa.Schema:
         raise UnsupportedTable(f"the table's Avro schema is not JSON: {error}") from error
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
         raise UnsupportedTable("the table's Avro schema is not a record")
+    try:
+        return _of_record(parsed)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise UnsupportedTable(f"the table's Avro schema is none: {error!r}") from error
+
+
+def _of_record(parsed: dict[str, Any]) -> pa.Schema:
     struct = _Converter().data_type(parsed, "")
     return pa.schema(
         [
