@@ -8,11 +8,13 @@ from functools import lru_cache
 from random import Random
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
+from pyhudi_expr.backend.index_filter import index_filter
 from pyhudi_expr.backend.sql import Dialect, InexpressibleInSqlError, to_sql
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
@@ -74,14 +76,38 @@ def check(predicate: HudiExpression, sql: str, found: Mapping[bool, set[int]]) -
     return FILES - len(judged(predicate, True))
 
 
+def index_table() -> str:
+    """SQL for the index table of `rows`: as Hudi's, zeros for NaN; of file 0 nothing is known."""
+    columns = ["file", "count(*) AS valueCount"]
+    for field in SCHEMA:
+        name, nothing = field.name, "WHEN file = 0 THEN NULL"
+        if pa.types.is_floating(field.type):
+            nothing += f" WHEN bool_or(isnan({name})) THEN 0"
+        columns += (
+            f"CASE {case} ELSE {told} END AS {name}_{called}"
+            for case, told, called in (
+                (nothing, f"min({name})", "minValue"),
+                (nothing, f"max({name})", "maxValue"),
+                ("WHEN file = 0 THEN NULL", f"count(*) - count({name})", "nullCount"),
+            )
+        )
+    return f"SELECT {', '.join(columns)} FROM rows GROUP BY file"
+
+
+def of_index(predicate: HudiExpression, dialect: Dialect) -> str:
+    """A condition for the index table."""
+    return to_sql(index_filter(predicate, SCHEMA), dialect)
+
+
 def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
     duckdb = pytest.importorskip("duckdb")
-    excluded = 0
+    excluded, excluded_by_sql = 0, 0
     made = trees(Dialect.DUCKDB, {})
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.register("arrow_rows", table())
         connection.execute("CREATE TABLE rows AS SELECT * FROM arrow_rows")
+        connection.execute(f"CREATE TABLE statistics AS {index_table()}")
         for _ in range(CASES):
             predicate, sql = next(made)
             try:
@@ -92,7 +118,12 @@ def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
                 truth: {file for file, value in rows if value is truth} for truth in (True, False)
             }
             excluded += check(predicate, sql, found)
+            condition = of_index(predicate, Dialect.DUCKDB)
+            told = connection.sql(f"SELECT file FROM statistics WHERE {condition}").fetchall()
+            assert found[True] <= {file for (file,) in told}, f"{sql}: {condition}"
+            excluded_by_sql += FILES - len(told)
     assert excluded > CASES * FILES / 10
+    assert excluded_by_sql > excluded / 2
 
 
 @pytest.mark.spark
@@ -101,11 +132,17 @@ def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int)
     made = trees(Dialect.SPARK, SPARKS_FUNCTIONS)
     asked = [next(made) for _ in range(cases)]
     frame = spark.createDataFrame(table().to_pylist(), _spark_schema()).coalesce(1).cache()
+    frame.createOrReplaceTempView("rows")
+    index = spark.sql(index_table()).cache()
     excluded = 0
     for at in range(0, cases, AT_ONCE):
         some = asked[at : at + AT_ONCE]
         columns = [f.expr(sql).alias(f"p{n}") for n, (_, sql) in enumerate(some)]
         answers = frame.select("file", *columns).collect()
+        conditions = [of_index(predicate, Dialect.SPARK) for predicate, _ in some]
+        told = index.select(
+            "file", *(f.expr(sql).alias(f"p{n}") for n, sql in enumerate(conditions))
+        ).collect()
         for n, (predicate, sql) in enumerate(some):
             found = {
                 truth: {answer[0] for answer in answers if answer[n + 1] is truth}
@@ -113,6 +150,9 @@ def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int)
             }
             excluded += check(predicate, sql, found)
             check(parse_predicate(sql, SPARK), sql, found)
+            by_index = {answer[0] for answer in told if answer[n + 1]}
+            assert found[True] <= by_index, f"{sql}: {conditions[n]}"
+    index.unpersist()
     frame.unpersist()
     assert excluded > cases * FILES / 10
 

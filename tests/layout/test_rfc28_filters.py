@@ -1,7 +1,8 @@
 """RFC-28, "How to apply those statistic info to SparkSQL": filters over `min`, `max`, null counts.
 
 For each filter of the RFC the condition that it becomes is written out here; the compiler of
-predicates has to keep exactly the files for which it holds.
+predicates has to keep exactly the files for which it holds, and so has the SQL that it prints for
+the index table.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.backend.index_filter import index_filter
+from pyhudi_expr.backend.sql import Dialect, to_sql
 from pyhudi_expr.frontend.sql import parse_predicate
 from tests.expr.layout import kept
 
@@ -106,6 +109,44 @@ def test_a_filter_on_one_column(column: str, text: str, condition: _Condition) -
     assert kept(parse_predicate(text), _TYPES, *_FILES) == expected
 
 
+def printed(text: str, dialect: Dialect = Dialect.SPARK) -> str:
+    return to_sql(index_filter(parse_predicate(text), pa.schema(_TYPES)), dialect)
+
+
+def index_table() -> pa.Table:
+    """A row for each file, and one more of which nothing is known."""
+    rows: list[dict[str, object]] = []
+    for file, values in enumerate(_FILES):
+        row: dict[str, object] = {"file": file, "valueCount": len(values)}
+        for column in _TYPES:
+            known = index(file, column)
+            row[f"{column}_minValue"], row[f"{column}_maxValue"] = known.minimum, known.maximum
+            row[f"{column}_nullCount"] = known.nulls
+        rows.append(row)
+    return pa.Table.from_pylist([*rows, {"file": len(_FILES)}])
+
+
+@pytest.mark.parametrize(("column", "text", "condition"), _CASES, ids=[c[1] for c in _CASES])
+def test_the_same_in_sql_over_the_index_table(
+    column: str, text: str, condition: _Condition
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    expected = [file for file in range(len(_FILES)) if condition(index(file, column))]
+    unknown = [] if text == "col = NULL" else [len(_FILES)]
+    with duckdb.connect() as connection:
+        connection.register("index_table", index_table())
+        sql = f"SELECT file FROM index_table WHERE {printed(text, Dialect.DUCKDB)} ORDER BY file"
+        assert [row[0] for row in connection.sql(sql).fetchall()] == expected + unknown
+
+
+def test_sparks_sql_over_the_index_table() -> None:
+    same = "`col_nullCount` = `valueCount`"
+    no_bounds = "((`col_minValue`) IS NULL) OR ((`col_maxValue`) IS NULL)"
+    unknown = f"({no_bounds}) AND ((NOT ({same})) OR (({same}) IS NULL))"
+    assert printed("col < 5") == f"(`col_minValue` < 5) OR ({unknown})"
+    assert printed("col IS NULL") == "(`col_nullCount` > 0) OR ((`col_nullCount`) IS NULL)"
+
+
 def test_filters_are_combined() -> None:
     def files(text: str) -> set[int]:
         return set(kept(parse_predicate(text), _TYPES, *_FILES))
@@ -119,3 +160,7 @@ def test_filters_are_combined() -> None:
 
 def test_a_filter_that_cannot_be_translated_keeps_all() -> None:
     assert kept(parse_predicate("rand() < col"), _TYPES, *_FILES) == list(range(len(_FILES)))
+    for text in ("rand() < col", "col = col1", "name = 5", "upper(name) = 'A'", "missing = 1"):
+        assert printed(text) == "TRUE"
+    assert printed("col = 5 OR upper(name) = 'A'") == "TRUE"
+    assert printed("col = 5 AND upper(name) = 'A'") == printed("col = 5")

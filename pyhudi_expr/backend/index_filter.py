@@ -1,0 +1,228 @@
+"""A predicate as a filter over an index table, whose rows are statistics of files (RFC-28).
+
+The index table has a row for each file: of a column ``c`` its ``c_minValue``, ``c_maxValue`` and
+``c_nullCount``, and the file's number of rows, ``valueCount``, as Hudi's readers lay out its
+``column_stats``. The filter is a `HudiExpression` like others, to be printed by ``backend.sql``. It
+is TRUE for each file that may hold a row for which the predicate is. What min, max and null counts
+do not tell (functions, casts, columns against columns) keeps the file, and so do statistics that
+are NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyhudi_expr.expr import nodes as e
+from pyhudi_expr.expr.nodes import (
+    ALWAYS,
+    NEVER,
+    And,
+    Column,
+    Comparison,
+    HudiExpression,
+    IsNull,
+    Literal,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Term,
+    Truth,
+)
+from pyhudi_expr.expr.terms import UnboundError, resolve
+
+VALUE_COUNT = Column(("valueCount",))
+_NONE = Literal(0, pa.int32())
+_FLIPPED = {Op.LT: Op.GT, Op.GT: Op.LT, Op.LTEQ: Op.GTEQ, Op.GTEQ: Op.LTEQ}
+#: The comparison that is TRUE where one is FALSE.
+_OPPOSITE = {
+    **{Op.EQ: Op.NE, Op.NE: Op.EQ, Op.LT: Op.GTEQ, Op.GTEQ: Op.LT},
+    **{Op.GT: Op.LTEQ, Op.LTEQ: Op.GT},
+}
+_MOMENTS = frozenset({"date", "time"})
+
+
+def index_filter(predicate: HudiExpression, schema: pa.Schema) -> HudiExpression:
+    """The filter over the index table. schema: of the table itself.
+
+    A file without a row in the index table is to be read, too.
+    """
+    return _may_be(predicate, True, schema)
+
+
+@dataclass(frozen=True)
+class _Indexed:
+    """A column of the index table's. name: in the table itself."""
+
+    name: str
+    type: pa.DataType
+
+    @property
+    def low(self) -> Column:
+        return Column((f"{self.name}_minValue",))
+
+    @property
+    def high(self) -> Column:
+        return Column((f"{self.name}_maxValue",))
+
+    @property
+    def nulls(self) -> Column:
+        return Column((f"{self.name}_nullCount",))
+
+    def with_values(self, condition: HudiExpression) -> HudiExpression:
+        """What its values have to fulfil, or the file is kept as nothing is known of them.
+
+        Without bounds there are either no values at all, or none of the statistics is known.
+        """
+        only_nulls = Comparison(Op.EQ, self.nulls, VALUE_COUNT)
+        not_only = Or((Not(only_nulls), IsNull(only_nulls)))
+        unknown = [And((Or((IsNull(self.low), IsNull(self.high))), not_only))]
+        if pa.types.is_floating(self.type):
+            # Of files with NaN writers have no bounds, and Hudi's index says that both are zero.
+            zeros = (Comparison(Op.EQ, bound, _NONE) for bound in (self.low, self.high))
+            unknown.append(And(tuple(zeros)))
+        return Or((condition, *unknown))
+
+
+def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpression:
+    """Where a file may hold a row for which the predicate has this truth."""
+
+    def below(child: HudiExpression) -> HudiExpression:
+        return _may_be(child, truth, schema)
+
+    match node:
+        case And(children=children):
+            return (_all if truth else _any)(map(below, children))
+        case Or(children=children):
+            return (_any if truth else _all)(map(below, children))
+        case Not(child=child):
+            return _may_be(child, not truth, schema)
+        case e.Constant(truth=may):
+            return ALWAYS if (Truth.YES if truth else Truth.NO) & may else NEVER
+        case Comparison(op=op, left=left, right=right):
+            return _compared(op, left, right, truth, schema)
+        case e.Between(term=term, low=low, high=high):
+            ends = (Comparison(Op.GTEQ, term, low), Comparison(Op.LTEQ, term, high))
+            return below(And(ends))
+        case e.In(term=term, options=options):
+            if not options:
+                return NEVER if truth else ALWAYS
+            return below(Or(tuple(Comparison(Op.EQ, term, option) for option in options)))
+        case IsNull(term=Column() as column):
+            return _of(column, schema, lambda found: _is_null(found, truth))
+        case StartsWith(term=Column() as column, prefix=prefix):
+            return _of(column, schema, lambda found: _starts_with(found, prefix, truth))
+        case e.Matches(term=Column() as column, begin=begin) if truth:
+            known = begin[: begin.index(None)] if None in begin else begin
+            prefix = "".join(map(str, known))
+            return below(StartsWith(column, prefix)) if prefix else ALWAYS
+    return ALWAYS
+
+
+def _of(
+    column: Column, schema: pa.Schema, told: Callable[[_Indexed], HudiExpression]
+) -> HudiExpression:
+    """What is told by the statistics of a column, if it has such."""
+    try:
+        name, type_ = resolve(column.path, schema)
+    except UnboundError:
+        return ALWAYS
+    if column.declared is not None or _kind(type_) is None:
+        return ALWAYS
+    return told(_Indexed(name, type_))
+
+
+def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -> HudiExpression:
+    if isinstance(left, Literal) and isinstance(right, Column):
+        op, left, right = _FLIPPED.get(op, op), right, left
+    if not (isinstance(left, Column) and isinstance(right, Literal)):
+        return ALWAYS
+    value = right
+
+    def told(found: _Indexed) -> HudiExpression:
+        if value.value is None:
+            return _is_null(found, truth) if op is Op.NULL_SAFE_EQ else NEVER
+        if not _in_one_order(found.type, value.type):
+            return ALWAYS
+        if op is not Op.NULL_SAFE_EQ:
+            return _holds(found, op if truth else _OPPOSITE[op], value)
+        if truth:
+            return _holds(found, Op.EQ, value)
+        return _any((_is_null(found, True), _holds(found, Op.NE, value)))
+
+    return _of(left, schema, told)
+
+
+def _holds(column: _Indexed, op: Op, value: Literal) -> HudiExpression:
+    """Where a value of the column may compare so."""
+    low, high = (Comparison(op, bound, value) for bound in (column.low, column.high))
+    match op:
+        case Op.EQ:
+            below, above = (
+                Comparison(Op.LTEQ, column.low, value),
+                Comparison(Op.GTEQ, column.high, value),
+            )
+            return column.with_values(And((below, above)))
+        case Op.NE:
+            return column.with_values(Or((low, high)))
+    return column.with_values(low if op in (Op.LT, Op.LTEQ) else high)
+
+
+def _is_null(column: _Indexed, truth: bool) -> HudiExpression:
+    if truth:
+        return Or((Comparison(Op.GT, column.nulls, _NONE), IsNull(column.nulls)))
+    some = Comparison(Op.LT, column.nulls, VALUE_COUNT)
+    return Or((some, IsNull(some)))
+
+
+def _starts_with(column: _Indexed, prefix: str, truth: bool) -> HudiExpression:
+    if _kind(column.type) != "text":
+        return ALWAYS
+    low, high = StartsWith(column.low, prefix), StartsWith(column.high, prefix)
+    if not truth:
+        return column.with_values(Or((Not(low), Not(high))))
+    text = Literal(prefix, pa.string())
+    begins_before = Or((Comparison(Op.LT, column.low, text), low))
+    return column.with_values(And((Comparison(Op.GTEQ, column.high, text), begins_before)))
+
+
+def _in_one_order(column: pa.DataType, literal: pa.DataType | e.CharType) -> bool:
+    """Whether engines compare them in the order that the column's bounds are in."""
+    if isinstance(literal, e.CharType):
+        return False
+    one, other = _kind(column), _kind(literal)
+    return one == other or (one in _MOMENTS and other in {*_MOMENTS, "text"})
+
+
+_KINDS: tuple[tuple[Callable[[pa.DataType], bool], str], ...] = (
+    (pa.types.is_boolean, "truth"),
+    (pa.types.is_integer, "number"),
+    (pa.types.is_floating, "number"),
+    (pa.types.is_decimal, "number"),
+    (pa.types.is_string, "text"),
+    (pa.types.is_large_string, "text"),
+    (pa.types.is_binary, "bytes"),
+    (pa.types.is_date, "date"),
+    (pa.types.is_timestamp, "time"),
+)
+
+
+def _kind(type_: pa.DataType) -> str | None:
+    return next((kind for belongs, kind in _KINDS if belongs(type_)), None)
+
+
+def _all(children: Iterable[HudiExpression]) -> HudiExpression:
+    left = [child for child in children if child != ALWAYS]
+    if NEVER in left:
+        return NEVER
+    return And(tuple(left)) if len(left) > 1 else left[0] if left else ALWAYS
+
+
+def _any(children: Iterable[HudiExpression]) -> HudiExpression:
+    left = [child for child in children if child != NEVER]
+    if ALWAYS in left:
+        return ALWAYS
+    return Or(tuple(left)) if len(left) > 1 else left[0] if left else NEVER
