@@ -20,8 +20,23 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.expr.nodes import HudiExpression, Unknown, walk
+from pyhudi_expr.expr.nodes import (
+    And,
+    CharType,
+    Column,
+    Comparison,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Term,
+    Unknown,
+    walk,
+)
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.json_decoder import loads
 from pyhudi_expr.frontend.json_encoder import dumps
 from pyhudi_expr.frontend.sql import PRESTO, SPARK, TRINO, parse_predicate
@@ -118,6 +133,32 @@ def through_arrow(predicate: HudiExpression) -> HudiExpression:
     return parse_arrow(row_filter(predicate, SCHEMA, "UTC"), SCHEMA)
 
 
+def through_filter_lists(predicate: HudiExpression) -> HudiExpression:
+    alternatives = predicate.children if isinstance(predicate, Or) else (predicate,)
+    return parse_filters(
+        [[*map(_filter, one.children if isinstance(one, And) else (one,))] for one in alternatives]
+    )
+
+
+def _filter(node: HudiExpression) -> tuple[Any, ...]:
+    match node:
+        case Comparison(op=op, left=Column(path=path), right=Literal() as right):
+            return path, op.value, _value(right)
+        case In(term=Column(path=path), options=options):
+            return path, "in", [_value(option) for option in options]
+        case IsNull(term=Column(path=path)):
+            return path, "is", None
+        case Not(child=IsNull(term=Column(path=path))):
+            return path, "is not", None
+    raise InexpressibleInSqlError("what is no filter of a list")
+
+
+def _value(literal: Term) -> Any:
+    if not isinstance(literal, Literal) or isinstance(literal.type, CharType):
+        raise InexpressibleInSqlError("what is no constant")
+    return pa.scalar(literal.value, literal.type).as_py()
+
+
 #: How each says a predicate again, and how many of the table it can say at least.
 FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
     "json": (lambda predicate: loads(dumps(predicate)), len(TABLE)),
@@ -126,9 +167,11 @@ FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
     "trino": (through_trino, 120),
     "presto": (through_presto, 120),
     "arrow": (through_arrow, 100),
+    "filter lists": (through_filter_lists, 100),
 }
 #: Read with three digits, a time may be the next microsecond's; Arrow's IN and CASE are spelled in
-#: more nodes; a text with U+FFFD may have been none of Unicode, to a client in Java.
+#: more nodes; a text with U+FFFD may have been none of Unicode, to a client in Java; a filter list
+#: has an IN that is never NULL.
 WEAKER = {
     **dict.fromkeys(("trino", "presto"), frozenset({_NEAR})),
     "arrow": frozenset(
@@ -137,6 +180,7 @@ WEAKER = {
             "CASE i WHEN 3005 THEN 'a' WHEN 3006 THEN 'b' END = 'b'",
         }
     ),
+    "filter lists": frozenset({"none IN (1, 2)"}),
     "thrift": frozenset({"u = '\ufffd005'", "u > '\ufffd'"}),
 }
 INEXPRESSIBLE = (InexpressibleInSqlError, FilterNotApplicable)
