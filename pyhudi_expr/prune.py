@@ -34,6 +34,7 @@ from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.schema_history import SchemaHistory
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -105,6 +106,20 @@ class PruneResult:
     def instant(self) -> str | None:
         """The instant that was judged."""
         return self.listing.instant
+
+    @property
+    def schema_history(self) -> SchemaHistory | None:
+        """Of a table whose columns were renamed or retyped; None: they were not.
+
+        Raises UnsupportedTable where there is one that cannot be read.
+        """
+        snapshot = self._snapshot
+        if snapshot is not None and snapshot.is_evolved and snapshot.history is None:
+            raise UnsupportedTable(
+                f"{snapshot.table.base_path}: the history of its schemas cannot be read, so the "
+                "files do not say which column is which"
+            )
+        return None if snapshot is None else snapshot.history
 
     @cached_property
     def file_keep(self) -> _Flags:

@@ -54,7 +54,8 @@ VALUES = "partition values"
 class TableSnapshot:
     """The file slices of a table at an instant, and evidence about them. Thread safe.
 
-    table: the data table's snapshot. notes: why an index is not used.
+    table: the data table's snapshot. notes: why an index is not used. is_evolved: whether
+    columns were renamed or retyped; history: in which versions, None if it cannot be read.
     """
 
     def __init__(
@@ -93,12 +94,13 @@ class TableSnapshot:
         self.column_stats: ColumnStats | None = None
         self._optional: OptionalIndexes | None = None
         # Statistics go by a column's name in its file, which an evolution may have changed.
-        self._history = _schema_history(table, notes) if table.has_schema_history else None
-        if self._history is not None:
+        self.is_evolved: bool = table.has_schema_history
+        self.history = _schema_history(table, notes) if self.is_evolved else None
+        if self.history is not None:
             notes.append("the table's schema was evolved on read: only column_stats are used")
             self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
             self.partition_stats = None
-        elif not table.has_schema_history:
+        elif not self.is_evolved:
             self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
             self._open_optional_indexes(mdt, notes)
         self.notes: tuple[str, ...] = tuple(notes)
@@ -210,8 +212,8 @@ class TableSnapshot:
         """The sources of evidence over the files, in the order in which they are asked."""
         times = CommitTimes(self.table, self.listing)
         sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
-        if self.column_stats is not None and self._history is not None:
-            sources.append(EvolvedColumnStats(self.column_stats, self._history, self.listing))
+        if self.column_stats is not None and self.history is not None:
+            sources.append(EvolvedColumnStats(self.column_stats, self.history, self.listing))
         elif self.column_stats is not None:
             sources.append(_ColumnStatsSource(self.column_stats, self._streaming))
         if self._optional is not None:

@@ -1,12 +1,11 @@
-"""Base files that were written before columns were renamed, retyped, dropped or moved, as today's.
+"""Files from before columns were renamed, retyped, dropped or moved by schema evolution on read.
 
-Schema evolution on read leaves files as they are. Which column of a file is which of the table's is
-told by their ids in the history of its schemas; its values are widened as Hudi's readers do.
+It leaves files as they are. Which column of a file is which of the table's is told by their ids in
+the history of its schemas.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,13 +13,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.reading.slice_rows import leaf, parquet_batches
+from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.reading.file_columns import FileColumns
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.schema import META_FIELDS
-from pyhudi_expr.table.schema_history import SchemaHistory, SchemaVersion, schema_history
-from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.schema_history import SchemaHistory, SchemaVersion
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -33,16 +31,19 @@ class Evolution:
     now: SchemaVersion
 
     @staticmethod
-    def of(table: HudiTable, instant: str | None) -> Evolution | None:
-        """None where columns never were changed so. Raises HudiError."""
-        if not table.has_schema_history:
+    def of(table: HudiTable, result: PruneResult) -> Evolution | None:
+        """Until the instant that was judged; None where columns never were changed so.
+
+        Raises UnsupportedTable.
+        """
+        history = result.schema_history
+        if history is None:
             return None
-        history = schema_history(table.storage, table.timeline.is_committed)
-        now = history.at(instant) if history else None
-        if history is None or now is None:
+        now = history.at(result.instant)
+        if now is None:
             raise UnsupportedTable(
-                f"{table.base_path}: the history of its schemas says nothing of {instant}, so the "
-                "files do not say which column is which"
+                f"{table.base_path}: the history of its schemas says nothing of {result.instant}, "
+                "so the files do not say which column is which"
             )
         return Evolution(history, now)
 
@@ -62,63 +63,35 @@ class Evolution:
         files = pc.is_in(instants, value_set=pa.array(changed, pa.string()))
         return listing.any_of_slice(np.asarray(files))
 
-    def rows(
-        self, storage: Storage, path: str, instant: str, schema: pa.Schema
-    ) -> Iterator[pa.RecordBatch]:
-        """The rows of a base file that was written at an instant, with the schema's columns.
+    def columns(self, instant: str, path: str) -> FileColumns:
+        """Those of a file, or of a block of a log file, that was written at an instant.
 
-        storage: the table's. path: from there. Raises HudiError.
+        path: for messages. Raises UnsupportedTable.
         """
         then = self.history.at(instant)
         if then is None:
             raise UnsupportedTable(
-                f"{storage.uri}: the history of its schemas says nothing of {instant}, so {path} "
-                "does not say which column is which"
+                f"{path}: the history of the table's schemas says nothing of {instant}, so the file"
+                " does not say which column is which"
             )
-        file = _File(f"{storage.uri}/{path}", then, self.now)
-        names = [file.name(name) for name in schema.names]
-        roots = [name for name in names if name is not None]
-        for batch in parquet_batches(storage, path, roots):
-            columns = [file.column(batch, field, field.name) for field in schema]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+        return FileColumns(path, _NamesById(path, then, self.now))
 
 
 @dataclass(frozen=True)
-class _File:
-    """A file of the version `then`. path: for messages."""
+class _NamesById:
+    """See `Names`. path: for messages."""
 
     path: str
-    then: SchemaVersion
+    version: SchemaVersion
     now: SchemaVersion
 
-    def name(self, name: str) -> str | None:
-        """What a column of now was called; None: there was none."""
-        if name in META_FIELDS:
-            return name
-        known = self.then.fields.get(self._id(name))
+    def then(self, name: str) -> str | None:
+        known = self.version.fields.get(self._id(name))
         return None if known is None else known.name
 
-    def column(self, rows: pa.RecordBatch, field: pa.Field, name: str) -> pa.Array:
-        """A column of now, of its dotted name."""
-        known = self.name(name)
-        if known is None:
-            return pa.nulls(rows.num_rows, field.type)
-        values = leaf(rows, known)
-        if pa.types.is_null(values.type):
-            return pa.nulls(rows.num_rows, field.type)
-        if pa.types.is_struct(field.type):
-            fields = list(field.type)
-            children = [self.column(rows, child, f"{name}.{child.name}") for child in fields]
-            return pa.StructArray.from_arrays(children, fields=fields, mask=values.is_null())
-        if pa.types.is_nested(field.type) and not self._is_as_it_was(self._id(name)):
-            raise UnsupportedTable(
-                f"{self.path}: column {name!r} is a list or map in which fields were changed; such "
-                "files are not read here; rewrite them by clustering, or ask an engine"
-            )
-        return self._widened(values, field.type, name)
-
-    def _is_as_it_was(self, id_: int) -> bool:
-        return self.then.fields[id_].type == self.now.fields[id_].type
+    def is_as_it_was(self, name: str, old: pa.DataType, new: pa.DataType) -> bool:
+        id_ = self._id(name)
+        return self.version.fields[id_].type == self.now.fields[id_].type
 
     def _id(self, name: str) -> int:
         id_ = self.now.id_of(name)
@@ -127,38 +100,3 @@ class _File:
                 f"{self.path}: the history of the table's schemas has no column {name!r}"
             )
         return id_
-
-    def _widened(self, values: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
-        if pa.types.is_float32(values.type) and pa.types.is_float64(type_):
-            # Hudi goes by the digits: 0.1 stays 0.1.
-            return values.cast(pa.string()).cast(type_)
-        if values.type != type_ and not (
-            pa.types.is_nested(type_) or _keeps_values(values.type, type_)
-        ):
-            raise UnsupportedTable(
-                f"{self.path}: column {name!r} was {values.type} and is {type_} now; such files "
-                "are not read here, as engines differ; rewrite them by clustering, or ask an engine"
-            )
-        try:
-            return values.cast(type_)
-        except pa.ArrowInvalid as error:
-            raise UnsupportedTable(
-                f"{self.path}: column {name!r} is no {type_}: {error}"
-            ) from error
-
-
-def _keeps_values(old: pa.DataType, new: pa.DataType) -> bool:
-    """Whether a change means the same to every reader."""
-    if pa.types.is_integer(old):
-        return bool(
-            pa.types.is_integer(new)
-            or pa.types.is_float64(new)
-            or pa.types.is_decimal(new)
-            or pa.types.is_string(new)
-        )
-    if pa.types.is_date(old):
-        return bool(pa.types.is_string(new))
-    if pa.types.is_timestamp(old) and pa.types.is_timestamp(new):
-        return (old.tz is None) == (new.tz is None)
-    same_kind = (pa.types.is_decimal, pa.types.is_string, pa.types.is_binary, pa.types.is_time)
-    return any(kind(old) and kind(new) for kind in same_kind)

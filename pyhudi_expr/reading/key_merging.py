@@ -1,4 +1,4 @@
-"""Base and log rows of a slice that stores no keys, merged by the keys that are made of them.
+"""Base and log rows of a slice, merged by their keys, stored ones or those that are made of them.
 
 Hudi's rules for whole records, see `index.merging`: by commit time the row that was written last is
 kept, by event time the one with the greatest ordering value, of equal ones the last. A delete, or a
@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.keys.definition import KeyDefinition
+from pyhudi_expr.keys.definition import RECORD_KEY, KeyDefinition
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.reading.log_rows import Written, WrittenDeletes
 from pyhudi_expr.table.errors import UnsupportedTable
@@ -52,15 +52,18 @@ class KeyMerger:
     def of(
         properties: TableProperties, definition: KeyDefinition, types: Sequence[pa.DataType]
     ) -> KeyMerger:
-        """Raises UnsupportedTable: rows are deleted by a column of the user's own."""
-        if any(marker in properties.raw for marker in _MARKERS):
-            raise UnsupportedTable(
-                f"{properties.name}: rows that a column of one's own marks as deleted are not "
-                "merged here; compact the table"
-            )
-        ordering = properties.ordering_fields if _by_event_time(properties) else ()
+        """By keys that are made of columns.
+
+        Raises UnsupportedTable: rows are deleted by a column of the user's own.
+        """
         generator = definition.as_hudi_has_it().generator()
-        return KeyMerger(definition.columns, tuple(types), generator, ordering)
+        return KeyMerger(definition.columns, tuple(types), generator, _ordering_of(properties))
+
+    @staticmethod
+    def by_stored_keys(properties: TableProperties) -> KeyMerger:
+        """Raises UnsupportedTable: rows are deleted by a column of the user's own."""
+        ordering = _ordering_of(properties)
+        return KeyMerger((RECORD_KEY,), (pa.string(),), _StoredKeys(), ordering)
 
     @property
     def needed(self) -> tuple[str, ...]:
@@ -125,6 +128,23 @@ class KeyMerger:
         for row, value in enumerate(values):
             ranks[row] = -1 if value is None else place[value]
         return ranks
+
+
+class _StoredKeys:
+    """See `KeyGenerator`."""
+
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+        return columns[0]
+
+
+def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
+    """The columns that decide between rows of one key."""
+    if any(marker in properties.raw for marker in _MARKERS):
+        raise UnsupportedTable(
+            f"{properties.name}: rows that a column of one's own marks as deleted are not merged "
+            "here; compact the table"
+        )
+    return properties.ordering_fields if _by_event_time(properties) else ()
 
 
 def _codes(parts: Sequence[pa.Array]) -> _Numbers:

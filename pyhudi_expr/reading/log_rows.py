@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,9 +27,13 @@ _VERSION_WITH_COUNT = 1
 
 @dataclass(frozen=True)
 class WrittenRows:
-    """The rows of a data block, the columns that were asked for, as far as it has them."""
+    """The rows of a data block, the columns that were asked for, as far as it has them.
+
+    instant: that wrote it.
+    """
 
     rows: pa.RecordBatch
+    instant: str
 
 
 @dataclass(frozen=True)
@@ -44,12 +48,15 @@ Written = WrittenRows | WrittenDeletes
 
 
 def written(
-    storage: Storage, logs: Sequence[str], pending: frozenset[str], roots: Sequence[str]
+    storage: Storage,
+    logs: Sequence[str],
+    pending: frozenset[str],
+    roots: Callable[[str], Sequence[str]],
 ) -> list[Written]:
     """What the log files (paths, in order) hold, in order.
 
     pending: instants whose blocks do not count; neither do those that were rolled back. roots: the
-    columns that are wanted, whole structs. Raises HudiError.
+    columns that are wanted of what was written at an instant, whole structs. Raises HudiError.
     """
     found: list[tuple[LogFile, LogBlock]] = []
     for path in logs:
@@ -64,7 +71,7 @@ def written(
     return [_content(file, block, roots) for file, block in found]
 
 
-def _content(file: LogFile, block: LogBlock, roots: Sequence[str]) -> Written:
+def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str]]) -> Written:
     if block.is_partial or block.replaces:
         raise UnsupportedTable(
             f"{file.name}: blocks of partial updates and of log compactions are not merged here; "
@@ -74,10 +81,11 @@ def _content(file: LogFile, block: LogBlock, roots: Sequence[str]) -> Written:
         deletes = file.deletes(block)
         keys = tuple(record["recordKey"] or "" for record in deletes)
         return WrittenDeletes(keys, tuple(_ordering(record) for record in deletes))
+    instant = block.instant or ""
     if block.kind is BlockKind.PARQUET:
-        return WrittenRows(_parquet(file, block, roots))
+        return WrittenRows(_parquet(file, block, roots(instant)), instant)
     if block.kind is BlockKind.AVRO:
-        return WrittenRows(_avro(file, block, roots))
+        return WrittenRows(_avro(file, block, roots(instant)), instant)
     raise UnsupportedTable(f"{file.name}: {block.kind.name} blocks are not merged here")
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from math import isfinite
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -20,6 +21,7 @@ from pyhudi_expr.frontend.constants import decimal_number, fold, split_timestamp
 from pyhudi_expr.table.errors import HudiError
 
 _EPOCH = datetime(1970, 1, 1)
+_DIGITS_OF_DOUBLES = 15
 
 
 class FilterNotApplicable(HudiError):  # noqa: N818 - names the finding
@@ -85,16 +87,55 @@ def _fitted(node: Any, schema: pa.Schema, zone: str | None) -> Any:
 
 
 def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[Any, ...]:
-    """Terms that are compared, constants of times in the type of the columns beside them."""
+    """Terms that are compared, constants in the type of the columns beside them."""
     columns = [term for term in terms if isinstance(term, Column)]
     types = {_name(column.path, schema)[1] for column in columns}
     target = types.pop() if len(types) == 1 else None
+    numbers = _numbers(terms, schema)
     return tuple(
-        _converted(term, target, zone)
-        if isinstance(term, Literal) and target is not None
+        numbers(_converted(term, target, zone) if target is not None else term)
+        if isinstance(term, Literal)
         else _fitted(term, schema, zone)
         for term in terms
     )
+
+
+def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Literal], Literal]:
+    """How constants become numbers of the kind that they are compared with.
+
+    pyarrow would make doubles of decimals that are not the nearest ones: 3.14159 would be none.
+    """
+    columns = [node for term in terms for node in walk(term) if isinstance(node, Column)]
+    types = [_name(column.path, schema)[1] for column in columns]
+    decimals = [type_ for type_ in types if pa.types.is_decimal(type_)]
+    if not any(map(pa.types.is_floating, types)):
+        return (
+            (lambda literal: _exact(literal, decimals)) if decimals else (lambda literal: literal)
+        )
+    if decimals:
+        raise FilterNotApplicable(
+            "rows cannot be filtered: decimals against floating-point numbers"
+        )
+    return _as_double
+
+
+def _as_double(literal: Literal) -> Literal:
+    if isinstance(literal.type, pa.DataType) and pa.types.is_decimal(literal.type):
+        return Literal(None if literal.value is None else float(literal.value), pa.float64())
+    return literal
+
+
+def _exact(literal: Literal, columns: Sequence[pa.DataType]) -> Literal:
+    """A double as the decimal of its digits, which are the same for decimals of so few."""
+    value = literal.value
+    if not isinstance(value, float):
+        return literal
+    if not isfinite(value) or any(type_.precision > _DIGITS_OF_DOUBLES for type_ in columns):
+        raise FilterNotApplicable(
+            f"rows cannot be filtered: decimals against the double {value}; write it without an "
+            "exponent"
+        )
+    return decimal_number(Decimal(repr(value)))
 
 
 def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:

@@ -94,7 +94,7 @@ class SliceReader:
                 f"{self.base_uri}: the log files of {one.name} cannot be merged here, as {reason}; "
                 f"{WHAT_TO_DO}"
             )
-        logs = [log for log in map(one.path, one.logs) if self._counts(one, log)]
+        logs = [log for log in map(one.path, one.logs) if self.counts(one, log)]
         if self.by_keys is not None:
             yield self._merged_by_keys(one.path(one.base), logs, self.by_keys, names)
             return
@@ -117,7 +117,7 @@ class SliceReader:
             ) from error
         yield [leaf(rows, name) for name in names]
 
-    def _counts(self, one: FileSlice, log: str) -> bool:
+    def counts(self, one: FileSlice, log: str) -> bool:
         """Whether the log is of the instant, and not a later one's.
 
         Raises UnmergeableSlice where hudi-rs would not take it for what Hudi takes it: it passes
@@ -154,7 +154,7 @@ class SliceReader:
                 part,
                 [leaf(part.rows, name) for name in every] if isinstance(part, WrittenRows) else [],
             )
-            for part in written(self.storage(), log_paths, self.pending, roots)
+            for part in written(self.storage(), log_paths, self.pending, lambda instant: roots)
         ]
         own = len(names)
         kept = merger.kept(

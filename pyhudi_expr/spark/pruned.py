@@ -91,7 +91,7 @@ def prune_table(
     asked = predicate_of(spark.createDataFrame([], fields), condition)
     request = PruneRequest(asked.expression, view, asked.zone, as_of, since)
     result = (pruner or pruner_of(spark)).prune(table, request)
-    evolution = Evolution.of(opened, result.instant)
+    evolution = Evolution.of(opened, result)
     if evolution is not None and not evolution.is_newest:
         raise UnsupportedTable(
             f"{table}: columns were renamed or retyped since {result.instant}, and Hudi's reader "

@@ -1,10 +1,11 @@
-"""Base files from before columns were renamed, retyped, dropped or moved, read as today's."""
+"""Files from before columns were renamed, retyped, dropped or moved, read as today's."""
 
 from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.scanning import scan
+from pyhudi_expr.reading.slice_rows import parquet_batches
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
@@ -23,7 +25,6 @@ from pyhudi_expr.table.storage import Storage
 
 #: Of the golden tables' last write, which is said to have come after two names were exchanged.
 LAST = 20260307162456179
-EXCHANGED = {"account_id": "txn_id", "txn_id": "account_id"}
 CHANGED = 20240102000000000
 BEFORE, SINCE = "20240101000000000", "20240103000000000"
 FILE = "old.parquet"
@@ -67,7 +68,10 @@ def read(
     """The rows of a file from before the change, with today's columns."""
     with storage.filesystem.open_output_stream(storage.full(FILE)) as sink:
         pq.write_table(then, sink)
-    batches = list(evolved.rows(storage, FILE, BEFORE, now))
+    columns = evolved.columns(BEFORE, FILE)
+    batches = [
+        columns.rows(batch, now) for batch in parquet_batches(storage, FILE, columns.roots(now))
+    ]
     return pa.Table.from_batches(batches, now).to_pylist()
 
 
@@ -143,30 +147,45 @@ def test_a_column_without_an_id_is_no_guess(storage: Storage) -> None:
         read(evolved, storage, pa.table({"d": [1]}), pa.schema([("d", pa.int64())]))
 
 
-@pytest.fixture
-def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Callable[[str], str]:
-    """A golden table, of which is told that the names of two columns were exchanged."""
+Exchange = Callable[[str, int, str, str], str]
 
-    def exchanged(name: str) -> str:
+
+@pytest.fixture
+def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
+    """A golden table, of which is told that two columns' names were exchanged at an instant."""
+
+    def exchanged(name: str, since: int, one: str, other: str) -> str:
         table = tmp_path / "table"
         shutil.copytree(golden[name], table)
-        names = [n for n in HudiTable.open(str(table)).schema().names if n not in META_FIELDS]
-        now = struct(*(field(n, name, "any") for n, name in enumerate(names)))
-        then = struct(*(field(n, EXCHANGED.get(name, name), "any") for n, name in enumerate(names)))
-        versions = [{"version_id": LAST, **now}, {"version_id": 0, **then}]
+        columns = [c for c in HudiTable.open(str(table)).schema() if c.name not in META_FIELDS]
+        now, ids = described(columns, count()), {one: other, other: one}
+        then = [{**field, "name": ids.get(str(field["name"]), field["name"])} for field in now]
+        versions = [{"version_id": since, **struct(*now)}, {"version_id": 0, **struct(*then)}]
         (table / ".hoodie" / ".schema").mkdir(exist_ok=True)
-        history = table / ".hoodie" / ".schema" / f"{LAST}.schemacommit"
+        history = table / ".hoodie" / ".schema" / f"{since}.schemacommit"
         history.write_text(json.dumps({"schemas": versions}))
         return str(table)
 
     return exchanged
 
 
+def described(columns: Iterable[pa.Field], ids: Iterator[int]) -> list[dict[str, object]]:
+    """The columns as a history has them, its types but for structs untold."""
+    return [
+        field(
+            next(ids),
+            column.name,
+            struct(*described(column.type, ids)) if pa.types.is_struct(column.type) else "any",
+        )
+        for column in columns
+    ]
+
+
 def test_tables_are_scanned_under_todays_names(
-    golden: Mapping[str, Path], exchanged: Callable[[str], str]
+    golden: Mapping[str, Path], exchanged: Exchange
 ) -> None:
     name, columns = "cow_v9_txns_simple_meta", ["_hoodie_commit_time", "txn_id", "account_id"]
-    table = exchanged(name)
+    table = exchanged(name, LAST, "txn_id", "account_id")
 
     def expected(row: dict[str, Any]) -> tuple[str, str]:
         ids = row["txn_id"], row["account_id"]
@@ -186,8 +205,33 @@ def test_tables_are_scanned_under_todays_names(
         one.to_dataset()
 
 
-def test_log_files_of_changed_tables_are_refused(exchanged: Callable[[str], str]) -> None:
-    table = exchanged("mor_v6_simplekeygen_nonhivestyle")
-    with pytest.raises(UnsupportedTable, match="read the read-optimised view"):
-        scan(table).to_table()
+LOGGED = [
+    ("mor_v6_simplekeygen_nonhivestyle", 20250121000557095, "shortField", "intField", None),
+    ("mor_v9_txns_simple_meta", 20260307162609526, "txn_id", "account_id", "20260307162612542"),
+]
+
+
+@pytest.mark.parametrize(("name", "since", "one", "other", "as_of"), LOGGED)
+def test_log_files_are_merged_under_todays_names(
+    golden: Mapping[str, Path],
+    exchanged: Exchange,
+    name: str,
+    since: int,
+    one: str,
+    other: str,
+    as_of: str | None,
+) -> None:
+    """Of hudi-rs' rows those that were written before have their values exchanged."""
+    right = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
+    assert any("parquet" not in row["_hoodie_file_name"] for row in right)  # of a log file
+    assert len({int(row["_hoodie_commit_time"]) >= since for row in right}) == 2
+    for row in right:
+        if int(row["_hoodie_commit_time"]) < since:
+            row[one], row[other] = row[other], row[one]
+    table = exchanged(name, since, one, other)
+    assert sorted(map(repr, scan(table, as_of=as_of).to_table().to_pylist())) == sorted(
+        map(repr, right)
+    )
+    some = scan(table, f"{one} = {right[0][one]!r}", [other], as_of).to_table().to_pylist()
+    assert some == [{other: row[other]} for row in right if row[one] == right[0][one]]
     assert scan(table, view=TableView.READ_OPTIMIZED).to_table().num_rows

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import date, datetime, timezone
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -42,6 +43,39 @@ def test_times_and_names(text: str, zone: str | None, kept: list[int]) -> None:
     numbered = TABLE.append_column("n", pa.array([0, 1, 2]))
     rows = numbered.filter(row_filter(parse_predicate(text, SPARK), TABLE.schema, zone))
     assert rows["n"].to_pylist() == kept
+
+
+NUMBERS = pa.table(
+    {
+        "d": pa.array([3.14159, 4.5, None]),
+        "f": pa.array([0.1, 2.5, None], pa.float32()),
+        "m": pa.array([Decimal("3.14"), Decimal("0.10"), None], pa.decimal128(9, 2)),
+        "wide": pa.array([1, 2, None], pa.decimal128(38, 10)),
+        "i": pa.array([3, 4, None], pa.int32()),
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        *(("d = 3.14159", [0]), ("3.14159 = d", [0]), ("d IN (1.1, 3.14159)", [0])),
+        *(("d BETWEEN 3.14159 AND 3.14159", [0]), ("d + 1 = 4.14159", [0]), ("d <> 3.14159", [1])),
+        *(("d > 3.14159", [1]), ("f = 0.1", []), ("f = 2.5", [1]), ("f < 0.11", [0])),
+        *(("m = 3.14", [0]), ("m = 1e-1", [1]), ("m > 3.1399999E0", [0]), ("m = 3.1400", [0])),
+        *(("i < 3.5", [0]), ("i = 3.0", [0]), ("wide > 1.5", [1])),
+    ],
+)
+def test_numbers(text: str, kept: list[int]) -> None:
+    numbered = NUMBERS.append_column("n", pa.array([0, 1, 2]))
+    rows = numbered.filter(row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None))
+    assert rows["n"].to_pylist() == kept
+
+
+@pytest.mark.parametrize("text", ["d = m", "m < CAST('NaN' AS double)", "wide = 1.5E0"])
+def test_decimals_are_not_made_doubles(text: str) -> None:
+    with pytest.raises(FilterNotApplicable, match="decimals against"):
+        row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None)
 
 
 @pytest.mark.parametrize(

@@ -64,7 +64,7 @@ def test_a_filter_gives_the_rows_of_a_whole_read(
     path = str(golden[name])
     whole = scan(path).to_table()
     found = scan(path, text)
-    expected = whole.filter(found._filter)
+    expected = whole.filter(found._rows.filter)
     assert rows(found.to_table()) == rows(expected)
     assert found.result.files_kept <= found.result.files_total
 

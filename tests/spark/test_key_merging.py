@@ -63,7 +63,7 @@ def test_merging_is_what_one_row_after_another_gives(
             keys, ordering = zip(*log, strict=True)
             parts.append((WrittenDeletes(tuple(map(str, keys)), ordering), []))
             continue
-        parts.append((WrittenRows(pa.record_batch([], [])), columns(log, ordered)))
+        parts.append((WrittenRows(pa.record_batch([], []), ""), columns(log, ordered)))
         every += log
     kept = [every[number] for number in merger.kept(columns(base, ordered), parts)]
     assert sorted(kept, key=str) == expected(base, logs, ordered)

@@ -1,0 +1,119 @@
+"""Slices whose files have other columns than the table has now, merged by their record keys.
+
+hudi-rs knows neither the history of a table's schemas nor the digits of widened floats. Here each
+file and each block of a log file gets the columns of now first; the rest is `key_merging`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from pyhudi_expr.index.merging import Merging, merging_of
+from pyhudi_expr.keys.definition import RECORD_KEY
+from pyhudi_expr.reading.file_columns import FileColumns
+from pyhudi_expr.reading.key_merging import KeyMerger
+from pyhudi_expr.reading.log_rows import Written, WrittenRows, written
+from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, leaf, parquet_batches
+from pyhudi_expr.reading.slices import FileSlice
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_OPERATION = "_hoodie_operation"
+WHAT_TO_DO = "compact the table, or read the read-optimised view"
+
+
+class ColumnsOf(Protocol):
+    """What tells which columns a file has."""
+
+    def columns(self, instant: str, path: str) -> FileColumns:
+        """Those of a file, or block, that was written at an instant. path: for messages."""
+
+
+@dataclass(frozen=True)
+class ChangedSlices:
+    """Merges the slices of a table. schema: of the table now, of which columns are needed.
+
+    reader: tells which log files count.
+    """
+
+    table: HudiTable
+    schema: pa.Schema
+    told: ColumnsOf
+    merger: KeyMerger
+    reader: SliceReader
+
+    @staticmethod
+    def of(
+        table: HudiTable, instant: str | None, wanted: pa.Schema, told: ColumnsOf
+    ) -> ChangedSlices:
+        """instant: of the listing. wanted: the columns that are read.
+
+        Raises UnmergeableSlice where rows cannot be merged by stored keys.
+        """
+        properties, schema = table.properties, table.schema(instant)
+        for applies, reason in (
+            (merging_of(properties) is not Merging.WHOLE_RECORDS, "its merger is not known here"),
+            (not properties.meta_fields, "its record keys are not stored"),
+            (_OPERATION in schema.names, f"its rows have a column {_OPERATION}"),
+        ):
+            if applies:
+                raise UnmergeableSlice(
+                    f"{table.base_path}: columns were renamed or retyped, and log files cannot be "
+                    f"merged here, as {reason}; {WHAT_TO_DO}"
+                )
+        merger = KeyMerger.by_stored_keys(properties)
+        needed = [name.partition(".")[0] for name in merger.needed]
+        present = [name for name in (*wanted.names, *needed) if name in schema.names]
+        every = pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(present)])
+        reader = SliceReader(table.base_path, instant or "", merges=True)
+        return ChangedSlices(table, every, told, merger, reader)
+
+    def rows(self, one: FileSlice) -> pa.Table:
+        """The merged rows of a slice, with the columns of `schema`. Raises HudiError."""
+        if one.base is None:
+            raise UnmergeableSlice(
+                f"{self.table.base_path}: the log files of {one.name} cannot be merged here, as "
+                f"there is no base file; {WHAT_TO_DO}"
+            )
+        storage, shown = self.table.storage, f"{self.table.base_path}/{one.path(one.base)}"
+        columns = self.told.columns(one.base_instant, shown)
+        batches = parquet_batches(storage, one.path(one.base), columns.roots(self.schema))
+        base = pa.Table.from_batches(
+            (columns.rows(batch, self.schema) for batch in batches), self.schema
+        )
+        logs = [log for log in map(one.path, one.logs) if self.reader.counts(one, log)]
+        parts: list[tuple[Written, list[pa.Array]]] = []
+        tables = [base]
+        for part in written(storage, logs, self.table.timeline.pending, self._roots):
+            if not isinstance(part, WrittenRows):
+                parts.append((part, []))
+                continue
+            columns = self.told.columns(part.instant, f"a log file of {one.name}")
+            rows = pa.Table.from_batches([columns.rows(part.rows, self.schema)])
+            tables.append(rows)
+            parts.append((part, self._merged_by(rows, one)))
+        kept = self.merger.kept(self._merged_by(base, one), parts)
+        return pa.concat_tables(tables).take(pa.array(kept))
+
+    def _roots(self, instant: str) -> list[str]:
+        """The columns that are needed of a block."""
+        return self.told.columns(instant, f"a log file of {self.table.base_path}").roots(
+            self.schema
+        )
+
+    def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[pa.Array]:
+        """The columns that decide which rows are left."""
+        (batch,) = rows.combine_chunks().to_batches() or [_none(rows.schema)]
+        found = [leaf(batch, name) for name in self.merger.needed]
+        if found[0].null_count:
+            raise UnmergeableSlice(
+                f"{self.table.base_path}: rows of {one.name} have no {RECORD_KEY}, so they cannot "
+                f"be merged here; {WHAT_TO_DO}"
+            )
+        return found
+
+
+def _none(schema: pa.Schema) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([], schema=schema)
