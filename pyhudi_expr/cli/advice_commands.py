@@ -14,11 +14,17 @@ from pyhudi_expr.advice.plan import advise as advice_for
 from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
+from pyhudi_expr.cli.progress import working
 
 
-@click.command()
+@click.command(
+    short_help="Which indexes a table's queries would gain by.",
+    epilog=examples(
+        ("pyhudi advise /warehouse/trips --queries queries.sql --name trips", ""),
+    ),
+)
 @click.argument("table")
 @click.option(
     "--queries",
@@ -45,7 +51,8 @@ def advise(
     are read, nothing is changed.
     """
     read = read_queries(queries.read_text(), dialect, name)
-    found = advice_for(location(table), read.asked, growth)
+    with working("judging indexes"):
+        found = advice_for(location(table), read.asked, growth)
     if as_json:
         report = {**asdict(found), "notes": [*read.notes, *found.notes]}
         click.echo(reports.as_json(report))

@@ -12,7 +12,7 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.options import AS_JSON, Commands, examples
 from pyhudi_expr.cli.sessions import pairs
 from pyhudi_expr.hive.doctor import Finding, Verdict, examine
 from pyhudi_expr.hive.existing import TableName, existing_table
@@ -34,7 +34,7 @@ _LOCATION = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Commands, short_help="Register tables in Hive; find out why they are not pruned.")
 def hive() -> None:
     """Tables in Hive that are read by the storage handler."""
 
@@ -107,7 +107,12 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
     return host.strip("[]"), int(port)
 
 
-@hive.command()
+@hive.command(
+    epilog=examples(
+        ("pyhudi hive register /warehouse/trips --hs2 host:10000 --dry-run", "what would be run"),
+        ("pyhudi hive register /warehouse/trips --hs2 host:10000 --name lake.trips", ""),
+    )
+)
 @click.argument("table")
 @_NAME
 @_LOCATION
@@ -156,7 +161,11 @@ def register(
     )
 
 
-@hive.command()
+@hive.command(
+    epilog=examples(
+        ("pyhudi hive doctor /warehouse/trips --hs2 host:10000", ""),
+    )
+)
 @click.argument("table")
 @_NAME
 @_LOCATION

@@ -13,8 +13,9 @@ from rich.console import Console
 from rich.table import Table
 
 from pyhudi_expr.cli import progress, reports
+from pyhudi_expr.cli.index_stats import print_stats
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
 from pyhudi_expr.index.status import IndexStatus, status_of, statuses
 from pyhudi_expr.spark import dropping, preparing
@@ -36,7 +37,7 @@ _FILE_WIDTH = 240
 """Of a table that no terminal bounds."""
 
 
-@click.group()
+@click.group(cls=Commands)
 def index() -> None:
     """Build, list, refresh, check and drop the indexes of a table.
 
@@ -76,7 +77,19 @@ def _writing(command: _Command) -> _Command:
     return command
 
 
-@index.command("create")
+@index.command(
+    "create",
+    epilog=examples(
+        (
+            "pyhudi index create ranges --table trips --using column_stats --columns ts,fare",
+            "",
+        ),
+        (
+            "pyhudi index create riders --table trips --using secondary_index --columns rider",
+            "",
+        ),
+    ),
+)
 @click.argument("name")
 @_table
 @click.option("--using", "kind", type=click.Choice(KINDS), default="secondary_index")
@@ -200,6 +213,15 @@ def list_indexes(table: str, as_json: bool) -> None:
     if not console.is_terminal:
         console.width = _FILE_WIDTH
     console.print(shown)
+
+
+@index.command()
+@click.argument("name", required=False)
+@_table
+@AS_JSON
+def stats(name: str | None, table: str, as_json: bool) -> None:
+    """Print how large the index NAME is, or each index of a table: entries, shards, bytes, logs."""
+    print_stats(location(table), name, as_json)
 
 
 def _status(status: IndexStatus) -> reports.Report:

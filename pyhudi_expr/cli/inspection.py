@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.index_stats import index_reports
 from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -32,8 +34,23 @@ def inspect_table(base_path: str) -> Report:
         "files": _files(listing),
         "partitions": _partitions(listing),
         "schema": {field.name: str(field.type) for field in table.schema()},
+        "indexes": _indexes(table),
         "metadata_table": _metadata(table),
     }
+
+
+def as_text(report: Report) -> str:
+    """The report in lines, each index in one."""
+    indexes = {each["name"]: _told(each) for each in report["indexes"]}
+    return reports.as_text({**report, "indexes": indexes or None})
+
+
+def _told(index: Report) -> str:
+    columns = ", ".join(index["columns"])
+    kind = f"{index['kind']} of {columns}" if columns else index["kind"]
+    size = f"{index['bytes'] / 1e6:.1f} MB in {index['store']}"
+    covers = f"covers {index['covers']}" if index["covers"] else "covers nothing"
+    return "; ".join(filter(None, (index["state"], covers, size, kind, index["note"])))
 
 
 def _properties(properties: TableProperties) -> Report:
@@ -78,6 +95,13 @@ def _files(listing: FileListing) -> Report:
 def _partitions(listing: FileListing) -> Report:
     counts = np.diff(listing.partition_file_bounds).tolist()
     return dict(zip(listing.partitions.to_pylist(), counts, strict=True))
+
+
+def _indexes(table: HudiTable) -> list[Report]:
+    try:
+        return index_reports(table)
+    except HudiError:
+        return []  # the metadata table's report says why
 
 
 def _metadata(table: HudiTable) -> Report | None:

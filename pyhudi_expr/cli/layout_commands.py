@@ -17,7 +17,8 @@ from rich.table import Table
 from pyhudi_expr.cli import reports, sessions
 from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
+from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.layout.analysis import Analysis, Shares, analyze
 from pyhudi_expr.layout.curves import Curve
@@ -36,12 +37,19 @@ _MAPPINGS = click.Choice([mapping.value for mapping in Mapping])
 _SHOWN = 12
 
 
-@click.group()
+@click.group(
+    cls=Commands, short_help="Which order of the rows queries would gain by; rewrite them so."
+)
 def layout() -> None:
     """Choose in which order rows lie in a table's files, and rewrite them so."""
 
 
-@layout.command("analyze")
+@layout.command(
+    "analyze",
+    epilog=examples(
+        ("pyhudi layout analyze /warehouse/trips --predicate 'fare > 100' --html files.html", ""),
+    ),
+)
 @click.argument("table")
 @click.option(
     "--predicate",
@@ -76,7 +84,8 @@ def analyze_table(
     """Print which share of TABLE the predicates would read under each layout, the best first."""
     parsed = [parse_predicate(text) for text in predicates]
     candidates = None if columns is None else _layouts_of(names(columns))
-    found = analyze(location(table), parsed, candidates=candidates, files=files, zone=zone)
+    with working("judging layouts"):
+        found = analyze(location(table), parsed, candidates=candidates, files=files, zone=zone)
     if picture is not None:
         draw(found, *_drawn(found), picture)
     if html is not None:
@@ -89,7 +98,15 @@ def analyze_table(
         click.echo(f"note: {note}", err=True)
 
 
-@layout.command("cluster")
+@layout.command(
+    "cluster",
+    epilog=examples(
+        (
+            "pyhudi layout cluster /warehouse/trips --columns fare,city --conf spark.jars=hudi.jar",
+            "",
+        ),
+    ),
+)
 @click.argument("table")
 @click.option("--columns", required=True, help="The columns, with commas in between.")
 @click.option("--curve", type=_CURVES, default=Curve.HILBERT.value, show_default=True)

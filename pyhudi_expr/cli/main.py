@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -18,26 +19,32 @@ try:
 except ModuleNotFoundError:
     sys.exit("pyhudi: click is missing; install the extra: pip install 'pyhudi-expr[cli]'")
 
+from pyhudi_expr.cli.options import Commands, examples
+
 _FAILED = 1
 _INTERRUPTED = 130
 #: Errors of the service that say all; their modules need packages that not every command has.
 _TOLD = frozenset({"RootError", "SettingsError"})
-#: Each command's module: commands need different packages, which take their time to import.
+#: Each command's module, in the order of the help, from the first look to the daily work. Commands
+#: need different packages, which take their time to import.
 _MODULES = {
-    "advise": "advice_commands",
-    "explain": "pruning_commands",
-    "hive": "hive_commands",
-    "index": "index_commands",
+    "demo": "trying",
     "inspect": "pruning_commands",
-    "layout": "layout_commands",
+    "explain": "pruning_commands",
     "prune": "pruning_commands",
     "scan": "scanning",
-    "serve": "service_commands",
+    "bench": "trying",
+    "advise": "advice_commands",
+    "index": "index_commands",
+    "layout": "layout_commands",
     "virtual-keys": "virtual_key_commands",
+    "hive": "hive_commands",
+    "serve": "service_commands",
+    "completion": "completion",
 }
 
 
-class _Commands(click.Group):
+class _Commands(Commands):
     """The commands, each imported when it is asked for."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -51,11 +58,26 @@ class _Commands(click.Group):
         return command
 
 
-@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=_Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=examples(
+        ("pyhudi demo", "a small table to try the commands on"),
+        ("pyhudi inspect /warehouse/trips", "what a table is"),
+        ('pyhudi explain /warehouse/trips "fare > 100"', "which files that leaves, and why"),
+        ("pyhudi COMMAND --help", "more about a command"),
+    ),
+)
 @click.version_option(package_name="pyhudi-expr", prog_name="pyhudi")
 @click.option("--debug", is_flag=True, help="Show where in the program an error comes from.")
 def cli(debug: bool) -> None:
-    """Prune the files of Apache Hudi tables by their metadata."""
+    """Prune the files of Apache Hudi tables by their metadata.
+
+    A TABLE is its base path or URI; a predicate is what stands after WHERE. Answers go to standard
+    output (as JSON with --json), all else to standard error. Exit codes: 0 done, 1 it cannot be
+    done (one line says why), 2 the command line is wrong, 130 interrupted. NO_COLOR turns colours
+    off.
+    """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -63,7 +85,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     given = list(sys.argv[1:] if arguments is None else arguments)
     atexit.register(gc.freeze)  # a last search for garbage would take a tenth of a second
     try:
-        cli.main(given, prog_name="pyhudi", standalone_mode=False)
+        # None: colours where there is a terminal.
+        colours = False if os.environ.get("NO_COLOR") else None
+        cli.main(given, prog_name="pyhudi", standalone_mode=False, color=colours)
     except click.ClickException as error:
         error.show()
         return error.exit_code

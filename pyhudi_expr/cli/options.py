@@ -4,8 +4,28 @@ from __future__ import annotations
 
 import click
 
+_LONGEST = 200
+"""Characters of a sentence in a list of commands."""
+
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 """The parameter `as_json`."""
+
+
+class Commands(click.Group):
+    """A group whose help shows whole sentences of its commands."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        names = self.list_commands(ctx)
+        found = [(name, command) for name in names if (command := self.get_command(ctx, name))]
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, one.get_short_help_str(_LONGEST)) for name, one in found])
+
+
+def examples(*pairs: tuple[str, str]) -> str:
+    """The end of a command's help: what one types, and what for."""
+    width = max(len(typed) for typed, _ in pairs)
+    lines = (f"  {typed:{width}}  # {told}" if told else f"  {typed}" for typed, told in pairs)
+    return "\b\nExamples:\n" + "\n".join(lines)
 
 
 def names(texts: str) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""How far Spark's jobs are, as a bar on the terminal."""
+"""How far a command is, as a bar on the terminal."""
 
 from __future__ import annotations
 
@@ -14,6 +14,31 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 _PAUSE = 0.2  # seconds
+_PATIENCE = 1.0
+"""Seconds that a person waits without a sign."""
+
+
+@contextmanager
+def working(purpose: str, console: Console | None = None) -> Iterator[None]:
+    """Shows a bar that moves, and the time, as soon as the block takes longer than a second.
+
+    Nothing is shown where standard error is no terminal.
+    """
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
+        yield
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    bars = Progress(*columns, console=console, transient=True)
+    bars.add_task(purpose, total=None)
+    late = threading.Timer(_PATIENCE, bars.start)
+    late.start()
+    try:
+        yield
+    finally:
+        late.cancel()
+        late.join()
+        bars.stop()
 
 
 @contextmanager

@@ -10,10 +10,11 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.html_option import AS_HTML, write_page
-from pyhudi_expr.cli.inspection import inspect_table
+from pyhudi_expr.cli.inspection import as_text, inspect_table
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON
+from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
+from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -50,9 +51,17 @@ def _question(command: _Command) -> _Command:
     return command
 
 
-@click.command()
+@click.command(
+    short_help="The files that a predicate leaves to read.",
+    epilog=examples(
+        ('pyhudi prune /warehouse/trips "fare > 100"', "the files, one on a line"),
+        ('pyhudi prune /warehouse/trips "fare > 100" --count', "how many, and how large"),
+        ('pyhudi prune s3://lake/trips "fare > 100" --as-of 20240101', ""),
+    ),
+)
 @_question
-def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
+@click.option("--count", "only_counts", is_flag=True, help="Print how many files, and no list.")
+def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **question: Any) -> None:
     """Print the files of TABLE that can hold a row for which PREDICATE is true.
 
     The files go to standard output, one on a line; what was found out about them to standard
@@ -60,14 +69,27 @@ def prune(table: str, predicate: str, as_json: bool, **question: Any) -> None:
     """
     result = _result(table, predicate, **question)
     if as_json:
-        click.echo(reports.as_json(reports.prune_report(table, predicate, result)))
+        report = reports.count_report if only_counts else reports.prune_report
+        click.echo(reports.as_json(report(table, predicate, result)))
+        return
+    if only_counts:
+        click.echo(reports.summary(result))
         return
     click.echo(reports.summary(result), err=True)
     for path in result.kept_paths():
         click.echo(path)
 
 
-@click.command()
+@click.command(
+    short_help="What each part of a predicate excludes, and why not more.",
+    epilog=examples(
+        ("pyhudi explain /warehouse/trips \"fare > 100 AND city = 'Oslo'\"", ""),
+        (
+            'pyhudi explain /warehouse/trips "fare > 100" --html why.html',
+            "as a page, with the files drawn",
+        ),
+    ),
+)
 @_question
 @AS_HTML
 def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
@@ -86,13 +108,20 @@ def explain(table: str, predicate: str, as_json: bool, html: Path | None, **ques
     click.echo(result.explanation.text())
 
 
-@click.command()
+@click.command(
+    short_help="What a table is: versions, timeline, files, indexes.",
+    epilog=examples(
+        ("pyhudi inspect /warehouse/trips", ""),
+        ("pyhudi inspect /warehouse/trips --json | jq .indexes", ""),
+    ),
+)
 @click.argument("table")
 @AS_JSON
 def inspect(table: str, as_json: bool) -> None:
     """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
-    report = inspect_table(location(table))
-    click.echo(reports.as_json(report) if as_json else reports.as_text(report))
+    with working("reading the table"):
+        report = inspect_table(location(table))
+    click.echo(reports.as_json(report) if as_json else as_text(report))
 
 
 def _result(
@@ -108,4 +137,5 @@ def _result(
     asked = parse_predicate(predicate, DIALECTS[dialect])
     request = PruneRequest(asked, view, zone, as_of, since)
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
-    return Pruner(options).prune(location(table), request)
+    with working("judging files"):
+        return Pruner(options).prune(location(table), request)

@@ -15,12 +15,12 @@ Report = dict[str, Any]
 
 def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
     """The files of a table that must be read, with the counts."""
-    return {**_counts(table, predicate, result), "kept": result.kept_paths()}
+    return {**count_report(table, predicate, result), "kept": result.kept_paths()}
 
 
 def explain_report(table: str, predicate: str, result: PruneResult) -> Report:
     """What each part of the predicate excluded, with the counts."""
-    counts = _counts(table, predicate, result)
+    counts = count_report(table, predicate, result)
     asked = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
     return {**counts, "indexes": asked, "explanation": result.explanation.as_dict()}
 
@@ -49,7 +49,8 @@ def as_text(report: Report) -> str:
     return "\n".join(_lines(report, ""))
 
 
-def _counts(table: str, predicate: str, result: PruneResult) -> Report:
+def count_report(table: str, predicate: str, result: PruneResult) -> Report:
+    """How many files of a table must be read, and how large they are."""
     listing = result.listing
     kept_partitions = np.unique(listing.slice_partition[result.keep])
     return {

@@ -11,13 +11,19 @@ import click
 import pyarrow as pa
 
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.cli.options import AS_JSON, examples, names
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
 from pyhudi_expr.frontend.sql import DIALECTS
 from pyhudi_expr.table.listing import TableView
 
 
-@click.command()
+@click.command(
+    short_help="The rows of a table, without an engine.",
+    epilog=examples(
+        ('pyhudi scan /warehouse/trips "fare > 100" --columns id,fare --limit 10', ""),
+        ('pyhudi scan /warehouse/trips "fare > 100" --json | jq .fare', ""),
+    ),
+)
 @click.argument("table")
 @click.argument("predicate", default="true")
 @AS_JSON

@@ -7,11 +7,18 @@ from pathlib import Path
 
 import click
 
+from pyhudi_expr.cli.options import examples
 from pyhudi_expr.service.process import serve as serve_until_stopped
 from pyhudi_expr.service.settings import load
 
 
-@click.command()
+@click.command(
+    short_help="Run the pruning service.",
+    epilog=examples(
+        ("pyhudi serve", "on 127.0.0.1:9099"),
+        ("PYHUDI_CONSOLE_ADDRESS=127.0.0.1:9100 pyhudi serve --root /warehouse", "with a console"),
+    ),
+)
 @click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings.")
 @click.option("--host", help="Address to listen on.")
 @click.option("--port", type=int, help="Port to listen on; 0 takes a free one.")

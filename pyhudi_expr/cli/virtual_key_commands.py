@@ -9,7 +9,7 @@ import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
-from pyhudi_expr.cli.options import AS_JSON, names
+from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.sessions import session, with_spark
 from pyhudi_expr.index import key_switching
 from pyhudi_expr.index.key_switching import KeySettings
@@ -22,7 +22,7 @@ from pyhudi_expr.table.locks import TableLock
 _Command = Callable[..., None]
 
 
-@click.group("virtual-keys")
+@click.group("virtual-keys", cls=Commands, short_help="Leave record keys off the disk, and back.")
 def virtual_keys() -> None:
     """Leave a table's record keys off the disk: readers make them from the key's columns.
 
@@ -41,7 +41,15 @@ def _locking(command: _Command) -> _Command:
     )(command)
 
 
-@virtual_keys.command()
+@virtual_keys.command(
+    epilog=examples(
+        (
+            "pyhudi virtual-keys enable /warehouse/trips --keep-column",
+            "readers first, writers later",
+        ),
+        ("pyhudi virtual-keys enable /warehouse/trips", ""),
+    )
+)
 @_table
 @click.option("--columns", help="The key's columns; the table's own, if they are named at all.")
 @click.option("--concatenator", help="Between the values of several columns; Hudi's is a comma.")
@@ -91,7 +99,11 @@ def report(table: str, as_json: bool) -> None:
         click.echo(_told(found))
 
 
-@virtual_keys.command()
+@virtual_keys.command(
+    epilog=examples(
+        ("pyhudi virtual-keys rewrite /warehouse/trips --conf spark.jars=hudi-spark.jar", ""),
+    )
+)
 @_table
 @click.option(
     "--partition", "partitions", multiple=True, help="Rewrite this partition only; repeatable."

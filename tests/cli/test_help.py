@@ -1,0 +1,142 @@
+"""How the command line explains itself: help, completion, colours, progress, exit codes."""
+
+import io
+import os
+import shlex
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+from rich.console import Console
+
+from pyhudi_expr.cli.main import cli, main
+from pyhudi_expr.cli.progress import working
+
+#: What prints no answer of its own.
+_WITHOUT_JSON = {("serve",), ("completion",)}
+
+
+def every_command(command=cli, path=()):
+    if isinstance(command, click.Group):
+        for name in command.list_commands(click.Context(command)):
+            below = command.get_command(click.Context(command), name)
+            yield from every_command(below, (*path, name))
+    else:
+        yield path, command
+
+
+_COMMANDS = dict(every_command())
+
+
+def test_every_command_that_was_promised_is_there():
+    promised = """inspect; index create; index drop; index list; index refresh; index verify;
+    index stats; prune; explain; scan; layout analyze; layout cluster; virtual-keys enable;
+    hive register; hive doctor; serve; bench; demo"""
+    assert {tuple(each.split()) for each in promised.split(";")} <= set(_COMMANDS)
+
+
+@pytest.mark.parametrize("path", _COMMANDS, ids=" ".join)
+def test_each_command_explains_itself(path, run):
+    code, out, _ = run(*path, "--help")
+    assert code == 0
+    command = _COMMANDS[path]
+    assert command.help
+    options = [each for each in command.params if isinstance(each, click.Option)]
+    assert path in _WITHOUT_JSON or any("--json" in each.opts for each in options)
+    assert len(path) > 1 or "Examples:" in out
+
+
+@pytest.mark.parametrize("path", [(), ("index",), ("layout",), ("virtual-keys",), ("hive",)])
+def test_lists_of_commands_show_whole_sentences(path, run):
+    code, out, _ = run(*path, "--help")
+    assert code == 0
+    assert "..." not in out.partition("Commands:")[2].partition("Examples:")[0]
+
+
+def test_examples_of_the_help_are_understood(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.sql").touch()
+    shown = 0
+    for command in (cli, *_COMMANDS.values()):
+        for line in (command.epilog or "").splitlines():
+            words = line.partition("  #")[0].partition(" | ")[0].strip()
+            if words.startswith("pyhudi ") and "COMMAND" not in words and ">" not in words.split():
+                understood(words)
+                shown += 1
+    assert shown >= 10
+
+
+def understood(line):
+    command, words = cli, shlex.split(line)[1:]
+    while isinstance(command, click.Group):
+        name, *words = words
+        command = command.get_command(click.Context(command), name)
+    command.make_context(command.name, list(words))
+
+
+@pytest.mark.slow
+def test_bash_completes_commands_and_choices(tmp_path):
+    program = tmp_path / "pyhudi"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m pyhudi_expr.cli.main "$@"\n')
+    program.chmod(0o755)
+    script = tmp_path / "complete.sh"
+    script.write_text(
+        'eval "$(pyhudi completion bash)"\n'
+        "COMP_WORDS=($1); COMP_CWORD=$2; _pyhudi_completion pyhudi\n"
+        'printf "%s\\n" "${COMPREPLY[@]}"\n'
+    )
+    environment = {**os.environ, "PATH": f"{tmp_path}:{os.environ['PATH']}"}
+
+    def completed(line, word):
+        command = ["bash", script, line, str(word)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.split()
+
+    assert completed("pyhudi in", 1) == ["inspect", "index"]
+    assert "verify" in completed("pyhudi index v", 2)
+    assert completed("pyhudi prune t p --dialect tr", 5) == ["trino"]
+
+
+def test_shells_beyond_bash_have_a_script(run):
+    assert "#compdef pyhudi" in run("completion", "zsh")[1]
+    assert "complete" in run("completion", "fish")[1]
+    assert run("completion", "cmd")[0] == 2
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colours_can_be_turned_off(monkeypatch, no_color, coloured):
+    """What commands style themselves; rich, which draws tables, obeys NO_COLOR by itself."""
+    monkeypatch.setenv("NO_COLOR", no_color)
+
+    @click.command()
+    def styled():
+        click.secho("good", fg="green")
+
+    class Terminal(io.StringIO):
+        def isatty(self):
+            return True
+
+    screen = Terminal()
+    monkeypatch.setattr(sys, "stdout", screen)
+    monkeypatch.setattr(cli, "get_command", lambda context, name: styled)
+    assert main(["styled"]) == 0
+    assert ("\x1b[" in screen.getvalue()) is coloured
+
+
+def test_what_takes_longer_than_a_second_shows_that_it_goes_on():
+    screen = io.StringIO()
+    with working("judging files", Console(file=screen, force_terminal=True, width=80)):
+        limit = time.monotonic() + 20
+        while "judging files" not in screen.getvalue():
+            assert time.monotonic() < limit
+            time.sleep(0.05)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_what_is_quick_shows_nothing(terminal):
+    screen = io.StringIO()
+    with working("judging files", Console(file=screen, force_terminal=terminal)):
+        pass
+    assert "judging" not in screen.getvalue()
