@@ -2,8 +2,10 @@
 
 Bounds are no guess: footers say what `column_stats` would. Where the rows of a value lie is one: as
 many rows as the column has for a value on average, spread at random over the files whose bounds
-admit it. So rare values are judged well, and values that lie close together (a day's in a day's
-files) come out as read from more files than they are.
+admit it (`index.costs`, by which queries choose among indexes, too). So rare values are judged
+well, and values that lie close together (a day's in a day's files) come out as read from more
+files than they are. An index that a query would not ask, as it is dearer than the files, saves it
+nothing.
 """
 
 from __future__ import annotations
@@ -25,6 +27,8 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Op
+from pyhudi_expr.index.costs import Left, LookUp, slices_hit
+from pyhudi_expr.index.record_index import look_up_bytes
 from pyhudi_expr.prune import PruneResult
 
 COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX = "column_stats", "record_index", "secondary_index"
@@ -60,12 +64,14 @@ class FooterBounds:
 @dataclass(frozen=True)
 class WhatIf:
     """One query as it is answered today. rows_of_value: the rows that a value has on average, for
-    the columns that are asked for equality; key: the record key's column, if there is one."""
+    the columns that are asked for equality; key: the record key's column, if there is one;
+    read_bytes: what the whole of an index of keys or values takes, with what it needs."""
 
     today: PruneResult
     footers: FooterBounds
     rows_of_value: Mapping[str, float]
     key: str | None
+    read_bytes: Mapping[Candidate, float]
 
     def read(self, chosen: Sequence[Candidate]) -> Read:
         """What would be read with these indexes besides those that there are."""
@@ -79,8 +85,9 @@ class WhatIf:
         return self.today.with_evidence(StatisticsEvidence(FooterBounds(known)))
 
     def _shares(self, result: PruneResult, chosen: Sequence[Candidate]) -> Iterator[float]:
-        """For each index of places that can judge the query, the share of the files that hold what
+        """For each index of places that the query would ask, the share of the files that hold what
         is asked for."""
+        left = Left(result.files_kept, result.bytes_kept)
         for each in chosen:
             if each.kind == COLUMN_STATS:
                 continue
@@ -88,11 +95,17 @@ class WhatIf:
             values = equalities(self.today.predicate).get(name or "", 0)
             if not values or name is None:
                 continue
+            if not LookUp(self._look_up_bytes(each, values), values).is_worth(left):
+                continue
             rows = values * (1.0 if each.kind == RECORD_INDEX else self.rows_of_value[name])
             # A value can only lie where the column's bounds admit it.
             where = self._with_bounds({name}) if name in self.footers.known else result
             files = max(min(where.files_kept, result.files_kept), 1)
-            yield (1.0 - (1.0 - 1.0 / files) ** rows) * files / max(result.files_kept, 1)
+            yield slices_hit(rows, files) / max(result.files_kept, 1)
+
+    def _look_up_bytes(self, candidate: Candidate, values: int) -> float:
+        whole = self.read_bytes[candidate]
+        return look_up_bytes(values, whole) if candidate.kind == RECORD_INDEX else whole
 
 
 def equalities(predicate: BoundExpression) -> dict[str, int]:

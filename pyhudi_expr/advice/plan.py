@@ -109,9 +109,10 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
         name: looked.rows / distinct_values(sample.column(name), looked.rows) for name in equal
     }
     footers = FooterBounds({name: looked.bounds(wanted[name]) for name in sorted(stored)})
-    what_ifs = [WhatIf(result, footers, rows_of_value, key) for result in results]
     sizes = _Sizes(looked, sample, groups, growth)
     left = list(_candidates(table, lacking & stored, equal, key))
+    read_bytes = {each: sizes.read_bytes(each) for each in left if each.kind != COLUMN_STATS}
+    what_ifs = [WhatIf(result, footers, rows_of_value, key, read_bytes) for result in results]
     chosen: list[Candidate] = []
     found: list[Recommendation] = []
     today = now = _mean(what_ifs, chosen)
@@ -148,14 +149,22 @@ class _Sizes:
             each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
             seconds = _START_SECONDS + files * len(candidate.columns) * _SECONDS_OF_FILE_COLUMN
             return Costs(math.ceil(files * each * self.growth), seconds, 0.0, each)
-        keys = self._texts(RECORD_KEY)
-        if candidate.kind == RECORD_INDEX:
-            each = location_bytes(keys, self.groups)
-        else:
-            each = secondary_bytes(self._texts(candidate.columns[0]), keys)
-        rows = self.looked.rows
+        each, rows = self._bytes_of_row(candidate), self.looked.rows
         seconds = _START_SECONDS + rows * _SECONDS_OF_ROW[candidate.kind]
         return Costs(math.ceil(rows * each * self.growth), seconds, each, 0.0)
+
+    def read_bytes(self, candidate: Candidate) -> float:
+        """What reading all of an index takes today; one of values needs that of keys, too."""
+        each = self._bytes_of_row(candidate)
+        if candidate.kind == SECONDARY_INDEX:
+            each += self._bytes_of_row(Candidate(RECORD_INDEX, ()))
+        return self.looked.rows * each
+
+    def _bytes_of_row(self, candidate: Candidate) -> float:
+        keys = self._texts(RECORD_KEY)
+        if candidate.kind == RECORD_INDEX:
+            return location_bytes(keys, self.groups)
+        return secondary_bytes(self._texts(candidate.columns[0]), keys)
 
     def _texts(self, name: str) -> list[str]:
         there = name in self.sample.column_names

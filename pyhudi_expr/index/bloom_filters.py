@@ -19,8 +19,9 @@ import numpy.typing as npt
 
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.planner import Question, is_worth
+from pyhudi_expr.index.planner import Question
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bloom import BloomFilter, HashedKeys, UnreadableFilterError, parse
@@ -36,6 +37,8 @@ _FILES_AT_ONCE = 32
 _CACHE_BYTES = 64 << 20
 
 _Flags = npt.NDArray[np.bool_]
+Wanted = Sequence[tuple[Leaf, Sequence[bytes]]]
+"""Leaves, each with the values that it holds something to."""
 
 
 class BloomFilters:
@@ -55,24 +58,26 @@ class BloomFilters:
         """Memory held, bytes."""
         return self._held
 
+    def look_up(self, question: Question) -> LookUp | None:
+        """See `Priced`."""
+        return self.priced(question, _of_keys(question))
+
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
-        wanted = [
-            (leaf, [option.lower for option in found[1]])
-            for leaf in question.positive_leaves
-            if (found := equality(leaf)) is not None
-            and found[0].name == RECORD_KEY
-            and all(map(exact, found[1]))
-        ]
+        wanted = _of_keys(question)
         return self.answered(question, wanted) if wanted else None
 
-    def answered(
-        self, question: Question, wanted: Sequence[tuple[Leaf, Sequence[bytes]]]
-    ) -> Evidence | None:
-        """For each leaf the files whose filter may hold one of its values. Raises HudiError."""
-        files = np.flatnonzero(question.files & ~self._listing.file_is_log)
-        if len(files) > _MOST_FILES or not is_worth(question, self._read_bytes(len(files))):
+    def priced(self, question: Question, wanted: Wanted) -> LookUp | None:
+        """What `answered` would read; None: there is nothing to ask, or of too many files."""
+        files = len(self._asked(question))
+        values = sum(len(of_leaf) for _, of_leaf in wanted)
+        if not values or files > _MOST_FILES:
             return None
+        return LookUp(self._read_bytes(files), values)
+
+    def answered(self, question: Question, wanted: Wanted) -> Evidence:
+        """For each leaf the files whose filter may hold one of its values. Raises HudiError."""
+        files = self._asked(question)
         keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in wanted]
         possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
         with self._lock:
@@ -83,6 +88,10 @@ class BloomFilters:
         for (leaf, _), flags in zip(wanted, possible, strict=True):
             answers.add_files(leaf, flags)
         return answers
+
+    def _asked(self, question: Question) -> npt.NDArray[np.int64]:
+        """The files whose filters are asked: the base files that are left."""
+        return np.flatnonzero(question.files & ~self._listing.file_is_log)
 
     def _read_bytes(self, files: int) -> int:
         """About what the filters of so many files take in the index."""
@@ -120,6 +129,16 @@ class BloomFilters:
         while self._held > _CACHE_BYTES:
             _, oldest = self._known.popitem(last=False)
             self._held -= oldest.nbytes if oldest else 0
+
+
+def _of_keys(question: Question) -> Wanted:
+    return [
+        (leaf, [option.lower for option in found[1]])
+        for leaf in question.positive_leaves
+        if (found := equality(leaf)) is not None
+        and found[0].name == RECORD_KEY
+        and all(map(exact, found[1]))
+    ]
 
 
 def _filter(payload: Payload) -> BloomFilter | None:

@@ -41,8 +41,9 @@ from pyhudi_expr.expr.bounds import Bounds, Mask, either
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Op
-from pyhudi_expr.index.bloom_filters import BloomFilters
+from pyhudi_expr.index.bloom_filters import BloomFilters, Wanted
 from pyhudi_expr.index.bounds_store import BoundsStore
+from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.entries import StatisticsEntries, decode
 from pyhudi_expr.index.planner import Question
 from pyhudi_expr.index.record_keys import equality, exact
@@ -281,8 +282,16 @@ class ExpressionFilters:
         """Memory held, bytes."""
         return self._filters.nbytes
 
+    def look_up(self, question: Question) -> LookUp | None:
+        """See `Priced`."""
+        return self._filters.priced(question, self._wanted(question))
+
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
+        wanted = self._wanted(question)
+        return self._filters.answered(question, wanted) if wanted else None
+
+    def _wanted(self, question: Question) -> Wanted:
         wanted: list[tuple[Leaf, Sequence[bytes]]] = []
         for leaf in question.positive_leaves:
             found = equality(_mapped(leaf, self._as_column))
@@ -291,7 +300,7 @@ class ExpressionFilters:
                 known = [text for text in texts if text is not None]
                 if len(known) == len(texts):
                     wanted.append((leaf, known))
-        return self._filters.answered(question, wanted) if wanted else None
+        return wanted
 
     def _as_column(self, term: BoundTerm) -> BoundTerm:
         if isinstance(term, BoundLiteral) or not self._expression.is_that_of(term):

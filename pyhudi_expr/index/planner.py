@@ -6,8 +6,8 @@ A source that has nothing to say about a predicate costs nothing: it answers Non
 
 A *key index* (`record_index`, `secondary_index_*`, `bloom_filters`) answers only where a leaf asks
 for certain values to be there, so it is asked about leaves whose truth matters as TRUE, never
-about those below a NOT. Looking keys up costs reads that bounds in memory do not, so the rule of
-`is_worth` comes first.
+about those below a NOT. Looking keys up costs reads that bounds in memory do not, so these indexes
+come last: always the one with which least is read in all (`index.costs`), until none is worth it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.expr.nodes import Constant, Unknown
+from pyhudi_expr.index.costs import Left, LookUp
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
@@ -86,6 +87,12 @@ class Question:
         flags: _Flags = self.slices[self.listing.file_slice]
         return flags
 
+    @cached_property
+    def left(self) -> Left:
+        """What is to be read by the answers so far."""
+        slices = int(np.count_nonzero(self.slices))
+        return Left(slices, int(self.listing.file_size[self.files].sum()))
+
 
 class StillReadingError(HudiError):
     """The index is being read in the background; a later query finds it."""
@@ -106,36 +113,69 @@ class Source(Protocol):
         """
 
 
+@runtime_checkable
+class Priced(Source, Protocol):
+    """A source that reads for each question, and so is asked only where that is worth it."""
+
+    def look_up(self, question: Question) -> LookUp | None:
+        """What `answer` would cost and find; None: it has nothing to say. Raises HudiError."""
+
+
 def gather(sources: Sequence[Source], question: Question, notes: list[str]) -> list[NamedEvidence]:
-    """Asks the sources in their order; those that cannot be read are noted and left out."""
+    """Asks the sources in their order, then the priced ones, the one first with which least is read
+    in all; those that cannot be read are noted and left out."""
     for source in sources:
-        start = perf_counter()
-        try:
-            evidence = source.answer(question)
-        except StillReadingError:
-            notes.append(f"{source.name} is still being read")
-            continue
-        except HudiError as error:
-            notes.append(f"{source.name} cannot be read: {error}")
-            continue
-        if evidence is not None:
-            answer = NamedEvidence(source.name, evidence, perf_counter() - start)
-            question = replace(question, answers=(*question.answers, answer))
+        if not isinstance(source, Priced):
+            question = _asked(source, question, notes)
+    waiting = [source for source in sources if isinstance(source, Priced)]
+    while waiting:
+        offers = list(_offers(waiting, question, notes))
+        worth = [(source, offer) for source, offer in offers if offer.is_worth(question.left)]
+        if not worth:
+            break
+        best = _cheapest(worth, question.left)
+        question = _asked(best, question, notes)
+        # What one has read, another need not read again: prices change.
+        waiting = [source for source, _ in offers if source is not best]
     return list(question.answers)
 
 
-def is_worth(question: Question, read_bytes: int) -> bool:
-    """Whether a look-up that reads so many bytes of an index may save more than it costs.
+def _offers(
+    sources: Sequence[Priced], question: Question, notes: list[str]
+) -> Iterator[tuple[Priced, LookUp]]:
+    for source in sources:
+        try:
+            offer = source.look_up(question)
+        except HudiError as error:
+            notes.append(_unreadable(source, error))
+            continue
+        if offer is not None:
+            yield source, offer
 
-    Little is to be saved where one slice is left, and at most the reading of all that is left: an
-    index that is larger than the files themselves would be slower than the query without it. What
-    is in memory already costs nothing.
-    """
-    if not read_bytes:
-        return True
-    if np.count_nonzero(question.slices) <= 1:
-        return False
-    return read_bytes <= int(question.listing.file_size[question.files].sum())
+
+def _cheapest(offers: Sequence[tuple[Priced, LookUp]], left: Left) -> Priced:
+    return min(offers, key=lambda pair: pair[1].total(left))[0]
+
+
+def _asked(source: Source, question: Question, notes: list[str]) -> Question:
+    """The question with the source's answer, if it has one."""
+    start = perf_counter()
+    try:
+        evidence = source.answer(question)
+    except StillReadingError:
+        notes.append(f"{source.name} is still being read")
+        return question
+    except HudiError as error:
+        notes.append(_unreadable(source, error))
+        return question
+    if evidence is None:
+        return question
+    answer = NamedEvidence(source.name, evidence, perf_counter() - start)
+    return replace(question, answers=(*question.answers, answer))
+
+
+def _unreadable(source: Source, error: HudiError) -> str:
+    return f"{source.name} cannot be read: {error}"
 
 
 def _positive_leaves(node: BoundExpression, truth: bool) -> Iterator[Leaf]:

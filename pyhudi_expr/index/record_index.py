@@ -41,12 +41,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
-from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
+from pyhudi_expr.index.planner import Question, StillReadingError
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.keys.definition import RECORD_KEY
@@ -131,27 +133,25 @@ class RecordIndex:
         """Memory held, bytes."""
         return self._read.made.entries.nbytes if self._read.made else 0
 
+    def look_up(self, question: Question) -> LookUp | None:
+        """See `Priced`."""
+        keys = sum(len(of_leaf) for _, of_leaf in _wanted(question))
+        return LookUp(self._expected_bytes(keys), keys) if keys else None
+
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
-        asked = [(leaf, equality(leaf)) for leaf in question.positive_leaves]
-        wanted = [
-            (leaf, found[1])
-            for leaf, found in asked
-            if found and found[0].name == RECORD_KEY and all(map(exact, found[1]))
-        ]
-        keys = [[option.lower for option in options] for _, options in wanted]
-        if not wanted or not is_worth(question, self._expected_bytes(sum(map(len, keys)))):
+        wanted = _wanted(question)
+        if not wanted:
             return None
-        find = self._finder(sum(map(len, keys)), question.footer_wait)
+        find = self._finder(sum(len(keys) for _, keys in wanted), question.footer_wait)
         answers = LeafAnswers(self._listing)
-        for (leaf, _), of_leaf in zip(wanted, keys, strict=True):
-            answers.add(leaf, find(of_leaf))
+        for leaf, keys in wanted:
+            answers.add(leaf, find(keys))
         return answers
 
     def _expected_bytes(self, keys: int) -> int:
         """About what looking up so many keys reads."""
-        few = keys * _BLOCK_BYTES if keys <= MOST_KEYS else self.read_bytes
-        return min(few, self.read_bytes)
+        return int(look_up_bytes(keys, self.read_bytes))
 
     def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], _Flags]:
         """What finds the slices of so many keys: in memory, or in the index's files meanwhile."""
@@ -198,6 +198,21 @@ class RecordIndex:
                 found_hashes.append(table.column("id").to_numpy())
         entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
         return KeyLocations.counted(entries, self._rows())
+
+
+def look_up_bytes(keys: int, whole: float) -> float:
+    """About what looking so many keys up reads of an index of which so many bytes are on disk."""
+    return min(keys * _BLOCK_BYTES, whole) if keys <= MOST_KEYS else whole
+
+
+def _wanted(question: Question) -> list[tuple[Leaf, list[bytes]]]:
+    """The leaves that hold the record key to some values, and these."""
+    asked = [(leaf, equality(leaf)) for leaf in question.positive_leaves]
+    return [
+        (leaf, [option.lower for option in found[1]])
+        for leaf, found in asked
+        if found and found[0].name == RECORD_KEY and all(map(exact, found[1]))
+    ]
 
 
 def _rows(records: EncodedRecords) -> pa.Table:

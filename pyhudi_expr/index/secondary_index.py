@@ -42,10 +42,11 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.built_files import covered_slices
+from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
-from pyhudi_expr.index.planner import Question, StillReadingError, is_worth
+from pyhudi_expr.index.planner import Question, StillReadingError
 from pyhudi_expr.index.record_index import MOST_BYTES, KeyLocations, RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
@@ -169,14 +170,15 @@ class SecondaryIndex:
         """Memory held, bytes."""
         return self._read.made.entries.nbytes if self._read.made else 0
 
+    def look_up(self, question: Question) -> LookUp | None:
+        """See `Priced`."""
+        values = sum(len(values) for _, (_, values) in self._wanted(question))
+        return LookUp(self._read_bytes, values) if values and self._trust.any() else None
+
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
-        wanted = [
-            (leaf, found)
-            for leaf in question.positive_leaves
-            if (found := self._values(leaf)) is not None
-        ]
-        if not wanted or not self._trust.any() or not is_worth(question, self._read_bytes):
+        wanted = self._wanted(question)
+        if not wanted or not self._trust.any():
             return None
         if self._read_bytes > MOST_BYTES:
             raise HudiError("it is too large to be read into memory")
@@ -216,6 +218,14 @@ class SecondaryIndex:
         records = self._records.loaded()
         found = located(pairs(), records, self._trust.slices(records))
         return replace(found, numbers_only=numbers_only)
+
+    def _wanted(self, question: Question) -> list[tuple[Leaf, tuple[BoundColumn, list[bytes]]]]:
+        """The leaves that hold the index's column to some values, and these."""
+        return [
+            (leaf, found)
+            for leaf in question.positive_leaves
+            if (found := self._values(leaf)) is not None
+        ]
 
     def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
         """The values that the leaf holds the index's column to, as the index spells them."""

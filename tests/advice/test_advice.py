@@ -94,6 +94,18 @@ def test_what_helps_no_query_is_not_recommended(table):
     assert advise(table, asked("scattered = 1 OR few = 2")).recommendations == ()
 
 
+def test_an_index_that_is_dearer_than_the_files_is_not_recommended(rows, tmp_path):
+    """Queries would not ask it: the rule is theirs (`pyhudi_expr.index.costs`)."""
+    narrow = written(tmp_path / "narrow", {"a": split(rows.select(["scattered"]), FILES)})
+    assert advise(narrow, asked("scattered = 2500")).recommendations == ()
+    # A text of forty characters in each row, and the same index is worth its reading.
+    padded = rows.select(["scattered"]).append_column(
+        "text", pa.array([np.random.default_rng(n).bytes(20).hex() for n in range(ROWS)])
+    )
+    wide = written(tmp_path / "wide", {"a": split(padded, FILES)})
+    assert only(advise(wide, asked("scattered = 2500")), "secondary_index")
+
+
 def test_storage_grows_as_the_user_says(table):
     queries = asked("scattered = 7", "sorted < 10")
     once, thrice = advise(table, queries), advise(table, queries, growth=3)
@@ -166,7 +178,7 @@ def test_what_is_no_sql_is_said():
 
 def test_the_command_prints_a_plan(table, tmp_path, capsys):
     file = tmp_path / "queries.sql"
-    file.write_text("sorted < 100; sorted > 39000; scattered = 4")
+    file.write_text("sorted < 100; sorted > 39000; scattered = 2500")
     assert main(["advise", table, "--queries", str(file)]) == 0
     shown = capsys.readouterr().out
     assert f"pyhudi index create ranges --table {table} --using column_stats" in shown

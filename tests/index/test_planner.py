@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +15,10 @@ from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.merging import Merging
-from pyhudi_expr.index.planner import Question, StillReadingError, gather, is_worth
+from pyhudi_expr.index.planner import Question, StillReadingError, gather
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -116,18 +117,67 @@ def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
     assert notes == ["failing cannot be read: t/x: it is damaged", "slow is still being read"]
 
 
-def test_what_is_worth_a_look_up(table: HudiTable) -> None:
-    asked = question(table, "txn_id = 'a'")
-    everything = int(asked.listing.file_size.sum())
-    assert is_worth(asked, 0)
-    assert is_worth(asked, everything)
-    assert not is_worth(asked, everything + 1)
+@dataclass
+class Places(OfFirstLeaf):
+    """A priced source: reads so many bytes, where it has not said before what it costs."""
+
+    read_bytes: int = 0
+    rows: float = 1.0
+
+    def look_up(self, question: Question) -> LookUp | None:
+        return LookUp(self.read_bytes, self.rows)
 
 
-def test_one_slice_is_read_rather_than_looked_up(table: HudiTable) -> None:
-    source = OfFirstLeaf([False, True, False, False, False])
-    evidence = gather([source], question(table, "txn_id = 'a'"), [])
-    assert source.asked is not None
-    left = replace(source.asked, answers=tuple(evidence))
-    assert not is_worth(left, 1)
-    assert is_worth(left, 0)
+def asked_of(table: HudiTable, *sources: OfFirstLeaf | Failing) -> list[str]:
+    """The names of the sources that are asked, in their order."""
+    return [one.name for one in gather(sources, question(table, "txn_id = 'a'"), [])]
+
+
+ONE, TWO = [False, True, False, False, False], [False, True, True, False, False]
+
+
+def test_a_look_up_is_worth_what_it_saves_on_average(table: HudiTable) -> None:
+    everything = int(question(table, "txn_id = 'a'").listing.file_size.sum())
+    # One row of five slices: four fifths need not be read.
+    assert asked_of(table, Places(ONE, "keys", read_bytes=everything * 4 // 5 - 1)) == ["keys"]
+    assert asked_of(table, Places(ONE, "keys", read_bytes=everything * 4 // 5 + 1)) == []
+    # Many rows lie in every slice; what is in memory is asked all the same.
+    assert asked_of(table, Places(ONE, "keys", read_bytes=1000, rows=100)) == []
+    assert asked_of(table, Places(ONE, "keys", read_bytes=0, rows=100)) == ["keys"]
+
+
+def test_the_cheapest_look_up_goes_first_and_may_spare_the_others(table: HudiTable) -> None:
+    dear, cheap = Places(ONE, "dear", read_bytes=9_000), Places(TWO, "cheap", read_bytes=100)
+    assert asked_of(table, dear, cheap) == ["cheap", "dear"]
+    cheap = Places(ONE, "cheap", read_bytes=100)
+    assert asked_of(table, dear, cheap) == ["cheap"]
+    # One that finds a row is asked before one that finds fifty, though it reads more.
+    many = Places(TWO, "many", read_bytes=50, rows=50)
+    assert asked_of(table, many, cheap) == ["cheap"]
+
+
+def test_bounds_in_memory_go_before_look_ups(table: HudiTable) -> None:
+    keys, bounds = Places(ONE, "keys", read_bytes=1), OfFirstLeaf(ONE, "bounds")
+    assert asked_of(table, keys, bounds) == ["bounds"]
+    assert keys.asked is None
+
+
+def test_what_one_has_read_makes_another_cheaper(table: HudiTable) -> None:
+    class AfterKeys(Places):
+        def look_up(self, question: Question) -> LookUp | None:
+            return LookUp(0 if keys.asked else 10**9, 1)
+
+    keys, values = Places(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
+    assert asked_of(table, values, keys) == ["keys", "values"]
+
+
+def test_an_index_whose_price_cannot_be_read_is_noted(table: HudiTable) -> None:
+    class Damaged(Failing):
+        def look_up(self, question: Question) -> LookUp | None:
+            raise self.error
+
+    notes: list[str] = []
+    sources = [Damaged(HudiError("t/x: it is damaged")), Places(ONE, "keys", read_bytes=1)]
+    evidence = gather(sources, question(table, "txn_id = 'a'"), notes)
+    assert [one.name for one in evidence] == ["keys"]
+    assert notes == ["failing cannot be read: t/x: it is damaged"]
