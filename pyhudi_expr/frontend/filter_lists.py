@@ -9,6 +9,7 @@ IN where the values have one, and by NOT IN where they have none.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from reprlib import repr as shown
 from typing import Any
 
 from pyhudi_expr.expr.nodes import (
@@ -53,11 +54,11 @@ def _all_of(triples: Sequence[Any]) -> HudiExpression:
 
 def _leaf(triple: Any) -> HudiExpression:
     if not isinstance(triple, Sequence) or isinstance(triple, str) or len(triple) != _TRIPLE:
-        raise FilterError(f"{triple!r:.100} is not (column, operator, value)")
+        raise FilterError(f"{shown(triple)} is not (column, operator, value)")
     name, operator, value = triple
     column = _column(name)
     if not isinstance(operator, str):
-        raise FilterError(f"{operator!r:.100} is no operator")
+        raise FilterError(f"{shown(operator)} is no operator")
     words = " ".join(operator.lower().split())
     try:
         return _built(column, words, value)
@@ -85,7 +86,7 @@ def _built(column: Column, operator: str, value: Any) -> HudiExpression:
 
 def _in(column: Column, values: Any) -> HudiExpression:
     if isinstance(values, str | bytes) or not isinstance(values, Collection):
-        raise FilterError(f"{values!r:.100} is no collection of values for IN")
+        raise FilterError(f"{shown(values)} is no collection of values for IN")
     return is_in(column, tuple(map(literal_of, values)))
 
 
@@ -96,5 +97,5 @@ def _column(name: Any) -> Column:
         or not path
         or not all(isinstance(part, str) and part for part in path)
     ):
-        raise FilterError(f"{name!r:.100} is no column's name")
+        raise FilterError(f"{shown(name)} is no column's name")
     return Column(tuple(path))

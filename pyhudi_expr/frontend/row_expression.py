@@ -8,6 +8,7 @@ A *call* names a function by its signature, a *special* form is AND, OR, IN, IF 
 from __future__ import annotations
 
 from collections.abc import Callable
+from reprlib import repr as shown
 from typing import Any
 
 import pyarrow as pa
@@ -74,7 +75,7 @@ def _value(node: Any, depth: int) -> _Value:
     if depth > MAX_DEPTH:
         raise InexpressibleError(f"more than {MAX_DEPTH} levels")
     if not isinstance(node, dict):
-        raise RowExpressionError(f"{node!r:.100} is no expression")
+        raise RowExpressionError(f"{shown(node)} is no expression")
     kind = node.get("@type")
     read = _KINDS.get(kind) if isinstance(kind, str) else None
     if read is None:

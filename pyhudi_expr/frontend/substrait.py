@@ -11,8 +11,10 @@ package `substrait` (``pip install pyhudi-expr[substrait]``).
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
+from itertools import accumulate
 from typing import Any
 
 import pyarrow as pa
@@ -48,6 +50,10 @@ _COMPARISONS = {
     "is_not_distinct_from": Op.NULL_SAFE_EQ,
 }
 _ARITHMETIC = {"add": "+", "subtract": "-", "multiply": "*"}
+#: pyarrow takes twice as long for each level that it writes as Substrait: seconds for 20 of them.
+_MAX_ARROW_DEPTH = 15
+_TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')
+_PARENTHESES = re.compile(r"[()]")
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _NAN = Literal(math.nan, pa.float64())
 _NULL = Literal(None, pa.null())
@@ -65,6 +71,11 @@ def parse_arrow(expression: pc.Expression, schema: pa.Schema) -> HudiExpression:
 
     What Substrait cannot say is Unknown. Raises ImportError without the package `substrait`.
     """
+    if _depth(expression) > _MAX_ARROW_DEPTH:
+        return Unknown(
+            f"a pyarrow expression nested more than {_MAX_ARROW_DEPTH} levels deep; a filter list, "
+            "or SQL text, of the same is judged"
+        )
     try:
         message = bytes(expression.to_substrait(schema))
     except (pa.ArrowException, NotImplementedError) as reason:
@@ -91,6 +102,12 @@ def parse_substrait(message: bytes) -> HudiExpression:
     columns = tuple(_columns(iter(form.base_schema.names), form.base_schema.struct))
     walk = _Walk(names, columns)
     return walk.predicate(form.referred_expr[0].expression, 0)
+
+
+def _depth(expression: pc.Expression) -> int:
+    """How many levels it has, as it is shown."""
+    shown = _PARENTHESES.findall(_TEXTS.sub("", str(expression)))
+    return max(accumulate(1 if sign == "(" else -1 for sign in shown), default=0)
 
 
 class _Struct(tuple[tuple[str, Any], ...]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,8 @@ from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.python_values import literal_of
 from tests.expr.statistics import RowStatistics
 
+#: Deeper than Python can show.
+DEEP: list[Any] = reduce(lambda inner, _: [inner], range(100_000), [])
 A, B = Column(("a",)), Column(("b",))
 ONE, TWO = Literal(1, pa.int32()), Literal(2, pa.int32())
 A_IS_1, B_ABOVE_2 = Comparison(Op.EQ, A, ONE), Comparison(Op.GT, B, TWO)
@@ -73,6 +76,8 @@ def test_filters(filters: list[Any], expected: Any) -> None:
         ([("a", "in", "abc")], "no collection"),
         ([("", "=", 1)], "no column's name"),
         ([(7, "=", 1)], "no column's name"),
+        ([DEEP], "is not \\(column"),
+        ([(DEEP, "=", 1)], "no column's name"),
     ],
 )
 def test_what_is_no_filter(filters: list[Any], problem: str) -> None:

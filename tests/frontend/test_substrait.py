@@ -5,6 +5,8 @@ from __future__ import annotations
 import datetime as dt
 import math
 from decimal import Decimal
+from functools import reduce
+from operator import and_
 from typing import Any
 
 import numpy as np
@@ -165,6 +167,16 @@ def test_a_function_that_substrait_has_not_is_unknown() -> None:
     found = parse_arrow(pc.year(pc.field("d")) == 2024, SCHEMA)
     assert isinstance(found, Unknown)
     assert "year" in found.reason
+
+
+def test_an_expression_that_pyarrow_would_write_for_ages_is_unknown() -> None:
+    few, many = (reduce(and_, [n < INT for n in range(count)]) for count in (15, 40))
+    assert isinstance(parse_arrow(few, SCHEMA), And)
+    found = parse_arrow(many, SCHEMA)
+    assert isinstance(found, Unknown)
+    assert "nested more than 15 levels deep" in found.reason
+    wide = reduce(and_, [reduce(and_, [(n < INT) | (TEXT == '"(') for n in range(4)])] * 3)
+    assert isinstance(parse_arrow(wide, SCHEMA), And)
 
 
 @pytest.mark.parametrize("message", [b"", b"\xff\xff", b"\x1a\x00\x1a\x00"])
