@@ -9,6 +9,12 @@ import click
 from rich.console import Console
 from rich.table import Table
 
+from pyhudi_expr.advice.observed import (
+    files_below,
+    joined,
+    read_hive_history,
+    read_query_log,
+)
 from pyhudi_expr.advice.plan import Advice
 from pyhudi_expr.advice.plan import advise as advice_for
 from pyhudi_expr.advice.queries import read_queries
@@ -28,9 +34,23 @@ from pyhudi_expr.cli.progress import working
 @click.argument("table")
 @click.option(
     "--queries",
-    required=True,
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
     help="A file with queries, or their conditions alone, and semicolons in between.",
+)
+@click.option(
+    "--query-log",
+    "query_logs",
+    type=click.Path(path_type=Path, exists=True, dir_okay=False),
+    multiple=True,
+    help="A file that a service has kept (its setting query_log).",
+)
+@click.option(
+    "--hive-history",
+    "histories",
+    type=click.Path(path_type=Path, exists=True),
+    multiple=True,
+    help="A file, or the directory, of Hive's session history (hive.querylog.location).",
 )
 @DIALECT
 @click.option("--name", help="The table's name in the queries: those on others are passed over.")
@@ -43,14 +63,34 @@ from pyhudi_expr.cli.progress import working
 )
 @AS_JSON
 def advise(
-    table: str, queries: Path, dialect: str, name: str | None, growth: float, as_json: bool
+    table: str,
+    queries: tuple[Path, ...],
+    query_logs: tuple[Path, ...],
+    histories: tuple[Path, ...],
+    dialect: str,
+    name: str | None,
+    growth: float,
+    as_json: bool,
 ) -> None:
     """Print which indexes of TABLE would save its queries most, and what they cost.
 
-    A query that stands in the file several times counts as often. Footers and a sample of the rows
-    are read, nothing is changed.
+    Queries come from files of SQL, from a service's query log, or from Hive's session history; one
+    that stands there several times counts as often. Footers and a sample of the rows are read,
+    nothing is changed.
     """
-    read = read_queries(queries.read_text(), dialect, name)
+    if not (queries or query_logs or histories):
+        raise click.UsageError("name what was asked: --queries, --query-log or --hive-history")
+    read = joined(
+        [
+            *(read_queries(file.read_text(), dialect, name) for file in queries),
+            *(read_query_log(file.read_text(), location(table)) for file in query_logs),
+            *(
+                read_hive_history(file.read_text(), name)
+                for path in histories
+                for file in files_below(path)
+            ),
+        ]
+    )
     with working("judging indexes"):
         found = advice_for(location(table), read.asked, growth)
     if as_json:

@@ -6,6 +6,7 @@ import importlib.metadata
 import time
 import traceback
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -17,6 +18,7 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.service.metrics import Metrics
+from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.roots import RootError, TableRoots
 from pyhudi_expr.service.settings import ServiceSettings
 from pyhudi_expr.service.verdicts import add_rows, counts, verdicts
@@ -58,6 +60,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._pruner = pruner
         self._metrics = metrics or Metrics()
         self._roots = TableRoots(settings.table_roots)
+        self._log = QueryLog(Path(settings.query_log)) if settings.query_log else None
         self._limits = Limits(nodes=settings.max_nodes, literal_bytes=settings.max_literal_bytes)
 
     def info(self) -> ServiceInfo:
@@ -79,6 +82,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         result = self._pruner.prune(self._roots.resolve(request.basePath), question)
         _check_as_new(result, request)
         self._metrics.judged(result)
+        if self._log is not None:
+            self._log.add(request.basePath, question.predicate)
         response.instant = result.instant
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None

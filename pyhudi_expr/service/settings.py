@@ -26,6 +26,7 @@ NEED_RESTART = (
     "metrics_address",
     "console_address",
     "traces_endpoint",
+    "query_log",
     "footers",
     "footer_wait",
     "cache_bytes",
@@ -69,6 +70,11 @@ class ServiceSettings(BaseSettings):
         pattern="^(https?://.+)?$",
         description="URL of a collector that takes OpenTelemetry's spans (OTLP over HTTP), a span"
         " for each request; empty: none.",
+    )
+    query_log: str = Field(
+        "",
+        description="File to which the predicates of requests are added, constants and all, for"
+        " `pyhudi advise --query-log`; empty: none.",
     )
     table_roots: tuple[str, ...] = Field(
         (), description="Only tables below these directories or URIs are read; empty: all."

@@ -1,0 +1,48 @@
+"""A file of the predicates that a service was asked: what `pyhudi advise --query-log` reads.
+
+A line for each question that was judged, an object of JSON: `at` (UTC), `table`, and `predicate` as
+`frontend.json_encoder` writes it. It holds what queries look for, so only its owner may read it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import threading
+from contextlib import suppress
+from datetime import datetime, timezone
+from pathlib import Path
+
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.frontend.json_encoder import dumps
+
+_MOST_BYTES = 64 << 20
+"""Of the file; then it becomes `.1`, in the place of an older one."""
+
+
+class QueryLog:
+    """Appends to the file; several threads may. What cannot be written is left out: no request
+    fails for it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+
+    def add(self, table: str, predicate: HudiExpression) -> None:
+        """A line for a question."""
+        at = datetime.now(timezone.utc).isoformat(timespec="seconds")
+        asked = json.loads(dumps(predicate))
+        line = json.dumps({"at": at, "table": table, "predicate": asked}, ensure_ascii=False)
+        with suppress(OSError), self._lock:
+            self._append(f"{line}\n".encode())
+
+    def _append(self, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+        file = os.open(self._path, flags, mode=0o600)
+        try:
+            size = os.fstat(file).st_size
+            os.write(file, line)
+        finally:
+            os.close(file)
+        if size + len(line) > _MOST_BYTES:
+            self._path.replace(self._path.with_name(f"{self._path.name}.1"))
