@@ -37,6 +37,24 @@ _MODULES = (
     "pyhudi_expr.table.hudi_table",
     "pyhudi_expr.table.errors",
 )
+#: Whose docstrings say what the bytes of a table are.
+_FORMATS = {
+    "The table": ("properties", "timeline", "commit_metadata", "file_names", "file_slices"),
+    "The metadata table": (
+        "group_names",
+        "valid_instants",
+        "hfile",
+        "hfile_blocks",
+        "log",
+        "keys",
+        "payloads",
+        "record_locations",
+        "secondary_keys",
+        "bloom",
+    ),
+    "Our own files": ("extension", "coverage", "snapshot_cache"),
+}
+_ROOMS = {"The table": "table"}
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -45,6 +63,7 @@ def on_files(files: Files, config: Any) -> Files:
         _add(files, config, page, (_ROOT / source).read_text())
     _add(files, config, "protocol.md", _protocol())
     _add(files, config, "reference.md", _reference())
+    _add(files, config, "formats.md", _formats())
     return files
 
 
@@ -77,6 +96,16 @@ def _protocol() -> str:
         "# Protocol\n\nThe Thrift definition that both sides are generated from, framed transport"
         f" and strict binary protocol.\n\n```thrift\n{(_ROOT / _IDL).read_text()}```\n"
     )
+
+
+def _formats() -> str:
+    parts = ["# File formats\n\nWhat is read and written, byte by byte, as the code says it.\n"]
+    for heading, modules in _FORMATS.items():
+        parts.append(f"## {heading}\n")
+        room = f"pyhudi_expr.{_ROOMS.get(heading, 'mdt')}"
+        only = "    options:\n      members: false\n      heading_level: 3\n"
+        parts += [f"::: {room}.{module}\n{only}" for module in modules]
+    return "\n".join(parts)
 
 
 def _reference() -> str:

@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import json
 import re
 import shlex
 from pathlib import Path
@@ -9,7 +10,10 @@ from pathlib import Path
 import click
 import pytest
 
-from pyhudi_expr.cli.main import cli
+from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.cli.main import cli, main
+from pyhudi_expr.frontend.json_encoder import dumps
+from pyhudi_expr.frontend.sql import parse_predicate
 
 _ROOT = Path(__file__).parents[2]
 _DOCUMENTS = sorted(
@@ -23,7 +27,12 @@ _DOCUMENTS = sorted(
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-#: Names that a reader has: a Spark session, frames, a HiveServer2. What uses them is not run.
+#: Commands that are run on the demo's table, which has the columns of the documents' one.
+_ALONE = {
+    *("demo", "inspect", "explain", "prune", "scan", "bench", "advise"),
+    *("layout analyze", "virtual-keys report", "index list", "index stats"),
+}
+#: Names that a reader has: a Spark session, frames, a HiveServer2. What uses them is not run here.
 _GIVEN = {"spark", "frame", "changes", "hive"}
 
 
@@ -82,13 +91,40 @@ def test_programs_that_need_nothing_else_run(text, golden):
 @pytest.mark.parametrize("words", list(commands()))
 def test_commands_are_understood(words, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "queries.sql").touch()
+    for name in ("queries.sql", "asked.jsonl"):
+        (tmp_path / name).touch()
+    (tmp_path / "history").mkdir()
     command = cli
     while isinstance(command, click.Group):
         name, *words = words
         group, command = command, command.get_command(click.Context(command), name)
         assert command is not None, f"{group.name} has no command {name}"
     command.make_context(command.name, list(words))
+
+
+@pytest.fixture(scope="module")
+def trips(tmp_path_factory):
+    path = tmp_path_factory.mktemp("documents") / "trips"
+    write_demo_table(path)
+    return path
+
+
+def runs_alone(words):
+    """Whether the command needs neither Spark nor Hive, and ends by itself."""
+    return words[0] in _ALONE or " ".join(words[:2]) in _ALONE
+
+
+@pytest.mark.parametrize("words", [one for one in commands() if runs_alone(one.values[0])])
+def test_commands_that_need_nothing_else_run(words, trips, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "queries.sql").write_text("SELECT * FROM trips WHERE fare > 160")
+    log = {"table": str(trips), "predicate": json.loads(dumps(parse_predicate("fare > 160")))}
+    (tmp_path / "asked.jsonl").write_text(f"{json.dumps(log)}\n")
+    (tmp_path / "history").mkdir()
+    started = 'QueryStart QUERY_STRING="select id from trips where fare > 160" QUERY_ID="a"\n'
+    (tmp_path / "history" / "session.txt").write_text(started)
+    assert main([word.replace("/warehouse/trips", str(trips)) for word in words]) == 0
+    assert capsys.readouterr().out.strip() or words[0] == "prune"
 
 
 @pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: str(path.relative_to(_ROOT)))
