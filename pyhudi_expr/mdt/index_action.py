@@ -3,7 +3,7 @@ indexing.
 
 1. `announce`, under the table's lock: an `indexing` action is requested, the partitions are named
    in-flight in hoodie.properties, and their file groups get their first, empty log files. From now
-   on whoever begins to write to the table writes to these partitions, too.
+   on whoever begins to write to the table may write to these partitions, too.
 2. `settled`: writers that had begun before are waited for; the table as it is then is what the base
    files hold.
 3. `publish`, under the lock: what was committed meanwhile is caught up with, as Hudi's writers do
@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pyhudi_expr.mdt.index_definitions import add_definitions
 from pyhudi_expr.mdt.partitions import (
@@ -36,7 +37,7 @@ from pyhudi_expr.mdt.partitions import (
     move_partitions,
     remove_unread,
 )
-from pyhudi_expr.mdt.reader import METADATA_DIR
+from pyhudi_expr.mdt.reader import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table.action_records import (
     IndexedPartition,
@@ -45,7 +46,7 @@ from pyhudi_expr.table.action_records import (
     index_commit,
     index_plan,
 )
-from pyhudi_expr.table.file_names import base_files
+from pyhudi_expr.table.file_names import base_files, log_files
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
 from pyhudi_expr.table.owners import this_process
@@ -112,7 +113,7 @@ def announce(
         with undone_on_failure(lambda: take_back(announced)):
             for partition in partitions:
                 begin_groups(metadata, partition, instant)
-            move_partitions(table, added_inflight=[p.name for p in partitions])
+            move_partitions(table, added_inflight=_told(p.name for p in partitions))
             action.start()
     return announced
 
@@ -165,6 +166,8 @@ def _count(
     catch_up: CatchUp,
 ) -> None:
     """Makes the partitions count."""
+    if table.properties.timeline_layout == 1:
+        _remove_later_slices(announced, metadata)
     later = next_time(table.properties, known_times(table, metadata))
     logs = catch_up(table, later)
     _commit(metadata, announced.instant, files, known_times(table, metadata))
@@ -172,6 +175,17 @@ def _count(
         _commit(metadata, later, logs, [*known_times(table, metadata.refreshed()), later])
     add_definitions(table, [p.definition for p in announced.partitions if p.definition])
     move_partitions(table, added=[p.name for p in announced.partitions])
+
+
+def _remove_later_slices(announced: Announced, metadata: HudiTable) -> None:
+    """In timeline layout 1 log files name the base file that they are of, and writers know of none
+    yet. Their instants are later, so what they logged would take the place of the base files."""
+    for partition in announced.partitions:
+        names = pa.array([e.name for e in metadata.storage.list(partition.name)], pa.string())
+        logs = log_files(names)
+        of_others = pc.not_equal(logs.instant, announced.instant)
+        for name in names.take(pa.array(logs.row)).filter(of_others).to_pylist():
+            metadata.storage.delete(f"{partition.name}/{name}")
 
 
 def _commit(
@@ -214,7 +228,7 @@ def _check_unchanged(announced: Announced, table: HudiTable, metadata: HudiTable
             f"{table.base_path}: another writer has built {', '.join(others)} itself meanwhile, as "
             "its options enable that and not hoodie.metadata.index.async; try again"
         )
-    lost = sorted(names - properties.metadata_partitions_inflight)
+    lost = sorted(_told(names) - properties.metadata_partitions_inflight)
     if lost:
         raise IndexConflict(
             f"{table.base_path}: another writer removed {', '.join(lost)} while it was built, as "
@@ -236,6 +250,17 @@ def _check_unchanged(announced: Announced, table: HudiTable, metadata: HudiTable
             raise IndexConflict(
                 f"{metadata.base_path}/{name} was compacted while it was built; try again"
             )
+
+
+def _told(names: Iterable[str]) -> set[str]:
+    """The partitions that writers are told of, of those that are built together.
+
+    A writer of Hudi 1.2 whose settings enable `partition_stats` fails until `column_stats` is
+    complete; one whose settings do not would delete the partition, and the action with it. Neither
+    has to know: what it does not log is caught up with.
+    """
+    every = set(names)
+    return every - {PARTITION_STATS} if COLUMN_STATS in every else every
 
 
 def _is_writing(instant: Instant) -> bool:

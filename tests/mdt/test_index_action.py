@@ -18,13 +18,20 @@ from pyhudi_expr.mdt import (
     hfile_writer,
     index_action,
     index_recovery,
+    log_writer,
     partitions,
 )
 from pyhudi_expr.mdt.index_action import Finish
 from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.keys import shard
 from pyhudi_expr.mdt.partitions import IndexConflict, NewPartition
-from pyhudi_expr.mdt.reader import COLUMN_STATS, METADATA_DIR, MetadataTable, Records
+from pyhudi_expr.mdt.reader import (
+    COLUMN_STATS,
+    METADATA_DIR,
+    PARTITION_STATS,
+    MetadataTable,
+    Records,
+)
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import undone_on_failure
 from pyhudi_expr.table.action_records import WrittenFile
@@ -37,6 +44,7 @@ from tests.misfortunes import AS_NOBODY, Disk, kept_from_nobody
 from tests.table.contents import contents, linked
 
 _SHARDS = 3
+_LATER = "29990101000000000"
 _NOTE = "what it is for"
 _PAGE = 4096
 _IMPORTS = """
@@ -155,6 +163,38 @@ def test_who_writes_to_the_metadata_table_already_is_waited_for(path: str) -> No
         (places[1] / f"{writer}.{state}").unlink()
     index_action.publish(announced, files, lock(path), 0.2, nothing_landed)
     assert entries(path) == records
+
+
+def test_what_writers_log_meanwhile_does_not_hide_the_base_files(path: str) -> None:
+    """Where they name the base file, they name a later one than that which is being written."""
+    records = entries(path)
+    drop(path)
+    announced = index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    metadata = Storage.open(path).child(METADATA_DIR)
+    group = group_names.file_id(COLUMN_STATS, 0)
+    name = f"{COLUMN_STATS}/{group_names.log_file(group, '0-411-2456', _LATER)}"
+    metadata.write(name, log_writer.deletes(_LATER, [b"key"]))
+    layout = HudiTable.open(path).properties.timeline_layout
+    completed = _LATER if layout == 1 else f"{_LATER}_{_LATER}"
+    metadata.write(f"{_timeline(f'{path}/{METADATA_DIR}')}/{completed}.deltacommit", b"{}")
+    files = write_shards(metadata, records, announced.instant)
+    index_action.publish(announced, files, lock(path), 0.2, nothing_landed)
+    assert entries(path) == records
+
+
+def test_writers_are_not_told_of_partition_stats(path: str) -> None:
+    table = HudiTable.open(path)
+    partitions.drop(table, [COLUMN_STATS, PARTITION_STATS], lock(path))
+    dropped = contents(Path(path))
+    new = [NewPartition(name, 1) for name in (COLUMN_STATS, PARTITION_STATS)]
+    announced = index_action.announce(table, new, lock(path))
+    assert HudiTable.open(path).properties.metadata_partitions_inflight == {COLUMN_STATS}
+    index_action.abort(announced, lock(path))
+    assert contents(Path(path)) == dropped
+
+    announced = index_action.announce(table, new, lock(path))
+    index_action.publish(announced, [], lock(path), 0.2, nothing_landed)
+    assert complete(path) >= {COLUMN_STATS, PARTITION_STATS}
 
 
 def _timeline(path: str) -> str:
