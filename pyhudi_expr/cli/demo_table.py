@@ -22,6 +22,7 @@ _PROPERTIES = {
     "hoodie.timeline.layout.version": "2",
     "hoodie.table.recordkey.fields": "id",
     "hoodie.table.partition.fields": "day",
+    "hoodie.table.keygenerator.type": "SIMPLE",
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.populate.meta.fields": "false",
     "hoodie.table.create.schema": (

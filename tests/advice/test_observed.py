@@ -2,6 +2,7 @@
 
 import json
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -13,6 +14,7 @@ from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.query_log import QueryLog
 
 _ASKED = ("txn_id = 'TXN-017'", "amount < 900 AND merchant_name = 'x'")
+_WRITTEN_BY_HIVE = Path(__file__).parents[1] / "data" / "hive" / "session_history.txt"
 _HISTORY = """SessionStart SESSION_ID="pyhudi_2024" TIME="1700000000000"
 QueryStart QUERY_STRING="create table trips (id int)" QUERY_ID="a_1" TIME="1700000000001"
 QueryEnd QUERY_STRING="create table trips (id int)" QUERY_ID="a_1" TIME="1700000000002"
@@ -80,6 +82,12 @@ def test_conditions_of_a_table_are_read_from_hives_history():
     assert [each.text for each in found.asked] == ["city = 'Oslo' AND fare > 3", "fare < 3"]
     assert len(found.notes) == 1
     assert "cannot be read" in found.notes[0]
+
+
+def test_a_history_as_hive_writes_it():
+    found = read_hive_history(_WRITTEN_BY_HIVE.read_text(), "trips")
+    assert [each.text for each in found.asked] == ["fare > 100 AND city = 'Os\"lo'", "fare < 3"]
+    assert found.notes == ()
 
 
 def test_something_has_to_be_asked(golden, capsys):
