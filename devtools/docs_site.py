@@ -8,7 +8,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+import click
 from mkdocs.structure.files import File, Files
+
+from pyhudi_expr.cli.main import cli
 
 _ROOT = Path(__file__).parents[1]
 _IDL = "handler-java/src/main/thrift/pruning.thrift"
@@ -64,6 +67,7 @@ def on_files(files: Files, config: Any) -> Files:
     _add(files, config, "protocol.md", _protocol())
     _add(files, config, "reference.md", _reference())
     _add(files, config, "formats.md", _formats())
+    _add(files, config, "commands.md", _commands(cli, click.Context(cli, info_name="pyhudi")))
     return files
 
 
@@ -96,6 +100,18 @@ def _protocol() -> str:
         "# Protocol\n\nThe Thrift definition that both sides are generated from, framed transport"
         f" and strict binary protocol.\n\n```thrift\n{(_ROOT / _IDL).read_text()}```\n"
     )
+
+
+def _commands(command: click.Command, context: click.Context) -> str:
+    """The help of a command and of all below it."""
+    depth = "#" * (1 + context.command_path.count(" "))
+    parts = [f"{depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                parts.append(_commands(below, click.Context(below, context, info_name=name)))
+    return "\n".join(parts)
 
 
 def _formats() -> str:

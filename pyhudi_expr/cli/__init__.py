@@ -1,1 +1,1 @@
-"""The command line: `pyhudi serve`, `prune`, `explain` and `inspect`."""
+"""The command line, `pyhudi`: one module for each group of commands."""
