@@ -86,9 +86,12 @@ class Announced:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the partitions count already."""
+        """Whether the partitions count already, with what was built here."""
         names = {partition.name for partition in self.partitions}
-        return names <= HudiTable.at(self.table.storage).properties.metadata_partitions
+        storage = self.table.storage
+        metadata = HudiTable.at(storage.child(METADATA_DIR))
+        is_committed = self.instant in metadata.timeline.completed_requests
+        return is_committed and names <= HudiTable.at(storage).properties.metadata_partitions
 
 
 def announce(

@@ -182,6 +182,22 @@ def test_what_writers_log_meanwhile_does_not_hide_the_base_files(path: str) -> N
     assert entries(path) == records
 
 
+def test_what_a_writer_has_built_itself_is_left_to_it(path: str, tmp_path: Path) -> None:
+    records, place = entries(path), Path(path) / METADATA_DIR / COLUMN_STATS
+    shutil.copytree(place, tmp_path / "theirs")
+    drop(path)
+    announced = index_action.announce(HudiTable.open(path), [STATISTICS], lock(path))
+    files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
+    shutil.rmtree(place)
+    shutil.move(tmp_path / "theirs", place)
+    partitions.move_partitions(HudiTable.open(path), added=[COLUMN_STATS])
+    with pytest.raises(IndexConflict, match="another writer has built column_stats itself"):
+        index_action.publish(announced, files, lock(path), 0.2, nothing_landed)
+    index_action.abort(announced, lock(path))
+    assert entries(path) == records
+    assert announced.instant not in pending(path, "indexing")
+
+
 def test_writers_are_not_told_of_partition_stats(path: str) -> None:
     table = HudiTable.open(path)
     partitions.drop(table, [COLUMN_STATS, PARTITION_STATS], lock(path))
