@@ -1,10 +1,12 @@
 """Pages: what they show, and that they load nothing."""
 
 import re
+import shutil
 from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from playwright.sync_api import sync_playwright
 
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.frontend.sql import parse_predicate
@@ -118,3 +120,33 @@ def test_the_commands_write_pages(golden, tmp_path, capsys):
     assert content.count("<svg") == 2
     assert main(["explain", table, "true", "--html", str(tmp_path / "no" / "page")]) == 1
     assert "cannot be written" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
+def test_the_page_in_a_browser_by_keyboard_light_and_dark(golden, tmp_path):
+    _, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
+    (tmp_path / "explain.html").write_text(content)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        looks = set()
+        for scheme in ("light", "dark"):
+            page = browser.new_page(color_scheme=scheme, viewport={"width": 360, "height": 700})
+            asked = []
+            page.on("request", lambda request, asked=asked: asked.append(request.url))
+            page.goto((tmp_path / "explain.html").as_uri())
+            looks.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+            assert len(asked) == 1  # it loads nothing else
+            # On a phone nothing runs out of the page but what scrolls by itself.
+            assert page.evaluate("document.documentElement.scrollWidth") <= 360
+            first = page.locator("details").first
+            page.keyboard.press("Tab")
+            while page.evaluate("document.activeElement.tagName") != "SUMMARY":
+                page.keyboard.press("Tab")
+            page.keyboard.press("Enter")
+            assert first.get_attribute("open") is None
+            page.close()
+        browser.close()
+    assert len(looks) == 2
