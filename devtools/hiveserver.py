@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import MappingProxyType
+from xml.sax.saxutils import escape
 
 from pyhive import hive
 
@@ -67,6 +68,7 @@ class HiveServer:
         jars: Sequence[Path] | None = None,
         heap: str = "2g",
         zone: str = "UTC",
+        settings: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Prepare, but do not start.
 
@@ -75,12 +77,14 @@ class HiveServer:
             jars: the auxiliary path; None for Hudi and the storage handler.
             heap: the JVM's largest heap.
             zone: the JVM's time zone, in which Hive shows instants.
+            settings: what hive-site.xml says beside, or instead of, the template.
         """
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._jars = jars
         self._heap = heap
         self._zone = zone
+        self._settings = settings
         self._process: ServerProcess | None = None
 
     def start(self) -> None:
@@ -141,18 +145,20 @@ class HiveServer:
         path = self.run_dir / "hiveserver2.log"
         return path.read_text(errors="replace") if path.is_file() else ""
 
-    def connect(self) -> hive.Connection:
-        """A PyHive connection, which the caller closes."""
-        return hive.connect("127.0.0.1", self.port, auth="NOSASL", username="pyhudi")
+    def connect(self, user: str = "pyhudi") -> hive.Connection:
+        """A PyHive connection of a user, which the caller closes."""
+        return hive.connect("127.0.0.1", self.port, auth="NOSASL", username=user)
 
     @contextmanager
-    def session(self, settings: Mapping[str, str] | None = None) -> Iterator[HiveSession]:
-        """A session with `settings`, closed at the end.
+    def session(
+        self, settings: Mapping[str, str] | None = None, user: str = "pyhudi"
+    ) -> Iterator[HiveSession]:
+        """A user's session with `settings`, closed at the end.
 
         Raises:
             ServerError: the server died meanwhile; the message shows its log.
         """
-        connection = self.connect()
+        connection = self.connect(user)
         try:
             session = HiveSession(connection)
             session.set(settings or {})
@@ -181,8 +187,16 @@ class HiveServer:
         conf = self.run_dir / "conf"
         conf.mkdir(parents=True, exist_ok=True)
         template = (HIVE_CONF / "hive-site.xml").read_text()
+        rendered = template.replace("@RUN_DIR@", str(self.run_dir)).replace(
+            "@PORT@", str(self.port)
+        )
+        # The last value of a name counts.
+        more = "".join(
+            f"  <property><name>{escape(name)}</name><value>{escape(value)}</value></property>\n"
+            for name, value in self._settings.items()
+        )
         (conf / "hive-site.xml").write_text(
-            template.replace("@RUN_DIR@", str(self.run_dir)).replace("@PORT@", str(self.port))
+            rendered.replace("</configuration>", f"{more}</configuration>")
         )
         for name in ("hive-log4j2.properties", "log4j.properties"):
             shutil.copyfile(HIVE_CONF / name, conf / name)

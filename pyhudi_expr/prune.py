@@ -29,6 +29,7 @@ from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.snapshot import VALUES, TableSnapshot
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
+from pyhudi_expr.index.summaries import ColumnSummary
 from pyhudi_expr.mdt.reader import PARTITION_STATS
 from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
@@ -189,6 +190,10 @@ class PruneResult:
         # What log files add is an upper bound: they may update, or delete, what they seem to add.
         merged = self.listing.file_is_log & self.file_keep
         return RowCount(int(rows[self.keep].sum()), exact=not merged.any())
+
+    def column_summaries(self) -> list[ColumnSummary]:
+        """What statistics say of the table's columns, for a planner. Raises HudiError."""
+        return self._snapshot.column_summaries if self._snapshot else []
 
     @cached_property
     def explanation(self) -> Explanation:

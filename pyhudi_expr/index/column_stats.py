@@ -15,6 +15,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
@@ -170,6 +171,15 @@ class ColumnStats:
             for source in self._read(self.entries, column.name, partitions)
         ]
         return in_any_order(sources)
+
+    def entries_of(self, column: str) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+        """The entries of a column, some megabytes at a time, and of which files each is.
+
+        Nothing of it is kept. Raises HudiError where the index is unreadable.
+        """
+        if self.entries is not None:
+            everywhere = np.ones(len(self._listing.partitions), dtype=np.bool_)
+            yield from chain.from_iterable(self._read(self.entries, column, everywhere))
 
     @property
     def can_stream(self) -> bool:

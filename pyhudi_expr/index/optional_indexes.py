@@ -80,6 +80,13 @@ class OptionalIndexes:
         indexes = (*single, *self.secondary, *self.expressions)
         return sum(index.nbytes for index in indexes if index is not None)
 
+    def columns_by_value(self) -> frozenset[str]:
+        """The columns of which an index tells where each value is."""
+        keys = self.table.properties.record_key_fields
+        told_of_keys = self.record_index is not None or self.bloom_filters is not None
+        found = {index.column for index in self.secondary}
+        return frozenset(found.union(keys) if told_of_keys and len(keys) == 1 else found)
+
     def completed(self, predicate: BoundExpression) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
         told_of_keys = self.record_index is not None or self.bloom_filters is not None

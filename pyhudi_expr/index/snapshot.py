@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,7 @@ from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
+from pyhudi_expr.index.summaries import ColumnSummary, summaries
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.reader import (
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 _Flags = npt.NDArray[np.bool_]
 
 _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
+#: Entries that may be read to describe all columns; a planner does not wait for more.
+_MOST_SUMMARISED = 1_000_000
 #: The name of what the partitions' own values say.
 VALUES = "partition values"
 
@@ -227,6 +230,29 @@ class TableSnapshot:
             return None if self._mdt is None else row_counts(self._mdt, self.listing)
         except HudiError:
             return None
+
+    @cached_property
+    def column_summaries(self) -> list[ColumnSummary]:
+        """What statistics say of each column over all files. Raises HudiError."""
+        if self.table.has_schema_history:
+            return []  # an old file's statistics may be another column's of today
+        found = summaries(
+            self.column_stats, self.values, self.listing, self.schema, _MOST_SUMMARISED
+        )
+        by_value = self._optional.columns_by_value() if self._optional else frozenset[str]()
+        return [
+            # What ranges cannot tell apart, an index of the values may.
+            replace(summary, kept_by_equality=None) if summary.column.name in by_value else summary
+            for summary in map(self._with_keys_counted, found)
+        ]
+
+    def _with_keys_counted(self, summary: ColumnSummary) -> ColumnSummary:
+        """There are as many keys as rows."""
+        rows = self.row_counts
+        is_key = (summary.column.name,) == self.table.properties.record_key_fields
+        if not is_key or rows is None or (rows < 0).any():
+            return summary
+        return replace(summary, distinct=int(rows.sum()))
 
     def spread_aggregates(self) -> list[NamedEvidence]:
         """What `partition_stats` has told so far, over the files: for the explanation."""

@@ -544,11 +544,12 @@ class PruneRequest(object):
      - newestInstant: The caller's newest completed instant (requested time): an older view of the table is no
     answer.
      - countRows: Count the rows of the files that are kept, too; for a planner.
+     - describeColumns: Describe the table's columns, too; for a planner.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, filter=None, view=None, timeZone=None, asOfInstant=None, newestInstant=None, countRows=None, describeColumns=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -558,6 +559,7 @@ class PruneRequest(object):
         self.asOfInstant = asOfInstant
         self.newestInstant = newestInstant
         self.countRows = countRows
+        self.describeColumns = describeColumns
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -619,6 +621,11 @@ class PruneRequest(object):
                     self.countRows = iprot.readBool()
                 else:
                     iprot.skip(ftype)
+            elif fid == 10:
+                if ftype == TType.BOOL:
+                    self.describeColumns = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -667,6 +674,10 @@ class PruneRequest(object):
         if self.countRows is not None:
             oprot.writeFieldBegin('countRows', TType.BOOL, 9)
             oprot.writeBool(self.countRows)
+            oprot.writeFieldEnd()
+        if self.describeColumns is not None:
+            oprot.writeFieldBegin('describeColumns', TType.BOOL, 10)
+            oprot.writeBool(self.describeColumns)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -982,6 +993,135 @@ class PruneCounts(object):
         return not (self == other)
 
 
+class ColumnSummary(object):
+    """
+    What statistics say of one column over all files of the table; absent: not known.
+
+    Attributes:
+     - name: As in the table's schema.
+     - nulls: Rows in which it is NULL.
+     - least: Every value is between these; neither for text nor for binary.
+     - greatest
+     - distinct: About so many distinct values, at most.
+     - length: The mean length of a text or binary, in bytes.
+     - keptByEquality: The share of the files that "column = one of its values" keeps, on average.
+
+    """
+
+
+    def __init__(self, name=None, nulls=None, least=None, greatest=None, distinct=None, length=None, keptByEquality=None,):
+        self.name = name
+        self.nulls = nulls
+        self.least = least
+        self.greatest = greatest
+        self.distinct = distinct
+        self.length = length
+        self.keptByEquality = keptByEquality
+
+    def read(self, iprot):
+        if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
+            iprot._fast_decode(self, iprot, [self.__class__, self.thrift_spec])
+            return
+        iprot.readStructBegin()
+        while True:
+            (fname, ftype, fid) = iprot.readFieldBegin()
+            if ftype == TType.STOP:
+                break
+            if fid == 1:
+                if ftype == TType.STRING:
+                    self.name = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 2:
+                if ftype == TType.I64:
+                    self.nulls = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 3:
+                if ftype == TType.STRUCT:
+                    self.least = Literal()
+                    self.least.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 4:
+                if ftype == TType.STRUCT:
+                    self.greatest = Literal()
+                    self.greatest.read(iprot)
+                else:
+                    iprot.skip(ftype)
+            elif fid == 5:
+                if ftype == TType.I64:
+                    self.distinct = iprot.readI64()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 6:
+                if ftype == TType.DOUBLE:
+                    self.length = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            elif fid == 7:
+                if ftype == TType.DOUBLE:
+                    self.keptByEquality = iprot.readDouble()
+                else:
+                    iprot.skip(ftype)
+            else:
+                iprot.skip(ftype)
+            iprot.readFieldEnd()
+        iprot.readStructEnd()
+
+    def write(self, oprot):
+        if oprot._fast_encode is not None and self.thrift_spec is not None:
+            oprot.trans.write(oprot._fast_encode(self, [self.__class__, self.thrift_spec]))
+            return
+        oprot.writeStructBegin('ColumnSummary')
+        if self.name is not None:
+            oprot.writeFieldBegin('name', TType.STRING, 1)
+            oprot.writeString(self.name.encode('utf-8') if sys.version_info[0] == 2 else self.name)
+            oprot.writeFieldEnd()
+        if self.nulls is not None:
+            oprot.writeFieldBegin('nulls', TType.I64, 2)
+            oprot.writeI64(self.nulls)
+            oprot.writeFieldEnd()
+        if self.least is not None:
+            oprot.writeFieldBegin('least', TType.STRUCT, 3)
+            self.least.write(oprot)
+            oprot.writeFieldEnd()
+        if self.greatest is not None:
+            oprot.writeFieldBegin('greatest', TType.STRUCT, 4)
+            self.greatest.write(oprot)
+            oprot.writeFieldEnd()
+        if self.distinct is not None:
+            oprot.writeFieldBegin('distinct', TType.I64, 5)
+            oprot.writeI64(self.distinct)
+            oprot.writeFieldEnd()
+        if self.length is not None:
+            oprot.writeFieldBegin('length', TType.DOUBLE, 6)
+            oprot.writeDouble(self.length)
+            oprot.writeFieldEnd()
+        if self.keptByEquality is not None:
+            oprot.writeFieldBegin('keptByEquality', TType.DOUBLE, 7)
+            oprot.writeDouble(self.keptByEquality)
+            oprot.writeFieldEnd()
+        oprot.writeFieldStop()
+        oprot.writeStructEnd()
+
+    def validate(self):
+        if self.name is None:
+            raise TProtocolException(message='Required field name is unset!')
+        return
+
+    def __repr__(self):
+        L = ['%s=%r' % (key, value)
+             for key, value in self.__dict__.items()]
+        return '%s(%s)' % (self.__class__.__name__, ', '.join(L))
+
+    def __eq__(self, other):
+        return isinstance(other, self.__class__) and self.__dict__ == other.__dict__
+
+    def __ne__(self, other):
+        return not (self == other)
+
+
 class PruneResponse(object):
     """
     Attributes:
@@ -993,11 +1133,12 @@ class PruneResponse(object):
      - verdicts
      - counts
      - message: Why nothing, or less, was pruned, for the log.
+     - columns: Of the table's columns, in its order; absent: not asked for, or not known.
 
     """
 
 
-    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None,):
+    def __init__(self, protocolVersion=None, requestId=None, basePath=None, status=None, instant=None, verdicts=None, counts=None, message=None, columns=None,):
         self.protocolVersion = protocolVersion
         self.requestId = requestId
         self.basePath = basePath
@@ -1006,6 +1147,7 @@ class PruneResponse(object):
         self.verdicts = verdicts
         self.counts = counts
         self.message = message
+        self.columns = columns
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1063,6 +1205,17 @@ class PruneResponse(object):
                     self.message = iprot.readString().decode('utf-8', errors='replace') if sys.version_info[0] == 2 else iprot.readString()
                 else:
                     iprot.skip(ftype)
+            elif fid == 9:
+                if ftype == TType.LIST:
+                    self.columns = []
+                    (_etype46, _size43) = iprot.readListBegin()
+                    for _i47 in range(_size43):
+                        _elem48 = ColumnSummary()
+                        _elem48.read(iprot)
+                        self.columns.append(_elem48)
+                    iprot.readListEnd()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1096,8 +1249,8 @@ class PruneResponse(object):
         if self.verdicts is not None:
             oprot.writeFieldBegin('verdicts', TType.LIST, 6)
             oprot.writeListBegin(TType.STRUCT, len(self.verdicts))
-            for iter43 in self.verdicts:
-                iter43.write(oprot)
+            for iter49 in self.verdicts:
+                iter49.write(oprot)
             oprot.writeListEnd()
             oprot.writeFieldEnd()
         if self.counts is not None:
@@ -1107,6 +1260,13 @@ class PruneResponse(object):
         if self.message is not None:
             oprot.writeFieldBegin('message', TType.STRING, 8)
             oprot.writeString(self.message.encode('utf-8') if sys.version_info[0] == 2 else self.message)
+            oprot.writeFieldEnd()
+        if self.columns is not None:
+            oprot.writeFieldBegin('columns', TType.LIST, 9)
+            oprot.writeListBegin(TType.STRUCT, len(self.columns))
+            for iter50 in self.columns:
+                iter50.write(oprot)
+            oprot.writeListEnd()
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1244,6 +1404,7 @@ PruneRequest.thrift_spec = (
     (7, TType.STRING, 'asOfInstant', 'UTF8', None, ),  # 7
     (8, TType.STRING, 'newestInstant', 'UTF8', None, ),  # 8
     (9, TType.BOOL, 'countRows', None, None, ),  # 9
+    (10, TType.BOOL, 'describeColumns', None, None, ),  # 10
 )
 all_structs.append(PartitionVerdict)
 PartitionVerdict.thrift_spec = (
@@ -1267,6 +1428,17 @@ PruneCounts.thrift_spec = (
     (9, TType.BOOL, 'rowsAreExact', None, None, ),  # 9
     (10, TType.MAP, 'filesDroppedBy', (TType.STRING, 'UTF8', TType.I64, None, False), None, ),  # 10
 )
+all_structs.append(ColumnSummary)
+ColumnSummary.thrift_spec = (
+    None,  # 0
+    (1, TType.STRING, 'name', 'UTF8', None, ),  # 1
+    (2, TType.I64, 'nulls', None, None, ),  # 2
+    (3, TType.STRUCT, 'least', [Literal, None], None, ),  # 3
+    (4, TType.STRUCT, 'greatest', [Literal, None], None, ),  # 4
+    (5, TType.I64, 'distinct', None, None, ),  # 5
+    (6, TType.DOUBLE, 'length', None, None, ),  # 6
+    (7, TType.DOUBLE, 'keptByEquality', None, None, ),  # 7
+)
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (
     None,  # 0
@@ -1278,6 +1450,7 @@ PruneResponse.thrift_spec = (
     (6, TType.LIST, 'verdicts', (TType.STRUCT, [PartitionVerdict, None], False), None, ),  # 6
     (7, TType.STRUCT, 'counts', [PruneCounts, None], None, ),  # 7
     (8, TType.STRING, 'message', 'UTF8', None, ),  # 8
+    (9, TType.LIST, 'columns', (TType.STRUCT, [ColumnSummary, None], False), None, ),  # 9
 )
 all_structs.append(ServiceInfo)
 ServiceInfo.thrift_spec = (

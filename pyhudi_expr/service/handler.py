@@ -21,6 +21,7 @@ from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
 from pyhudi_expr.service.roots import RootError, TableRoots
 from pyhudi_expr.service.settings import ServiceSettings
+from pyhudi_expr.service.summaries import to_wire
 from pyhudi_expr.service.verdicts import add_rows, counts, verdicts
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
@@ -90,6 +91,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         response.counts = counts(result, (time.perf_counter_ns() - begun) // 1000)
         if request.countRows:
             add_rows(response.counts, result)
+        if request.describeColumns:
+            response.columns = [to_wire(summary) for summary in result.column_summaries()]
         return "; ".join(_without_literals(result)) or None
 
 
@@ -199,7 +202,7 @@ def _check_as_new(result: PruneResult, request: ttypes.PruneRequest) -> None:
 
 def _failed(response: PruneResponse, status: int, message: str) -> None:
     response.status, response.message = status, message
-    response.instant = response.verdicts = response.counts = None
+    response.instant = response.verdicts = response.counts = response.columns = None
 
 
 def _without_literals(result: PruneResult) -> list[str]:

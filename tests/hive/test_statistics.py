@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -69,3 +70,59 @@ def test_the_planner_knows_the_rows_and_explain_the_files(session: HiveSession) 
         session, "SELECT region, max(txn_id) FROM counted GROUP BY region"
     )
     assert "hudi.pruning PRUNED, reads 2 of 5 files" in shown
+
+
+def statistics(session: HiveSession, column: str) -> dict[str, str]:
+    """What DESCRIBE FORMATTED shows of a column's statistics."""
+    shown = session.run(f"DESCRIBE FORMATTED counted {column}")
+    return {str(row[0]).strip(): str(row[1]).strip() for row in shown if row[1] not in (None, "")}
+
+
+def test_the_planner_knows_the_columns_by_the_index(session: HiveSession) -> None:
+    days = statistics(session, "txn_date")
+    assert (days["min"], days["max"]) == ("2024-01-15", "2024-01-21")
+    assert (days["num_nulls"], days["distinct_count"]) == ("0", "7")
+    assert statistics(session, "merchant_name")["num_nulls"] == "1"
+    assert statistics(session, "region")["distinct_count"] == "3"
+    (keys,) = session.run("SELECT count(*) FROM counted")[0]
+    assert statistics(session, "txn_id")["distinct_count"] == str(keys)
+
+
+def test_plans_are_made_by_the_columns_statistics(session: HiveSession) -> None:
+    session.set({"hive.stats.fetch.column.stats": "true", "hive.fetch.task.conversion": "none"})
+    by_day = "SELECT txn_id FROM counted WHERE txn_date {} ORDER BY txn_id"
+    assert "Num rows: 1 " in plan(session, by_day.format("> DATE'2024-02-01'"))
+    shown = plan(session, by_day.format("> DATE'2024-01-01'"))
+    (keys,) = session.run("SELECT count(*) FROM counted")[0]
+    assert f"Num rows: {keys} " in shown
+    assert "Column stats: COMPLETE" in shown
+
+
+def test_what_analyze_has_left_behind_answers_nothing(session: HiveSession) -> None:
+    """Hive would take it for the truth, though the table has changed since."""
+    stale = '{"BASIC_STATS":"true","COLUMN_STATS":{"txn_ts":"true"}}'
+    session.run(
+        f"ALTER TABLE counted SET TBLPROPERTIES ('COLUMN_STATS_ACCURATE'='{stale}', 'numRows'='1')"
+    )
+    assert "TableScan" in plan(session, "SELECT max(txn_ts) FROM counted")
+    assert "TableScan" not in plan(session, "SELECT count(*) FROM counted")
+    assert session.run("SELECT count(*) FROM counted") > [(1,)]
+
+
+def test_a_jobs_summary_counts_the_files_that_each_index_dropped(
+    session: HiveSession, hive_server: HiveServer
+) -> None:
+    in_tez = {"hive.fetch.task.conversion": "none", "hive.execution.engine": "tez"}
+    session.set({**in_tez, "hive.tez.exec.print.summary": "true"})
+    logged = len(hive_server.log())
+    session.run("SELECT txn_id FROM counted WHERE region = 'us' AND txn_id = 'TXN-001'")
+    summary = hive_server.log()[logged:]
+    counted = {
+        name: int(value) for name, value in re.findall(r" ([A-Z_]+): (\d+)$", summary, re.MULTILINE)
+    }
+    assert (counted["FILES_CONSIDERED"], counted["FILES_KEPT"]) == (5, 1)
+    assert (counted["FILES_DROPPED"], counted["SCANS_PRUNED"]) == (4, 1)
+    by_index = {name: n for name, n in counted.items() if name.startswith("FILES_DROPPED_BY_")}
+    assert len(by_index) > 1
+    assert sum(by_index.values()) == 4
+    assert counted["PRUNING_MICROS"] > 0

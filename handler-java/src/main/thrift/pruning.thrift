@@ -123,7 +123,9 @@ struct PruneRequest {
       answer. */
   8: optional string newestInstant,
   /** Count the rows of the files that are kept, too; for a planner. */
-  9: optional bool countRows
+  9: optional bool countRows,
+  /** Describe the table's columns, too; for a planner. */
+  10: optional bool describeColumns
 }
 
 /** How a partition's verdict is to be read. */
@@ -177,6 +179,23 @@ struct PruneCounts {
   10: optional map<string, i64> filesDroppedBy
 }
 
+/** What statistics say of one column over all files of the table; absent: not known. */
+struct ColumnSummary {
+  /** As in the table's schema. */
+  1: required string name,
+  /** Rows in which it is NULL. */
+  2: optional i64 nulls,
+  /** Every value is between these; neither for text nor for binary. */
+  3: optional Literal least,
+  4: optional Literal greatest,
+  /** About so many distinct values, at most. */
+  5: optional i64 distinct,
+  /** The mean length of a text or binary, in bytes. */
+  6: optional double length,
+  /** The share of the files that "column = one of its values" keeps, on average. */
+  7: optional double keptByEquality
+}
+
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
@@ -188,7 +207,9 @@ struct PruneResponse {
   6: optional list<PartitionVerdict> verdicts,
   7: optional PruneCounts counts,
   /** Why nothing, or less, was pruned, for the log. */
-  8: optional string message
+  8: optional string message,
+  /** Of the table's columns, in its order; absent: not asked for, or not known. */
+  9: optional list<ColumnSummary> columns
 }
 
 struct ServiceInfo {

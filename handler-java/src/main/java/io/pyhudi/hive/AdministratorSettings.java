@@ -24,6 +24,7 @@ final class AdministratorSettings {
       String.join(
           ",",
           PruningSettings.ENABLED,
+          PruningSettings.JOINS,
           PruningSettings.TIMEOUT_MS,
           PruningSettings.LOG_LEVEL,
           PruningSettings.VIEW);

@@ -1,17 +1,24 @@
 package io.pyhudi.hive;
 
+import io.pyhudi.hive.planning.ColumnStatistics;
+import io.pyhudi.hive.planning.TableRows;
+import io.pyhudi.hive.predicate.JoinValues;
 import io.pyhudi.hive.scan.ExplainedScan;
-import io.pyhudi.hive.scan.TableRows;
 import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import io.pyhudi.hive.table.TableSize;
 import java.net.URI;
 import java.net.URISyntaxException;
+import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.List;
 import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.common.StatsSetupConst;
+import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.metastore.HiveMetaHook;
+import org.apache.hadoop.hive.metastore.api.ColumnStatisticsObj;
+import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.ddl.table.AlterTableType;
 import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
 import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
@@ -24,6 +31,7 @@ import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.TableDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.apache.hadoop.hive.ql.session.SessionStateUtil;
 import org.apache.hadoop.hive.ql.stats.Partish;
 import org.apache.hadoop.hive.serde2.AbstractSerDe;
 import org.apache.hadoop.hive.serde2.Deserializer;
@@ -69,11 +77,21 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   /**
    * What authorisation by location (Ranger's storage handler policies) is asked about: {@code
    * hudi://AUTHORITY/PATH} of the table's location.
+   *
+   * <p>Hive asks about CREATE TABLE with a table that has no location yet; it is in the query's
+   * state.
    */
   @Override
   public URI getURIForAuth(org.apache.hadoop.hive.metastore.api.Table table)
       throws URISyntaxException {
-    URI location = new Path(table.getSd().getLocation()).toUri();
+    String written = table.getSd().getLocation();
+    if (written == null) {
+      // Not known at all: whoever may do it anywhere.
+      written =
+          SessionStateUtil.getProperty(getConf(), hive_metastoreConstants.META_TABLE_LOCATION)
+              .orElse("/");
+    }
+    URI location = new Path(written).toUri();
     return new URI("hudi", location.getAuthority(), location.getPath(), null, null);
   }
 
@@ -113,14 +131,40 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   }
 
   /**
+   * Column statistics come from the index for each query.
+   *
+   * <p>What ANALYZE TABLE has left in the metastore is as old as that, and Hive would answer by it:
+   * in the table of this one query it is taken back.
+   */
+  @Override
+  public boolean canProvideColStatistics(Table table) {
+    StatsSetupConst.clearColumnStatsState(table.getParameters());
+    return settings(table).enabled();
+  }
+
+  @Override
+  public List<ColumnStatisticsObj> getColStatistics(Table table) {
+    TableRows counted = rows(table);
+    if (!counted.isKnown()) {
+      // Not an immutable list: Hive adds its own estimates.
+      return new ArrayList<>();
+    }
+    double distinctShare =
+        HiveConf.getFloatVar(getConf(), HiveConf.ConfVars.HIVE_STATS_NDV_ESTIMATE_PERC) / 100;
+    return ColumnStatistics.of(getConf(), table.getPath(), settings(table))
+        .of(table.getCols(), counted.rows(), distinctShare);
+  }
+
+  /**
    * Whether count(*) may be answered by the number of rows. Hive 4 then takes it from the
    * parameters of this one query's table, and nothing else from there.
    */
   @Override
   public boolean canComputeQueryUsingStats(Table table) {
     TableRows counted = rows(table);
+    Map<String, String> parameters = table.getParameters();
+    StatsSetupConst.clearColumnStatsState(parameters);
     if (counted.isExact()) {
-      Map<String, String> parameters = table.getParameters();
       parameters.put(StatsSetupConst.ROW_COUNT, Long.toString(counted.rows()));
       StatsSetupConst.setBasicStatsState(parameters, StatsSetupConst.TRUE);
     }
@@ -128,7 +172,24 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   }
 
   private TableRows rows(Table table) {
-    return TableRows.of(getConf(), table.getPath(), PruningSettings.ofTable(table.getMetadata()));
+    return TableRows.of(getConf(), table.getPath(), settings(table));
+  }
+
+  private static PruningSettings settings(Table table) {
+    return PruningSettings.ofTable(table.getMetadata());
+  }
+
+  /**
+   * Whether Tez is to hold back the table's splits until the other side of a join has told its
+   * keys, which then are in the scan's filter. Not where the keys would rule out few files.
+   */
+  @Override
+  public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
+    PruningSettings settings = settings(table);
+    return settings.joins()
+        && JoinValues.mayRestrict(table, condition)
+        && !ColumnStatistics.of(getConf(), table.getPath(), settings)
+            .leavesMostFiles(JoinValues.columnOf(condition));
   }
 
   /** EXPLAIN shows what would be pruned: the service is asked as a scan would ask it. */

@@ -22,6 +22,7 @@ import org.apache.hadoop.hive.ql.session.SessionState;
  */
 public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
+  public static final String JOINS = "hudi.pruning.joins";
   public static final String ADDRESSES = "hudi.pruning.service.addresses";
   public static final String TIMEOUT_MS = "hudi.pruning.timeout.ms";
   public static final String MAX_RESPONSE_BYTES = "hudi.pruning.max.response.bytes";
@@ -39,6 +40,7 @@ public final class PruningSettings {
   static {
     Map<String, String> defaults = new LinkedHashMap<>();
     defaults.put(ENABLED, "true");
+    defaults.put(JOINS, "true");
     defaults.put(ADDRESSES, "127.0.0.1:9099");
     defaults.put(TIMEOUT_MS, "2000");
     defaults.put(MAX_RESPONSE_BYTES, "67108864");
@@ -124,6 +126,11 @@ public final class PruningSettings {
 
   public boolean enabled() {
     return !"false".equalsIgnoreCase(values.get(ENABLED));
+  }
+
+  /** Whether splits wait for the keys of a join's other side, to be pruned by them. */
+  public boolean joins() {
+    return enabled() && !"false".equalsIgnoreCase(values.get(JOINS));
   }
 
   /** The services to ask, in order; empty if none could be understood. */

@@ -19,6 +19,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   private static final org.apache.thrift.protocol.TField AS_OF_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("asOfInstant", org.apache.thrift.protocol.TType.STRING, (short)7);
   private static final org.apache.thrift.protocol.TField NEWEST_INSTANT_FIELD_DESC = new org.apache.thrift.protocol.TField("newestInstant", org.apache.thrift.protocol.TType.STRING, (short)8);
   private static final org.apache.thrift.protocol.TField COUNT_ROWS_FIELD_DESC = new org.apache.thrift.protocol.TField("countRows", org.apache.thrift.protocol.TType.BOOL, (short)9);
+  private static final org.apache.thrift.protocol.TField DESCRIBE_COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("describeColumns", org.apache.thrift.protocol.TType.BOOL, (short)10);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneRequestStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneRequestTupleSchemeFactory();
@@ -58,6 +59,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
    * Count the rows of the files that are kept, too; for a planner.
    */
   public boolean countRows; // optional
+  /**
+   * Describe the table's columns, too; for a planner.
+   */
+  public boolean describeColumns; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -95,7 +100,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     /**
      * Count the rows of the files that are kept, too; for a planner.
      */
-    COUNT_ROWS((short)9, "countRows");
+    COUNT_ROWS((short)9, "countRows"),
+    /**
+     * Describe the table's columns, too; for a planner.
+     */
+    DESCRIBE_COLUMNS((short)10, "describeColumns");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -129,6 +138,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
           return NEWEST_INSTANT;
         case 9: // COUNT_ROWS
           return COUNT_ROWS;
+        case 10: // DESCRIBE_COLUMNS
+          return DESCRIBE_COLUMNS;
         default:
           return null;
       }
@@ -174,8 +185,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private static final int __COUNTROWS_ISSET_ID = 1;
+  private static final int __DESCRIBECOLUMNS_ISSET_ID = 2;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS};
+  private static final _Fields optionals[] = {_Fields.TIME_ZONE,_Fields.AS_OF_INSTANT,_Fields.NEWEST_INSTANT,_Fields.COUNT_ROWS,_Fields.DESCRIBE_COLUMNS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -197,6 +209,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     tmpMap.put(_Fields.NEWEST_INSTANT, new org.apache.thrift.meta_data.FieldMetaData("newestInstant", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
     tmpMap.put(_Fields.COUNT_ROWS, new org.apache.thrift.meta_data.FieldMetaData("countRows", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
+    tmpMap.put(_Fields.DESCRIBE_COLUMNS, new org.apache.thrift.meta_data.FieldMetaData("describeColumns", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneRequest.class, metaDataMap);
@@ -253,6 +267,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       this.newestInstant = other.newestInstant;
     }
     this.countRows = other.countRows;
+    this.describeColumns = other.describeColumns;
   }
 
   @Override
@@ -273,6 +288,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     this.newestInstant = null;
     setCountRowsIsSet(false);
     this.countRows = false;
+    setDescribeColumnsIsSet(false);
+    this.describeColumns = false;
   }
 
   public int getProtocolVersion() {
@@ -564,6 +581,35 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __COUNTROWS_ISSET_ID, value);
   }
 
+  /**
+   * Describe the table's columns, too; for a planner.
+   */
+  public boolean isDescribeColumns() {
+    return this.describeColumns;
+  }
+
+  /**
+   * Describe the table's columns, too; for a planner.
+   */
+  public PruneRequest setDescribeColumns(boolean describeColumns) {
+    this.describeColumns = describeColumns;
+    setDescribeColumnsIsSet(true);
+    return this;
+  }
+
+  public void unsetDescribeColumns() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __DESCRIBECOLUMNS_ISSET_ID);
+  }
+
+  /** Returns true if field describeColumns is set (has been assigned a value) and false otherwise */
+  public boolean isSetDescribeColumns() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __DESCRIBECOLUMNS_ISSET_ID);
+  }
+
+  public void setDescribeColumnsIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __DESCRIBECOLUMNS_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -639,6 +685,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       break;
 
+    case DESCRIBE_COLUMNS:
+      if (value == null) {
+        unsetDescribeColumns();
+      } else {
+        setDescribeColumns((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -673,6 +727,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     case COUNT_ROWS:
       return isCountRows();
 
+    case DESCRIBE_COLUMNS:
+      return isDescribeColumns();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -703,6 +760,8 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       return isSetNewestInstant();
     case COUNT_ROWS:
       return isSetCountRows();
+    case DESCRIBE_COLUMNS:
+      return isSetDescribeColumns();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -801,6 +860,15 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return false;
     }
 
+    boolean this_present_describeColumns = true && this.isSetDescribeColumns();
+    boolean that_present_describeColumns = true && that.isSetDescribeColumns();
+    if (this_present_describeColumns || that_present_describeColumns) {
+      if (!(this_present_describeColumns && that_present_describeColumns))
+        return false;
+      if (this.describeColumns != that.describeColumns)
+        return false;
+    }
+
     return true;
   }
 
@@ -841,6 +909,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
     hashCode = hashCode * 8191 + ((isSetCountRows()) ? 131071 : 524287);
     if (isSetCountRows())
       hashCode = hashCode * 8191 + ((countRows) ? 131071 : 524287);
+
+    hashCode = hashCode * 8191 + ((isSetDescribeColumns()) ? 131071 : 524287);
+    if (isSetDescribeColumns())
+      hashCode = hashCode * 8191 + ((describeColumns) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -943,6 +1015,16 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetDescribeColumns(), other.isSetDescribeColumns());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetDescribeColumns()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.describeColumns, other.describeColumns);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -1036,6 +1118,12 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (!first) sb.append(", ");
       sb.append("countRows:");
       sb.append(this.countRows);
+      first = false;
+    }
+    if (isSetDescribeColumns()) {
+      if (!first) sb.append(", ");
+      sb.append("describeColumns:");
+      sb.append(this.describeColumns);
       first = false;
     }
     sb.append(")");
@@ -1181,6 +1269,14 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 10: // DESCRIBE_COLUMNS
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.describeColumns = iprot.readBool();
+              struct.setDescribeColumnsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1256,6 +1352,11 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
         oprot.writeBool(struct.countRows);
         oprot.writeFieldEnd();
       }
+      if (struct.isSetDescribeColumns()) {
+        oprot.writeFieldBegin(DESCRIBE_COLUMNS_FIELD_DESC);
+        oprot.writeBool(struct.describeColumns);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1298,7 +1399,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (struct.isSetCountRows()) {
         optionals.set(3);
       }
-      oprot.writeBitSet(optionals, 4);
+      if (struct.isSetDescribeColumns()) {
+        optionals.set(4);
+      }
+      oprot.writeBitSet(optionals, 5);
       if (struct.isSetTimeZone()) {
         oprot.writeString(struct.timeZone);
       }
@@ -1310,6 +1414,9 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       }
       if (struct.isSetCountRows()) {
         oprot.writeBool(struct.countRows);
+      }
+      if (struct.isSetDescribeColumns()) {
+        oprot.writeBool(struct.describeColumns);
       }
     }
 
@@ -1336,7 +1443,7 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       struct.setFilterIsSet(true);
       struct.view = io.pyhudi.hive.protocol.TableView.findByValue(iprot.readI32());
       struct.setViewIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(4);
+      java.util.BitSet incoming = iprot.readBitSet(5);
       if (incoming.get(0)) {
         struct.timeZone = iprot.readString();
         struct.setTimeZoneIsSet(true);
@@ -1352,6 +1459,10 @@ public class PruneRequest implements org.apache.thrift.TBase<PruneRequest, Prune
       if (incoming.get(3)) {
         struct.countRows = iprot.readBool();
         struct.setCountRowsIsSet(true);
+      }
+      if (incoming.get(4)) {
+        struct.describeColumns = iprot.readBool();
+        struct.setDescribeColumnsIsSet(true);
       }
     }
   }

@@ -18,6 +18,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   private static final org.apache.thrift.protocol.TField VERDICTS_FIELD_DESC = new org.apache.thrift.protocol.TField("verdicts", org.apache.thrift.protocol.TType.LIST, (short)6);
   private static final org.apache.thrift.protocol.TField COUNTS_FIELD_DESC = new org.apache.thrift.protocol.TField("counts", org.apache.thrift.protocol.TType.STRUCT, (short)7);
   private static final org.apache.thrift.protocol.TField MESSAGE_FIELD_DESC = new org.apache.thrift.protocol.TField("message", org.apache.thrift.protocol.TType.STRING, (short)8);
+  private static final org.apache.thrift.protocol.TField COLUMNS_FIELD_DESC = new org.apache.thrift.protocol.TField("columns", org.apache.thrift.protocol.TType.LIST, (short)9);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new PruneResponseStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new PruneResponseTupleSchemeFactory();
@@ -43,6 +44,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    * Why nothing, or less, was pruned, for the log.
    */
   public @org.apache.thrift.annotation.Nullable java.lang.String message; // optional
+  /**
+   * Of the table's columns, in its order; absent: not asked for, or not known.
+   */
+  public @org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -66,7 +71,11 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     /**
      * Why nothing, or less, was pruned, for the log.
      */
-    MESSAGE((short)8, "message");
+    MESSAGE((short)8, "message"),
+    /**
+     * Of the table's columns, in its order; absent: not asked for, or not known.
+     */
+    COLUMNS((short)9, "columns");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -98,6 +107,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           return COUNTS;
         case 8: // MESSAGE
           return MESSAGE;
+        case 9: // COLUMNS
+          return COLUMNS;
         default:
           return null;
       }
@@ -143,7 +154,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   // isset id assignments
   private static final int __PROTOCOLVERSION_ISSET_ID = 0;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE};
+  private static final _Fields optionals[] = {_Fields.INSTANT,_Fields.VERDICTS,_Fields.COUNTS,_Fields.MESSAGE,_Fields.COLUMNS};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -164,6 +175,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, PruneCounts.class)));
     tmpMap.put(_Fields.MESSAGE, new org.apache.thrift.meta_data.FieldMetaData("message", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.STRING)));
+    tmpMap.put(_Fields.COLUMNS, new org.apache.thrift.meta_data.FieldMetaData("columns", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.ListMetaData(org.apache.thrift.protocol.TType.LIST, 
+            new org.apache.thrift.meta_data.StructMetaData(org.apache.thrift.protocol.TType.STRUCT, ColumnSummary.class))));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(PruneResponse.class, metaDataMap);
   }
@@ -216,6 +230,13 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     if (other.isSetMessage()) {
       this.message = other.message;
     }
+    if (other.isSetColumns()) {
+      java.util.List<ColumnSummary> __this__columns = new java.util.ArrayList<ColumnSummary>(other.columns.size());
+      for (ColumnSummary other_element : other.columns) {
+        __this__columns.add(new ColumnSummary(other_element));
+      }
+      this.columns = __this__columns;
+    }
   }
 
   @Override
@@ -234,6 +255,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     this.verdicts = null;
     this.counts = null;
     this.message = null;
+    this.columns = null;
   }
 
   public int getProtocolVersion() {
@@ -476,6 +498,53 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     }
   }
 
+  public int getColumnsSize() {
+    return (this.columns == null) ? 0 : this.columns.size();
+  }
+
+  @org.apache.thrift.annotation.Nullable
+  public java.util.Iterator<ColumnSummary> getColumnsIterator() {
+    return (this.columns == null) ? null : this.columns.iterator();
+  }
+
+  public void addToColumns(ColumnSummary elem) {
+    if (this.columns == null) {
+      this.columns = new java.util.ArrayList<ColumnSummary>();
+    }
+    this.columns.add(elem);
+  }
+
+  /**
+   * Of the table's columns, in its order; absent: not asked for, or not known.
+   */
+  @org.apache.thrift.annotation.Nullable
+  public java.util.List<ColumnSummary> getColumns() {
+    return this.columns;
+  }
+
+  /**
+   * Of the table's columns, in its order; absent: not asked for, or not known.
+   */
+  public PruneResponse setColumns(@org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns) {
+    this.columns = columns;
+    return this;
+  }
+
+  public void unsetColumns() {
+    this.columns = null;
+  }
+
+  /** Returns true if field columns is set (has been assigned a value) and false otherwise */
+  public boolean isSetColumns() {
+    return this.columns != null;
+  }
+
+  public void setColumnsIsSet(boolean value) {
+    if (!value) {
+      this.columns = null;
+    }
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -543,6 +612,14 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       break;
 
+    case COLUMNS:
+      if (value == null) {
+        unsetColumns();
+      } else {
+        setColumns((java.util.List<ColumnSummary>)value);
+      }
+      break;
+
     }
   }
 
@@ -574,6 +651,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     case MESSAGE:
       return getMessage();
 
+    case COLUMNS:
+      return getColumns();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -602,6 +682,8 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       return isSetCounts();
     case MESSAGE:
       return isSetMessage();
+    case COLUMNS:
+      return isSetColumns();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -691,6 +773,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return false;
     }
 
+    boolean this_present_columns = true && this.isSetColumns();
+    boolean that_present_columns = true && that.isSetColumns();
+    if (this_present_columns || that_present_columns) {
+      if (!(this_present_columns && that_present_columns))
+        return false;
+      if (!this.columns.equals(that.columns))
+        return false;
+    }
+
     return true;
   }
 
@@ -727,6 +818,10 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     hashCode = hashCode * 8191 + ((isSetMessage()) ? 131071 : 524287);
     if (isSetMessage())
       hashCode = hashCode * 8191 + message.hashCode();
+
+    hashCode = hashCode * 8191 + ((isSetColumns()) ? 131071 : 524287);
+    if (isSetColumns())
+      hashCode = hashCode * 8191 + columns.hashCode();
 
     return hashCode;
   }
@@ -819,6 +914,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetColumns(), other.isSetColumns());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetColumns()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.columns, other.columns);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -907,6 +1012,16 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         sb.append("null");
       } else {
         sb.append(this.message);
+      }
+      first = false;
+    }
+    if (isSetColumns()) {
+      if (!first) sb.append(", ");
+      sb.append("columns:");
+      if (this.columns == null) {
+        sb.append("null");
+      } else {
+        sb.append(this.columns);
       }
       first = false;
     }
@@ -1046,6 +1161,25 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 9: // COLUMNS
+            if (schemeField.type == org.apache.thrift.protocol.TType.LIST) {
+              {
+                org.apache.thrift.protocol.TList _list45 = iprot.readListBegin();
+                struct.columns = new java.util.ArrayList<ColumnSummary>(_list45.size);
+                @org.apache.thrift.annotation.Nullable ColumnSummary _elem46;
+                for (int _i47 = 0; _i47 < _list45.size; ++_i47)
+                {
+                  _elem46 = new ColumnSummary();
+                  _elem46.read(iprot);
+                  struct.columns.add(_elem46);
+                }
+                iprot.readListEnd();
+              }
+              struct.setColumnsIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -1095,9 +1229,9 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
           oprot.writeFieldBegin(VERDICTS_FIELD_DESC);
           {
             oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.verdicts.size()));
-            for (PartitionVerdict _iter45 : struct.verdicts)
+            for (PartitionVerdict _iter48 : struct.verdicts)
             {
-              _iter45.write(oprot);
+              _iter48.write(oprot);
             }
             oprot.writeListEnd();
           }
@@ -1115,6 +1249,20 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
         if (struct.isSetMessage()) {
           oprot.writeFieldBegin(MESSAGE_FIELD_DESC);
           oprot.writeString(struct.message);
+          oprot.writeFieldEnd();
+        }
+      }
+      if (struct.columns != null) {
+        if (struct.isSetColumns()) {
+          oprot.writeFieldBegin(COLUMNS_FIELD_DESC);
+          {
+            oprot.writeListBegin(new org.apache.thrift.protocol.TList(org.apache.thrift.protocol.TType.STRUCT, struct.columns.size()));
+            for (ColumnSummary _iter49 : struct.columns)
+            {
+              _iter49.write(oprot);
+            }
+            oprot.writeListEnd();
+          }
           oprot.writeFieldEnd();
         }
       }
@@ -1153,16 +1301,19 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (struct.isSetMessage()) {
         optionals.set(3);
       }
-      oprot.writeBitSet(optionals, 4);
+      if (struct.isSetColumns()) {
+        optionals.set(4);
+      }
+      oprot.writeBitSet(optionals, 5);
       if (struct.isSetInstant()) {
         oprot.writeString(struct.instant);
       }
       if (struct.isSetVerdicts()) {
         {
           oprot.writeI32(struct.verdicts.size());
-          for (PartitionVerdict _iter46 : struct.verdicts)
+          for (PartitionVerdict _iter50 : struct.verdicts)
           {
-            _iter46.write(oprot);
+            _iter50.write(oprot);
           }
         }
       }
@@ -1171,6 +1322,15 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       }
       if (struct.isSetMessage()) {
         oprot.writeString(struct.message);
+      }
+      if (struct.isSetColumns()) {
+        {
+          oprot.writeI32(struct.columns.size());
+          for (ColumnSummary _iter51 : struct.columns)
+          {
+            _iter51.write(oprot);
+          }
+        }
       }
     }
 
@@ -1185,21 +1345,21 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       struct.setBasePathIsSet(true);
       struct.status = io.pyhudi.hive.protocol.PruneStatus.findByValue(iprot.readI32());
       struct.setStatusIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(4);
+      java.util.BitSet incoming = iprot.readBitSet(5);
       if (incoming.get(0)) {
         struct.instant = iprot.readString();
         struct.setInstantIsSet(true);
       }
       if (incoming.get(1)) {
         {
-          org.apache.thrift.protocol.TList _list47 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
-          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list47.size);
-          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem48;
-          for (int _i49 = 0; _i49 < _list47.size; ++_i49)
+          org.apache.thrift.protocol.TList _list52 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.verdicts = new java.util.ArrayList<PartitionVerdict>(_list52.size);
+          @org.apache.thrift.annotation.Nullable PartitionVerdict _elem53;
+          for (int _i54 = 0; _i54 < _list52.size; ++_i54)
           {
-            _elem48 = new PartitionVerdict();
-            _elem48.read(iprot);
-            struct.verdicts.add(_elem48);
+            _elem53 = new PartitionVerdict();
+            _elem53.read(iprot);
+            struct.verdicts.add(_elem53);
           }
         }
         struct.setVerdictsIsSet(true);
@@ -1212,6 +1372,20 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
       if (incoming.get(3)) {
         struct.message = iprot.readString();
         struct.setMessageIsSet(true);
+      }
+      if (incoming.get(4)) {
+        {
+          org.apache.thrift.protocol.TList _list55 = iprot.readListBegin(org.apache.thrift.protocol.TType.STRUCT);
+          struct.columns = new java.util.ArrayList<ColumnSummary>(_list55.size);
+          @org.apache.thrift.annotation.Nullable ColumnSummary _elem56;
+          for (int _i57 = 0; _i57 < _list55.size; ++_i57)
+          {
+            _elem56 = new ColumnSummary();
+            _elem56.read(iprot);
+            struct.columns.add(_elem56);
+          }
+        }
+        struct.setColumnsIsSet(true);
       }
     }
   }

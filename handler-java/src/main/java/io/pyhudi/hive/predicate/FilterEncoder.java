@@ -243,6 +243,10 @@ public final class FilterEncoder {
     if (function instanceof GenericUDFOPEqualOrGreaterThan) {
       return terms.leaf(PredicateOperator.LESS_THAN_EQUALS, reversed(children));
     }
+    if (function instanceof GenericUDFIn && children.size() == 1) {
+      // The keys of a join's other side, of which there is none.
+      return nodes.constant(TruthValue.NO_NULL);
+    }
     if (function instanceof GenericUDFIn) {
       return terms.leaf(PredicateOperator.IN, children);
     }

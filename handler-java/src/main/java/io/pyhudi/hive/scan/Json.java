@@ -3,17 +3,20 @@ package io.pyhudi.hive.scan;
 import java.util.Map;
 import java.util.StringJoiner;
 
-/** The little JSON that a line of the scan log needs: strings, numbers and null. */
+/** The little JSON that a line of the scan log needs: strings, numbers, objects and null. */
 final class Json {
   private Json() {}
 
-  static String object(Map<String, ?> fields) {
+  static String object(Map<?, ?> fields) {
     StringJoiner members = new StringJoiner(",", "{", "}");
     fields.forEach((name, value) -> members.add(string(name) + ":" + value(value)));
     return members.toString();
   }
 
   private static String value(Object value) {
+    if (value instanceof Map) {
+      return object((Map<?, ?>) value);
+    }
     return value == null || value instanceof Number ? String.valueOf(value) : string(value);
   }
 

@@ -51,7 +51,6 @@ final class ScanLog {
     fields.put("view", settings.view().name());
     fields.put("outcome", judgement.outcome().name());
     fields.putAll(report.numbers());
-    fields.put("pruningMicros", judgement.elapsedMicros());
     fields.put("message", judgement.message());
     String line = Json.object(fields);
     if (settings.logLevel() == PruningSettings.LogLevel.INFO) {

@@ -4,9 +4,11 @@ import io.pyhudi.hive.client.Outcome;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Locale;
 import java.util.Map;
+import java.util.TreeMap;
 import org.apache.hadoop.mapred.Reporter;
 
 /** What one scan considered and what is left of it to read. Files are base and log files. */
@@ -18,14 +20,28 @@ public final class ScanReport {
   private final long filesKept;
   private final long bytesConsidered;
   private final long bytesKept;
+  private final Map<String, Long> filesDroppedBy;
+  private final long pruningMicros;
 
+  /**
+   * @param filesDroppedBy by each index, of those that the ones before it left; empty: not known
+   * @param pruningMicros what asking cost this side
+   */
   ScanReport(
-      Outcome outcome, long filesConsidered, long filesKept, long bytesConsidered, long bytesKept) {
+      Outcome outcome,
+      long filesConsidered,
+      long filesKept,
+      long bytesConsidered,
+      long bytesKept,
+      Map<String, Long> filesDroppedBy,
+      long pruningMicros) {
     this.outcome = outcome;
     this.filesConsidered = filesConsidered;
     this.filesKept = filesKept;
     this.bytesConsidered = bytesConsidered;
     this.bytesKept = bytesKept;
+    this.filesDroppedBy = Collections.unmodifiableMap(new TreeMap<>(filesDroppedBy));
+    this.pruningMicros = pruningMicros;
   }
 
   public Outcome outcome() {
@@ -33,12 +49,14 @@ public final class ScanReport {
   }
 
   /** Name and value of each number, in the order in which it is shown. */
-  Map<String, Long> numbers() {
-    Map<String, Long> numbers = new LinkedHashMap<>();
+  Map<String, Object> numbers() {
+    Map<String, Object> numbers = new LinkedHashMap<>();
     numbers.put("filesConsidered", filesConsidered);
     numbers.put("filesKept", filesKept);
+    numbers.put("filesDroppedBy", filesDroppedBy);
     numbers.put("bytesConsidered", bytesConsidered);
     numbers.put("bytesKept", bytesKept);
+    numbers.put("pruningMicros", pruningMicros);
     return numbers;
   }
 
@@ -57,9 +75,16 @@ public final class ScanReport {
   /** Adds the numbers to the job's counters, where the engine has them. */
   public void count(Reporter reporter) {
     reporter.incrCounter(COUNTERS, "FILES_CONSIDERED", filesConsidered);
+    reporter.incrCounter(COUNTERS, "FILES_KEPT", filesKept);
     reporter.incrCounter(COUNTERS, "FILES_DROPPED", filesConsidered - filesKept);
+    filesDroppedBy.forEach((index, files) -> reporter.incrCounter(COUNTERS, by(index), files));
     reporter.incrCounter(COUNTERS, "BYTES_DROPPED", bytesConsidered - bytesKept);
+    reporter.incrCounter(COUNTERS, "PRUNING_MICROS", pruningMicros);
     reporter.incrCounter(COUNTERS, "SCANS_" + outcome, 1);
+  }
+
+  private static String by(String index) {
+    return "FILES_DROPPED_BY_" + index.toUpperCase(Locale.ROOT).replaceAll("\\W+", "_");
   }
 
   void write(DataOutput out) throws IOException {
@@ -68,10 +93,31 @@ public final class ScanReport {
     out.writeLong(filesKept);
     out.writeLong(bytesConsidered);
     out.writeLong(bytesKept);
+    out.writeInt(filesDroppedBy.size());
+    for (Map.Entry<String, Long> dropped : filesDroppedBy.entrySet()) {
+      out.writeUTF(dropped.getKey());
+      out.writeLong(dropped.getValue());
+    }
+    out.writeLong(pruningMicros);
   }
 
   static ScanReport read(DataInput in) throws IOException {
+    Outcome outcome = Outcome.valueOf(in.readUTF());
+    long filesConsidered = in.readLong();
+    long filesKept = in.readLong();
+    long bytesConsidered = in.readLong();
+    long bytesKept = in.readLong();
+    Map<String, Long> filesDroppedBy = new TreeMap<>();
+    for (int left = in.readInt(); left > 0; left--) {
+      filesDroppedBy.put(in.readUTF(), in.readLong());
+    }
     return new ScanReport(
-        Outcome.valueOf(in.readUTF()), in.readLong(), in.readLong(), in.readLong(), in.readLong());
+        outcome,
+        filesConsidered,
+        filesKept,
+        bytesConsidered,
+        bytesKept,
+        filesDroppedBy,
+        in.readLong());
   }
 }

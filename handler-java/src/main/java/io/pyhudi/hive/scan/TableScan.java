@@ -100,7 +100,22 @@ public final class TableScan {
         files = Math.max(files, counts.getFilesConsidered());
         bytes = Math.max(bytes, counts.getBytesConsidered());
       }
-      return new ScanReport(judgement.outcome(), files, filesOf(kept), bytes, bytesOf(kept));
+      long keptFiles = filesOf(kept);
+      return new ScanReport(
+          judgement.outcome(),
+          files,
+          keptFiles,
+          bytes,
+          bytesOf(kept),
+          droppedBy(counts, files - keptFiles),
+          judgement.elapsedMicros());
+    }
+
+    /** The service's numbers for each index, if they are about just the files dropped here. */
+    private static Map<String, Long> droppedBy(PruneCounts counts, long dropped) {
+      return counts != null && counts.isSetFilesDroppedBy() && counts.getFilesDropped() == dropped
+          ? counts.getFilesDroppedBy()
+          : Collections.emptyMap();
     }
 
     private static long filesOf(List<Slice> slices) {

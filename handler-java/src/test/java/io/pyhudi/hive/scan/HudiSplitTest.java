@@ -6,6 +6,8 @@ import static org.junit.jupiter.api.Assertions.assertNull;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.table.Slice;
 import java.io.IOException;
+import java.util.Map;
+import java.util.TreeMap;
 import java.util.stream.Collectors;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.DataInputBuffer;
@@ -77,13 +79,27 @@ class HudiSplitTest {
   @Test
   void theFirstSplitBringsTheNumbersToTheCounters() throws Exception {
     FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 0, 1, new String[0]);
-    ScanReport report = new ScanReport(Outcome.PRUNED, 10, 1, 1000, 100);
+    Map<String, Long> droppedBy = new TreeMap<>();
+    droppedBy.put("column_stats", 7L);
+    droppedBy.put("partition values", 2L);
+    ScanReport report = new ScanReport(Outcome.PRUNED, 10, 1, 1000, 100, droppedBy, 350);
     Counters counters = new Counters();
     copy(HudiSplit.plain(part).carrying(report)).count(new CountingReporter(counters));
     copy(HudiSplit.plain(part)).count(new CountingReporter(counters));
-    assertEquals(10, counters.findCounter("Hudi pruning", "FILES_CONSIDERED").getValue());
-    assertEquals(9, counters.findCounter("Hudi pruning", "FILES_DROPPED").getValue());
-    assertEquals(1, counters.findCounter("Hudi pruning", "SCANS_PRUNED").getValue());
+    Map<String, Long> counted = new TreeMap<>();
+    counters
+        .getGroup("Hudi pruning")
+        .forEach(counter -> counted.put(counter.getName(), counter.getValue()));
+    Map<String, Long> expected = new TreeMap<>();
+    expected.put("FILES_CONSIDERED", 10L);
+    expected.put("FILES_KEPT", 1L);
+    expected.put("FILES_DROPPED", 9L);
+    expected.put("FILES_DROPPED_BY_COLUMN_STATS", 7L);
+    expected.put("FILES_DROPPED_BY_PARTITION_VALUES", 2L);
+    expected.put("BYTES_DROPPED", 900L);
+    expected.put("PRUNING_MICROS", 350L);
+    expected.put("SCANS_PRUNED", 1L);
+    assertEquals(expected, counted);
   }
 
   private static final class CountingReporter implements Reporter {

@@ -1,0 +1,187 @@
+package io.pyhudi.hive.planning;
+
+import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.protocol.ColumnSummary;
+import io.pyhudi.hive.protocol.Literal;
+import java.nio.ByteBuffer;
+import java.util.ArrayList;
+import java.util.Collections;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Locale;
+import java.util.Map;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.metastore.api.BinaryColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.BooleanColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.ColumnStatisticsData;
+import org.apache.hadoop.hive.metastore.api.ColumnStatisticsObj;
+import org.apache.hadoop.hive.metastore.api.Date;
+import org.apache.hadoop.hive.metastore.api.DateColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.Decimal;
+import org.apache.hadoop.hive.metastore.api.DecimalColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.DoubleColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
+import org.apache.hadoop.hive.metastore.api.LongColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.StringColumnStatsData;
+import org.apache.hadoop.hive.metastore.api.Timestamp;
+import org.apache.hadoop.hive.metastore.api.TimestampColumnStatsData;
+import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector.PrimitiveCategory;
+import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoUtils;
+
+/**
+ * What the pruning service's indexes say of a table's columns, as Hive's planner takes it:
+ * estimates of how many rows pass a filter or a join, never a reason to leave one out.
+ */
+public final class ColumnStatistics {
+  private static final WholeTable<Map<String, ColumnSummary>> DESCRIBED =
+      new WholeTable<>(
+          Collections.emptyMap(),
+          request -> request.setDescribeColumns(true),
+          response -> byName(response.getColumns()));
+
+  /** Of a share of the files that an equality keeps, more than this is not worth waiting for. */
+  private static final double WORTHWHILE = 0.5;
+
+  private final Map<String, ColumnSummary> columns;
+
+  private ColumnStatistics(Map<String, ColumnSummary> columns) {
+    this.columns = columns;
+  }
+
+  /** The statistics as of now, or none; never fails. */
+  public static ColumnStatistics of(Configuration conf, Path basePath, PruningSettings settings) {
+    return new ColumnStatistics(DESCRIBED.of(conf, basePath, settings));
+  }
+
+  static ColumnStatistics describing(List<ColumnSummary> summaries) {
+    return new ColumnStatistics(byName(summaries));
+  }
+
+  private static Map<String, ColumnSummary> byName(List<ColumnSummary> summaries) {
+    Map<String, ColumnSummary> found = new LinkedHashMap<>();
+    if (summaries != null) {
+      summaries.forEach(summary -> found.put(summary.getName().toLowerCase(Locale.ROOT), summary));
+    }
+    return found;
+  }
+
+  /** Whether an equality on the column is known to leave most of the files. */
+  public boolean leavesMostFiles(String column) {
+    ColumnSummary summary = columns.get(column.toLowerCase(Locale.ROOT));
+    return summary != null
+        && summary.isSetKeptByEquality()
+        && summary.getKeptByEquality() > WORTHWHILE;
+  }
+
+  /**
+   * In Hive's form, of those columns of which enough is known; the list may be changed.
+   *
+   * @param rows the table's, at most
+   * @param distinctShare of the rows, how many values a column has whose values are not counted
+   */
+  public List<ColumnStatisticsObj> of(List<FieldSchema> fields, long rows, double distinctShare) {
+    List<ColumnStatisticsObj> statistics = new ArrayList<>();
+    for (FieldSchema field : fields) {
+      ColumnSummary summary = columns.get(field.getName());
+      TypeInfo type = TypeInfoUtils.getTypeInfoFromTypeString(field.getType());
+      if (summary != null && summary.isSetNulls() && type instanceof PrimitiveTypeInfo) {
+        PrimitiveCategory category = ((PrimitiveTypeInfo) type).getPrimitiveCategory();
+        ColumnStatisticsData data = data(category, summary, rows, distinctShare);
+        if (data != null) {
+          statistics.add(new ColumnStatisticsObj(field.getName(), field.getType(), data));
+        }
+      }
+    }
+    return statistics;
+  }
+
+  private static ColumnStatisticsData data(
+      PrimitiveCategory category, ColumnSummary summary, long rows, double distinctShare) {
+    long nulls = summary.getNulls();
+    long values = Math.max(0, rows - nulls);
+    long estimated = (long) Math.ceil(values * distinctShare);
+    long distinct = Math.min(values, summary.isSetDistinct() ? summary.getDistinct() : estimated);
+    Literal least = summary.getLeast();
+    Literal greatest = summary.getGreatest();
+    switch (category) {
+      case BYTE:
+      case SHORT:
+      case INT:
+      case LONG:
+        return isInteger(least) ? longs(nulls, distinct, least, greatest) : null;
+      case FLOAT:
+      case DOUBLE:
+        return isDouble(least) ? doubles(nulls, distinct, least, greatest) : null;
+      case DECIMAL:
+        DecimalColumnStatsData decimals = new DecimalColumnStatsData(nulls, distinct);
+        if (least != null && least.isSetUnscaledValue()) {
+          decimals.setLowValue(decimal(least));
+          decimals.setHighValue(decimal(greatest));
+        }
+        return ColumnStatisticsData.decimalStats(decimals);
+      case DATE:
+        DateColumnStatsData dates = new DateColumnStatsData(nulls, distinct);
+        if (least != null && least.isSetEpochDays()) {
+          dates.setLowValue(new Date(least.getEpochDays()));
+          dates.setHighValue(new Date(greatest.getEpochDays()));
+        }
+        return ColumnStatisticsData.dateStats(dates);
+      case TIMESTAMP:
+        TimestampColumnStatsData timestamps = new TimestampColumnStatsData(nulls, distinct);
+        if (least != null && least.isSetEpochSeconds()) {
+          timestamps.setLowValue(new Timestamp(least.getEpochSeconds()));
+          timestamps.setHighValue(new Timestamp(greatest.getEpochSeconds()));
+        }
+        return ColumnStatisticsData.timestampStats(timestamps);
+      case BOOLEAN:
+        return ColumnStatisticsData.booleanStats(
+            new BooleanColumnStatsData(values / 2, values - values / 2, nulls));
+      case STRING:
+      case VARCHAR:
+      case CHAR:
+        return ColumnStatisticsData.stringStats(
+            new StringColumnStatsData(longest(summary), summary.getLength(), nulls, distinct));
+      case BINARY:
+        return ColumnStatisticsData.binaryStats(
+            new BinaryColumnStatsData(longest(summary), summary.getLength(), nulls));
+      default:
+        return null;
+    }
+  }
+
+  /** Without its ends Hive takes an integer's for 0. */
+  private static boolean isInteger(Literal least) {
+    return least != null && least.isSetIntegerValue();
+  }
+
+  private static boolean isDouble(Literal least) {
+    return least != null && least.isSetDoubleValue();
+  }
+
+  private static ColumnStatisticsData longs(
+      long nulls, long distinct, Literal least, Literal greatest) {
+    LongColumnStatsData data = new LongColumnStatsData(nulls, distinct);
+    data.setLowValue(least.getIntegerValue());
+    data.setHighValue(greatest.getIntegerValue());
+    return ColumnStatisticsData.longStats(data);
+  }
+
+  private static ColumnStatisticsData doubles(
+      long nulls, long distinct, Literal least, Literal greatest) {
+    DoubleColumnStatsData data = new DoubleColumnStatsData(nulls, distinct);
+    data.setLowValue(least.getDoubleValue());
+    data.setHighValue(greatest.getDoubleValue());
+    return ColumnStatisticsData.doubleStats(data);
+  }
+
+  private static Decimal decimal(Literal literal) {
+    return new Decimal((short) literal.getScale(), ByteBuffer.wrap(literal.getUnscaledValue()));
+  }
+
+  private static long longest(ColumnSummary summary) {
+    return (long) Math.ceil(summary.getLength());
+  }
+}

@@ -1,0 +1,222 @@
+package io.pyhudi.hive.predicate;
+
+import java.util.ArrayDeque;
+import java.util.ArrayList;
+import java.util.Deque;
+import java.util.EnumSet;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Set;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
+import org.apache.hadoop.hive.ql.exec.AppMasterEventOperator;
+import org.apache.hadoop.hive.ql.exec.CommonJoinOperator;
+import org.apache.hadoop.hive.ql.exec.FilterOperator;
+import org.apache.hadoop.hive.ql.exec.GroupByOperator;
+import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.ReduceSinkOperator;
+import org.apache.hadoop.hive.ql.exec.SelectOperator;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.metadata.Table;
+import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBaseCompare;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBetween;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFIn;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPAnd;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualNS;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotEqualNS;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotNull;
+import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector.PrimitiveCategory;
+import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+
+/**
+ * When the values of a join's one side may restrict which files are listed of the other.
+ *
+ * <p>Tez can hold back the splits of a scan until the other side's keys are known, and then puts
+ * {@code column IN (keys)} into the scan's filter. Hive asks for each pair of keys whether to do
+ * so. It is done for the plainest case only, as Hive 4.0
+ *
+ * <ul>
+ *   <li>fails while it makes splits if a key is NULL, is of another type than the column, or of a
+ *       type with parameters;
+ *   <li>gives comparisons other than IN all the keys as operands;
+ *   <li>restricts the scan for all that read from it, whether they are in the join or not.
+ * </ul>
+ */
+public final class JoinValues {
+  /** Types without parameters, whose values are equal in a join if they are in a filter. */
+  private static final Set<PrimitiveCategory> EXACT =
+      EnumSet.of(
+          PrimitiveCategory.BYTE,
+          PrimitiveCategory.SHORT,
+          PrimitiveCategory.INT,
+          PrimitiveCategory.LONG,
+          PrimitiveCategory.STRING,
+          PrimitiveCategory.DATE,
+          PrimitiveCategory.TIMESTAMP);
+
+  private JoinValues() {}
+
+  /**
+   * Whether a condition that a join implies may restrict the scan of a table.
+   *
+   * @param condition as Hive puts it above the scan: a function of a column and of the keys of the
+   *     join's other side
+   */
+  public static boolean mayRestrict(Table table, ExprNodeDesc condition) {
+    if (!(condition instanceof ExprNodeGenericFuncDesc)
+        || !(((ExprNodeGenericFuncDesc) condition).getGenericUDF() instanceof GenericUDFIn)
+        || condition.getChildren().size() != 2
+        || !(condition.getChildren().get(0) instanceof ExprNodeColumnDesc)
+        || !(condition.getChildren().get(1) instanceof ExprNodeDynamicListDesc)) {
+      return false;
+    }
+    ExprNodeColumnDesc column = (ExprNodeColumnDesc) condition.getChildren().get(0);
+    ExprNodeDynamicListDesc keys = (ExprNodeDynamicListDesc) condition.getChildren().get(1);
+    return isColumnOf(table, column)
+        && isExact(column.getTypeInfo())
+        && column.getTypeInfo().equals(keys.getTypeInfo())
+        && keys.getSource() instanceof ReduceSinkOperator
+        && areNeverNull((ReduceSinkOperator) keys.getSource(), keys)
+        && isReadForOneJoin(table, keys.getSource());
+  }
+
+  /** The column that a condition which {@link #mayRestrict} a scan is about. */
+  public static String columnOf(ExprNodeDesc condition) {
+    return ((ExprNodeColumnDesc) condition.getChildren().get(0)).getColumn();
+  }
+
+  private static boolean isColumnOf(Table table, ExprNodeColumnDesc column) {
+    for (FieldSchema field : table.getCols()) {
+      if (field.getName().equals(column.getColumn())) {
+        return !column.getIsPartitionColOrVirtualCol()
+            && field.getType().equals(column.getTypeString());
+      }
+    }
+    return false;
+  }
+
+  private static boolean isExact(TypeInfo type) {
+    return type instanceof PrimitiveTypeInfo
+        && EXACT.contains(((PrimitiveTypeInfo) type).getPrimitiveCategory());
+  }
+
+  /** Whether something on the way to a join removes the rows whose key is NULL. */
+  private static boolean areNeverNull(ReduceSinkOperator side, ExprNodeDynamicListDesc keys) {
+    ExprNodeDesc key =
+        keys.getTarget() != null
+            ? keys.getTarget()
+            : side.getConf().getKeyCols().get(keys.getKeyIndex());
+    Operator<? extends OperatorDesc> operator = side;
+    while (key instanceof ExprNodeColumnDesc && operator.getNumParent() == 1) {
+      operator = operator.getParentOperators().get(0);
+      if (operator instanceof FilterOperator) {
+        if (rejectsNull(((FilterOperator) operator).getConf().getPredicate(), key)) {
+          return true;
+        }
+      } else if (isRenaming(operator) && operator.getColumnExprMap() != null) {
+        key = operator.getColumnExprMap().get(((ExprNodeColumnDesc) key).getColumn());
+      } else {
+        return false;
+      }
+    }
+    return key instanceof ExprNodeConstantDesc && ((ExprNodeConstantDesc) key).getValue() != null;
+  }
+
+  private static boolean isRenaming(Operator<? extends OperatorDesc> operator) {
+    return operator instanceof SelectOperator
+        || operator instanceof GroupByOperator
+        || operator instanceof ReduceSinkOperator;
+  }
+
+  private static boolean rejectsNull(ExprNodeDesc predicate, ExprNodeDesc key) {
+    if (!(predicate instanceof ExprNodeGenericFuncDesc)) {
+      return false;
+    }
+    GenericUDF function = ((ExprNodeGenericFuncDesc) predicate).getGenericUDF();
+    List<ExprNodeDesc> children = predicate.getChildren();
+    if (function instanceof GenericUDFOPAnd) {
+      return children.stream().anyMatch(child -> rejectsNull(child, key));
+    }
+    if (!children.stream().allMatch(JoinValues::isPlain)) {
+      // Hive may yet take out what is known only while the query runs.
+      return false;
+    }
+    if (function instanceof GenericUDFBetween) {
+      return children.get(1).isSame(key);
+    }
+    if (function instanceof GenericUDFOPNotNull || function instanceof GenericUDFIn) {
+      return children.get(0).isSame(key);
+    }
+    return function instanceof GenericUDFBaseCompare
+        && !(function instanceof GenericUDFOPEqualNS)
+        && !(function instanceof GenericUDFOPNotEqualNS)
+        && children.stream().anyMatch(child -> child.isSame(key));
+  }
+
+  private static boolean isPlain(ExprNodeDesc operand) {
+    return operand instanceof ExprNodeColumnDesc || operand instanceof ExprNodeConstantDesc;
+  }
+
+  /** Whether each scan of the table below the join that this side leads to serves nothing else. */
+  private static boolean isReadForOneJoin(Table table, Operator<? extends OperatorDesc> side) {
+    List<Operator<? extends OperatorDesc>> joins = side.getChildOperators();
+    return joins.size() == 1
+        && joins.get(0) instanceof CommonJoinOperator
+        && scansBelow(joins.get(0)).stream()
+            .filter(scan -> isScanOf(table, scan))
+            .allMatch(scan -> leadsOnlyTo(joins.get(0), scan));
+  }
+
+  private static boolean isScanOf(Table table, TableScanOperator scan) {
+    Table scanned = scan.getConf().getTableMetadata();
+    return scanned != null && scanned.getFullyQualifiedName().equals(table.getFullyQualifiedName());
+  }
+
+  private static List<TableScanOperator> scansBelow(Operator<? extends OperatorDesc> join) {
+    List<TableScanOperator> scans = new ArrayList<>();
+    Set<Operator<? extends OperatorDesc>> seen = new HashSet<>();
+    Deque<Operator<? extends OperatorDesc>> open = new ArrayDeque<>();
+    open.push(join);
+    while (!open.isEmpty()) {
+      Operator<? extends OperatorDesc> operator = open.pop();
+      if (operator instanceof TableScanOperator) {
+        scans.add((TableScanOperator) operator);
+      }
+      if (operator.getParentOperators() != null && seen.add(operator)) {
+        operator.getParentOperators().forEach(open::push);
+      }
+    }
+    return scans;
+  }
+
+  private static boolean leadsOnlyTo(
+      Operator<? extends OperatorDesc> join, Operator<? extends OperatorDesc> start) {
+    Operator<? extends OperatorDesc> operator = start;
+    while (operator != join) {
+      List<Operator<? extends OperatorDesc>> rows = new ArrayList<>(operator.getChildOperators());
+      rows.removeIf(JoinValues::isForPruning);
+      if (rows.size() != 1) {
+        return false;
+      }
+      operator = rows.get(0);
+    }
+    return true;
+  }
+
+  /** Whether nothing comes of these rows but keys for other scans. */
+  private static boolean isForPruning(Operator<? extends OperatorDesc> start) {
+    Operator<? extends OperatorDesc> operator = start;
+    while (operator.getNumChild() == 1) {
+      operator = operator.getChildOperators().get(0);
+    }
+    return operator.getNumChild() == 0
+        && (operator instanceof AppMasterEventOperator || operator instanceof ReduceSinkOperator);
+  }
+}

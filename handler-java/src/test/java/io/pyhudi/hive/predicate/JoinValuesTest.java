@@ -1,0 +1,213 @@
+package io.pyhudi.hive.predicate;
+
+import static io.pyhudi.hive.predicate.Expressions.call;
+import static io.pyhudi.hive.predicate.Expressions.column;
+import static io.pyhudi.hive.predicate.Expressions.constant;
+import static io.pyhudi.hive.predicate.Expressions.type;
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.Collections;
+import java.util.List;
+import org.apache.hadoop.hive.metastore.api.FieldSchema;
+import org.apache.hadoop.hive.ql.CompilationOpContext;
+import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.OperatorFactory;
+import org.apache.hadoop.hive.ql.exec.ReduceSinkOperator;
+import org.apache.hadoop.hive.ql.exec.RowSchema;
+import org.apache.hadoop.hive.ql.metadata.Table;
+import org.apache.hadoop.hive.ql.plan.DynamicPruningEventDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDynamicListDesc;
+import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
+import org.apache.hadoop.hive.ql.plan.FilterDesc;
+import org.apache.hadoop.hive.ql.plan.JoinDesc;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.hive.ql.plan.ReduceSinkDesc;
+import org.apache.hadoop.hive.ql.plan.SelectDesc;
+import org.apache.hadoop.hive.ql.plan.TableScanDesc;
+import org.junit.jupiter.api.Test;
+
+/** Plans of {@code trips JOIN stops ON trips.id = stops.k}, as Hive has them when it asks. */
+class JoinValuesTest {
+  private static final ExprNodeDesc KEY = column("k", "bigint");
+  private static final ExprNodeDesc KNOWN = call("isnotnull", KEY);
+
+  private final CompilationOpContext context = new CompilationOpContext();
+  private final Table trips =
+      table("trips", "id", "bigint", "f", "double", "i", "int", "m", "decimal(9,2)");
+  private final Operator<?> scan = scan(trips);
+  private final Operator<?> join = OperatorFactory.get(context, new JoinDesc());
+
+  private static Table table(String name, String... columns) {
+    Table table = new Table("lake", name);
+    List<FieldSchema> fields = new ArrayList<>();
+    for (int i = 0; i < columns.length; i += 2) {
+      fields.add(new FieldSchema(columns[i], columns[i + 1], null));
+    }
+    table.setFields(fields);
+    return table;
+  }
+
+  private Operator<?> scan(Table table) {
+    return OperatorFactory.get(context, new TableScanDesc(table.getTableName(), table));
+  }
+
+  private static <T extends OperatorDesc> Operator<T> above(Operator<?> operator, T description) {
+    return OperatorFactory.getAndMakeChild(description, new RowSchema(), operator);
+  }
+
+  private static ReduceSinkDesc keyed(ExprNodeDesc key) {
+    ReduceSinkDesc description = new ReduceSinkDesc();
+    description.setKeyCols(new ArrayList<>(Collections.singletonList(key)));
+    return description;
+  }
+
+  private static void join(Operator<?> side, Operator<?> join) {
+    side.setChildOperators(new ArrayList<>(Collections.singletonList(join)));
+    List<Operator<? extends OperatorDesc>> sides = new ArrayList<>();
+    if (join.getParentOperators() != null) {
+      sides.addAll(join.getParentOperators());
+    }
+    sides.add(side);
+    join.setParentOperators(sides);
+  }
+
+  /** The other side: stops with a condition, or null. */
+  private ReduceSinkOperator stops(ExprNodeDesc condition, ExprNodeDesc key) {
+    Operator<?> rows = scan(table("stops", "k", "bigint"));
+    if (condition != null) {
+      rows = above(rows, new FilterDesc(condition, false));
+    }
+    Operator<?> side = above(rows, keyed(key));
+    join(side, join);
+    return (ReduceSinkOperator) side;
+  }
+
+  private Operator<?> trips() {
+    Operator<?> filtered = above(scan, new FilterDesc(constant(true, "boolean"), false));
+    Operator<?> selected = above(filtered, new SelectDesc(true));
+    join(above(selected, keyed(column("id", "bigint"))), join);
+    return selected;
+  }
+
+  private static ExprNodeDesc keysOf(ReduceSinkOperator side) {
+    return new ExprNodeDynamicListDesc(side.getConf().getKeyCols().get(0).getTypeInfo(), side, 0);
+  }
+
+  private boolean mayRestrict(ExprNodeDesc condition, ExprNodeDesc key) {
+    trips();
+    return JoinValues.mayRestrict(
+        trips, call("in", column("id", "bigint"), keysOf(stops(condition, key))));
+  }
+
+  @Test
+  void keysThatAreKnownRestrictAScan() {
+    assertTrue(mayRestrict(KNOWN, KEY));
+  }
+
+  @Test
+  void whatNoNullPassesIsAsGood() {
+    ExprNodeDesc five = constant(5L, "bigint");
+    for (ExprNodeDesc condition :
+        Arrays.asList(
+            call(">", KEY, five),
+            call("=", five, KEY),
+            call("in", KEY, five, constant(6L, "bigint")),
+            call("between", constant(true, "boolean"), KEY, five, five),
+            call("and", call("=", column("t", "int"), constant(1, "int")), KNOWN))) {
+      JoinValuesTest plan = new JoinValuesTest();
+      assertTrue(plan.mayRestrict(condition, KEY), condition.getExprString());
+    }
+  }
+
+  @Test
+  void keysThatMayBeNullMakeHiveFail() {
+    ExprNodeDesc five = constant(5L, "bigint");
+    for (ExprNodeDesc condition :
+        Arrays.asList(
+            null,
+            call("isnull", KEY),
+            call("isnotnull", column("t", "bigint")),
+            call("<=>", KEY, five),
+            call("not", call("<=>", KEY, five)),
+            call("in", five, KEY, five),
+            call("or", KNOWN, call("=", column("t", "int"), constant(1, "int"))))) {
+      JoinValuesTest plan = new JoinValuesTest();
+      assertFalse(plan.mayRestrict(condition, KEY), () -> String.valueOf(condition));
+    }
+    assertFalse(new JoinValuesTest().mayRestrict(KNOWN, call("+", KEY, five)), "a key of a key");
+  }
+
+  @Test
+  void whatIsKnownOnlyWhileTheQueryRunsProvesNothing() {
+    JoinValuesTest other = new JoinValuesTest();
+    ExprNodeDesc dynamic = call("in", KEY, keysOf(other.stops(KNOWN, KEY)));
+    assertFalse(mayRestrict(dynamic, KEY));
+  }
+
+  @Test
+  void theKeyIsFollowedThroughItsNames() {
+    trips();
+    Operator<?> rows = above(scan(table("stops", "k", "bigint")), new FilterDesc(KNOWN, false));
+    Operator<?> selected = above(rows, new SelectDesc(false));
+    selected.setColumnExprMap(Collections.singletonMap("_col0", KEY));
+    Operator<?> side = above(selected, keyed(column("_col0", "bigint")));
+    join(side, join);
+    ExprNodeDesc keys = keysOf((ReduceSinkOperator) side);
+    assertTrue(JoinValues.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
+    selected.setColumnExprMap(Collections.singletonMap("_col0", column("t", "bigint")));
+    assertFalse(JoinValues.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
+  }
+
+  @Test
+  void onlyColumnsOfExactlyTheKeysTypeAreRestricted() {
+    trips();
+    ReduceSinkOperator stops = stops(KNOWN, KEY);
+    ExprNodeDesc keys = keysOf(stops);
+    assertFalse(JoinValues.mayRestrict(trips, call("in", column("none", "bigint"), keys)));
+    // Declared as int, though the plan says bigint.
+    assertFalse(JoinValues.mayRestrict(trips, call("in", column("i", "bigint"), keys)));
+    ExprNodeDesc wider = call("UDFToLong", column("i", "int"));
+    assertFalse(JoinValues.mayRestrict(trips, call("in", wider, keys)));
+    // -0.0, 0.0 and NaN are not the same to joins and to filters.
+    ExprNodeDesc doubles = new ExprNodeDynamicListDesc(type("double"), stops, 0);
+    assertFalse(JoinValues.mayRestrict(trips, call("in", column("f", "double"), doubles)));
+    // Hive fails to find the type by its name.
+    ExprNodeDesc decimals = new ExprNodeDynamicListDesc(type("decimal(9,2)"), stops, 0);
+    assertFalse(JoinValues.mayRestrict(trips, call("in", column("m", "decimal(9,2)"), decimals)));
+  }
+
+  @Test
+  void onlyInIsRestricted() {
+    trips();
+    ExprNodeDesc keys = keysOf(stops(KNOWN, KEY));
+    assertFalse(JoinValues.mayRestrict(trips, call(">", column("id", "bigint"), keys)));
+    assertFalse(JoinValues.mayRestrict(trips, column("id", "bigint")));
+  }
+
+  @Test
+  void aScanThatServesOthersTooIsReadWhole() {
+    Operator<?> selected = trips();
+    ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
+    // Keys of this table for another scan are no rows of the query.
+    above(above(selected, new SelectDesc(true)), new DynamicPruningEventDesc());
+    assertTrue(JoinValues.mayRestrict(trips, condition));
+    above(above(scan, new SelectDesc(true)), new FileSinkDesc());
+    assertFalse(JoinValues.mayRestrict(trips, condition));
+  }
+
+  @Test
+  void theKeysOfNobodyAreAFilterThatNothingPasses() {
+    ExprNodeDesc nothing =
+        new org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc(
+            type("boolean"),
+            new org.apache.hadoop.hive.ql.udf.generic.GenericUDFIn(),
+            "in",
+            new ArrayList<>(Collections.singletonList(column("id", "bigint"))));
+    assertEquals("NO_NULL", Expressions.encode(nothing));
+  }
+}

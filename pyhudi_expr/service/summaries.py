@@ -1,0 +1,45 @@
+"""Summaries of a table's columns as the protocol sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.frontend.hive_types import type_name
+from pyhudi_expr.frontend.thrift_literals import encode_literal
+from pyhudi_expr.index.summaries import ColumnSummary
+from pyhudi_expr.protocol import ttypes
+
+_NANOS = 10**9
+_WITHOUT_ENDS = frozenset({Kind.TEXT, Kind.BINARY})
+
+
+def to_wire(summary: ColumnSummary) -> ttypes.ColumnSummary:
+    """The protocol's form."""
+    column = summary.column
+    sent = ttypes.ColumnSummary(
+        name=column.name,
+        nulls=summary.nulls,
+        distinct=summary.distinct,
+        length=summary.length,
+        keptByEquality=summary.kept_by_equality,
+    )
+    if summary.least is not None and column.domain.kind not in _WITHOUT_ENDS:
+        sent.least = _literal(summary.least, column)
+        sent.greatest = _literal(summary.greatest, column)
+    return sent
+
+
+def _literal(value: Any, column: BoundColumn) -> ttypes.Literal:
+    if column.domain.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
+        seconds, units = divmod(value, column.domain.units)
+        nanos = units * (_NANOS // column.domain.units)
+        return ttypes.Literal(type=type_name(column.type), epochSeconds=seconds, nanos=nanos)
+    if column.domain.kind is Kind.DATE:
+        return ttypes.Literal(type=type_name(column.type), epochDays=value)
+    value = bool(value) if pa.types.is_boolean(column.type) else value
+    return encode_literal(Literal(value, column.type))

@@ -1,0 +1,127 @@
+"""Summaries of columns against the rows themselves; the tables are Hudi's, of tests/data/golden."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
+from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.summaries import ColumnSummary, summaries
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.reading.scanning import scan
+from pyhudi_expr.service.summaries import to_wire
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+
+TABLE = "cow_v9_txns_simple_meta"
+
+
+@pytest.fixture(scope="module")
+def described(golden: Mapping[str, Path]) -> dict[str, ColumnSummary]:
+    result = Pruner().prune(str(golden[TABLE]), PruneRequest(Literal(True, pa.bool_())))
+    return {summary.column.name: summary for summary in result.column_summaries()}
+
+
+@pytest.fixture(scope="module")
+def rows(golden: Mapping[str, Path]) -> pa.Table:
+    return scan(str(golden[TABLE])).to_table()
+
+
+def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Values as summaries give them: dates as days, timestamps as integers, texts as bytes."""
+    if pa.types.is_date32(values.type):
+        return values.cast(pa.int32())
+    if pa.types.is_timestamp(values.type):
+        return values.cast(pa.int64())
+    return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
+
+
+def test_every_value_is_counted_and_lies_between_the_ends(
+    described: Mapping[str, ColumnSummary], rows: pa.Table
+) -> None:
+    known = 0
+    for name, summary in described.items():
+        if name not in rows.schema.names or summary.nulls is None:
+            continue
+        values = plain(rows.column(name)).to_pylist()
+        present = [value for value in values if value is not None]
+        assert summary.nulls == len(values) - len(present), name
+        assert (summary.least, summary.greatest) == (min(present), max(present)), name
+        assert summary.distinct is None or summary.distinct >= len(set(present)), name
+        known += 1
+    assert known >= 13
+
+
+def test_the_partitions_values_are_counted_exactly(
+    described: Mapping[str, ColumnSummary], rows: pa.Table
+) -> None:
+    region = described["region"]
+    assert region.distinct == len(pc.unique(rows.column("region"))) == 3
+    # Two partitions of two files, and one of one.
+    assert region.kept_by_equality == pytest.approx((4 + 4 + 1) / 25)
+
+
+def test_a_key_has_as_many_values_as_rows(
+    described: Mapping[str, ColumnSummary], rows: pa.Table
+) -> None:
+    assert described["txn_id"].distinct == rows.num_rows
+
+
+def test_an_equality_keeps_the_files_that_its_value_may_be_in(
+    described: Mapping[str, ColumnSummary], golden: Mapping[str, Path]
+) -> None:
+    pruner, path = Pruner(), str(golden[TABLE])
+    for name in ("txn_ts", "amount", "currency"):
+        kept = [
+            share_kept(pruner, path, name, value)
+            for value in pc.unique(scan(path).to_table().column(name)).to_pylist()
+        ]
+        assert described[name].kept_by_equality == pytest.approx(sum(kept) / len(kept), abs=0.3)
+    # Another index tells where the value is.
+    assert described["txn_id"].kept_by_equality is None
+    assert described["txn_date"].kept_by_equality is None
+
+
+def share_kept(pruner: Pruner, path: str, column: str, value: Any) -> float:
+    predicate = Comparison(Op.EQ, Column((column,)), Literal(value, pa.scalar(value).type))
+    result = pruner.prune(path, PruneRequest(predicate))
+    return result.files_kept / result.files_total
+
+
+def test_no_more_entries_are_read_than_a_planner_waits_for(golden: Mapping[str, Path]) -> None:
+    table = HudiTable.open(str(golden[TABLE]))
+    snapshot = TableSnapshot(table, TableView.SNAPSHOT, None, footers=False)
+    found = summaries(
+        snapshot.column_stats, snapshot.values, snapshot.listing, snapshot.schema, most_entries=20
+    )
+    assert [summary.column.name for summary in found] == ["region"]
+
+
+@pytest.mark.parametrize(
+    ("column", "fields"),
+    [
+        ("txn_ts", {"type": "bigint", "integerValue": 1700000000003}),
+        ("txn_date", {"type": "date", "epochDays": 19737}),
+        (
+            "amount",
+            {"type": "decimal(15,2)", "unscaledValue": (5500).to_bytes(2, "big"), "scale": 2},
+        ),
+        ("is_international", {"type": "boolean", "booleanValue": False}),
+        ("txn_id", None),
+    ],
+)
+def test_the_ends_travel_as_typed_constants(
+    described: Mapping[str, ColumnSummary], column: str, fields: dict[str, Any] | None
+) -> None:
+    sent = to_wire(described[column])
+    assert (sent.name, sent.nulls) == (column, 0)
+    found = sent.least and {
+        name: value for name, value in vars(sent.least).items() if value is not None
+    }
+    assert found == fields
