@@ -21,7 +21,7 @@ from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.planner import Question
+from pyhudi_expr.index.planner import Priced, Question
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bloom import BloomFilter, HashedKeys, UnreadableFilterError, parse
@@ -41,7 +41,7 @@ Wanted = Sequence[tuple[Leaf, Sequence[bytes]]]
 """Leaves, each with the values that it holds something to."""
 
 
-class BloomFilters:
+class BloomFilters(Priced):
     """A source of evidence for record keys, from filters that are read when asked for."""
 
     def __init__(self, mdt: MetadataTable, listing: FileListing, name: str = BLOOM_FILTERS) -> None:

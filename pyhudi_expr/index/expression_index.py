@@ -45,7 +45,7 @@ from pyhudi_expr.index.bloom_filters import BloomFilters, Wanted
 from pyhudi_expr.index.bounds_store import BoundsStore
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.entries import StatisticsEntries, decode
-from pyhudi_expr.index.planner import Question
+from pyhudi_expr.index.planner import Priced, Question
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.keys import column_prefix
@@ -266,7 +266,7 @@ def _mapped(leaf: Leaf, change: Callable[[BoundTerm], BoundTerm]) -> Leaf:
             return replace(leaf, term=change(term))
 
 
-class ExpressionFilters:
+class ExpressionFilters(Priced):
     """Bloom filters of a function's results as text (a `Source`). Thread safe."""
 
     def __init__(

@@ -12,11 +12,12 @@ come last: always the one with which least is read in all (`index.costs`), until
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from time import perf_counter
-from typing import Protocol, runtime_checkable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -113,15 +114,27 @@ class Source(Protocol):
         """
 
 
-@runtime_checkable
-class Priced(Source, Protocol):
-    """A source that reads for each question, and so is asked only where that is worth it."""
+class Priced(ABC):
+    """A source that reads for each question, and so is asked only where that is worth it.
 
+    A class to inherit from, unlike `Source`: each query tells the two apart, and to ask for a
+    protocol's methods would take longer than the query.
+    """
+
+    name: str
+
+    @abstractmethod
     def look_up(self, question: Question) -> LookUp | None:
         """What `answer` would cost and find; None: it has nothing to say. Raises HudiError."""
 
+    @abstractmethod
+    def answer(self, question: Question) -> Evidence | None:
+        """See `Source`."""
 
-def gather(sources: Sequence[Source], question: Question, notes: list[str]) -> list[NamedEvidence]:
+
+def gather(
+    sources: Sequence[Source | Priced], question: Question, notes: list[str]
+) -> list[NamedEvidence]:
     """Asks the sources in their order, then the priced ones, the one first with which least is read
     in all; those that cannot be read are noted and left out."""
     for source in sources:
@@ -157,7 +170,7 @@ def _cheapest(offers: Sequence[tuple[Priced, LookUp]], left: Left) -> Priced:
     return min(offers, key=lambda pair: pair[1].total(left))[0]
 
 
-def _asked(source: Source, question: Question, notes: list[str]) -> Question:
+def _asked(source: Source | Priced, question: Question, notes: list[str]) -> Question:
     """The question with the source's answer, if it has one."""
     start = perf_counter()
     try:
@@ -174,7 +187,7 @@ def _asked(source: Source, question: Question, notes: list[str]) -> Question:
     return replace(question, answers=(*question.answers, answer))
 
 
-def _unreadable(source: Source, error: HudiError) -> str:
+def _unreadable(source: Source | Priced, error: HudiError) -> str:
     return f"{source.name} cannot be read: {error}"
 
 

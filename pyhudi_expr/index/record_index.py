@@ -48,7 +48,7 @@ from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
-from pyhudi_expr.index.planner import Question, StillReadingError
+from pyhudi_expr.index.planner import Priced, Question, StillReadingError
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.keys.definition import RECORD_KEY
@@ -113,7 +113,7 @@ class KeyLocations:
         return self.entries.find(keys, len(self.believed)) | ~self.believed
 
 
-class RecordIndex:
+class RecordIndex(Priced):
     """The entries of `record_index`, and a source of evidence for record keys. Thread safe."""
 
     name = RECORD_INDEX

@@ -46,7 +46,7 @@ from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
-from pyhudi_expr.index.planner import Question, StillReadingError
+from pyhudi_expr.index.planner import Priced, Question, StillReadingError
 from pyhudi_expr.index.record_index import MOST_BYTES, KeyLocations, RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
@@ -145,7 +145,7 @@ def located(
     return ValueLocations(entries, believed, True)
 
 
-class SecondaryIndex:
+class SecondaryIndex(Priced):
     """One secondary index, a source of evidence for its column. Thread safe."""
 
     def __init__(
@@ -164,11 +164,6 @@ class SecondaryIndex:
         self._records = records
         self._trust = trust
         self._read = Once(self._entries)
-
-    @property
-    def column(self) -> str:
-        """The column whose values it has."""
-        return self._definition.fields[0]
 
     @property
     def nbytes(self) -> int:
@@ -250,7 +245,7 @@ class SecondaryIndex:
         return COLUMN_TYPE in self._definition.options
 
     def _is_over(self, column: BoundColumn) -> bool:
-        return column.name == self.column and column.char is None
+        return column.name == self._definition.fields[0] and column.char is None
 
     def _spelled(self, literal: BoundLiteral, domain: Domain) -> bytes | None:
         if not exact(literal):

@@ -18,7 +18,7 @@ from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.merging import Merging
-from pyhudi_expr.index.planner import Question, StillReadingError, gather
+from pyhudi_expr.index.planner import Priced, Question, StillReadingError, gather
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -118,7 +118,7 @@ def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
 
 
 @dataclass
-class Places(OfFirstLeaf):
+class Places(OfFirstLeaf, Priced):
     """A priced source: reads so many bytes, where it has not said before what it costs."""
 
     read_bytes: int = 0
@@ -172,7 +172,7 @@ def test_what_one_has_read_makes_another_cheaper(table: HudiTable) -> None:
 
 
 def test_an_index_whose_price_cannot_be_read_is_noted(table: HudiTable) -> None:
-    class Damaged(Failing):
+    class Damaged(Failing, Priced):
         def look_up(self, question: Question) -> LookUp | None:
             raise self.error
 
