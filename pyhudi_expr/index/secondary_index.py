@@ -166,6 +166,11 @@ class SecondaryIndex(Priced):
         self._read = Once(self._entries)
 
     @property
+    def column(self) -> str:
+        """The column whose values it has."""
+        return self._definition.fields[0]
+
+    @property
     def nbytes(self) -> int:
         """Memory held, bytes."""
         return self._read.made.entries.nbytes if self._read.made else 0
@@ -245,7 +250,7 @@ class SecondaryIndex(Priced):
         return COLUMN_TYPE in self._definition.options
 
     def _is_over(self, column: BoundColumn) -> bool:
-        return column.name == self._definition.fields[0] and column.char is None
+        return column.name == self.column and column.char is None
 
     def _spelled(self, literal: BoundLiteral, domain: Domain) -> bytes | None:
         if not exact(literal):
