@@ -89,14 +89,10 @@ NOT_RESTRICTED = [
 ]
 RESTRICTED = [
     "SELECT k_txn_id, txn_id FROM few LEFT JOIN fact ON txn_id = k_txn_id"
-    " WHERE k_txn_id IS NOT NULL",
+    " WHERE k_txn_id IS NOT NULL AND t = 1",
     "SELECT count(*) FROM fact JOIN few ON txn_id = k_txn_id AND region = k_region",
     "SELECT a.txn_id, b.txn_id FROM fact a JOIN few ON a.txn_id = few.k_txn_id"
     " JOIN merged b ON b.txn_id = few.k_txn_id",
-    "SELECT a.txn_id, b.amount FROM fact a JOIN fact b ON a.txn_id = b.txn_id"
-    " JOIN few ON a.region = few.k_region WHERE b.amount > 100",
-    "SELECT txn_id FROM fact JOIN few ON txn_id = k_txn_id"
-    " UNION ALL SELECT txn_id FROM fact WHERE region = 'eu'",
     "SELECT txn_id FROM (SELECT txn_id FROM fact UNION ALL SELECT txn_id FROM merged) u"
     " JOIN few ON u.txn_id = few.k_txn_id",
 ]
@@ -110,6 +106,24 @@ def test_other_joins_read_every_file(hive: Hive, tables: None, query: str) -> No
     answer = ask_both(hive, query)
     assert answer.rows
     assert answer.files == (5, 5)
+
+
+TWICE = [
+    "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
+    " UNION ALL SELECT f.txn_id FROM fact f JOIN few ON f.txn_date = few.k_txn_date",
+    "SELECT a.txn_id, b.amount FROM fact a JOIN fact b ON a.txn_id = b.txn_id"
+    " JOIN few ON a.region = few.k_region WHERE b.amount > 100",
+    "SELECT txn_id FROM fact JOIN few ON txn_id = k_txn_id"
+    " UNION ALL SELECT txn_id FROM fact WHERE region = 'eu'",
+]
+
+
+@pytest.mark.parametrize(
+    "query", [TWICE[0], *(pytest.param(q, marks=pytest.mark.long) for q in TWICE[1:])]
+)
+def test_a_table_that_is_scanned_twice_loses_no_row(hive: Hive, tables: None, query: str) -> None:
+    """Hive makes one scan of two (hive.optimize.shared.work), and restricts it by both's keys."""
+    assert ask_both(hive, query).rows
 
 
 @pytest.mark.long

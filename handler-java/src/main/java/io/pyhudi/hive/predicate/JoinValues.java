@@ -2,9 +2,10 @@ package io.pyhudi.hive.predicate;
 
 import java.util.ArrayDeque;
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.Deque;
 import java.util.EnumSet;
-import java.util.HashSet;
+import java.util.IdentityHashMap;
 import java.util.List;
 import java.util.Set;
 import org.apache.hadoop.hive.metastore.api.FieldSchema;
@@ -46,7 +47,8 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
  *   <li>fails while it makes splits if a key is NULL, is of another type than the column, or of a
  *       type with parameters;
  *   <li>gives comparisons other than IN all the keys as operands;
- *   <li>restricts the scan for all that read from it, whether they are in the join or not.
+ *   <li>restricts the scan for all that read from it, whether they are in the join or not, and
+ *       makes one scan of several that it then restricts by the keys of each.
  * </ul>
  */
 public final class JoinValues {
@@ -164,36 +166,54 @@ public final class JoinValues {
     return operand instanceof ExprNodeColumnDesc || operand instanceof ExprNodeConstantDesc;
   }
 
-  /** Whether each scan of the table below the join that this side leads to serves nothing else. */
+  /**
+   * Whether the query scans the table once, and for the join that this side leads to.
+   *
+   * <p>Hive may yet make one scan of two, and would restrict it by the keys of both.
+   */
   private static boolean isReadForOneJoin(Table table, Operator<? extends OperatorDesc> side) {
     List<Operator<? extends OperatorDesc>> joins = side.getChildOperators();
-    return joins.size() == 1
-        && joins.get(0) instanceof CommonJoinOperator
-        && scansBelow(joins.get(0)).stream()
-            .filter(scan -> isScanOf(table, scan))
-            .allMatch(scan -> leadsOnlyTo(joins.get(0), scan));
+    if (joins.size() != 1 || !(joins.get(0) instanceof CommonJoinOperator)) {
+      return false;
+    }
+    List<TableScanOperator> scans = scansOf(table, side);
+    return scans.size() == 1 && leadsOnlyTo(joins.get(0), scans.get(0));
   }
 
-  private static boolean isScanOf(Table table, TableScanOperator scan) {
-    Table scanned = scan.getConf().getTableMetadata();
-    return scanned != null && scanned.getFullyQualifiedName().equals(table.getFullyQualifiedName());
-  }
-
-  private static List<TableScanOperator> scansBelow(Operator<? extends OperatorDesc> join) {
+  /** The table's scans in the plan that an operator belongs to. */
+  private static List<TableScanOperator> scansOf(
+      Table table, Operator<? extends OperatorDesc> start) {
     List<TableScanOperator> scans = new ArrayList<>();
-    Set<Operator<? extends OperatorDesc>> seen = new HashSet<>();
+    Set<Operator<? extends OperatorDesc>> seen = Collections.newSetFromMap(new IdentityHashMap<>());
     Deque<Operator<? extends OperatorDesc>> open = new ArrayDeque<>();
-    open.push(join);
+    open.push(start);
     while (!open.isEmpty()) {
       Operator<? extends OperatorDesc> operator = open.pop();
-      if (operator instanceof TableScanOperator) {
-        scans.add((TableScanOperator) operator);
-      }
-      if (operator.getParentOperators() != null && seen.add(operator)) {
-        operator.getParentOperators().forEach(open::push);
+      if (seen.add(operator)) {
+        if (operator instanceof TableScanOperator && isScanOf(table, operator)) {
+          scans.add((TableScanOperator) operator);
+        }
+        neighbours(operator).forEach(open::push);
       }
     }
     return scans;
+  }
+
+  private static boolean isScanOf(Table table, Operator<? extends OperatorDesc> scan) {
+    Table scanned = ((TableScanOperator) scan).getConf().getTableMetadata();
+    return scanned != null && scanned.getFullyQualifiedName().equals(table.getFullyQualifiedName());
+  }
+
+  private static List<Operator<? extends OperatorDesc>> neighbours(
+      Operator<? extends OperatorDesc> operator) {
+    List<Operator<? extends OperatorDesc>> neighbours = new ArrayList<>();
+    if (operator.getParentOperators() != null) {
+      neighbours.addAll(operator.getParentOperators());
+    }
+    if (operator.getChildOperators() != null) {
+      neighbours.addAll(operator.getChildOperators());
+    }
+    return neighbours;
   }
 
   private static boolean leadsOnlyTo(

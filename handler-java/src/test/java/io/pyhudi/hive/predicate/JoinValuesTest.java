@@ -201,6 +201,18 @@ class JoinValuesTest {
   }
 
   @Test
+  void aTableThatIsScannedTwiceIsReadWhole() {
+    trips();
+    ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
+    assertTrue(JoinValues.mayRestrict(trips, condition));
+    // Whatever becomes of the rows: Hive may make one scan of both.
+    Operator<?> united = above(join, new SelectDesc(true));
+    Operator<?> second = above(scan(trips), new SelectDesc(true));
+    join(second, united);
+    assertFalse(JoinValues.mayRestrict(trips, condition));
+  }
+
+  @Test
   void theKeysOfNobodyAreAFilterThatNothingPasses() {
     ExprNodeDesc nothing =
         new org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc(
