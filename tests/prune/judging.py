@@ -87,9 +87,9 @@ def assert_no_row_lost(
     return kept
 
 
-def slices_that_hudi_reads(spark: SparkSession, path: Path, text: str) -> int:
-    """How many file slices Hudi's own data skipping leaves to be read."""
-    plan = read(spark, path, skipping=True).where(text)._jdf.queryExecution().executedPlan()
+def slices_that_hudi_reads(skipping: DataFrame, text: str) -> int:
+    """How many file slices Hudi's own data skipping leaves of a frame that it is enabled for."""
+    plan = skipping.where(text)._jdf.queryExecution().executedPlan()
     scan = plan.collectLeaves().head()
     if scan.nodeName() == "LocalTableScan":
         return 0  # Spark found that the predicate is never TRUE
@@ -101,11 +101,11 @@ def kept_beyond_hudi(
 ) -> dict[str, tuple[int, int]]:
     """The predicates for which more slices are kept than Hudi reads: how many, and how many it
     reads. Left out are those by which Hudi's own skipping loses rows, or fails."""
-    more = {}
+    more, skipping = {}, read(spark, path, skipping=True)
     for text in predicates:
         ours = int(pruner.prune(str(path), request(text)).keep.sum())
         try:
-            theirs = slices_that_hudi_reads(spark, path, text)
+            theirs = slices_that_hudi_reads(skipping, text)
         except Py4JJavaError:  # types that it does not compare
             continue
         if ours > theirs and not _hudi_loses_rows(spark, path, text):
