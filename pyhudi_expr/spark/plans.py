@@ -87,7 +87,8 @@ def plan(table: HudiTable, request: CreateIndex) -> IndexPlan:
         raise InvalidIndex(
             f"there is no kind of index {request.kind!r}: {_or(KINDS, request.kind)}"
         )
-    columns = tuple(_column(table, name) for name in request.columns)
+    schema = table.schema()
+    columns = tuple(_column(table, schema, name) for name in request.columns)
     request = _as_expression(table, request, columns)
     store = _store(request)
     _check(table, request, columns, store)
@@ -109,9 +110,9 @@ class _Column:
     is_nullable: bool
 
 
-def _column(table: HudiTable, name: str) -> _Column:
+def _column(table: HudiTable, schema: pa.Schema, name: str) -> _Column:
     """The column, nested ones by their path."""
-    children: Sequence[pa.Field] = list(table.schema())
+    children: Sequence[pa.Field] = list(schema)
     type_, is_nullable = None, False
     for part in name.split("."):
         found = next((child for child in children if child.name == part), None)

@@ -19,6 +19,7 @@ LOCAL_BYTES = 32 << 20
 """Of files to read, or of rows to compare, that this process takes on: its memory stays within a
 few times of that, whatever the size of the table."""
 
+_BATCH_BYTES = 1 << 20
 _TASKS_PER_CORE = 4
 """More tasks than cores even out items of unlike sizes."""
 
@@ -121,14 +122,33 @@ class LocalBatches:
 
 
 def _reader(read: Read) -> Step:
-    def read_parts(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         for batch in batches:
             for part in batch.column("items"):
                 with pa.ipc.open_stream(part.as_buffer()) as stream:
-                    for row in stream.read_all().to_pylist():
-                        yield from read(row)
+                    yield from stream.read_all().to_pylist()
 
-    return read_parts
+    return lambda batches: _gathered(chain.from_iterable(map(read, rows_of(batches))))
+
+
+def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Small batches as larger ones: each costs Spark about as much as thousands of rows."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in batches:
+        held.append(batch)
+        size += batch.nbytes
+        if size >= _BATCH_BYTES:
+            yield from _joined(held)
+            held, size = [], 0
+    yield from _joined(held)
+
+
+def _joined(batches: list[pa.RecordBatch]) -> list[pa.RecordBatch]:
+    if len(batches) < 2:
+        return batches
+    joined: list[pa.RecordBatch] = pa.Table.from_batches(batches).combine_chunks().to_batches()
+    return joined
 
 
 def _written(items: pa.Table) -> bytes:

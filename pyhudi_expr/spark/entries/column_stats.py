@@ -22,9 +22,15 @@ from pyhudi_expr.mdt.records import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.mdt.value_types import Bound, ValueType
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
-from pyhudi_expr.spark.entries.file_statistics import FileStatistics, Row, bound_kind
-from pyhudi_expr.spark.shards import ENTRIES
-from pyhudi_expr.spark.slices import Extract
+from pyhudi_expr.spark.entries.file_statistics import (
+    DDL,
+    SCHEMA,
+    FileStatistics,
+    Row,
+    bound_kind,
+)
+from pyhudi_expr.spark.shards import ENTRIES, ENTRY_SCHEMA
+from pyhudi_expr.spark.slices import Extract, read_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -69,21 +75,32 @@ def both_statistics(
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
     """The entries of `column_stats` and of `partition_stats` over the same columns; the files are
     read once. shards: of the one and of the other."""
-    statistics = FileStatistics.of(table, listing.instant, definition).frame(spark, listing)
-    kept = statistics.persist()
+    statistics = FileStatistics.of(table, listing.instant, definition)
+    extract = _with_entries(statistics, shards[0])
+    kept = read_slices(spark, listing, extract, f"{DDL}, {ENTRIES}").persist()
     try:
-        yield _of_files(kept, shards[0]), _of_partitions(kept, shards[1])
+        yield (
+            kept.where("key IS NOT NULL").select(*ENTRY_SCHEMA.names),
+            _of_partitions(kept, shards[1]),
+        )
     finally:
         kept.unpersist()
 
 
-def _of_files(statistics: DataFrame, shards: int) -> DataFrame:
-    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for batch in batches:
-            yield text_entries([_file_entry(row) for row in batch.to_pylist()], shards)
+def _with_entries(statistics: FileStatistics, shards: int) -> Extract:
+    """Rows of statistics, those of files beside their entries."""
 
-    known = statistics.where("file IS NOT NULL AND wrapper IS NOT NULL")
-    return known.mapInArrow(encode, ENTRIES)
+    def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        rows = statistics.of_slice(one)
+        told = [n for n, row in enumerate(rows) if row.get("file") and row.get("wrapper")]
+        entries = text_entries([_file_entry(rows[n]) for n in told], shards)
+        places = {row: entry for entry, row in enumerate(told)}
+        beside = entries.take(pa.array([places.get(n) for n in range(len(rows))], pa.int64()))
+        batch = pa.RecordBatch.from_pylist(rows, SCHEMA)
+        names = [*SCHEMA.names, *ENTRY_SCHEMA.names]
+        yield pa.RecordBatch.from_arrays([*batch.columns, *beside.columns], names)
+
+    return extract
 
 
 def _of_partitions(statistics: DataFrame, shards: int) -> DataFrame:

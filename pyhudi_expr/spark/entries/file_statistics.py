@@ -110,14 +110,18 @@ class FileStatistics:
         """The rows of the slice's base file, by `SCHEMA`; nulls may be left out."""
         return list(_of_base_file(self.reader, one, self.columns))
 
+    def of_slice(self, one: FileSlice) -> list[Row]:
+        """The rows of the base file and, if there are log files, of what merging them gives."""
+        rows = self.of_base_file(one)
+        if one.logs or one.base is None:
+            rows.extend(_of_merged_slice(self.reader, one, self.columns))
+        return rows
+
     def frame(self, spark: SparkSession, listing: FileListing) -> DataFrame:
-        """The rows of the base files, and of the merged slices with log files."""
+        """The rows of all slices."""
 
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
-            rows = self.of_base_file(one)
-            if one.logs or one.base is None:
-                rows.extend(_of_merged_slice(self.reader, one, self.columns))
-            yield pa.RecordBatch.from_pylist(rows, SCHEMA)
+            yield pa.RecordBatch.from_pylist(self.of_slice(one), SCHEMA)
 
         return read_slices(spark, listing, extract, DDL)
 
