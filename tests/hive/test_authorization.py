@@ -1,0 +1,142 @@
+"""Who may do what with a table: Hive's own authorisation by SQL standard.
+
+The tables are Hudi's, of tests/data/golden.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import HiveServer
+from devtools.service import ServiceProcess
+from pyhudi_expr.hive.session import HiveSession, QueryError
+
+pytestmark = pytest.mark.hive
+
+PLUGIN = "org.apache.hadoop.hive.ql.security.authorization"
+AUTHORISED: Mapping[str, str] = {
+    "hive.security.authorization.enabled": "true",
+    "hive.security.authorization.manager": f"{PLUGIN}.plugin.sqlstd.SQLStdHiveAuthorizerFactory",
+    "hive.security.authenticator.manager": "org.apache.hadoop.hive.ql.security"
+    ".SessionStateUserAuthenticator",
+    "hive.users.in.admin.role": "chief",
+    # What sessions may set under this authorisation; docs/hive.md names it.
+    "hive.security.authorization.sqlstd.confwhitelist.append": r"hudi\.pruning\..*|hudi\.view",
+}
+OWNER, READER, STRANGER = "owner", "reader", "stranger"
+READ = "SELECT txn_id, amount FROM lake.guarded WHERE region = 'us'"
+
+
+class Users:
+    """Sessions of each user, opened at their first use."""
+
+    def __init__(self, server: HiveServer, settings: Mapping[str, str]) -> None:
+        self._server = server
+        self._settings = settings
+
+    def run(self, user: str, *statements: str) -> list[tuple[object, ...]]:
+        """The rows of the last statement."""
+        rows: list[tuple[object, ...]] = []
+        with self._server.session(self._settings, user) as session:
+            for statement in statements:
+                rows = session.run(statement)
+        return rows
+
+
+def as_admin(session: HiveSession, *statements: str) -> None:
+    for statement in ("SET ROLE admin", *statements):
+        session.run(statement)
+
+
+@pytest.fixture(scope="module")
+def guarded(golden: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The base path of a table of the tests' own, which everybody may write."""
+    path = tmp_path_factory.mktemp("guarded") / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    for file in (path, *path.rglob("*")):
+        file.chmod(0o777)
+    return path
+
+
+@pytest.fixture(scope="module")
+def users(
+    guarded: Path,
+    pruning_service: ServiceProcess,
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[Users]:
+    """A HiveServer2 with authorisation: `owner` owns a database and has made lake.guarded."""
+    service = {
+        "hudi.pruning.service.addresses": pruning_service.address,
+        "hudi.pruning.timeout.ms": "30000",
+    }
+    with HiveServer(tmp_path_factory.mktemp("authorised"), settings=AUTHORISED) as server:
+        everyone = Users(server, service)
+        with server.session(service, "chief") as chief:
+            as_admin(chief, "CREATE DATABASE lake", f"ALTER DATABASE lake SET OWNER USER {OWNER}")
+        everyone.run(OWNER, create_with_handler("lake.guarded", guarded))
+        yield everyone
+
+
+def refused(users: Users, user: str, statement: str) -> str:
+    with pytest.raises(QueryError) as error:
+        users.run(user, statement)
+    return str(error.value)
+
+
+def test_only_whom_select_is_granted_reads_and_explains(users: Users) -> None:
+    own = users.run(OWNER, READ)
+    assert own
+    for statement in (READ, f"EXPLAIN {READ}", "SELECT count(*) FROM lake.guarded"):
+        assert "Permission denied" in refused(users, READER, statement)
+    users.run(OWNER, f"GRANT SELECT ON TABLE lake.guarded TO USER {READER}")
+    assert sorted(users.run(READER, READ)) == sorted(own)
+    explained = "\n".join(str(row[0]) for row in users.run(READER, f"EXPLAIN {READ}"))
+    assert "hudi.pruning" in explained
+    assert "PRUNED, reads 2 of 5 files" in explained
+    assert "Permission denied" in refused(users, STRANGER, READ)
+
+
+def test_only_the_owner_changes_and_drops_a_table(users: Users, guarded: Path) -> None:
+    for statement in (
+        "DROP TABLE lake.guarded",
+        "ALTER TABLE lake.guarded ADD COLUMNS (extra int)",
+    ):
+        assert "Permission denied" in refused(users, READER, statement), statement
+    users.run(
+        OWNER,
+        create_with_handler("lake.short", guarded),
+        "DROP TABLE lake.short",
+    )
+    assert (guarded / ".hoodie" / "hoodie.properties").is_file()
+
+
+def test_a_table_is_made_only_by_who_may_write_where_it_is(users: Users, guarded: Path) -> None:
+    statement = create_with_handler("lake.other", guarded)
+    assert "Permission denied" in refused(users, STRANGER, statement)
+    guarded.chmod(0o755)
+    try:
+        assert "Permission denied" in refused(users, OWNER, statement)
+    finally:
+        guarded.chmod(0o777)
+    users.run(OWNER, statement, "DROP TABLE lake.other")
+
+
+def test_who_owns_a_table_changes_its_properties_as_those_of_any_handlers_table(
+    users: Users,
+) -> None:
+    """Hive asks for rights on what the handler names, and SQL-standard authorisation knows none.
+
+    With hive.security.authorization.tables.on.storagehandlers=false it does not ask.
+    """
+    statement = "ALTER TABLE lake.guarded SET TBLPROPERTIES ('hudi.view'='snapshot')"
+    assert "STORAGEHANDLER_URI" in refused(users, OWNER, statement)
+
+
+def test_a_table_without_a_location_is_refused_as_elsewhere(users: Users) -> None:
+    statement = "CREATE EXTERNAL TABLE lake.nowhere STORED BY 'io.pyhudi.hive.HudiStorageHandler'"
+    assert "Hudi" in refused(users, OWNER, statement)
