@@ -14,7 +14,7 @@ from rich.table import Table
 
 from pyhudi_expr.cli import progress, reports
 from pyhudi_expr.cli.index_stats import print_stats
-from pyhudi_expr.cli.locations import location
+from pyhudi_expr.cli.locations import is_name, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
 from pyhudi_expr.index.status import IndexStatus, status_of, statuses
@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _Command = Callable[..., None]
 _ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
 """Spark's own is shown where there is no terminal, too."""
+_WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 _FILE_WIDTH = 240
 """Of a table that no terminal bounds."""
 
@@ -48,8 +49,12 @@ def index() -> None:
 
 def _table(command: _Command) -> _Command:
     return click.option(
-        "--table", required=True, metavar="TABLE", help="The table's base path or URI."
-    )(command)
+        "--table",
+        required=True,
+        metavar="TABLE",
+        help="The table's base path or URI, or database.table: its name in the metastore that the "
+        "Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).",
+    )(with_spark(command))
 
 
 def _writing(command: _Command) -> _Command:
@@ -111,7 +116,6 @@ def _writing(command: _Command) -> _Command:
 )
 @click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
 @_writing
-@with_spark
 @AS_JSON
 def create(
     name: str,
@@ -129,7 +133,9 @@ def create(
     options = {**pairs(extra), "store": store}
     if shards is not None:
         options["shards"] = str(shards)
-    request = CreateIndex(name, location(table), kind, names(columns), options, if_not_exists)
+    request = CreateIndex(
+        name, _located(table, settings), kind, names(columns), options, if_not_exists
+    )
     work = preparing.to_create(request, _build_options(settings))
     built = None if work is None else _carried_out(work, f"building {name}", as_json, settings)
     _report_built(built, as_json, f"the index {name} exists")
@@ -139,11 +145,10 @@ def create(
 @click.argument("name")
 @_table
 @_writing
-@with_spark
 @AS_JSON
 def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Bring the index NAME up to the table's newest commit."""
-    request = RefreshIndex(name, location(table))
+    request = RefreshIndex(name, _located(table, settings))
     work = preparing.to_refresh(request, _build_options(settings))
     built = None if work is None else _carried_out(work, f"refreshing {name}", as_json, settings)
     _report_built(built, as_json, f"the index {name} is up to date")
@@ -157,7 +162,7 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @AS_JSON
 def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any) -> None:
     """Remove the index NAME from a table."""
-    request = DropIndex(name, location(table), if_exists)
+    request = DropIndex(name, _located(table, settings), if_exists)
     dropping.drop_index(request, _build_options(settings))
     if as_json:
         click.echo(reports.as_json({"dropped": name}))
@@ -168,11 +173,10 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
 @index.command()
 @click.argument("name")
 @_table
-@with_spark
 @AS_JSON
 def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
-    opened = HudiTable.open(location(table))
+    opened = HudiTable.open(_located(table, settings))
     status = status_of(opened, name)
     if status is None:
         raise HudiError(f"{opened.base_path}: there is no index {name!r}")
@@ -196,9 +200,9 @@ def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @index.command("list")
 @_table
 @AS_JSON
-def list_indexes(table: str, as_json: bool) -> None:
+def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
     """Print a table's indexes: what they are over, where they are, and how fresh."""
-    found = statuses(HudiTable.open(location(table)))
+    found = statuses(HudiTable.open(_located(table, settings)))
     if as_json:
         click.echo(reports.as_json({"indexes": [_status(one) for one in found]}))
         return
@@ -219,9 +223,9 @@ def list_indexes(table: str, as_json: bool) -> None:
 @click.argument("name", required=False)
 @_table
 @AS_JSON
-def stats(name: str | None, table: str, as_json: bool) -> None:
+def stats(name: str | None, table: str, as_json: bool, **settings: Any) -> None:
     """Print how large the index NAME is, or each index of a table: entries, shards, bytes, logs."""
-    print_stats(location(table), name, as_json)
+    print_stats(_located(table, settings), name, as_json)
 
 
 def _status(status: IndexStatus) -> reports.Report:
@@ -244,6 +248,17 @@ def _report_built(built: Built | None, as_json: bool, nothing_done: str) -> None
         click.echo("a writer of Hudi deletes the index unless its options are:")
         for key, value in built.writer_options.items():
             click.echo(f"  {key}={value}")
+
+
+def _located(table: str, settings: dict[str, Any]) -> str:
+    """The base path of a table that is named by it, or in the metastore."""
+    if not is_name(table):
+        return location(table)
+    own = session("pyhudi index", settings["master"], settings["settings"], _WITH_METASTORE)
+    with own as spark:
+        from pyhudi_expr.spark import indexes
+
+        return indexes.location(spark, table)
 
 
 def _carried_out(

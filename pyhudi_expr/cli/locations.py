@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
+
+_NAME = re.compile(r"\w+\.\w+")
 
 
 def location(table: str) -> str:
     """A URI or an absolute path; people also write paths from where they are."""
     return table if ":" in table.split("/")[0] else str(Path(table).absolute())
+
+
+def is_name(table: str) -> bool:
+    """Whether it is `database.table`, and no path from here."""
+    return bool(_NAME.fullmatch(table)) and not Path(table).exists()
