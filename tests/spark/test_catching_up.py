@@ -1,4 +1,4 @@
-"""What was committed while an index was built is in it: later commits of a table that Hudi wrote
+"""What was committed while an index was built is in it: tables that Hudi wrote, whose later commits
 arrive when the base files are there."""
 
 from __future__ import annotations
@@ -20,16 +20,19 @@ from pyhudi_expr.table.locks import TableLock
 
 pytestmark = pytest.mark.spark
 
-_TABLE, _KEPT = "cow_v9_txns_simple_meta", 2
-"""Its first commits, which are there from the beginning."""
+_COW, _V8, _V6 = (
+    "cow_v9_txns_simple_meta",
+    "mor_v8_metadata_pending_compaction",
+    "mor_v6_metadata_pending_compaction",
+)
 _WRITES = ("commit", "deltacommit", "replacecommit")
 
 
-def later(table: Path) -> list[Path]:
+def later(table: Path, kept: int) -> list[Path]:
     """The completed writes of the table but for the first, and what its metadata table knows of
     them."""
     opened = HudiTable.open(str(table))
-    first = opened.timeline.writes[_KEPT - 1].requested
+    first = opened.timeline.writes[kept - 1].requested
     found = []
     for base in (table, table / ".hoodie/metadata"):
         timeline = base / HudiTable.open(str(base)).properties.timeline_dir
@@ -41,22 +44,30 @@ def later(table: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize(
-    "using",
-    ["secondary_index(merchant_name)", "column_stats(amount, merchant_name)", "bloom_filters"],
+    ("name", "using", "kept"),
+    [
+        (_COW, "secondary_index(merchant_name)", 2),
+        (_COW, "column_stats(amount, merchant_name)", 2),
+        (_COW, "bloom_filters", 2),
+        (_V8, "secondary_index(s)", 1),
+        (_V6, "column_stats(s)", 1),
+    ],
 )
 def test_it_is_as_if_it_was_built_later(
     spark: SparkSession,
     golden: Mapping[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
+    name: str,
     using: str,
+    kept: int,
 ) -> None:
     table = tmp_path / "table"
-    shutil.copytree(golden[_TABLE], table)
+    shutil.copytree(golden[name], table)
     opened = HudiTable.open(str(table))
     lock = TableLock(opened.storage)
     partitions.drop(opened, sorted(opened.properties.metadata_partitions - {"files"}), lock)
-    hidden = {file: tmp_path / f"{n}" for n, file in enumerate(later(table))}
+    hidden = {file: tmp_path / f"{n}" for n, file in enumerate(later(table, kept))}
     for file, place in hidden.items():
         file.rename(place)
     publish = index_action.publish

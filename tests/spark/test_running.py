@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import TableSpec, create, delete, upsert
-from pyhudi_expr.mdt.extension import Extension
+from pyhudi_expr.index.status import status_of
+from pyhudi_expr.mdt.extension import EXTENSION_DIR, Extension
 from pyhudi_expr.mdt.records import Payload
 from pyhudi_expr.spark import running
 from pyhudi_expr.spark.building import BuildOptions
@@ -27,7 +29,9 @@ from pyhudi_expr.spark.running import (
     SparkRunner,
     runner,
 )
+from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table import hudi_table
+from tests.table.contents import without_metadata_table
 
 pytestmark = pytest.mark.spark
 
@@ -94,6 +98,50 @@ def test_a_refresh_writes_the_same_entries_either_way(
     refreshed(spark, twin)
     assert entries(twin) == entries(table.path)
     assert slices(twin).equals(slices(table.path))
+
+
+@pytest.mark.long
+def test_old_values_come_from_the_reverse_mapping(
+    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """Neither the index nor the files that were replaced are read: here they cannot be."""
+    path, later = tmp_path / "table", tmp_path / "later"
+    later.mkdir()
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    without_metadata_table(path)
+    timeline = path / ".hoodie/timeline"
+    for commit in [*timeline.glob("*_*.commit"), *timeline.glob("*_*.replacecommit")]:
+        if commit.name > "20260307162442":
+            commit.rename(later / commit.name)
+    options = "OPTIONS (store = 'extension', shards = 1)"
+    execute(spark, f"CREATE INDEX i0 ON '{path}' (merchant_name) {options}")
+    before = files(path)
+    for commit in later.iterdir():
+        commit.rename(timeline / commit.name)
+    index = {file: file.read_bytes() for file in path.glob(f"{EXTENSION_DIR}/*/*.hfile")}
+    assert len(index) == 2
+    for file, content in index.items():
+        file.write_bytes(bytes(len(content)))
+    replaced = before - files(path)
+    assert len(replaced) == len(before) == 3
+    for name in replaced:
+        (path / name).unlink()
+
+    built = extension_refresh(spark, opened(path), "i0", BuildOptions())
+    assert built is not None
+    assert set(built.records) == {"record_index", "secondary_index_i0"}
+    for file, content in index.items():
+        file.write_bytes(content)
+    status = status_of(opened(path), "i0")
+    assert status is not None
+    (verified,) = verify(spark, opened(path), status)
+    assert verified.is_right, verified
+
+
+def files(path: Path) -> set[str]:
+    """The base files of the newest snapshot."""
+    listing = opened(path).listing()
+    return set(listing.paths(np.arange(listing.num_files)))
 
 
 def refreshed(spark: SparkSession, path: Path) -> None:
