@@ -10,8 +10,11 @@ from pyhudi_expr.mdt.kernel import as_bytes
 from pyhudi_expr.mdt.keys import java_hash
 
 _FIRST_BEYOND_ASCII = 0x80
+_FEW = 16
+"""Of so many keys each by itself is faster."""
 
 Shards = npt.NDArray[np.int64]
+_Hashes = npt.NDArray[np.uint32]
 
 
 def shards(keys: ByteStrings, count: int) -> Shards:
@@ -20,6 +23,21 @@ def shards(keys: ByteStrings, count: int) -> Shards:
     Java hashes UTF-16 units, which are the bytes of ASCII keys; those of one length are hashed
     together, keys beyond ASCII one by one.
     """
+    hashed = _one_by_one(keys) if len(keys) <= _FEW else _together(keys)
+    # The magnitude of Java's least int is 2^31, as that of any other.
+    magnitude: Shards = np.abs(hashed.view(np.int32).astype(np.int64))
+    return magnitude % count
+
+
+def _one_by_one(keys: ByteStrings) -> _Hashes:
+    return np.array([_hash(keys, row) for row in range(len(keys))], np.uint32)
+
+
+def _hash(keys: ByteStrings, row: int) -> int:
+    return java_hash(keys[row].decode()) & 0xFFFFFFFF
+
+
+def _together(keys: ByteStrings) -> _Hashes:
     hashed = np.zeros(len(keys), np.uint32)
     lengths = keys.end - keys.start
     data = as_bytes(keys.data)
@@ -34,7 +52,5 @@ def shards(keys: ByteStrings, count: int) -> Shards:
             found = found * np.uint32(31) + unit
         hashed[rows] = found
         for row in rows[beyond].tolist():
-            hashed[row] = java_hash(keys[row].decode()) & 0xFFFFFFFF
-    # The magnitude of Java's least int is 2^31, as that of any other.
-    magnitude: Shards = np.abs(hashed.view(np.int32).astype(np.int64))
-    return magnitude % count
+            hashed[row] = _hash(keys, row)
+    return hashed

@@ -20,7 +20,7 @@ LOCAL_BYTES = 32 << 20
 few times of that, whatever the size of the table."""
 
 _BATCH_BYTES = 1 << 20
-_TASKS_PER_CORE = 4
+_TASKS_PER_CORE = 2
 """More tasks than cores even out items of unlike sizes."""
 
 Row = dict[str, Any]

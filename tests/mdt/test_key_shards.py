@@ -13,8 +13,9 @@ from pyhudi_expr.mdt.keys import java_hash, shard
 LEAST = "polygenelubricants"
 
 
-@given(st.lists(st.text(max_size=12)), st.integers(1, 20))
-def test_as_one_by_one(texts: list[str], count: int) -> None:
+@given(st.lists(st.text(max_size=12)), st.sampled_from([1, 20]), st.integers(1, 20))
+def test_as_one_by_one(some: list[str], times: int, count: int) -> None:
+    texts = some * times
     keys = ByteStrings.of([text.encode() for text in texts])
     assert shards(keys, count).tolist() == [shard(text, count) for text in texts]
 
