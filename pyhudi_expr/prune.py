@@ -165,10 +165,10 @@ class PruneResult:
             (VALUES, self.partition_keep[listing.slice_partition]),
             (PARTITION_STATS, partitions),
         ]
+        merging = self._snapshot.merging if self._snapshot else Merging.OPAQUE
         # What the first source says has been said of the partitions, and all say what is kept.
         for count in range(2, len(sources)):
             first = [source.evidence for source in sources[:count]]
-            merging = self._snapshot.merging if self._snapshot else Merging.OPAQUE
             kept = keep_slices(self.predicate, first, listing, merging)
             left.append((sources[count - 1].name, kept & partitions))
         left.append((sources[-1].name if sources else VALUES, self.keep))

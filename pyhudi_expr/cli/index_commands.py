@@ -17,7 +17,7 @@ from pyhudi_expr.cli.index_stats import print_stats
 from pyhudi_expr.cli.locations import is_name, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
-from pyhudi_expr.index.status import IndexStatus, status_of, statuses
+from pyhudi_expr.index.status import status_of, statuses
 from pyhudi_expr.spark import dropping, preparing
 from pyhudi_expr.spark.building import BuildOptions, Built
 from pyhudi_expr.spark.plans import KINDS
@@ -34,8 +34,6 @@ _Command = Callable[..., None]
 _ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
 """Spark's own is shown where there is no terminal, too."""
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
-_FILE_WIDTH = 240
-"""Of a table that no terminal bounds."""
 
 
 @click.group(cls=Commands)
@@ -204,7 +202,7 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
     """Print a table's indexes: what they are over, where they are, and how fresh."""
     found = statuses(HudiTable.open(_located(table, settings)))
     if as_json:
-        click.echo(reports.as_json({"indexes": [_status(one) for one in found]}))
+        click.echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
         return
     shown = Table()
     for header in ("name", "kind", "columns", "store", "state", "covers", "note"):
@@ -213,10 +211,7 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
         columns = ", ".join(one.columns)
         row = (one.name, one.kind, columns, one.store.value, one.state.value, one.covers or "-")
         shown.add_row(*row, one.note)
-    console = Console()
-    if not console.is_terminal:
-        console.width = _FILE_WIDTH
-    console.print(shown)
+    reports.print_table(shown)
 
 
 @index.command()
@@ -226,10 +221,6 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
 def stats(name: str | None, table: str, as_json: bool, **settings: Any) -> None:
     """Print how large the index NAME is, or each index of a table: entries, shards, bytes, logs."""
     print_stats(_located(table, settings), name, as_json)
-
-
-def _status(status: IndexStatus) -> reports.Report:
-    return {**asdict(status), "store": status.store.value, "state": status.state.value}
 
 
 def _report_built(built: Built | None, as_json: bool, nothing_done: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import asdict
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pyhudi_expr.cli import reports
@@ -13,9 +12,6 @@ from pyhudi_expr.index.sizes import IndexSizes, PartitionSize
 from pyhudi_expr.index.status import IndexStatus, statuses
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-
-_FILE_WIDTH = 240
-"""Of a table that no terminal bounds."""
 
 
 def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Report]:
@@ -47,17 +43,12 @@ def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
         shown.add_row(
             *row, f"{counts[0]:,}", str(counts[1]), size, str(counts[2]), f"{logs / 1e6:.1f}"
         )
-    console = Console()
-    if not console.is_terminal:
-        console.width = _FILE_WIDTH
-    console.print(shown)
+    reports.print_table(shown)
 
 
 def _report(status: IndexStatus, sizes: list[PartitionSize]) -> reports.Report:
     return {
-        **asdict(status),
-        "store": status.store.value,
-        "state": status.state.value,
+        **reports.index_report(status),
         "bytes": sum(size.bytes for size in sizes),
         "metadata_partitions": [asdict(size) for size in sizes],
     }

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.table import Table
 
+from pyhudi_expr.index.status import IndexStatus
 from pyhudi_expr.prune import PruneResult
 
 Report = dict[str, Any]
+_FILE_WIDTH = 240
 
 
 def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
@@ -37,6 +42,19 @@ def summary(result: PruneResult) -> str:
     size = f"{_megabytes(result.bytes_kept)} of {_megabytes(result.bytes_total)} MB"
     notes = "".join(f"\nnote: {note}" for note in result.notes)
     return f"keep {of}, {size}, at instant {result.instant}{notes}"
+
+
+def index_report(status: IndexStatus) -> Report:
+    """What an index is over, where it is, and how fresh."""
+    return {**asdict(status), "store": status.store.value, "state": status.state.value}
+
+
+def print_table(table: Table) -> None:
+    """A table as wide as the terminal or, in a file, as its rows may need."""
+    console = Console()
+    if not console.is_terminal:
+        console.width = _FILE_WIDTH
+    console.print(table)
 
 
 def as_json(report: Report) -> str:

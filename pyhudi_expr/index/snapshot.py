@@ -234,7 +234,7 @@ class TableSnapshot:
     @cached_property
     def column_summaries(self) -> list[ColumnSummary]:
         """What statistics say of each column over all files. Raises HudiError."""
-        if self.table.has_schema_history:
+        if self.is_evolved:
             return []  # an old file's statistics may be another column's of today
         found = summaries(
             self.column_stats, self.values, self.listing, self.schema, _MOST_SUMMARISED

@@ -15,7 +15,7 @@ from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.reading.file_columns import FileColumns
 from pyhudi_expr.reading.key_merging import KeyMerger
-from pyhudi_expr.reading.log_rows import Written, WrittenRows, written
+from pyhudi_expr.reading.log_rows import Written, WrittenRows, one_batch, written
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, leaf, parquet_batches
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -105,7 +105,7 @@ class ChangedSlices:
 
     def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[pa.Array]:
         """The columns that decide which rows are left."""
-        (batch,) = rows.combine_chunks().to_batches() or [_none(rows.schema)]
+        batch = one_batch(rows)
         found = [leaf(batch, name) for name in self.merger.needed]
         if found[0].null_count:
             raise UnmergeableSlice(
@@ -113,7 +113,3 @@ class ChangedSlices:
                 f"be merged here; {WHAT_TO_DO}"
             )
         return found
-
-
-def _none(schema: pa.Schema) -> pa.RecordBatch:
-    return pa.RecordBatch.from_pylist([], schema=schema)

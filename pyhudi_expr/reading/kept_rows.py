@@ -23,6 +23,7 @@ from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.changed_slices import ChangedSlices
 from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
+from pyhudi_expr.reading.log_rows import one_batch
 from pyhudi_expr.reading.slice_rows import (
     SliceReader,
     UnmergeableSlice,
@@ -155,8 +156,7 @@ class KeptRows:
             rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
         if self.filter is not None:
             rows = rows.filter(self.filter)
-        batches = rows.select(self.schema.names).combine_chunks().to_batches()
-        return batches[0] if batches else pa.RecordBatch.from_pylist([], self.schema)
+        return one_batch(rows.select(self.schema.names))
 
     def _merged(self) -> _Flags:
         """The kept slices that have log files."""

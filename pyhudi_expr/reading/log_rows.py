@@ -100,7 +100,7 @@ def _parquet(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordB
             pa.BufferReader(file.content(block)), coerce_int96_timestamp_unit="us"
         )
         present = [name for name in roots if name in source.schema_arrow.names]
-        return _batch(source.read(present))
+        return one_batch(source.read(present))
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(file.name, f"a Parquet block cannot be read: {error}") from error
 
@@ -114,7 +114,7 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
         records = list(
             _records(file.content(block), fastavro.parse_schema(json.loads(block.schema)))
         )
-        return _batch(pa.Table.from_pylist(records, schema=wanted))
+        return one_batch(pa.Table.from_pylist(records, schema=wanted))
     except Exception as error:
         # Damage makes the Avro reader raise almost anything.
         raise CorruptFile(file.name, f"an Avro block cannot be read: {error!r}") from error
@@ -133,7 +133,8 @@ def _records(content: bytes, schema: Any) -> Iterator[Any]:
         at += length
 
 
-def _batch(table: pa.Table) -> pa.RecordBatch:
+def one_batch(table: pa.Table) -> pa.RecordBatch:
+    """A table's rows together, also where there are none."""
     batches = table.combine_chunks().to_batches()
     if batches:
         return batches[0]
