@@ -82,7 +82,9 @@ class Coverage:
         import pyarrow.parquet as pq
 
         try:
-            slices = pq.read_table(io.BytesIO(content)).cast(_SCHEMA)
+            # Not `read_table`, see table/history.py.
+            with pq.ParquetFile(pa.BufferReader(content)) as file_of_slices:
+                slices = file_of_slices.read().cast(_SCHEMA)
         except (OSError, ValueError, pa.ArrowException) as error:
             raise CorruptFile(file, f"no list of covered file slices: {error}") from error
         return Coverage(frozenset(filter(None, instants.split(","))), before, slices)

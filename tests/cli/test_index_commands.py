@@ -201,12 +201,17 @@ def test_listing_dropping_and_what_is_up_to_date_need_no_spark(table: Path) -> N
     names = ("column_stats", "merchant_idx", "record_index", "txn_date_idx")
     assert found == [(name, "active") for name in names]
     refreshed = without_spark("index", "refresh", "merchant_idx", "--table", table)
-    assert (refreshed.returncode, refreshed.stdout) == (0, "the index merchant_idx is up to date\n")
+    assert (refreshed.returncode, refreshed.stdout) == (
+        0,
+        "the index merchant_idx is up to date\n",
+    ), refreshed.stderr
     test_extension.build(str(table), [("oslo", "TXN-017")])
     refreshed = without_spark("index", "refresh", "city", "--table", table)
-    assert (refreshed.returncode, refreshed.stdout) == (0, "the index city is up to date\n")
+    assert (refreshed.returncode, refreshed.stdout) == (0, "the index city is up to date\n"), (
+        refreshed.stderr
+    )
     dropped = without_spark("index", "drop", "merchant_idx", "--table", table)
-    assert (dropped.returncode, dropped.stdout) == (0, "dropped merchant_idx\n")
+    assert (dropped.returncode, dropped.stdout) == (0, "dropped merchant_idx\n"), dropped.stderr
     listed = without_spark("index", "list", "--table", table)
     assert "txn_date_idx" in listed.stdout
     assert "merchant_idx" not in listed.stdout
