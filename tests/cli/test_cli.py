@@ -65,6 +65,9 @@ def test_the_dialect_of_the_predicate(run, table):
     hive = run("prune", table, "region = 'us'")
     assert run("prune", table, "\"region\" = 'us'", "--dialect", "trino") == hive
     assert run("prune", table, "region = r'us'", "--dialect", "spark") == hive
+    for dialect, text in {"presto": "\"region\" = 'us'", "spark": "region = r'us'"}.items():
+        out = run("explain", table, text, "--dialect", dialect)[1]
+        assert "region = 'us': excludes 3 of 5 files" in out
     assert "'oracle' is not one of" in run("prune", table, "a = 1", "--dialect", "oracle")[2]
 
 

@@ -39,12 +39,13 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.json_decoder import loads
 from pyhudi_expr.frontend.json_encoder import dumps
-from pyhudi_expr.frontend.sql import PRESTO, SPARK, TRINO, parse_predicate
+from pyhudi_expr.frontend.sql import PRESTO, SPARK, TRINO, SqlDialect, parse_predicate
 from pyhudi_expr.frontend.substrait import parse_arrow
 from pyhudi_expr.frontend.thrift import decode
 from pyhudi_expr.frontend.thrift_encoder import encode
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
 from tests.expr.statistics import RowStatistics
+from tests.prune import predicates
 from tests.prune.predicates import ALL, ONLY_SPARK
 
 SCHEMA = pa.schema(
@@ -65,6 +66,11 @@ SCHEMA = pa.schema(
 )
 _NEAR = "ts = TIMESTAMP '1969-12-20 01:02:03.456788'"
 TABLE = (*ALL, *ONLY_SPARK)
+#: Of the rest, some has other words or meanings there, as times have, which are read in part.
+SAID_ALIKE = (
+    *(*predicates.BOOLEANS, *predicates.FLOATS, *predicates.ORDERED_NANS, *predicates.DECIMALS),
+    *(*predicates.BINARIES, *predicates.NULLS, *predicates.PARTITIONS),
+)
 
 
 def _stored(value: Any) -> Any:
@@ -193,6 +199,12 @@ def test_the_table_is_large_enough() -> None:
 @pytest.mark.parametrize("text", TABLE)
 def test_hives_and_sparks_sql_are_one_tree(text: str) -> None:
     assert parse_predicate(text, SPARK) == parse_predicate(text)
+
+
+@pytest.mark.parametrize("dialect", [TRINO, PRESTO], ids=["trino", "presto"])
+def test_prestos_sql_is_the_same_tree_but_for_times_and_functions(dialect: SqlDialect) -> None:
+    for text in SAID_ALIKE:
+        assert parse_predicate(text, dialect) == parse_predicate(text), text
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -104,13 +104,27 @@ def test_columns_limits_and_progress(golden: Mapping[str, Path]) -> None:
     assert found.to_reader().read_all() == table
 
 
-def test_frames_and_datasets(golden: Mapping[str, Path]) -> None:
-    found = pyhudi_expr.scan(str(golden[COW]), "region = 'us'", ["region"])
-    table = found.to_table()
-    assert list(found.to_pandas()["region"]) == table["region"].to_pylist()
-    assert found.to_polars()["region"].to_list() == table["region"].to_pylist()
+@pytest.mark.parametrize("view", TableView)
+@pytest.mark.parametrize("name", [COW, MOR])
+@pytest.mark.parametrize("limit", [None, 2])
+def test_frames(golden: Mapping[str, Path], name: str, view: TableView, limit: int | None) -> None:
+    told: list[Progress] = []
+    path = str(golden[name])
+    found = pyhudi_expr.scan(
+        path, "region = 'us'", ["txn_id"], view=view, limit=limit, progress=told.append
+    )
+    expected = found.to_table()["txn_id"].to_pylist()
+    assert len(expected) == (limit or len(scan(path, "region = 'us'", view=view).to_table())) > 1
+    for shown in (found.to_pandas()["txn_id"], found.to_polars()["txn_id"]):
+        assert list(shown) == expected
+    assert told[-1].rows == len(expected)
+
+
+def test_datasets(golden: Mapping[str, Path]) -> None:
+    found = scan(str(golden[COW]), "region = 'us'")
     dataset = found.to_dataset()
-    assert dataset.to_table(filter=pc.field("region") == "us").num_rows == table.num_rows
+    expected = found.to_table().num_rows
+    assert dataset.to_table(filter=pc.field("region") == "us").num_rows == expected > 0
     with pytest.raises(UnsupportedTable, match="read-optimised"):
         scan(str(golden["mor_v6_simplekeygen_nonhivestyle"])).to_dataset()
 
