@@ -81,6 +81,7 @@ def enable(table: HudiTable, settings: KeySettings, lock: TableLock) -> KeyDefin
     On a table that has them, `keep_column` may still end the contingency. Raises HudiError:
     nothing is changed.
     """
+    lock.check()
     with lock.held("virtual keys"):
         table = HudiTable.at(table.storage)
         definition = agreed(table, settings)
@@ -96,6 +97,7 @@ def enable(table: HudiTable, settings: KeySettings, lock: TableLock) -> KeyDefin
 
 def disable(table: HudiTable, lock: TableLock) -> None:
     """Takes the settings back, of a table whose files have their keys. Raises HudiError."""
+    lock.check()
     with lock.held("virtual keys"):
         table = HudiTable.at(table.storage)
         require_no_key_indexes(table)

@@ -18,7 +18,7 @@ from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.action_records import WrittenFile, commit_record
 from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
 from pyhudi_expr.table.listing import StoredFiles
-from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
+from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.properties import PROPERTIES_FILE, TableProperties
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline_writer import Action, next_time
@@ -41,7 +41,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
         table = table.refreshed()
         if FILES in table.properties.metadata_partitions:
             return False
-        refuse_unknown_locks(table.storage)
+        lock.check()
         if table.timeline.pending:
             raise IndexConflict(
                 f"{table.base_path}: {', '.join(sorted(table.timeline.pending))} are pending, and "

@@ -48,7 +48,7 @@ from pyhudi_expr.table.action_records import (
 )
 from pyhudi_expr.table.file_names import base_files, log_files
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
+from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import this_process
 from pyhudi_expr.table.timeline import Instant, State
 from pyhudi_expr.table.timeline_writer import Action, next_time
@@ -104,6 +104,7 @@ def announce(
     """
     with lock.held(f"announces {', '.join(p.name for p in partitions)}"):
         table = table.refreshed()
+        lock.check()
         _check(table, partitions)
         metadata = HudiTable.at(table.storage.child(METADATA_DIR))
         instant = next_time(table.properties, known_times(table, metadata))
@@ -211,7 +212,6 @@ def abort(announced: Announced, lock: TableLock) -> None:
 
 
 def _check(table: HudiTable, partitions: Sequence[NewPartition]) -> None:
-    refuse_unknown_locks(table.storage)
     properties = table.properties
     known = properties.metadata_partitions | properties.metadata_partitions_inflight
     there = sorted(known & {p.name for p in partitions})

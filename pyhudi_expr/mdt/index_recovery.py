@@ -19,7 +19,7 @@ from pyhudi_expr.mdt.index_action import (
 from pyhudi_expr.mdt.partitions import IndexConflict, NewPartition, remove_unread
 from pyhudi_expr.table.commit_metadata import read_record
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
+from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.timeline import Instant
 
@@ -59,7 +59,7 @@ def _ended(
     note = str(infos[0]["extraMetadata"].get(NOTE, ""))
     found = Announced(table, instant.requested, partitions, frozenset(), note)
     with lock.held(f"recovers {', '.join(names)}"):
-        refuse_unknown_locks(table.storage)
+        lock.check()
         if found.is_complete:
             finish(table.refreshed(), note)
             complete(found, str(infos[0].get("indexUptoInstant") or ""))
@@ -77,7 +77,7 @@ def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
     if not _unplanned(table):
         return
     with lock.held("takes back what nobody builds"):
-        refuse_unknown_locks(table.storage)
+        lock.check()
         names = _unplanned(table.refreshed())
         remove_unread(table, names)
     if names:

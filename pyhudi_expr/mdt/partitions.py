@@ -11,7 +11,7 @@ from pyhudi_expr.mdt.reader import METADATA_DIR
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
-from pyhudi_expr.table.locks import TableLock, refuse_unknown_locks
+from pyhudi_expr.table.locks import TableLock
 
 _COMPLETE = "hoodie.table.metadata.partitions"
 _INFLIGHT = "hoodie.table.metadata.partitions.inflight"
@@ -71,7 +71,7 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     """Removes partitions, complete or not, with their definitions. Raises UnknownLock,
     LockNotAcquired or another HudiError."""
     with lock.held(f"drops {', '.join(names)}"):
-        refuse_unknown_locks(table.storage)
+        lock.check()
         move_partitions(table, removed=names)
         remove_definitions(table, names)
         _delete(table, names)

@@ -20,7 +20,7 @@ class BuildOptions:
     begun before.
     """
 
-    lock: Lock = field(default=TableLock)
+    lock: Lock = field(default=TableLock.of)
     wait: float = 600.0
 
 

@@ -89,7 +89,7 @@ class ClusteringClient:
             )
             self._config = self._client.getConfig()
             self._services = field(self._client, "tableServiceClient")
-        self._lock = TableLock(Storage.open(base_path))
+        self._lock = TableLock.of(Storage.open(base_path))
 
     def close(self) -> None:
         """Ends what the client keeps running."""

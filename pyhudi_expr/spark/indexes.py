@@ -29,6 +29,7 @@ from pyhudi_expr.spark.statements import (
     parse,
 )
 from pyhudi_expr.spark.writing import writer_options
+from pyhudi_expr.table import locks
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -38,9 +39,10 @@ def execute(
 ) -> Built | list[IndexStatus] | None:
     """Runs one statement (see `statements`). None: there was nothing to do, or to tell.
 
-    Raises StatementError, InvalidIndex or another HudiError; the table is as before then.
+    options: by default with the lock that the session's settings name, as Hudi's own statements
+    do. Raises StatementError, InvalidIndex or another HudiError; the table is as before then.
     """
-    return run(spark, parse(statement), options or BuildOptions())
+    return run(spark, parse(statement), options or _session_options(spark))
 
 
 def run(
@@ -58,6 +60,13 @@ def run(
             return statuses(HudiTable.open(table))
         case RefreshIndex():
             return refresh_index(spark, statement, options)
+
+
+def _session_options(spark: SparkSession) -> BuildOptions:
+    keys = (locks.PROVIDER, locks.DIRECTORY)
+    said = {key: spark.conf.get(key, None) for key in keys}
+    settings = {key: value for key, value in said.items() if value}
+    return BuildOptions(lambda storage: locks.TableLock.of(storage, settings))
 
 
 def location(spark: SparkSession, table: str) -> str:

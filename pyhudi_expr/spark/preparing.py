@@ -15,7 +15,6 @@ from pyhudi_expr.spark.building import BuildOptions
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan
 from pyhudi_expr.spark.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import refuse_unknown_locks
 
 
 @dataclass(frozen=True)
@@ -43,7 +42,7 @@ Work: TypeAlias = ToBuild | ToRefresh
 def to_create(request: CreateIndex, options: BuildOptions) -> ToBuild | None:
     """None: the index exists, and may. Raises HudiError; then nothing is changed."""
     table = HudiTable.open(request.table)
-    _check_table(table, plan(table, request).store)
+    _check_table(table, plan(table, request).store, options)
     notes = index_recovery.recover(table, options.lock(table.storage), register)
     table = table.refreshed()
     planned = plan(table, request)
@@ -75,7 +74,7 @@ def to_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
             f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
             "drop it and create it to have it anew"
         )
-    _check_table(table, index.store)
+    _check_table(table, index.store, options)
     if index.store is Store.EXTENSION and status.state is State.LAGGING:
         return ToRefresh(table, index.name)
     again = CreateIndex(index.name, request.table, index.kind, index.columns, index.options)
@@ -85,11 +84,11 @@ def to_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
     return ToBuild(table, plan(table, again), tuple(left), tuple(notes))
 
 
-def _check_table(table: HudiTable, store: Store) -> None:
+def _check_table(table: HudiTable, store: Store, options: BuildOptions) -> None:
     """Whether its state, and its writers, allow a change."""
     check_restores(table)
     if store is Store.HUDI:
-        refuse_unknown_locks(table.storage)
+        options.lock(table.storage).check()
 
 
 def _what_exists(table: HudiTable, planned: IndexPlan) -> str | None:

@@ -3,18 +3,20 @@
 A file `lock` that exists while somebody holds it, created only if there is none. Where a writer's
 settings name no directory, Hudi's versions differ in the one they take, so both are taken here.
 
-Locks that only one process knows (`InProcessLockProvider`), or that need a service of their own,
-cannot be honoured from outside, and leave no trace either. `StorageBasedLockProvider` leaves one: a
-file that it replaces by conditional writes (RFC-91). Hudi has it for object stores only, and their
-conditional writes are not to be had through the file systems that are used here, so
-`refuse_unknown_locks` refuses tables with such a file.
+No table says which lock its writers take: that is in their settings, of which `TableLock.of` takes
+those that are given, and else the machine's (`writer_settings`). Locks that only one process knows
+(`InProcessLockProvider`, Hudi's default) cannot be honoured from outside; a table whose only writer
+is that process has no other. Locks of other services are refused (`TableLock.check`), as is that of
+`StorageBasedLockProvider`, which leaves a trace in the table: a file that it replaces by
+conditional writes (RFC-91). Hudi has it for object stores only, and their conditional writes are
+not to be had through the file systems that are used here.
 """
 
 from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
@@ -23,8 +25,12 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.writer_settings import hudi_defaults
 
+PROVIDER = "hoodie.write.lock.provider"
+DIRECTORY = "hoodie.write.lock.filesystem.path"
 _DEFAULT_DIRECTORIES = (HOODIE_DIR, f"{HOODIE_DIR}/.aux")
+_HONOURED = frozenset({"FileSystemBasedLockProvider", "InProcessLockProvider", "NoopLockProvider"})
 _FILE = "lock"
 _CONDITIONAL = f"{HOODIE_DIR}/.locks/table_lock.json"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds
@@ -40,57 +46,79 @@ class UnknownLock(HudiError):  # noqa: N818 - names the finding
 
 @dataclass(frozen=True)
 class TableLock:
-    """The table's lock. directories: from the base path; wait: seconds before giving up."""
+    """The table's lock.
+
+    directories: from the base path, absolute, or URIs; wait: seconds before giving up; provider:
+    the class of the writers' lock, empty if nobody said.
+    """
 
     storage: Storage
     directories: Sequence[str] = _DEFAULT_DIRECTORIES
     wait: float = 60.0
+    provider: str = ""
+
+    @staticmethod
+    def of(
+        storage: Storage, settings: Mapping[str, str] | None = None, wait: float = 60.0
+    ) -> TableLock:
+        """The lock that settings of writers name, or else the machine's. Raises HudiError."""
+        known = {**hudi_defaults(), **(settings or {})}
+        directory = known.get(DIRECTORY)
+        directories = (directory,) if directory else _DEFAULT_DIRECTORIES
+        return TableLock(storage, directories, wait, known.get(PROVIDER, ""))
+
+    def check(self) -> None:
+        """Raises UnknownLock where the table's writers take a lock that this is not."""
+        name = self.provider.rpartition(".")[2]
+        if name and name not in _HONOURED:
+            raise UnknownLock(
+                f"{self.storage.uri}: its writers take the lock of {self.provider}, which cannot "
+                "be taken from here; stop them and say so by naming FileSystemBasedLockProvider "
+                f"({PROVIDER}, or --lock-provider), or put the index into the store 'extension'"
+            )
+        if self.storage.stat(_CONDITIONAL) is not None:
+            raise UnknownLock(
+                f"{self.storage.uri}: its writers take the lock of StorageBasedLockProvider "
+                f"({_CONDITIONAL}), which cannot be taken from here; stop them and delete that "
+                "file, which they make anew, or put the index into the store 'extension'"
+            )
 
     @contextmanager
     def held(self, purpose: str) -> Iterator[None]:
         """Holds the lock for a while. Raises LockNotAcquired. purpose: told to who waits for it."""
-        taken: list[str] = []
+        taken: list[Storage] = []
         try:
             for directory in self.directories:
-                path = f"{directory}/{_FILE}"
-                self._take(path, purpose)
-                taken.append(path)
+                place = self.storage.resolve(directory)
+                self._take(place, f"{directory}/{_FILE}", purpose)
+                taken.append(place)
             yield
         finally:
-            for path in reversed(taken):
-                self.storage.delete(path)
+            for place in reversed(taken):
+                place.delete(_FILE)
 
-    def _take(self, path: str, purpose: str) -> None:
+    def _take(self, place: Storage, shown: str, purpose: str) -> None:
         give_up, pause = time.monotonic() + self.wait, _FIRST_PAUSE
-        while not self.storage.create(path, _owner(purpose)):
-            if self._is_left_behind(path):
-                self.storage.delete(path)
+        while not place.create(_FILE, _owner(purpose)):
+            if _is_left_behind(place):
+                place.delete(_FILE)
                 continue
             if time.monotonic() + pause > give_up:
                 raise LockNotAcquired(
-                    f"{self.storage.uri}: another writer has held {path} for {self.wait:g} s; wait "
-                    "for it, or delete that file if no writer runs any more"
+                    f"{self.storage.uri}: another writer has held {shown} for {self.wait:g} s; "
+                    "wait for it, or delete that file if no writer runs any more"
                 )
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
 
-    def _is_left_behind(self, path: str) -> bool:
-        """Whether a process of ours took the lock, and died."""
-        try:
-            owner = json.loads(self.storage.read(path))
-        except (HudiError, ValueError):
-            return False
-        return isinstance(owner, dict) and is_gone(owner)
 
-
-def refuse_unknown_locks(storage: Storage) -> None:
-    """Raises UnknownLock where the table's writers take a lock that this module does not."""
-    if storage.stat(_CONDITIONAL) is not None:
-        raise UnknownLock(
-            f"{storage.uri}: its writers take the lock of StorageBasedLockProvider "
-            f"({_CONDITIONAL}), which cannot be taken from here; stop them and delete that file, "
-            "which they make anew, or put the index into the store 'extension'"
-        )
+def _is_left_behind(place: Storage) -> bool:
+    """Whether a process of ours took the lock, and died."""
+    try:
+        owner = json.loads(place.read(_FILE))
+    except (HudiError, ValueError):
+        return False
+    return isinstance(owner, dict) and is_gone(owner)
 
 
 def _owner(purpose: str) -> bytes:

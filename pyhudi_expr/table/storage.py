@@ -9,7 +9,7 @@ import os
 import re
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -64,6 +64,14 @@ class Storage:
         """The directory `path` below this one, as a storage of its own."""
         return Storage(f"{self.uri.rstrip('/')}/{path}", self.filesystem, self.full(path))
 
+    def resolve(self, location: str) -> Storage:
+        """The directory of that path from this one, absolute path on its file system, or URI."""
+        if _split_scheme(location)[0]:
+            return Storage.open(location)
+        if location.startswith("/"):
+            return Storage(location, self.filesystem, _trim(location))
+        return self.child(location)
+
     def full(self, path: str) -> str:
         return f"{self.root}/{path}" if path else (self.root or "/")
 
@@ -91,7 +99,13 @@ class Storage:
 
     def write(self, path: str, content: bytes) -> None:
         """Writes the file, in place of the one that may be there; missing directories are made."""
-        self._publish(path, content, self._replace)
+        with self.writing(path) as stream:
+            stream.write(content)
+
+    def writing(self, path: str) -> AbstractContextManager[pa.NativeFile]:
+        """A stream into the file of `write`, which appears when the context ends, unless by an
+        error."""
+        return self._publishing(path, self._replace)
 
     def create(self, path: str, content: bytes) -> bool:
         """Writes the file unless there is one; False: there is one, and it stays as it is.
@@ -99,7 +113,8 @@ class Storage:
         Of two processes that create a file at once one succeeds, on local file systems and HDFS.
         """
         try:
-            self._publish(path, content, self._link)
+            with self._publishing(path, self._link) as stream:
+                stream.write(content)
         except _ThereIsOneError:
             return False
         return True
@@ -123,14 +138,17 @@ class Storage:
             if self._exists(self.full(path)):
                 self.filesystem.delete_dir(self.full(path))
 
-    def _publish(self, path: str, content: bytes, publish: Callable[[str, str], None]) -> None:
+    @contextmanager
+    def _publishing(
+        self, path: str, publish: Callable[[str, str], None]
+    ) -> Iterator[pa.NativeFile]:
         parent, target = self._parent(path), self.full(path)
         hidden = f"{parent}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}.tmp"
         with self._named(path, "written"):
             self.filesystem.create_dir(parent, recursive=True)
             try:
                 with self.filesystem.open_output_stream(hidden) as stream:
-                    stream.write(content)
+                    yield stream
                 publish(hidden, target)
             finally:
                 if self._exists(hidden):

@@ -29,7 +29,7 @@ def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> None:
     if not is_virtual(table.properties):
         raise HudiError(f"{path}: the table has no virtual keys")
     require_no_key_indexes(table)
-    lock = TableLock(table.storage, wait=lock_wait)
+    lock = TableLock.of(table.storage, wait=lock_wait)
     storage = key_storage(table)
     if _lacks_keys(table, storage):
         _require_no_logs(table, storage)

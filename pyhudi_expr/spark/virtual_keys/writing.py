@@ -138,7 +138,7 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     _require_keys(frame, definition, path)
     _require_index(options, path)
     _save(frame.limit(0), path, options, "bulk_insert", "errorifexists")
-    enable(HudiTable.at(storage), KeySettings.of(table.options), TableLock(storage))
+    enable(HudiTable.at(storage), KeySettings.of(table.options), TableLock.of(storage))
     _save(frame, path, {**service_options(path), **options}, "bulk_insert", "append")
 
 
