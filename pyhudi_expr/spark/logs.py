@@ -28,6 +28,8 @@ LOG_ENTRY_SCHEMA = pa.schema(
 )
 """The same for Arrow."""
 
+_BLOCK_BYTES = 16 << 20
+
 _WRITTEN = "file_id string, path string, bytes long, records long"
 _WRITTEN_SCHEMA = pa.schema(
     [
@@ -45,13 +47,15 @@ class LogTarget:
 
     metadata_uri: base path of the metadata table. instant: of the delta commit. named: the instant
     in the files' names: the same, but in timeline layout 1 that of the base files, whose logs
-    `number` counts.
+    `number` counts. block_bytes: of a block's entries, more or less; a log has as many blocks as
+    that takes.
     """
 
     metadata_uri: str
     instant: str
     named: str
     number: int = 1
+    block_bytes: int = _BLOCK_BYTES
 
     def path(self, partition: str, shard: int) -> str:
         """The file of a file group, from the metadata table's base path."""
@@ -61,7 +65,7 @@ class LogTarget:
 
 def write_logs(entries: Batches, tasks: int, target: LogTarget) -> list[WrittenFile]:
     """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
-    each holds its entries in memory. Raises HudiError."""
+    each with those of one block in memory. Raises HudiError."""
     ordered = entries.together(tasks, "partition", "shard").ordered("partition", "shard", "key")
     rows = ordered.then(_writer(target), _WRITTEN).rows()
     return [WrittenFile(**row, is_log=True) for row in rows]
@@ -76,34 +80,61 @@ def logged(partition: str, entries: pa.RecordBatch) -> pa.RecordBatch:
 
 def _writer(target: LogTarget) -> Step:
     def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        held = [batch for batch in batches if batch.num_rows]
-        if held:
-            storage = Storage.open(target.metadata_uri)
-            for part in _groups(pa.Table.from_batches(held).combine_chunks()):
-                yield _log(storage, target, part)
+        storage = Storage.open(target.metadata_uri)
+        parts = itertools.chain.from_iterable(map(_parts, batches))
+        for group, own in itertools.groupby(parts, key=lambda part: part.group):
+            yield _log(storage, target, group, (part.rows for part in own))
 
     return write
 
 
-def _groups(rows: pa.Table) -> Iterator[pa.Table]:
-    """The rows of each file group, which lie together."""
-    partition = rows.column("partition").combine_chunks().dictionary_encode()
-    chunk = partition.chunk(0) if isinstance(partition, pa.ChunkedArray) else partition
-    code, shard = np.asarray(chunk.indices), np.asarray(rows.column("shard"))
+@dataclass(frozen=True)
+class _Part:
+    """Rows of one file group, which lie together. group: metadata partition and shard."""
+
+    group: tuple[str, int]
+    rows: pa.RecordBatch
+
+
+def _parts(batch: pa.RecordBatch) -> Iterator[_Part]:
+    partition = batch.column("partition").dictionary_encode()
+    code, shard = np.asarray(partition.indices), np.asarray(batch.column("shard"))
     edges = np.flatnonzero((np.diff(code) != 0) | (np.diff(shard) != 0)) + 1
-    bounds = [0, *edges.tolist(), len(rows)]
+    bounds = [0, *edges.tolist(), len(batch)] if len(batch) else []
     for start, end in itertools.pairwise(bounds):
-        yield rows.slice(start, end - start)
+        group = partition[start].as_py(), int(shard[start])
+        yield _Part(group, batch.slice(start, end - start))
 
 
-def _log(storage: Storage, target: LogTarget, rows: pa.Table) -> pa.RecordBatch:
-    partition, shard = rows.column("partition")[0].as_py(), rows.column("shard")[0].as_py()
+def _log(
+    storage: Storage, target: LogTarget, group: tuple[str, int], parts: Iterator[pa.RecordBatch]
+) -> pa.RecordBatch:
+    path, size, count = target.path(*group), 0, 0
+    with storage.writing(path) as stream:
+        for rows in _blocks(parts, target.block_bytes):
+            content = _content(target.instant, rows)
+            stream.write(content)
+            size, count = size + len(content), count + len(rows)
+    return pa.record_batch([[file_id(*group)], [path], [size], [count]], schema=_WRITTEN_SCHEMA)
+
+
+def _blocks(parts: Iterator[pa.RecordBatch], block_bytes: int) -> Iterator[pa.Table]:
+    """The rows of a file group, as many at once as a block may have."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for part in parts:
+        held.append(part)
+        size += part.nbytes
+        if size >= block_bytes:
+            yield pa.Table.from_batches(held)
+            held, size = [], 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _content(instant: str, rows: pa.Table) -> bytes:
     keys, values = rows.column("key").to_pylist(), rows.column("value").to_pylist()
     kept = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     gone = [key for key, value in zip(keys, values, strict=True) if not value]
-    content = log_writer.deletes(target.instant, gone) if gone else b""
-    content += log_writer.records(target.instant, kept) if kept else b""
-    path = target.path(partition, shard)
-    storage.write(path, content)
-    columns = [[file_id(partition, shard)], [path], [len(content)], [len(rows)]]
-    return pa.record_batch(columns, schema=_WRITTEN_SCHEMA)
+    content = log_writer.deletes(instant, gone) if gone else b""
+    return content + log_writer.records(instant, kept) if kept else content
