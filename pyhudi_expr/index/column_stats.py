@@ -95,10 +95,14 @@ class Piece:
 
 @dataclass(frozen=True)
 class LoadedBounds:
-    """Bounds over the files of a listing (a `Statistics`), and the columns that did not fit."""
+    """Bounds over the files of a listing (a `Statistics`), and the columns that did not fit.
+
+    notes: why files have no bounds yet.
+    """
 
     columns: Mapping[BoundColumn, Bounds]
     too_large: tuple[BoundColumn, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """See `pyhudi_expr.expr.evaluate.Statistics`."""
@@ -157,7 +161,9 @@ class ColumnStats:
             for known in asked.values():
                 known.checks = [check for check in known.checks if check in unfinished]
             found = {column: known.store.bounds() for column, known in asked.items()}
-        return LoadedBounds(found, tuple(c for c in columns if c not in found))
+            waiting = sorted({column.name for column, known in asked.items() if known.checks})
+        notes = [f"footers are still being read for {name}" for name in waiting]
+        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
 
     def pieces(self, columns: Mapping[BoundColumn, _Flags]) -> Iterator[Piece]:
         """What the index says of the files of the flagged partitions, in no order.

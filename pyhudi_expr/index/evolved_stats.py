@@ -51,6 +51,7 @@ class EvolvedColumnStats:
         if not asked:
             return None
         loaded = self.stats.load(asked, question.partitions, question.footer_wait)
+        question.notes.extend(loaded.notes)
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
         return StatisticsEvidence(LoadedBounds(found))
 

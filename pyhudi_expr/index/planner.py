@@ -58,7 +58,8 @@ class Question:
 
     columns: those of the predicate. partitions: one flag for each, False where it is
     excluded already. footer_wait: seconds to wait for footers that are read in the background.
-    answers: what the sources before have said.
+    notes: where sources say why they tell less than they could. answers: what the sources before
+    have said.
     """
 
     predicate: BoundExpression
@@ -67,6 +68,7 @@ class Question:
     merging: Merging
     partitions: _Flags
     footer_wait: float
+    notes: list[str]
     answers: tuple[NamedEvidence, ...] = ()
 
     @cached_property
@@ -132,35 +134,31 @@ class Priced(ABC):
         """See `Source`."""
 
 
-def gather(
-    sources: Sequence[Source | Priced], question: Question, notes: list[str]
-) -> list[NamedEvidence]:
+def gather(sources: Sequence[Source | Priced], question: Question) -> list[NamedEvidence]:
     """Asks the sources in their order, then the priced ones, the one first with which least is read
     in all; those that cannot be read are noted and left out."""
     for source in sources:
         if not isinstance(source, Priced):
-            question = _asked(source, question, notes)
+            question = _asked(source, question)
     waiting = [source for source in sources if isinstance(source, Priced)]
     while waiting:
-        offers = list(_offers(waiting, question, notes))
+        offers = list(_offers(waiting, question))
         worth = [(source, offer) for source, offer in offers if offer.is_worth(question.left)]
         if not worth:
             break
         best = _cheapest(worth, question.left)
-        question = _asked(best, question, notes)
+        question = _asked(best, question)
         # What one has read, another need not read again: prices change.
         waiting = [source for source, _ in offers if source is not best]
     return list(question.answers)
 
 
-def _offers(
-    sources: Sequence[Priced], question: Question, notes: list[str]
-) -> Iterator[tuple[Priced, LookUp]]:
+def _offers(sources: Sequence[Priced], question: Question) -> Iterator[tuple[Priced, LookUp]]:
     for source in sources:
         try:
             offer = source.look_up(question)
         except HudiError as error:
-            notes.append(_unreadable(source, error))
+            question.notes.append(_unreadable(source, error))
             continue
         if offer is not None:
             yield source, offer
@@ -170,16 +168,16 @@ def _cheapest(offers: Sequence[tuple[Priced, LookUp]], left: Left) -> Priced:
     return min(offers, key=lambda pair: pair[1].total(left))[0]
 
 
-def _asked(source: Source | Priced, question: Question, notes: list[str]) -> Question:
+def _asked(source: Source | Priced, question: Question) -> Question:
     """The question with the source's answer, if it has one."""
     start = perf_counter()
     try:
         evidence = source.answer(question)
     except StillReadingError:
-        notes.append(f"{source.name} is still being read")
+        question.notes.append(f"{source.name} is still being read")
         return question
     except HudiError as error:
-        notes.append(_unreadable(source, error))
+        question.notes.append(_unreadable(source, error))
         return question
     if evidence is None:
         return question

@@ -205,10 +205,12 @@ class TableSnapshot:
     ) -> list[NamedEvidence]:
         """What the sources say of the files of the flagged partitions.
 
-        columns: those of the predicate. Sources that cannot be read become notes.
+        columns: those of the predicate. notes: for what sources cannot read.
         """
-        question = Question(predicate, columns, self.listing, self.merging, partitions, footer_wait)
-        return gather(self.sources, question, notes)
+        question = Question(
+            predicate, columns, self.listing, self.merging, partitions, footer_wait, notes
+        )
+        return gather(self.sources, question)
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
@@ -299,6 +301,7 @@ class _ColumnStatsSource:
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
         found = self.stats.load(question.columns, question.partitions, question.footer_wait)
+        question.notes.extend(found.notes)
         if not found.too_large or not self.stats.can_stream:
             return StatisticsEvidence(found)
         return self.streaming(

@@ -29,7 +29,7 @@ def table(golden: Mapping[str, Path]) -> HudiTable:
     return HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
 
 
-def question(table: HudiTable, text: str) -> Question:
+def question(table: HudiTable, text: str, notes: list[str] | None = None) -> Question:
     predicate = bind(parse_predicate(text), Scope(table.schema(), "UTC"))
     listing = table.listing()
     return Question(
@@ -39,6 +39,7 @@ def question(table: HudiTable, text: str) -> Question:
         merging=Merging.WHOLE_RECORDS,
         partitions=np.ones(len(listing.partitions), np.bool_),
         footer_wait=0,
+        notes=[] if notes is None else notes,
     )
 
 
@@ -90,7 +91,7 @@ def test_a_source_sees_what_those_before_it_left(table: HudiTable) -> None:
     first = OfFirstLeaf([True, False, True, False, False])
     second = OfFirstLeaf([True] * 5, "second")
     notes: list[str] = []
-    evidence = gather([first, second], question(table, "txn_id = 'a'"), notes)
+    evidence = gather([first, second], question(table, "txn_id = 'a'", notes))
     assert [source.name for source in evidence] == ["first", "second"]
     assert first.asked is not None
     assert first.asked.slices.all()
@@ -112,7 +113,7 @@ def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
         Failing(StillReadingError(), "slow"),
         OfFirstLeaf([True] * 5),
     ]
-    evidence = gather(sources, question(table, "txn_id = 'a'"), notes)
+    evidence = gather(sources, question(table, "txn_id = 'a'", notes))
     assert [source.name for source in evidence] == ["first"]
     assert notes == ["failing cannot be read: t/x: it is damaged", "slow is still being read"]
 
@@ -130,7 +131,7 @@ class Places(OfFirstLeaf, Priced):
 
 def asked_of(table: HudiTable, *sources: OfFirstLeaf | Failing) -> list[str]:
     """The names of the sources that are asked, in their order."""
-    return [one.name for one in gather(sources, question(table, "txn_id = 'a'"), [])]
+    return [one.name for one in gather(sources, question(table, "txn_id = 'a'"))]
 
 
 ONE, TWO = [False, True, False, False, False], [False, True, True, False, False]
@@ -178,6 +179,6 @@ def test_an_index_whose_price_cannot_be_read_is_noted(table: HudiTable) -> None:
 
     notes: list[str] = []
     sources = [Damaged(HudiError("t/x: it is damaged")), Places(ONE, "keys", read_bytes=1)]
-    evidence = gather(sources, question(table, "txn_id = 'a'"), notes)
+    evidence = gather(sources, question(table, "txn_id = 'a'", notes))
     assert [one.name for one in evidence] == ["keys"]
     assert notes == ["failing cannot be read: t/x: it is damaged"]
