@@ -63,8 +63,7 @@ def run(
 
 
 def _session_options(spark: SparkSession) -> BuildOptions:
-    keys = (locks.PROVIDER, locks.DIRECTORY)
-    said = {key: spark.conf.get(key, None) for key in keys}
+    said = {key: spark.conf.get(key, None) for key in locks.SETTINGS}
     settings = {key: value for key, value in said.items() if value}
     return BuildOptions(lambda storage: locks.TableLock.of(storage, settings))
 

@@ -29,8 +29,13 @@ from pyhudi_expr.table.writer_settings import hudi_defaults
 
 PROVIDER = "hoodie.write.lock.provider"
 DIRECTORY = "hoodie.write.lock.filesystem.path"
+WAIT = "hoodie.write.lock.wait_time_ms"
+SETTINGS = (PROVIDER, DIRECTORY, WAIT)
+"""What settings of writers say of their lock."""
+
 _DEFAULT_DIRECTORIES = (HOODIE_DIR, f"{HOODIE_DIR}/.aux")
 _HONOURED = frozenset({"FileSystemBasedLockProvider", "InProcessLockProvider", "NoopLockProvider"})
+_WAIT_MS = "60000"
 _FILE = "lock"
 _CONDITIONAL = f"{HOODIE_DIR}/.locks/table_lock.json"
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.05, 2.0  # seconds
@@ -54,17 +59,19 @@ class TableLock:
 
     storage: Storage
     directories: Sequence[str] = _DEFAULT_DIRECTORIES
-    wait: float = 60.0
+    wait: float = int(_WAIT_MS) / 1000
     provider: str = ""
 
     @staticmethod
     def of(
-        storage: Storage, settings: Mapping[str, str] | None = None, wait: float = 60.0
+        storage: Storage, settings: Mapping[str, str] | None = None, wait: float | None = None
     ) -> TableLock:
         """The lock that settings of writers name, or else the machine's. Raises HudiError."""
         known = {**hudi_defaults(), **(settings or {})}
         directory = known.get(DIRECTORY)
         directories = (directory,) if directory else _DEFAULT_DIRECTORIES
+        if wait is None:
+            wait = _seconds(known.get(WAIT, _WAIT_MS))
         return TableLock(storage, directories, wait, known.get(PROVIDER, ""))
 
     def check(self) -> None:
@@ -110,6 +117,13 @@ class TableLock:
                 )
             time.sleep(pause)
             pause = min(2 * pause, _LONGEST_PAUSE)
+
+
+def _seconds(millis: str) -> float:
+    try:
+        return int(millis) / 1000
+    except ValueError as error:
+        raise HudiError(f"{WAIT} is {millis!r}, which is no number of milliseconds") from error
 
 
 def _is_left_behind(place: Storage) -> bool:

@@ -64,6 +64,11 @@ def test_the_machines_settings_name_the_lock(table: Storage, machine: Path, tmp_
         assert lock_files(tmp_path) == ["table/mine/lock"]
 
 
+def test_a_wait_that_is_no_number_is_told(table: Storage) -> None:
+    with pytest.raises(HudiError, match=r"wait_time_ms is 'soon'"):
+        TableLock.of(table, {locks.WAIT: "soon"})
+
+
 @pytest.mark.parametrize("name", ["FileSystemBasedLockProvider", "InProcessLockProvider", ""])
 def test_locks_of_files_and_of_one_process_are_no_hindrance(table: Storage, name: str) -> None:
     TableLock.of(table, {locks.PROVIDER: f"{_PACKAGE}.{name}" if name else ""}).check()
