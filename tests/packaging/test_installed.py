@@ -1,7 +1,6 @@
 """The wheel and the handler's jar, installed as users install them, away from the checkout."""
 
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -10,8 +9,8 @@ import pytest
 
 from devtools.hiveserver import HiveServer
 from devtools.runtime import HANDLER_JAR, aux_jars
+from tests.packaging.installing import run
 
-_ROOT = Path(__file__).parents[2]
 _VERSIONS = ("3.10", "3.11", "3.12", "3.13")
 _PROGRAM = """
 import sys
@@ -38,22 +37,6 @@ def python(version: str) -> str | None:
     return None
 
 
-def run(*command: object, cwd: Path, code: int = 0) -> str:
-    # Nothing of the checkout is on the way.
-    env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-    done = subprocess.run([str(word) for word in command], cwd=cwd, env=env, capture_output=True)
-    assert done.returncode == code, done.stderr.decode()
-    return (done.stdout if code == 0 else done.stderr).decode()
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory):
-    target = tmp_path_factory.mktemp("wheel")
-    command = ("-m", "pip", "wheel", "--quiet", "--no-deps", "-w", target, _ROOT)
-    run(_ROOT / ".venv" / "bin" / "python", *command, cwd=target)
-    return next(target.glob("*.whl"))
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("version", _VERSIONS)
 def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
@@ -77,6 +60,7 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
         run(own / "pyhudi", "prune", table, "region = 'us'", "--json", cwd=tmp_path)
     )
     assert (report["files_kept"], report["files_total"]) == (int(kept), int(total))
+    assert json.loads(run(own / "pyhudi", "demo", "trips", "--json", cwd=tmp_path))["queries"]
     assert "--port" in run(own / "pyhudi", "serve", "--help", cwd=tmp_path)
 
 

@@ -1,0 +1,127 @@
+"""Index jobs and a layout, run by whatever Spark is installed; what came of them, as JSON.
+
+`python index_jobs.py TABLE DEMO`: a table with stored keys, and a directory for one of the demo's.
+"""
+
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+
+import pyspark
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.cli.demo_table import write_demo_table
+from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.mdt.extension_reader import Extension
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.layout import order_by
+from pyhudi_expr.spark.verifying import verify
+from pyhudi_expr.table.hudi_table import HudiTable
+
+OPTIONS = "store = 'extension', shards = 2"
+STATEMENTS = (
+    f"CREATE INDEX ranges ON '{{}}' USING column_stats(amount, txn_date) OPTIONS ({OPTIONS})",
+    f"CREATE INDEX keys ON '{{}}' USING record_index OPTIONS ({OPTIONS})",
+    f"CREATE INDEX filters ON '{{}}' USING bloom_filters OPTIONS ({OPTIONS})",
+    f"CREATE INDEX shops ON '{{}}' USING secondary_index(merchant_name) OPTIONS ({OPTIONS})",
+    f"CREATE INDEX up ON '{{}}' USING column_stats(merchant_name) "
+    f"OPTIONS (expr = 'upper', {OPTIONS})",
+)
+ASKED = ("txn_id = 'TXN-017'", "amount > 900", "upper(merchant_name) = 'NOWHERE'")
+
+
+def main(table: str, demo: Path) -> None:
+    spark = (
+        SparkSession.builder.master("local[2]")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.sql.shuffle.partitions", "2")
+        .config("spark.driver.host", "127.0.0.1")
+        .config("spark.sql.session.timeZone", "UTC")
+        .getOrCreate()
+    )
+    for statement in STATEMENTS:
+        execute(spark, statement.format(table))
+    write_demo_table(demo)
+    execute(spark, f"CREATE INDEX fares ON '{demo}' USING column_stats(fare) OPTIONS ({OPTIONS})")
+    write_a_day(demo)
+    lagging = one_status(demo).state
+    execute(spark, f"REFRESH INDEX fares ON '{demo}'")
+    found = {
+        "spark": pyspark.__version__,
+        "entries": entries(table) | entries(str(demo)),
+        "verified": [
+            result.is_right
+            for path in (table, str(demo))
+            for status in statuses(HudiTable.open(path))
+            if status.store.value == "extension"
+            for result in verify(spark, HudiTable.open(path), status)
+        ],
+        "kept": {text: kept(table, text) for text in ASKED},
+        "refreshed": [lagging.value, one_status(demo).state.value, kept(str(demo), "fare > 165")],
+        "laid out": laid_out(spark, demo),
+    }
+    print(json.dumps(found))
+
+
+def write_a_day(demo: Path) -> None:
+    """A second commit, with the rows of the last day once more."""
+    shutil.copytree(demo / "day=2024-01-10", demo / "day=2024-01-11")
+    for file in (demo / "day=2024-01-11").glob("*.parquet"):
+        file.rename(file.with_name(f"9{file.name[1:]}".replace("20240111", "20240112")))
+    timeline = demo / ".hoodie" / "timeline"
+    (timeline / "20240112000000000_20240112000001000.commit").touch()
+
+
+def one_status(demo: Path):
+    (status,) = statuses(HudiTable.open(str(demo)))
+    assert status.state in (State.ACTIVE, State.LAGGING)
+    return status
+
+
+def entries(path: str) -> dict[str, list[str]]:
+    """The extension's records by partition, as texts."""
+    extension = Extension.open(HudiTable.open(path))
+    assert extension is not None
+    found = {}
+    for partition in sorted(extension.partitions):
+        records = extension.records.scan(partition)
+        pairs = zip(records.keys, records.payloads, strict=True)
+        found[f"{Path(path).name}/{partition}"] = sorted(
+            f"{key} {told(value)}" for key, value in pairs
+        )
+    return found
+
+
+def told(payload) -> str:
+    """Without the times at which indexes were built."""
+    return json.dumps(without_times(payload), sort_keys=True, default=str)
+
+
+def without_times(value):
+    if isinstance(value, dict):
+        kept = {name: each for name, each in value.items() if "ime" not in name}
+        return {name: without_times(each) for name, each in kept.items()}
+    return value
+
+
+def kept(path: str, predicate: str) -> int:
+    request = PruneRequest(parse_predicate(predicate), zone="UTC")
+    return Pruner().prune(path, request).files_kept
+
+
+def laid_out(spark: SparkSession, demo: Path) -> list[str]:
+    """The files of a Hilbert layout, each as a hash of its rows' ids."""
+    rows = spark.read.parquet(*sorted(map(str, demo.glob("day=2024-01-0*/*.parquet"))))
+    ordered = order_by(rows.select("id", "ts", "fare"), ["ts", "fare"], Curve.HILBERT, files=4)
+    parts = ordered.rdd.mapPartitions(lambda part: [sorted(row.id for row in part)]).collect()
+    return [hashlib.sha256(repr(part).encode()).hexdigest()[:12] for part in parts]
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], Path(sys.argv[2]))
