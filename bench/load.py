@@ -130,8 +130,10 @@ def _hive() -> Iterator[Loaded]:
                 yield ask
 
         def held() -> Held:
+            # First, as the JVM opens a socket for the first process that asks it.
+            heap = _live_heap(server.pid)
             now = _held(server.pid)
-            return Held(_live_heap(server.pid), now.files, now.threads)
+            return Held(heap, now.files, now.threads)
 
         yield Loaded("HiveServer2", connected, held)
 
