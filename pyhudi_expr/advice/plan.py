@@ -2,19 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-import pyarrow as pa
-
-from pyhudi_expr.advice.columns import (
-    MOST_FILES,
-    Looked,
-    distinct_values,
-    location_bytes,
-    secondary_bytes,
-)
+from pyhudi_expr.advice.building import Costs, Sizes
+from pyhudi_expr.advice.columns import MOST_FILES, Looked, distinct_values
 from pyhudi_expr.advice.estimates import (
     COLUMN_STATS,
     RECORD_INDEX,
@@ -35,27 +27,8 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
-#: Measured on two cores (docs/benchmarks.md, index-builds): seconds for a file's column, for a row.
-_SECONDS_OF_FILE_COLUMN = 1.1e-3
-_SECONDS_OF_ROW = {RECORD_INDEX: 8e-6, SECONDARY_INDEX: 12e-6}
-_START_SECONDS = 5.0
-#: The same benchmark: a file's entry for one column.
-_BYTES_OF_FILE_COLUMN = 94.0
 #: What saves less of what is read is not worth an index.
 _LEAST_SHARE = 0.01
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What an index costs. storage: bytes, with the growth; build_seconds: on two cores.
-
-    bytes_of_row, bytes_of_file: what each commit adds for a row and for a file that it writes.
-    """
-
-    storage: int
-    build_seconds: float
-    bytes_of_row: float
-    bytes_of_file: float
 
 
 @dataclass(frozen=True)
@@ -109,7 +82,8 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
         name: looked.rows / distinct_values(sample.column(name), looked.rows) for name in equal
     }
     footers = FooterBounds({name: looked.bounds(wanted[name]) for name in sorted(stored)})
-    sizes = _Sizes(looked, sample, groups, growth)
+    sizes = Sizes(looked, sample, groups, growth)
+    there = {each.kind for each in statuses(table)}
     left = list(_candidates(table, lacking & stored, equal, key))
     read_bytes = {each: sizes.read_bytes(each) for each in left if each.kind != COLUMN_STATS}
     what_ifs = [WhatIf(result, footers, rows_of_value, key, read_bytes) for result in results]
@@ -125,7 +99,8 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
             break
         statement = _statement(base_path, best)
         saved = Read(now.files - read.files, now.bytes - read.bytes)
-        found.append(Recommendation(best, statement, saved.files, saved.bytes, sizes.costs(best)))
+        costs = sizes.costs(best, there | {each.kind for each in chosen})
+        found.append(Recommendation(best, statement, saved.files, saved.bytes, costs))
         chosen.append(best)
         left.remove(best)
         now = read
@@ -134,44 +109,6 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
         notes.append(f"{MOST_FILES} base files were looked into: others count as read")
     instant = results[0].instant
     return Advice(base_path, instant, len(asked), today, now, tuple(found), tuple(notes))
-
-
-@dataclass(frozen=True)
-class _Sizes:
-    looked: Looked
-    sample: pa.Table
-    groups: Sequence[str]
-    growth: float
-
-    def costs(self, candidate: Candidate) -> Costs:
-        if candidate.kind == COLUMN_STATS:
-            files = self.looked.listing.num_files
-            each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
-            seconds = _START_SECONDS + files * len(candidate.columns) * _SECONDS_OF_FILE_COLUMN
-            return Costs(math.ceil(files * each * self.growth), seconds, 0.0, each)
-        each, rows = self._bytes_of_row(candidate), self.looked.rows
-        seconds = _START_SECONDS + rows * _SECONDS_OF_ROW[candidate.kind]
-        return Costs(math.ceil(rows * each * self.growth), seconds, each, 0.0)
-
-    def read_bytes(self, candidate: Candidate) -> float:
-        """What reading all of an index takes today; one of values needs that of keys, too."""
-        each = self._bytes_of_row(candidate)
-        if candidate.kind == SECONDARY_INDEX:
-            each += self._bytes_of_row(Candidate(RECORD_INDEX, ()))
-        return self.looked.rows * each
-
-    def _bytes_of_row(self, candidate: Candidate) -> float:
-        keys = self._texts(RECORD_KEY)
-        if candidate.kind == RECORD_INDEX:
-            return location_bytes(keys, self.groups)
-        return secondary_bytes(self._texts(candidate.columns[0]), keys)
-
-    def _texts(self, name: str) -> list[str]:
-        there = name in self.sample.column_names
-        if not there or self.sample.column(name).null_count == self.sample.num_rows:
-            # Virtual keys are as different as the rows are.
-            return [f"{number:012d}" for number in range(self.sample.num_rows)]
-        return [str(value) for value in self.sample.column(name).to_pylist()]
 
 
 def _candidates(

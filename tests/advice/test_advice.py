@@ -4,16 +4,20 @@ The errors that the documentation states are the bars of these tests.
 """
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.advice.columns import distinct_values, location_bytes, secondary_bytes
+from pyhudi_expr.advice.building import Sizes, build_seconds
+from pyhudi_expr.advice.columns import Looked, distinct_values, location_bytes, secondary_bytes
+from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.plan import advise
 from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import split, written
 
 FILES, ROWS, VALUES = 40, 40_000, 5_000
@@ -112,6 +116,40 @@ def test_storage_grows_as_the_user_says(table):
     for small, large in zip(once.recommendations, thrice.recommendations, strict=True):
         assert large.costs.storage == pytest.approx(3 * small.costs.storage, rel=0.01)
         assert large.bytes == small.bytes
+
+
+def test_the_first_index_of_values_costs_the_one_of_keys_too(table):
+    """It is built with it; the second one finds it."""
+    opened = HudiTable.open(table)
+    looked = Looked.at(opened, opened.listing())
+    sample, groups = looked.sample(["scattered"])
+    sizes, wanted = Sizes(looked, sample, groups, 1.0), Candidate("secondary_index", ("scattered",))
+    first, next_ = sizes.costs(wanted, set()), sizes.costs(wanted, {"secondary_index"})
+    keys = sizes.costs(Candidate("record_index", ()), set())
+    assert first.bytes_of_row == next_.bytes_of_row + keys.bytes_of_row
+    assert first.storage == pytest.approx(next_.storage + keys.storage, abs=1)
+    assert first.build_seconds > next_.build_seconds
+
+
+_FIGURES = {
+    each["name"]: each["value"]
+    for each in json.loads((Path(__file__).parents[2] / "bench" / "results.json").read_text())
+}
+_KEYS, _VALUES = Candidate("record_index", ()), Candidate("secondary_index", ("user_id",))
+
+
+def test_build_seconds_are_those_of_the_benchmarks_within_a_third():
+    """2,000 files, 2 million rows, on two cores."""
+    stats = [Candidate("column_stats", tuple(columns)) for columns in ("a", "abcdef")]
+    candidates = {
+        "query-path: column_stats, build": stats[0],
+        "index-builds: column_stats of 6 columns: here": stats[1],
+        "query-path: record_index, build": _KEYS,
+        "index-builds: record_index of 2,000,000 rows: here": _KEYS,
+        "index-builds: secondary index of 2,000,000 rows: here": _VALUES,
+    }
+    of = {name: build_seconds(each, 2_000, 2_000_000) for name, each in candidates.items()}
+    assert {name: _FIGURES[name] for name in of} == pytest.approx(of, rel=1 / 3)
 
 
 @pytest.mark.parametrize("sample", [1_000, 10_000, 40_000])
