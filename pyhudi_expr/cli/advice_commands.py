@@ -80,18 +80,18 @@ def advise(
     """
     if not (queries or query_logs or histories):
         raise click.UsageError("name what was asked: --queries, --query-log or --hive-history")
-    read = joined(
-        [
-            *(read_queries(file.read_text(), dialect, name) for file in queries),
-            *(read_query_log(file.read_text(), location(table)) for file in query_logs),
-            *(
-                read_hive_history(file.read_text(), name)
-                for path in histories
-                for file in files_below(path)
-            ),
-        ]
-    )
     with working("judging indexes"):
+        read = joined(
+            [
+                *(read_queries(file.read_text(), dialect, name) for file in queries),
+                *(read_query_log(file.read_text(), location(table)) for file in query_logs),
+                *(
+                    read_hive_history(file.read_text(), name)
+                    for path in histories
+                    for file in files_below(path)
+                ),
+            ]
+        )
         found = advice_for(location(table), read.asked, growth)
     if as_json:
         report = {**asdict(found), "notes": [*read.notes, *found.notes]}

@@ -13,6 +13,7 @@ import click
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples
+from pyhudi_expr.cli.progress import waited_for, working
 from pyhudi_expr.cli.sessions import pairs
 from pyhudi_expr.hive.doctor import Finding, Verdict, examine
 from pyhudi_expr.hive.existing import TableName, existing_table
@@ -144,10 +145,13 @@ def register(
     as varchar(n), comments and hudi. properties that were given in Hive stay. Run it again at any
     time.
     """
-    hudi = HudiTable.open(location(table))
-    named = TableName.parse(name or hudi.properties.name, address.database)
-    wanted = registration(hudi, named, seen or location(table), pairs(properties))
-    todo = _planned(address, wanted, replacing) if dry_run else _run(address, wanted, replacing)
+    given = pairs(properties)
+    with working("reading the table"):
+        hudi = HudiTable.open(location(table))
+        named = TableName.parse(name or hudi.properties.name, address.database)
+        wanted = registration(hudi, named, seen or location(table), given)
+    with working("asking HiveServer2"):
+        todo = _planned(address, wanted, replacing) if dry_run else _run(address, wanted, replacing)
     if as_json:
         click.echo(reports.as_json(_report(wanted, todo, dry_run)))
         return
@@ -192,11 +196,13 @@ def doctor(
     explain a query by which a file must be ruled out. Nothing is changed. Exit code 1 where a link
     is broken.
     """
-    hudi = HudiTable.open(location(table))
-    named = TableName.parse(name or hudi.properties.name, address.database)
-    wanted = registration(hudi, named, seen or location(table))
+    given = pairs(settings)
+    with working("reading the table"):
+        hudi = HudiTable.open(location(table))
+        named = TableName.parse(name or hudi.properties.name, address.database)
+        wanted = registration(hudi, named, seen or location(table))
     found = []
-    for finding in examine(address, hudi, wanted, pairs(settings)):
+    for finding in waited_for(examine(address, hudi, wanted, given), "asking HiveServer2"):
         found.append(finding)
         if not as_json:
             _tell(finding)

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
-from rich.console import Console
 from rich.table import Table
 
-from pyhudi_expr.cli import progress, reports
+from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_stats import print_stats
 from pyhudi_expr.cli.locations import is_name, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
+from pyhudi_expr.cli.progress import working
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
 from pyhudi_expr.index.status import status_of, statuses
 from pyhudi_expr.spark import dropping, preparing
@@ -24,15 +23,10 @@ from pyhudi_expr.spark.plans import KINDS
 from pyhudi_expr.spark.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, TableLock
 from pyhudi_expr.table.storage import Storage
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
 _Command = Callable[..., None]
-_ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
-"""Spark's own is shown where there is no terminal, too."""
 _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 
 
@@ -60,11 +54,16 @@ def _writing(command: _Command) -> _Command:
     for option in (
         click.option(
             "--lock-dir",
-            "lock_dirs",
-            multiple=True,
             metavar="DIR",
-            help="Where the table's writers keep their lock file, from the base path "
-            "(hoodie.write.lock.filesystem.path); by default both places that Hudi uses.",
+            help="Where the table's writers keep their lock file, from the base path, absolute, or "
+            "a URI (hoodie.write.lock.filesystem.path); by default what hudi-defaults.conf says, "
+            "or both places that Hudi uses.",
+        ),
+        click.option(
+            "--lock-provider",
+            metavar="CLASS",
+            help="The lock that the table's writers take (hoodie.write.lock.provider); by default "
+            "what hudi-defaults.conf says. One that cannot be taken from here is refused.",
         ),
         click.option(
             "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the lock."
@@ -134,8 +133,9 @@ def create(
     request = CreateIndex(
         name, _located(table, settings), kind, names(columns), options, if_not_exists
     )
-    work = preparing.to_create(request, _build_options(settings))
-    built = None if work is None else _carried_out(work, f"building {name}", as_json, settings)
+    with working("reading the table"):
+        work = preparing.to_create(request, _build_options(settings))
+    built = None if work is None else _carried_out(work, f"building {name}", settings)
     _report_built(built, as_json, f"the index {name} exists")
 
 
@@ -147,8 +147,9 @@ def create(
 def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Bring the index NAME up to the table's newest commit."""
     request = RefreshIndex(name, _located(table, settings))
-    work = preparing.to_refresh(request, _build_options(settings))
-    built = None if work is None else _carried_out(work, f"refreshing {name}", as_json, settings)
+    with working("reading the table"):
+        work = preparing.to_refresh(request, _build_options(settings))
+    built = None if work is None else _carried_out(work, f"refreshing {name}", settings)
     _report_built(built, as_json, f"the index {name} is up to date")
 
 
@@ -161,7 +162,8 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
 def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any) -> None:
     """Remove the index NAME from a table."""
     request = DropIndex(name, _located(table, settings), if_exists)
-    dropping.drop_index(request, _build_options(settings))
+    with working(f"dropping {name}"):
+        dropping.drop_index(request, _build_options(settings))
     if as_json:
         click.echo(reports.as_json({"dropped": name}))
     else:
@@ -174,11 +176,13 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
 @AS_JSON
 def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
-    opened = HudiTable.open(_located(table, settings))
-    status = status_of(opened, name)
+    path = _located(table, settings)
+    with working("reading the table"):
+        opened = HudiTable.open(path)
+        status = status_of(opened, name)
     if status is None:
         raise HudiError(f"{opened.base_path}: there is no index {name!r}")
-    with _session(f"checking {name}", as_json, settings) as spark:
+    with session(f"checking {name}", settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark import failures, verifying
 
         with failures.told_plainly():
@@ -200,7 +204,9 @@ def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @AS_JSON
 def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
     """Print a table's indexes: what they are over, where they are, and how fresh."""
-    found = statuses(HudiTable.open(_located(table, settings)))
+    path = _located(table, settings)
+    with working("reading the table"):
+        found = statuses(HudiTable.open(path))
     if as_json:
         click.echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
         return
@@ -245,40 +251,25 @@ def _located(table: str, settings: dict[str, Any]) -> str:
     """The base path of a table that is named by it, or in the metastore."""
     if not is_name(table):
         return location(table)
-    own = session("pyhudi index", settings["master"], settings["settings"], _WITH_METASTORE)
-    with own as spark:
+    purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]
+    with session(purpose, master, own, _WITH_METASTORE) as spark:
         from pyhudi_expr.spark import indexes
 
         return indexes.location(spark, table)
 
 
-def _carried_out(
-    work: preparing.Work, purpose: str, as_json: bool, settings: dict[str, Any]
-) -> Built | None:
-    with _session(purpose, as_json, settings) as spark:
+def _carried_out(work: preparing.Work, purpose: str, settings: dict[str, Any]) -> Built | None:
+    with session(purpose, settings["master"], settings["settings"]) as spark:
         from pyhudi_expr.spark import indexes
 
         return indexes.carry_out(spark, work, _build_options(settings))
 
 
-@contextmanager
-def _session(purpose: str, as_json: bool, settings: dict[str, Any]) -> Iterator[SparkSession]:
-    """A session, with a bar of what it does."""
-    console = Console(stderr=True, quiet=as_json)
-    own = session("pyhudi index", settings["master"], settings["settings"], _ONE_BAR)
-    with (
-        own as spark,
-        progress.shown(spark.sparkContext, purpose, console),
-    ):
-        yield spark
-
-
 def _build_options(settings: dict[str, Any]) -> BuildOptions:
-    directories = tuple(settings["lock_dirs"])
+    said = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
+    named = {key: value for key, value in said.items() if value}
 
     def lock(storage: Storage) -> TableLock:
-        if directories:
-            return TableLock(storage, directories, wait=settings["lock_wait"])
-        return TableLock(storage, wait=settings["lock_wait"])
+        return TableLock.of(storage, named, settings["lock_wait"])
 
     return BuildOptions(lock, settings["wait"])

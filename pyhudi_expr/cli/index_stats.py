@@ -8,6 +8,7 @@ import click
 from rich.table import Table
 
 from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.progress import working
 from pyhudi_expr.index.sizes import IndexSizes, PartitionSize
 from pyhudi_expr.index.status import IndexStatus, statuses
 from pyhudi_expr.table.errors import HudiError
@@ -25,7 +26,8 @@ def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Rep
 
 def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
     """The indexes of a table, or one of them."""
-    found = index_reports(HudiTable.open(base_path), name)
+    with working("reading the indexes"):
+        found = index_reports(HudiTable.open(base_path), name)
     if as_json:
         click.echo(reports.as_json({"indexes": found}))
         return

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -151,29 +148,12 @@ def cluster_table(
     """
     wanted = Layout(names(columns), Curve(curve), Mapping(mapping))
     size, options = Size(files, target_file_size), sessions.pairs(writer)
-    with (
-        _output_to_errors(),
-        sessions.session("pyhudi layout", master, settings, HUDI_SESSION) as spark,
-    ):
+    with sessions.session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.clustering import ClusterOptions, cluster
 
         chosen = frozenset(partitions) or None, frozenset(groups) or None
         done = cluster(spark, location(table), wanted, ClusterOptions(*chosen, size, wait, options))
     click.echo(reports.as_json(asdict(done)) if as_json else _told(done))
-
-
-@contextmanager
-def _output_to_errors() -> Iterator[None]:
-    """What a JVM that is started meanwhile prints goes to standard error: libraries of Hudi's print
-    warnings, and standard output is for the result."""
-    sys.stdout.flush()
-    output = os.dup(1)
-    os.dup2(2, 1)
-    try:
-        yield
-    finally:
-        os.dup2(output, 1)
-        os.close(output)
 
 
 def _told(done: Clustered) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -13,6 +13,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 if TYPE_CHECKING:
     from pyspark import SparkContext
 
+_T = TypeVar("_T")
 _PAUSE = 0.2  # seconds
 _PATIENCE = 1.0
 """Seconds that a person waits without a sign."""
@@ -22,14 +23,15 @@ _PATIENCE = 1.0
 def working(purpose: str, console: Console | None = None) -> Iterator[None]:
     """Shows a bar that moves, and the time, as soon as the block takes longer than a second.
 
-    Nothing is shown where standard error is no terminal.
+    Nothing is shown where standard error is no terminal. The block prints no answer: a command's
+    answer comes after the bar.
     """
     console = console or Console(stderr=True)
     if not console.is_terminal:
         yield
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=console, transient=True)
+    bars = Progress(*columns, console=console, transient=True, redirect_stdout=False)
     bars.add_task(purpose, total=None)
     late = threading.Timer(_PATIENCE, bars.start)
     late.start()
@@ -41,18 +43,33 @@ def working(purpose: str, console: Console | None = None) -> Iterator[None]:
         bars.stop()
 
 
+def waited_for(items: Iterable[_T], purpose: str) -> Iterator[_T]:
+    """The items as they come, with a bar as of `working` while one is waited for."""
+    every = iter(items)
+    while True:
+        with working(purpose):
+            try:
+                item = next(every)
+            except StopIteration:
+                return
+        yield item
+
+
 @contextmanager
-def shown(context: SparkContext, purpose: str, console: Console) -> Iterator[None]:
+def shown(context: SparkContext, purpose: str, console: Console | None = None) -> Iterator[None]:
     """Shows the tasks that are done, of all that the running jobs have, while the block runs.
 
-    Nothing is shown on a console that is quiet, or no terminal.
+    Nothing is shown where standard error is no terminal.
     """
-    if console.quiet or not console.is_terminal:
+    console = console or Console(stderr=True)
+    if not console.is_terminal:
         yield
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
     ended = threading.Event()
-    with Progress(*columns, TimeElapsedColumn(), console=console, transient=True) as bars:
+    with Progress(
+        *columns, TimeElapsedColumn(), console=console, transient=True, redirect_stdout=False
+    ) as bars:
         watcher = threading.Thread(
             target=_watch, args=(context, bars, purpose, ended), name="progress", daemon=True
         )

@@ -13,6 +13,7 @@ import pyarrow as pa
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON, examples, names
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
+from pyhudi_expr.cli.progress import waited_for, working
 from pyhudi_expr.frontend.sql import DIALECTS
 from pyhudi_expr.table.listing import TableView
 
@@ -48,21 +49,22 @@ def scan(
 
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
-    from pyhudi_expr.reading.scanning import scan as scanned  # what it imports takes a while
+    with working("judging files"):
+        from pyhudi_expr.reading.scanning import scan as scanned  # what it imports takes a while
 
-    rows = scanned(
-        location(table),
-        predicate,
-        names(columns) or None,
-        as_of,
-        view=view,
-        dialect=DIALECTS[dialect],
-        zone=zone,
-        limit=limit,
-    )
+        rows = scanned(
+            location(table),
+            predicate,
+            names(columns) or None,
+            as_of,
+            view=view,
+            dialect=DIALECTS[dialect],
+            zone=zone,
+            limit=limit,
+        )
     if not as_json:
         click.echo("\t".join(rows.schema.names))
-    for batch in rows.batches():
+    for batch in waited_for(rows.batches(), "reading rows"):
         for line in _lines(batch, as_json):
             click.echo(line)
     result = rows.result

@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from pyhudi_expr.cli.progress import shown, working
 from pyhudi_expr.table.errors import HudiError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _Command = Callable[..., None]
+_ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
+"""Spark's own is shown where there is no terminal, too."""
 
 
 def with_spark(command: _Command) -> _Command:
@@ -36,14 +39,15 @@ def with_spark(command: _Command) -> _Command:
 
 @contextmanager
 def session(
-    name: str,
+    purpose: str,
     master: str | None,
     settings: Sequence[str],
     defaults: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark session that ends with the command.
+    """A Spark session that ends with the command, and a bar of what its jobs have done.
 
-    settings: KEY=VALUE each; they go before the defaults. Raises HudiError without pyspark.
+    purpose: what the bar says; settings: KEY=VALUE each; they go before the defaults. Raises
+    HudiError without pyspark.
     """
     try:
         from pyspark.sql import SparkSession
@@ -53,15 +57,18 @@ def session(
             f"{missing} is missing; install the extra: pip install 'pyhudi-expr[spark]'"
         ) from error
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder: Any = SparkSession.builder.appName(name).config("spark.ui.enabled", "false")
+    builder: Any = SparkSession.builder.appName(f"pyhudi: {purpose}").config(
+        "spark.ui.enabled", "false"
+    )
     builder = builder.master(master or os.environ.get("MASTER") or "local[*]")
-    for key, value in {**(defaults or {}), **pairs(settings)}.items():
+    for key, value in {**_ONE_BAR, **(defaults or {}), **pairs(settings)}.items():
         builder = builder.config(key, value)
-    with stdout_as_stderr():
+    with working("starting Spark"), stdout_as_stderr():
         spark: SparkSession = builder.getOrCreate()
     spark.sparkContext.setLogLevel("ERROR")
     try:
-        yield spark
+        with shown(spark.sparkContext, purpose):
+            yield spark
     finally:
         spark.stop()
 

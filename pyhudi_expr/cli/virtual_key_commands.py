@@ -10,6 +10,7 @@ import click
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
+from pyhudi_expr.cli.progress import working
 from pyhudi_expr.cli.sessions import session, with_spark
 from pyhudi_expr.index import key_switching
 from pyhudi_expr.index.key_switching import KeySettings
@@ -75,9 +76,11 @@ def enable(
     Only hoodie.properties changes; files that are there keep their column.
     """
     key = None if columns is None else names(columns)
-    opened = HudiTable.open(location(table))
     settings = KeySettings(key, concatenator, class_name, keep_column)
-    definition = key_switching.enable(opened, settings, TableLock(opened.storage, wait=lock_wait))
+    with working("enabling virtual keys"):
+        opened = HudiTable.open(location(table))
+        lock = TableLock.of(opened.storage, wait=lock_wait)
+        definition = key_switching.enable(opened, settings, lock)
     saved = {**definition.settings(), META_FIELDS: str(keep_column).lower()}
     if as_json:
         click.echo(reports.as_json({"settings": saved}))
@@ -90,8 +93,9 @@ def enable(
 @AS_JSON
 def report(table: str, as_json: bool) -> None:
     """Print what stored keys take in TABLE, and what leaving them out saves, from the footers."""
-    opened = HudiTable.open(location(table))
-    found = key_storage(opened)
+    with working("reading footers"):
+        opened = HudiTable.open(location(table))
+        found = key_storage(opened)
     if as_json:
         enabled = is_virtual(opened.properties)
         click.echo(reports.as_json({"enabled": enabled, **asdict(found)}))
@@ -129,11 +133,11 @@ def rewrite(
     File group by file group, committed by Hudi's clustering; what was begun before goes on.
     """
     path = location(table)
-    with session("pyhudi virtual-keys", master, settings, HUDI_SESSION) as spark:
+    with session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.virtual_keys.rewriting import rewrite as rewritten
 
         done = rewritten(spark, path, partitions or None, commit_bytes, _progress(as_json))
-    found = {**asdict(done), **asdict(key_storage(HudiTable.open(path)))}
+    found = {**asdict(done), **asdict(_storage(path))}
     click.echo(reports.as_json(found) if as_json else reports.as_text(found))
 
 
@@ -154,12 +158,17 @@ def disable(
     The rows are written anew by one insert overwrite; nobody else may write meanwhile.
     """
     path = location(table)
-    with session("pyhudi virtual-keys", master, settings, HUDI_SESSION) as spark:
+    with session("restoring keys", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.virtual_keys.restoring import restore
 
         restore(spark, path, lock_wait)
-    found = asdict(key_storage(HudiTable.open(path)))
+    found = asdict(_storage(path))
     click.echo(reports.as_json(found) if as_json else "the keys are stored again")
+
+
+def _storage(path: str) -> KeyStorage:
+    with working("reading footers"):
+        return key_storage(HudiTable.open(path))
 
 
 def _progress(as_json: bool) -> Callable[[int, int], None]:

@@ -45,9 +45,8 @@ def test_the_bar_counts_tasks(spark: SparkSession, tmp_path: Path) -> None:
     assert "building i" in screen.getvalue()
 
 
-@pytest.mark.parametrize("quiet", [True, False])
-def test_there_is_none_without_a_terminal(spark: SparkSession, tmp_path: Path, quiet: bool) -> None:
+def test_there_is_none_without_a_terminal(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "sign").touch()
     screen = io.StringIO()
-    run(spark, Console(file=screen, quiet=quiet, force_terminal=quiet), tmp_path / "sign")
+    run(spark, Console(file=screen), tmp_path / "sign")
     assert screen.getvalue() == ""
