@@ -10,8 +10,10 @@ from playwright.sync_api import sync_playwright
 
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.layout.analysis import analyze
 from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
 from pyhudi_expr.pages.explanation import explain_page
+from pyhudi_expr.pages.layouts import layouts_page
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -122,31 +124,73 @@ def test_the_commands_write_pages(golden, tmp_path, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
-def test_the_page_in_a_browser_by_keyboard_light_and_dark(golden, tmp_path):
-    _, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
-    (tmp_path / "explain.html").write_text(content)
+@pytest.fixture(scope="module")
+def chromium():
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        looks = set()
-        for scheme in ("light", "dark"):
-            page = browser.new_page(color_scheme=scheme, viewport={"width": 360, "height": 700})
-            asked = []
-            page.on("request", lambda request, asked=asked: asked.append(request.url))
-            page.goto((tmp_path / "explain.html").as_uri())
-            looks.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-            assert len(asked) == 1  # it loads nothing else
-            # On a phone nothing runs out of the page but what scrolls by itself.
-            assert page.evaluate("document.documentElement.scrollWidth") <= 360
-            first = page.locator("details").first
-            page.keyboard.press("Tab")
-            while page.evaluate("document.activeElement.tagName") != "SUMMARY":
-                page.keyboard.press("Tab")
-            page.keyboard.press("Enter")
-            assert first.get_attribute("open") is None
-            page.close()
+        yield browser
         browser.close()
+
+
+def explanation(golden):
+    return explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])[1]
+
+
+def layouts(golden):
+    predicates = ("txn_id < 'TXN-010'", "amount > 100", "txn_id > 'TXN-015' AND amount < 50")
+    table = str(golden["cow_v9_txns_simple_meta"])
+    return layouts_page(analyze(table, list(map(parse_predicate, predicates))), predicates)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
+@pytest.mark.parametrize("made", [explanation, layouts])
+def test_a_page_in_a_browser_by_keyboard_light_and_dark(made, chromium, golden, tmp_path):
+    (tmp_path / "page.html").write_text(made(golden))
+    looks = set()
+    for scheme in ("light", "dark"):
+        page = chromium.new_page(color_scheme=scheme, viewport={"width": 360, "height": 700})
+        asked = []
+        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        page.goto((tmp_path / "page.html").as_uri())
+        looks.add(page.evaluate(_COLOURS))
+        assert len(asked) == 1  # it loads nothing else
+        # On a phone nothing runs out of the page but what scrolls by itself.
+        assert page.evaluate("document.documentElement.scrollWidth") <= 360
+        assert by_keyboard(page) == (page.locator("details").count(), page.evaluate(_WIDE))
+        page.close()
     assert len(looks) == 2
+
+
+_COLOURS = """[document.body, ...document.querySelectorAll('rect')].map(e => JSON.stringify([
+    getComputedStyle(e).color, getComputedStyle(e).backgroundColor, getComputedStyle(e).stroke])
+    ).join()"""
+_WIDE = (
+    "[...document.querySelectorAll('.scroll')].filter(e => e.scrollWidth > e.clientWidth).length"
+)
+
+
+def by_keyboard(page):
+    """From the first to the last stop of Tab: how many parts were folded, how many tables moved."""
+    folded = moved = 0
+    for _ in range(200):
+        page.keyboard.press("Tab")
+        stop = page.evaluate(
+            "document.activeElement === document.body ? null"
+            " : [document.activeElement.tagName, document.activeElement.scrollWidth"
+            " - document.activeElement.clientWidth]"
+        )
+        if stop is None:
+            return folded, moved
+        if stop[0] == "SUMMARY":
+            page.keyboard.press("Enter")
+            open_ = "document.activeElement.parentElement.hasAttribute('open')"
+            folded += not page.evaluate(open_)
+            page.keyboard.press("Enter")
+        elif stop[1] > 0:
+            page.keyboard.press("ArrowRight")
+            page.wait_for_function("document.activeElement.scrollLeft > 0", timeout=5_000)
+            moved += 1
+    raise AssertionError("Tab goes round for ever")
