@@ -9,7 +9,7 @@ has the tree gives their values: days, microseconds, bytes.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -69,6 +69,8 @@ _OF_MANY = {"Concat": "concat", "Greatest": "greatest", "Least": "least", "Coale
 _TRANSPARENT = frozenset(
     {"Alias", "KnownNotNull", "UnaryPositive", "PromotePrecision", "KnownNullable"}
 )
+#: Of any length, which is no depth.
+_CHAINS = frozenset({"And", "Or"})
 _TIMES = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ltz": pa.timestamp("us", "UTC"),
@@ -88,12 +90,13 @@ class CatalystError(ValueError):
 
 @dataclass(frozen=True)
 class _Node:
-    """number: in the order parents first."""
+    """number: in the order parents first. depth: how many levels are below."""
 
     number: int
     name: str
     fields: Mapping[str, Any]
     children: tuple[_Node, ...]
+    depth: int
 
 
 def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
@@ -104,24 +107,37 @@ def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
         raise CatalystError(f"no JSON: {error!s:.200}") from None
     if not isinstance(nodes, list) or not nodes:
         raise CatalystError("no list of nodes")
-    rest = iter(enumerate(nodes))
-    root = _tree(rest, 0)
-    if next(rest, None) is not None:
+    return _Reader(constants).predicate(_tree(nodes))
+
+
+def _tree(nodes: list[Any]) -> _Node:
+    """The tree of a list with parents first; a chain of ANDs, or of ORs, is one node."""
+    whole: list[_Node] = []  # the last node's first child is on top
+    for number, fields in reversed(list(enumerate(nodes))):
+        if not isinstance(fields, dict):
+            raise CatalystError(f"node {number}: no object")
+        name, count = fields.get("class"), fields.get("num-children")
+        if not isinstance(name, str) or not isinstance(count, int):
+            raise CatalystError(f"node {number}: no class, or no number of children")
+        if not 0 <= count <= len(whole):
+            raise CatalystError(f"node {number}: {count} children, which are not there")
+        children = [whole.pop() for _ in range(count)]
+        node = _node(number, name.rpartition(".")[2], fields, children)
+        if node.depth > MAX_DEPTH:
+            raise CatalystError(f"nested more than {MAX_DEPTH} levels deep")
+        whole.append(node)
+    if len(whole) > 1:
         raise CatalystError("nodes that belong to no parent")
-    return _Reader(constants).predicate(root)
+    return whole[0]
 
 
-def _tree(nodes: Iterator[tuple[int, Any]], depth: int) -> _Node:
-    number, fields = next(nodes, (-1, None))
-    if not isinstance(fields, dict):
-        raise CatalystError("a node is missing, or no object")
-    name, count = fields.get("class"), fields.get("num-children")
-    if not isinstance(name, str) or not isinstance(count, int):
-        raise CatalystError(f"node {number}: no class, or no number of children")
-    if depth > MAX_DEPTH:
-        raise CatalystError(f"nested more than {MAX_DEPTH} levels deep")
-    children = tuple(_tree(nodes, depth + 1) for _ in range(count))
-    return _Node(number, name.rpartition(".")[2], fields, children)
+def _node(number: int, name: str, fields: Mapping[str, Any], children: list[_Node]) -> _Node:
+    depth, below = 0, list[_Node]()
+    for child in children:
+        is_chained = name in _CHAINS and child.name == name
+        below += child.children if is_chained else (child,)
+        depth = max(depth, child.depth + (not is_chained))
+    return _Node(number, name, fields, tuple(below), depth)
 
 
 class _Reader:
@@ -140,10 +156,10 @@ class _Reader:
 
     def _predicate(self, node: _Node) -> HudiExpression:
         match node.name, node.children:
-            case "And", (left, right):
-                return conjunction((self.predicate(left), self.predicate(right)))
-            case "Or", (left, right):
-                return disjunction((self.predicate(left), self.predicate(right)))
+            case "And", (_, _, *_):
+                return conjunction(map(self.predicate, node.children))
+            case "Or", (_, _, *_):
+                return disjunction(map(self.predicate, node.children))
             case "Not", (child,):
                 return Not(self.predicate(child))
             case name, (left, right) if name in _COMPARISONS:

@@ -140,7 +140,7 @@ def _special(node: dict[str, Any], depth: int) -> _Value:
     match form, args:
         case "AND" | "OR", [_, *_]:
             join = conjunction if form == "AND" else disjunction
-            return join([_predicate(arg, depth) for arg in args])
+            return join([_predicate(arg, depth) for arg in _operands(form, args)])
         case "IN", [value, *options]:
             return In(_term(value, depth), tuple(_term(one, depth) for one in options))
         case "IS_NULL", [value]:
@@ -153,6 +153,20 @@ def _special(node: dict[str, Any], depth: int) -> _Value:
         case "DEREFERENCE", [_, _]:
             raise InexpressibleError("not judged: the field of a row, which is named by its place")
     raise InexpressibleError(f"not judged: {str(form)[:40]}")
+
+
+def _operands(form: str, args: list[Any]) -> list[Any]:
+    """Those of a chain of one connective, which Presto nests two by two: it is not deep."""
+    operands, rest = [], args[::-1]
+    while rest:
+        match rest.pop():
+            case {"@type": "special", "form": inner, "arguments": [*below]} if (
+                inner == form and below
+            ):
+                rest += below[::-1]
+            case operand:
+                operands.append(operand)
+    return operands
 
 
 def _arguments(node: dict[str, Any]) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.sql import Column, DataFrame, SparkSession
 
-from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
+from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
 from pyhudi_expr.frontend.catalyst import CatalystError, parse_catalyst
 from pyhudi_expr.frontend.trees import conjunction
 from pyhudi_expr.spark.java_calls import jvm
@@ -60,10 +60,13 @@ def filters_of(frame: DataFrame) -> SparkPredicate:
 
 
 def _filters(analysed: Any, optimised: Any) -> HudiExpression:
-    if optimised.collectLeaves().size() != 1:
+    leaves = optimised.collectLeaves()
+    if leaves.size() != 1:
         return Unknown("a DataFrame over several tables, or none")
     if any(_has_clock(plan.condition()) for plan in _nodes(analysed) if _is_filter(plan)):
         return Unknown("a condition on the current time")
+    if _is_empty(leaves.head()):
+        return NEVER  # as Spark found out, no row can match
     chain: list[Any] = []
     for plan in _nodes(optimised):
         if _is_filter(plan):
@@ -76,6 +79,10 @@ def _filters(analysed: Any, optimised: Any) -> HudiExpression:
 
 def _is_filter(plan: Any) -> bool:
     return str(plan.nodeName()) == "Filter"
+
+
+def _is_empty(leaf: Any) -> bool:
+    return str(leaf.nodeName()) == "LocalRelation" and bool(leaf.data().isEmpty())
 
 
 def _has_clock(condition: Any) -> bool:

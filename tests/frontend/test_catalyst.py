@@ -23,6 +23,7 @@ from pyhudi_expr.expr.nodes import (
     Literal,
     Not,
     Op,
+    Or,
     StartsWith,
     Unknown,
 )
@@ -146,6 +147,16 @@ def test_what_is_not_known_is_unknown_alone(form: list[Any]) -> None:
     assert isinstance(found.children[1], Unknown)
 
 
+@pytest.mark.parametrize("name", ["And", "Or"])
+def test_a_long_chain_is_not_deep(name: str) -> None:
+    chain = node("IsNull", INT_A)
+    for _ in range(1000):
+        chain = node(name, chain, node("IsNull", INT_A))
+    found = parse(chain)
+    assert isinstance(found, And if name == "And" else Or)
+    assert found.children == (IsNull(A),) * 1001
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -153,6 +164,7 @@ def test_what_is_not_known_is_unknown_alone(form: list[Any]) -> None:
         json.dumps([*INT_A, *INT_A]),
         json.dumps(node("Not", INT_A)[:1]),
         json.dumps([{"class": "Not", "num-children": 1}] * 5000 + INT_A),
+        json.dumps([{"class": "Not", "num-children": -1}]),
     ],
 )
 def test_what_is_no_tree_is_an_error(text: str) -> None:

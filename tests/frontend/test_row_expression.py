@@ -94,6 +94,22 @@ def test_the_rest_of_an_and_is_judged() -> None:
     assert found.children[0] == Comparison(Op.EQ, Column(("i",)), e.Literal(3005, pa.int32()))
 
 
+@pytest.mark.parametrize(("form", "kind"), [("AND", e.And), ("OR", e.Or)])
+def test_a_long_chain_is_not_deep(form: str, kind: type[e.And | e.Or]) -> None:
+    leaf = WRITTEN["i = 3005"]
+    node: dict[str, Any] = leaf
+    for _ in range(200):
+        node = {"@type": "special", "form": form, "arguments": [node, leaf]}
+    found = parse_row_expression(json.dumps(node))
+    assert isinstance(found, kind)
+    assert len(found.children) == 201
+    assert len(set(found.children)) == 1
+    nothing = {"@type": "special", "form": form, "arguments": []}
+    found = parse_row_expression(json.dumps({**nothing, "arguments": [leaf, nothing]}))
+    assert isinstance(found, kind)
+    assert isinstance(found.children[1], e.Unknown)
+
+
 def test_deep_expressions_are_unknown_inside() -> None:
     node: dict[str, Any] = WRITTEN["i = 3005"]
     for _ in range(150):

@@ -11,7 +11,7 @@ from pyspark.sql import functions as f
 from devtools.matrix import FILES, ROWS, Matrices
 from devtools.spark import session_settings
 from devtools.tables import TableType
-from pyhudi_expr.expr.nodes import ALWAYS, Unknown, walk
+from pyhudi_expr.expr.nodes import ALWAYS, NEVER, Unknown, walk
 from pyhudi_expr.frontend.sql import SPARK, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.spark.predicates import filters_of, predicate_of
@@ -87,6 +87,7 @@ def test_columns_and_filters_of_a_plan(rows: Callable[..., DataFrame]) -> None:
     asked = {type(node).__name__ for node in walk(filters_of(chosen).expression)}
     assert {"Comparison", "Column"} <= asked
     assert filters_of(frame).expression == ALWAYS
+    assert filters_of(frame.where("i = NULL")).expression == NEVER
     late = frame.limit(3).where("i > 5")  # of the three rows
     assert filters_of(late).expression == ALWAYS
     now = frame.where("ts > current_timestamp()")
