@@ -19,28 +19,44 @@ _PATIENCE = 1.0
 """Seconds that a person waits without a sign."""
 
 
-@contextmanager
-def working(purpose: str, console: Console | None = None) -> Iterator[None]:
-    """Shows a bar that moves, and the time, as soon as the block takes longer than a second.
+class Counting:
+    """Within its block a bar that moves, and the time, once the block takes longer than a second.
 
-    Nothing is shown where standard error is no terminal. The block prints no answer: a command's
-    answer comes after the bar.
+    Nothing is shown where standard error is no terminal. The block prints nothing to a terminal: a
+    command's answer comes after the bar.
     """
-    console = console or Console(stderr=True)
-    if not console.is_terminal:
-        yield
-        return
-    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
-    bars = Progress(*columns, console=console, transient=True, redirect_stdout=False)
-    bars.add_task(purpose, total=None)
-    late = threading.Timer(_PATIENCE, bars.start)
-    late.start()
-    try:
-        yield
-    finally:
-        late.cancel()
-        late.join()
-        bars.stop()
+
+    def __init__(self, purpose: str, console: Console | None = None) -> None:
+        self._console = console or Console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+        self._bars = Progress(
+            *columns, console=self._console, transient=True, redirect_stdout=False
+        )
+        self._purpose, self._bar = purpose, self._bars.add_task(purpose, total=None)
+        self._late = threading.Timer(_PATIENCE, self._bars.start)
+
+    def tell(self, done: int, total: int, what: str) -> None:
+        """How much is done."""
+        told = f"{self._purpose}, {done} of {total} {what}"
+        self._bars.update(self._bar, description=told, completed=done, total=total)
+
+    def __enter__(self) -> Counting:
+        """Itself."""
+        if self._console.is_terminal:
+            self._late.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Takes the bar away."""
+        self._late.cancel()
+        if self._late.ident is not None:
+            self._late.join()
+        self._bars.stop()
+
+
+def working(purpose: str, console: Console | None = None) -> Counting:
+    """For a block that does not say how far it is."""
+    return Counting(purpose, console)
 
 
 def waited_for(items: Iterable[_T], purpose: str) -> Iterator[_T]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+import sys
+from collections.abc import Iterable, Iterator
 from datetime import date, datetime
 from typing import Any
 
@@ -13,7 +14,7 @@ import pyarrow as pa
 from pyhudi_expr.cli.locations import location
 from pyhudi_expr.cli.options import AS_JSON, examples, names
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
-from pyhudi_expr.cli.progress import waited_for, working
+from pyhudi_expr.cli.progress import Counting, waited_for, working
 from pyhudi_expr.frontend.sql import DIALECTS
 from pyhudi_expr.table.listing import TableView
 
@@ -49,6 +50,7 @@ def scan(
 
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
+    bar = Counting("reading rows")
     with working("judging files"):
         from pyhudi_expr.reading.scanning import scan as scanned  # what it imports takes a while
 
@@ -61,14 +63,23 @@ def scan(
             dialect=DIALECTS[dialect],
             zone=zone,
             limit=limit,
+            progress=lambda done: bar.tell(done.slices, done.slices_total, "files"),
         )
     if not as_json:
         click.echo("\t".join(rows.schema.names))
-    for batch in waited_for(rows.batches(), "reading rows"):
-        for line in _lines(batch, as_json):
-            click.echo(line)
+    if sys.stdout.isatty():  # the rows are the sign that it goes on
+        _print(waited_for(rows.batches(), "reading rows"), as_json)
+    else:
+        with bar:
+            _print(rows.batches(), as_json)
     result = rows.result
     click.echo(f"read {result.files_kept} of {result.files_total} files", err=True)
+
+
+def _print(batches: Iterable[pa.RecordBatch], as_json: bool) -> None:
+    for batch in batches:
+        for line in _lines(batch, as_json):
+            click.echo(line)
 
 
 def _lines(batch: pa.RecordBatch, as_json: bool) -> Iterator[str]:

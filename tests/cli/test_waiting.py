@@ -10,6 +10,7 @@ import pytest
 
 from pyhudi_expr.cli import progress
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.reading.kept_rows import KeptRows
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _LIMIT = 20.0
@@ -89,3 +90,23 @@ def test_there_is_a_bar_while_hiveserver2_is_asked(command, golden, monkeypatch,
     assert main(["hive", command, table, "--hs2", address, "--auth", "NOSASL"]) == 1
     waiting.join()
     assert "asking HiveServer2" in terminal.getvalue()
+
+
+@pytest.mark.parametrize("to_terminal", [True, False])
+def test_there_is_a_bar_while_rows_are_read(to_terminal, golden, monkeypatch, terminal, capsys):
+    """That counts files where the rows go to a file or another program."""
+    answer = Terminal() if to_terminal else io.StringIO()
+    monkeypatch.setattr(sys, "stdout", answer)
+    monkeypatch.setattr(sys, "stderr", terminal)
+    batches = KeptRows.batches
+
+    def slowly(rows):
+        for batch in batches(rows):
+            terminal.wait_for("reading rows")
+            yield batch
+
+    monkeypatch.setattr(KeptRows, "batches", slowly)
+    assert main(["scan", str(golden["cow_v9_txns_simple_meta"])]) == 0
+    assert len(answer.getvalue().splitlines()) == 13
+    assert "━" not in answer.getvalue()
+    assert to_terminal or " of 5 files" in terminal.getvalue()
