@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import click
+from click.shell_completion import CompletionItem
+
 _NAME = re.compile(r"\w+\.\w+")
 
 
@@ -16,3 +19,17 @@ def location(table: str) -> str:
 def is_name(table: str) -> bool:
     """Whether it is `database.table`, and no path from here."""
     return bool(_NAME.fullmatch(table)) and not Path(table).exists()
+
+
+class _Table(click.ParamType):
+    """A table's place, as it was written. Shells complete it as a directory."""
+
+    name = "text"
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        return [CompletionItem(incomplete, type="dir")]
+
+
+TABLE = _Table()

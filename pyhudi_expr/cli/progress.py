@@ -48,10 +48,10 @@ class Counting:
 
     def __exit__(self, *_: object) -> None:
         """Takes the bar away."""
-        self._late.cancel()
-        if self._late.ident is not None:
+        if self._console.is_terminal:
+            self._late.cancel()
             self._late.join()
-        self._bars.stop()
+            self._bars.stop()
 
 
 def working(purpose: str, console: Console | None = None) -> Counting:

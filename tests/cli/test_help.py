@@ -9,6 +9,7 @@ import time
 
 import click
 import pytest
+from click.shell_completion import ShellComplete
 from rich.console import Console
 
 from pyhudi_expr.cli.main import cli, main
@@ -99,10 +100,29 @@ def test_bash_completes_commands_and_choices(tmp_path):
     assert completed("pyhudi prune t p --dialect tr", 5) == ["trino"]
 
 
+@pytest.mark.parametrize("path", _COMMANDS, ids=" ".join)
+def test_shells_complete_a_tables_directory(path):
+    shell = ShellComplete(cli, {}, "pyhudi", "_PYHUDI_COMPLETE")
+    for parameter in _COMMANDS[path].params:
+        if parameter.name == "table":
+            before = ["--table"] if isinstance(parameter, click.Option) else []
+            (item,) = shell.get_completions([*path, *before], "/wareh")
+            assert (item.type, item.value) == ("dir", "/wareh")
+
+
 def test_shells_beyond_bash_have_a_script(run):
     assert "#compdef pyhudi" in run("completion", "zsh")[1]
     assert "complete" in run("completion", "fish")[1]
     assert run("completion", "cmd")[0] == 2
+
+
+def test_an_interrupted_command_ends_with_130(monkeypatch):
+    @click.command()
+    def slow():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "get_command", lambda context, name: slow)
+    assert main(["slow"]) == 130
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
