@@ -5,8 +5,9 @@ secondary and expression indexes, and what their own settings do not enable. So 
 came and those that went in the meantime are read, and what differs is logged.
 
 Of an index of keys or values that is what the new slices say, and the deletion of what only the old
-ones said. Entries of files that are gone are never asked for; aggregates of partitions are made
-anew for the partitions that changed.
+ones said. Of files it is the entries of new base files: a second entry of a file would be added to
+the first, counts and all. Entries of files that are gone are never asked for; aggregates of
+partitions are made anew for the partitions that changed.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from pyspark.sql import functions as sql
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_action import Announced
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.reader import METADATA_DIR, RECORD_INDEX
-from pyhudi_expr.spark.entries import entries, slice_entries
+from pyhudi_expr.mdt.reader import METADATA_DIR, PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.spark.entries import entries, file_entries, partition_entries
 from pyhudi_expr.spark.key_changes import DELETED, is_secondary
 from pyhudi_expr.spark.logs import LogTarget, write_logs
 from pyhudi_expr.spark.running import SparkBatches
@@ -72,21 +73,22 @@ def _changes(
     spark: SparkSession, built: Snapshot, now: Snapshot, definition: IndexDefinition, shards: int
 ) -> DataFrame:
     """As `logs.LOG_ENTRIES`."""
-    came = now.own_slices(built)
     if definition.name == RECORD_INDEX or is_secondary(definition):
         gone = payloads.secondary_tombstone() if is_secondary(definition) else DELETED
         went = entries(spark, built.table, built.own_slices(now), definition, shards)
         old = went.withColumn("value", sql.lit(gone)).withColumn(
             "version", sql.lit(-1).cast("long")
         )
-        new = entries(spark, now.table, came, definition, shards)
+        new = entries(spark, now.table, now.own_slices(built), definition, shards)
         newest = sql.max_by("value", "version").alias("value")
         found = old.union(new).groupBy("shard", "key").agg(newest)
-    elif slice_entries(now.table, came.instant, definition, shards) is not None:
-        found = entries(spark, now.table, came, definition, shards)
     else:
-        whole = _of_partitions(now.listing, [came, built.own_slices(now)])
-        found = entries(spark, now.table, whole, definition, shards)
+        whole = _of_partitions(now.listing, [now.own_slices(built), built.own_slices(now)])
+        parts = [partition_entries(spark, now.table, whole, definition, shards)]
+        if definition.name != PARTITION_STATS:
+            fresh = now.own_base_files(built)
+            parts.append(file_entries(spark, now.table, fresh, definition, shards))
+        found = reduce(DataFrame.union, [part for part in parts if part is not None])
     return found.select(sql.lit(definition.name).alias("partition"), "shard", "key", "value")
 
 

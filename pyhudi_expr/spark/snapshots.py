@@ -34,6 +34,11 @@ class Snapshot:
         """The slices that the other snapshot has not, or not surely with the same in them."""
         return self.listing.some(~other._coverage.known(self.table, self.listing))
 
+    def own_base_files(self, other: Snapshot) -> FileListing:
+        """The slices whose base files the other snapshot has not, without their log files."""
+        bases = Snapshot(self.table, self.listing.of_base_files())
+        return bases.own_slices(Snapshot(other.table, other.listing.of_base_files()))
+
     @property
     def _coverage(self) -> Coverage:
         rows = np.zeros(self.listing.num_slices, np.int64)

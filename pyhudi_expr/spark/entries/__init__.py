@@ -18,7 +18,11 @@ from pyhudi_expr.spark.entries.column_stats import (
     column_stats,
     partition_stats,
 )
-from pyhudi_expr.spark.entries.expression import expression_index, expression_of_files
+from pyhudi_expr.spark.entries.expression import (
+    expression_index,
+    expression_of_files,
+    expression_of_partitions,
+)
 from pyhudi_expr.spark.entries.record_index import record_index
 from pyhudi_expr.spark.entries.secondary_index import secondary_index
 from pyhudi_expr.spark.shards import ENTRIES
@@ -29,6 +33,9 @@ from pyhudi_expr.table.listing import FileListing
 
 _OfSlices = Callable[[HudiTable, str | None, IndexDefinition, int], Extract]
 _BySpark = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame]
+_OfPartitions = Callable[
+    [SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame | None
+]
 
 #: By the beginnings of metadata partitions' names.
 _OF_SLICES: dict[str, _OfSlices] = {
@@ -42,6 +49,10 @@ _BY_SPARK: dict[str, _BySpark] = {
     "expr_index_": expression_index,
 }
 _BY_SPARK_OF_FILES: dict[str, _BySpark] = {"expr_index_": expression_of_files}
+_BY_SPARK_OF_PARTITIONS: dict[str, _OfPartitions] = {
+    "partition_stats": partition_stats,
+    "expr_index_": expression_of_partitions,
+}
 
 
 def entries(
@@ -96,6 +107,21 @@ def file_entries(
     """
     bases = listing.of_base_files()
     return _entries(spark, table, bases, definition, shards, _BY_SPARK_OF_FILES)
+
+
+def partition_entries(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame | None:
+    """Only what the index says of partitions, of which all slices are listed; None: it says nothing
+    of them. See `entries`."""
+    for beginning, builder in _BY_SPARK_OF_PARTITIONS.items():
+        if definition.name.startswith(beginning):
+            return builder(spark, table, listing, definition, shards)
+    return None
 
 
 def _entries(

@@ -45,16 +45,8 @@ def expression_index(
     if definition.type == _BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
-    by_partition = by_file.groupBy("partition").agg(
-        sql.lit(None).cast("string").alias("file"),
-        sql.sum("size").alias("size"),
-        sql.min("low").alias("low"),
-        sql.max("high").alias("high"),
-        sql.sum("values").alias("values"),
-        sql.sum("nulls").alias("nulls"),
-    )
     # A merged slice counts for its partition only.
-    every = by_file.where("file IS NOT NULL").unionByName(by_partition)
+    every = by_file.where("file IS NOT NULL").unionByName(_by_partition(by_file))
     return every.mapInArrow(_encoder(definition.fields[0], kind, shards), ENTRIES)
 
 
@@ -70,6 +62,33 @@ def expression_of_files(
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
     return by_file.mapInArrow(_encoder(definition.fields[0], kind, shards), ENTRIES)
+
+
+def expression_of_partitions(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame | None:
+    """See `entries.partition_entries`."""
+    if definition.type == _BLOOM_FILTERS:
+        return None
+    by_file, kind = _bounds(spark, table, listing, definition)
+    encoder = _encoder(definition.fields[0], kind, shards)
+    return _by_partition(by_file).mapInArrow(encoder, ENTRIES)
+
+
+def _by_partition(by_file: DataFrame) -> DataFrame:
+    """The bounds and counts of each partition, its file null."""
+    return by_file.groupBy("partition").agg(
+        sql.lit(None).cast("string").alias("file"),
+        sql.sum("size").alias("size"),
+        sql.min("low").alias("low"),
+        sql.max("high").alias("high"),
+        sql.sum("values").alias("values"),
+        sql.sum("nulls").alias("nulls"),
+    )
 
 
 def _bounds(
