@@ -60,7 +60,9 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
 TYPE = "secondary_index"
-_SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL})
+_SPELLED_AS_NUMBERS = frozenset(
+    {Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT}
+)
 #: Changes whenever the columns or their meaning do.
 _CONTENT = "secondary_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
@@ -255,18 +257,33 @@ class SecondaryIndex(Priced):
     def _spelled(self, literal: BoundLiteral, domain: Domain) -> bytes | None:
         if not exact(literal):
             return None
-        match domain.kind:
-            case Kind.TEXT:
-                return bytes(literal.lower)
-            case Kind.INTEGER | Kind.DATE:
-                return str(literal.lower).encode()
-            case Kind.INSTANT if domain.units == _MICROS:
-                return str(literal.lower).encode()
-            case Kind.DECIMAL if self._is_own:
-                return str(literal.lower).encode()
-            case Kind.BOOLEAN if self._is_own:
-                return b"true" if literal.lower else b"false"
-        return None
+        text = literal_text(literal, domain)
+        return text if text is not None or not self._is_own else own_literal_text(literal, domain)
+
+
+def literal_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
+    """The value as Hudi's indexes and ours spell it; None: of a type that theirs are not trusted
+    for."""
+    match domain.kind:
+        case Kind.TEXT:
+            return bytes(literal.lower)
+        case Kind.INTEGER | Kind.DATE:
+            return str(literal.lower).encode()
+        case Kind.INSTANT if domain.units == _MICROS:
+            return str(literal.lower).encode()
+    return None
+
+
+def own_literal_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
+    """The value as indexes of the extension spell it (`spark.entries.secondary_index.spelled`)."""
+    match domain.kind:
+        case Kind.DECIMAL | Kind.FLOAT:
+            return str(literal.lower).encode()
+        case Kind.BOOLEAN:
+            return b"true" if literal.lower else b"false"
+        case Kind.BINARY:
+            return bytes(literal.lower).hex().encode()
+    return None
 
 
 def _rows(records: EncodedRecords) -> pa.Table:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from pyhudi_expr.expr.domains import Kind, domain_of
 from pyhudi_expr.index.registry import RegisteredIndex, Store
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, PARTITION_STATS, RECORD_INDEX
@@ -25,6 +26,8 @@ from pyhudi_expr.table.schema import META_FIELDS
 SECONDARY_INDEX = "secondary_index"
 EXPRESSION = "expression"
 KINDS = (COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS, EXPRESSION)
+
+_NO_SECONDARY_INDEX_OF_HUDI = frozenset({Kind.DECIMAL, Kind.BOOLEAN, Kind.BINARY})
 
 STORE_OPTION, SHARDS_OPTION, EXPRESSION_OPTION = "store", "shards", "expr"
 TYPE_OPTION = "type"
@@ -176,6 +179,11 @@ def _check(
         raise InvalidIndex(f"{request.kind} is over the record keys; name no columns")
     if wanted == 1 and len(columns) != 1:
         raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}")
+    if request.kind == SECONDARY_INDEX and domain_of(columns[0].type) is None:
+        raise InvalidIndex(
+            f"{table.base_path}: {columns[0].name!r} is of type {columns[0].type}, whose values "
+            "no predicate can name"
+        )
     if request.kind == EXPRESSION and EXPRESSION_OPTION not in request.options:
         raise InvalidIndex("an expression index needs the option expr, the function's name")
     type_ = request.options.get(TYPE_OPTION, COLUMN_STATS)
@@ -215,7 +223,10 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
     if len(properties.record_key_fields) > 1:
         return "Hudi has no secondary index of a table with a composite record key"
     (column,) = columns
-    if pa.types.is_decimal(column.type) or pa.types.is_boolean(column.type):
+    if pa.types.is_floating(column.type):
+        return f"how Hudi spells a {column.type} in secondary indexes depends on the Java version"
+    domain = domain_of(column.type)
+    if domain is None or domain.kind in _NO_SECONDARY_INDEX_OF_HUDI:
         return f"Hudi has no secondary index on a column of type {column.type}"
     return None
 

@@ -93,6 +93,47 @@ def test_indexes_of_files_from_the_first_statement_to_the_last(
     assert not [file for file in left if "pyhudi" in file and "indexes.json" not in file]
 
 
+#: How many of the eight files are kept, whose values lie between each other.
+_SCATTERED = {
+    "d = 3.25": 1,
+    "d IN (0.0, 19.5, 99)": 2,
+    "d = 1000": 0,
+    "d IS NULL": 1,
+    "f = 2.5": 1,
+    "b = cast('b13' as binary)": 1,
+    "b = cast('b99' as binary)": 0,
+    "n = 1.30": 1,
+}
+
+
+def test_secondary_indexes_on_types_that_hudis_are_not_on(
+    spark: SparkSession, table_root: Path
+) -> None:
+    place = "(id * 37) % 80"
+    frame = spark.sql(
+        f"select concat('k', id) as id, cast(id as int) as x, if(id = 7, null, {place} * 0.25D) d, "
+        f"cast({place} * 0.5 as float) f, cast(concat('b', {place}) as binary) b, "
+        f"cast({place} * 0.1 as decimal(10, 2)) n, repeat('x', 4000) filler from range(0, 80, 1, 8)"
+    )
+    table = create(frame, TableSpec("scattered", ordering="x", stats_columns=None), table_root)
+    path = str(table.path)
+    for column in "dfbn":
+        execute(spark, f"CREATE INDEX of_{column} ON '{path}' ({column}) OPTIONS ({_EXTENSION})")
+    for status in found(path):
+        assert all(one.is_right for one in verify(spark, HudiTable.open(path), status))
+    rows = read(spark, table.path)
+    assert assert_no_row_lost(Pruner(), table.path, rows, _SCATTERED) == _SCATTERED
+
+    upsert(table, frame.where("x = 13").withColumn("d", frame.d + 1000))
+    execute(spark, f"REFRESH INDEX of_d ON '{path}'")
+    changed = {**_SCATTERED, "d = 1000.25": 1}
+    rows = read(spark, table.path)
+    counts = assert_no_row_lost(Pruner(), table.path, rows, changed)
+    assert counts["d = 1000.25"] == 1
+    for status in found(path):
+        assert all(one.is_right for one in verify(spark, HudiTable.open(path), status))
+
+
 def kept(spark: SparkSession, path: str) -> dict[str, int]:
     """By predicate the number of files that are kept; none that has a matching row is dropped."""
     return assert_no_row_lost(Pruner(), Path(path), read(spark, Path(path)), _KEPT)

@@ -1,7 +1,9 @@
 """Entries of `secondary_index_*`: `esc(value) + "$" + esc(record key)` for each row (RFC-77).
 
 Values are spelled as Hudi does: dates as days since 1970, timestamps as the stored number.
-Decimals, which Hudi refuses, are their unscaled integers. An index of version V2 puts all rows of a
+What only indexes of our own have is spelled so that equal values have one text: decimals as their
+unscaled integers, floats as `float_ordinals` (Hudi takes Java's text of them, which changed with
+Java 19), bytes in hexadecimal digits. An index of version V2 puts all rows of a
 value into one shard, one of V1 spreads them by the whole key.
 """
 
@@ -12,6 +14,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.expr.domains import Kind, domain_of, float_ordinals
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import secondary_prefix
@@ -66,6 +69,11 @@ def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
         return same_unit.view(pa.int64()).cast(text)
     if pa.types.is_decimal(type_) and pa.types.is_decimal(values.type):
         return _unscaled(values.cast(type_))
+    if _is_float(type_) and values.type == type_:
+        numbers = float_ordinals(values.fill_null(0.0).to_numpy(zero_copy_only=False))
+        return pa.array(numbers, mask=values.is_null().to_numpy(zero_copy_only=False)).cast(text)
+    if _is_binary(type_) and _is_binary(values.type):
+        return pa.array([None if v is None else v.hex() for v in values.to_pylist()], text)
     for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
         if is_kind(type_) and is_kind(values.type):
             return values.cast(text)
@@ -82,6 +90,15 @@ def _unscaled(values: pa.Array) -> pa.Array:
 
 def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
+
+
+def _is_float(type_: pa.DataType) -> bool:
+    return bool(pa.types.is_float32(type_) or pa.types.is_float64(type_))
+
+
+def _is_binary(type_: pa.DataType) -> bool:
+    domain = domain_of(type_)
+    return domain is not None and domain.kind is Kind.BINARY
 
 
 def prefixes(texts: pa.Array) -> pa.Array:
