@@ -5,6 +5,7 @@ What is written appears whole or not at all, on file systems whose rename is ato
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import uuid
@@ -19,6 +20,7 @@ from pyhudi_expr.table.errors import HudiError
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(.*)$", re.DOTALL)
 _S3_SCHEMES = frozenset({"s3a", "s3n"})
+_WEBHDFS_SCHEMES = frozenset({"webhdfs", "swebhdfs"})
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,19 @@ class Storage:
 
     @staticmethod
     def open(uri: str) -> Storage:
-        """Takes `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`, `s3a://bucket/a`.
+        """Takes `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`, `s3a://bucket/a`,
+        `webhdfs://host:port/a` and, over TLS, `swebhdfs://host:port/a`.
 
-        A path without a scheme or a leading slash is one below the working directory.
+        A path without a scheme or a leading slash is one below the working directory. hdfs needs
+        Hadoop's native library; webhdfs, its REST interface, the packages of the extra `webhdfs`.
         """
         scheme, rest = _split_scheme(uri)
         try:
             if scheme in ("", "file"):
                 path = rest if scheme else os.path.join(os.getcwd(), rest)
                 return Storage(uri, fs.LocalFileSystem(), _trim(re.sub(r"^/*", "/", path)))
+            if scheme in _WEBHDFS_SCHEMES:
+                return Storage(uri, *_webhdfs(scheme, rest))
             normal = "s3" if scheme in _S3_SCHEMES else scheme
             filesystem, path = fs.FileSystem.from_uri(f"{normal}:{rest}")
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -123,7 +129,7 @@ class Storage:
         """Renames a file; there must be none of the new name."""
         with self._named(source, "renamed"):
             self.filesystem.create_dir(self._parent(target), recursive=True)
-            self.filesystem.move(self.full(source), self.full(target))
+            self._rename(self.full(source), self.full(target))
 
     def delete(self, path: str) -> None:
         """Deletes the file if there is one."""
@@ -158,7 +164,7 @@ class Storage:
     def _replace(self, hidden: str, target: str) -> None:
         if not self._is_local and self._exists(target):
             self.filesystem.delete_file(target)  # HDFS renames to new names only
-        self.filesystem.move(hidden, target)
+        self._rename(hidden, target)
 
     def _link(self, hidden: str, target: str) -> None:
         if self._is_local:
@@ -170,11 +176,17 @@ class Storage:
         if self._exists(target):
             raise _ThereIsOneError
         try:
-            self.filesystem.move(hidden, target)
+            self._rename(hidden, target)
         except OSError as error:
             if self._exists(target):  # another process was faster
                 raise _ThereIsOneError from error
             raise
+
+    def _rename(self, source: str, target: str) -> None:
+        self.filesystem.move(source, target)
+        # WebHDFS answers false, which its client does not tell.
+        if not self._is_local and self._exists(source):
+            raise FileExistsError(f"{source} could not be renamed to {target}")
 
     def _forget_checksum(self, path: str) -> None:
         """Hadoop keeps checksums beside local files; an old one would fail its reads."""
@@ -212,6 +224,23 @@ class Storage:
 
 class _ThereIsOneError(Exception):
     """There is a file of the name already."""
+
+
+def _webhdfs(scheme: str, rest: str) -> tuple[fs.FileSystem, str]:
+    """The file system and the path of `//host:port/path`. Raises HudiError without the packages."""
+    try:
+        from fsspec.implementations.webhdfs import WebHDFS
+    except ModuleNotFoundError as error:
+        raise HudiError(
+            f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[webhdfs]'"
+        ) from error
+    address, _, path = rest.removeprefix("//").partition("/")
+    host, _, port = address.partition(":")
+    if not port.isdigit():
+        raise HudiError(f"{scheme}:{rest}: name the NameNode's host and HTTP port")
+    user = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+    client = WebHDFS(host, int(port), user=user, use_https=scheme == "swebhdfs")
+    return fs.PyFileSystem(fs.FSSpecHandler(client)), _trim(f"/{path}")
 
 
 def _split_scheme(uri: str) -> tuple[str, str]:

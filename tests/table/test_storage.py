@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import Storage
 
 
@@ -22,3 +24,21 @@ def test_other_paths_begin_at_the_working_directory(
     (tmp_path / "warehouse" / "t").mkdir(parents=True)
     (tmp_path / "warehouse" / "t" / "f").write_bytes(b"x")
     assert Storage.open(name).read("f") == b"x"
+
+
+@pytest.mark.parametrize("uri", ["webhdfs://host/t", "webhdfs:/t", "swebhdfs://host:x/t"])
+def test_webhdfs_needs_the_port(uri: str) -> None:
+    with pytest.raises(HudiError, match=rf"{uri}: name the NameNode's host and HTTP port"):
+        Storage.open(uri)
+
+
+def test_webhdfs_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "fsspec.implementations.webhdfs", None)
+    with pytest.raises(HudiError, match=r"pip install 'pyhudi-expr\[webhdfs\]'"):
+        Storage.open("webhdfs://host:9870/t")
+
+
+def test_a_file_of_a_server_that_does_not_answer(tmp_path: Path) -> None:
+    storage = Storage.open("webhdfs://127.0.0.1:1/t")
+    with pytest.raises(HudiError, match="webhdfs://127.0.0.1:1/t"):
+        storage.read("f")
