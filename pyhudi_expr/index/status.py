@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -18,7 +18,11 @@ from pyhudi_expr.mdt.reader import (
     MetadataTable,
 )
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.timeline import Instant
+from pyhudi_expr.table.timeline import WRITE_ACTIONS, Instant
+
+_RESTORE = "restore"
+_MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}
+"""The actions of writers that may delete indexes which their settings do not enable."""
 
 
 class State(str, Enum):
@@ -31,7 +35,8 @@ class State(str, Enum):
     LAGGING = "lagging"
     """It covers an older commit; what was written since is read unpruned."""
     DROPPED = "dropped"
-    """A writer whose settings do not enable it has deleted it; REFRESH INDEX brings it back."""
+    """A writer whose settings do not enable it has deleted it, or a restore took it back; REFRESH
+    INDEX brings it back."""
 
 
 @dataclass(frozen=True)
@@ -156,23 +161,29 @@ def _unregistered(
 
 
 def _how_it_went(table: HudiTable, index: RegisteredIndex) -> str:
-    """By which commit a partition of the index was lost, as far as the timelines tell."""
+    """By which action a partition of the index was lost, as far as the timelines tell."""
     dropper = _first_without(table, index)
+    if dropper is not None and dropper.action == _RESTORE:
+        return f"deleted by the restore {dropper.requested}, which took it back; refresh it"
     by = f"by the commit {dropper.requested} ({dropper.action})" if dropper else "by a writer"
     return f"deleted {by}, whose settings do not enable it; see writer_options, then refresh it"
 
 
 def _first_without(table: HudiTable, index: RegisteredIndex) -> Instant | None:
-    """The first write whose commit to the metadata table left a lost partition out."""
-    if table.storage.stat(METADATA_DIR) is None:
-        return next((i for i in table.timeline.writes if i.requested > index.created), None)
-    metadata = HudiTable.at(table.storage.child(METADATA_DIR))
+    """The first action after the index was made, and after the last commit to the metadata table
+    that wrote to a lost partition. (A restore takes such commits away.)"""
     lost = set(index.partitions) - table.properties.metadata_partitions
-    writes = {i.requested: i for i in table.timeline.writes}
-    candidate: Instant | None = None
+    last = max(index.created, _last_written(table, lost))
+    later = (i for i in table.timeline.instants if i.requested > last and i.is_completed)
+    return next((i for i in later if i.action in _MAY_DROP), None)
+
+
+def _last_written(table: HudiTable, partitions: Set[str]) -> str:
+    """The newest commit to the metadata table that wrote to one of the partitions; or empty."""
+    if table.storage.stat(METADATA_DIR) is None:
+        return ""
+    metadata = HudiTable.at(table.storage.child(METADATA_DIR))
     for instant in reversed(metadata.timeline.writes):
-        written = metadata.commit_metadata(instant).written
-        if lost & written.keys():
-            break
-        candidate = writes.get(instant.requested, candidate)
-    return candidate
+        if partitions & metadata.commit_metadata(instant).written.keys():
+            return instant.requested
+    return ""

@@ -1,7 +1,7 @@
 """Which indexes a table is said to have."""
 
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -50,6 +50,28 @@ def test_a_registered_index_that_is_gone_is_missed(table: HudiTable) -> None:
     assert status.state is State.DROPPED
     assert status.covers is None
     assert "refresh it" in status.note
+
+
+@pytest.mark.parametrize(
+    ("actions", "named"),
+    [
+        (["rollback", "commit"], "commit 1 (rollback),"),
+        (["clean", "commit", "restore"], "commit 2 (commit),"),
+        (["restore", "commit"], "restore 1,"),
+    ],
+)
+def test_what_deleted_an_index_is_named(
+    table: HudiTable, actions: Sequence[str], named: str
+) -> None:
+    index = RegisteredIndex(
+        "shops", "column_stats", ("s",), {}, Store.HUDI, ("column_stats",), created=""
+    )
+    Registry().with_index(index).write(table.storage)
+    partitions.drop(table, index.partitions, TableLock(table.storage))
+    for number, action in enumerate(actions, 1):
+        table.storage.write(f".hoodie/timeline/2999000{number}_2999001{number}.{action}", b"{}")
+    (status,) = [s for s in statuses(table.refreshed()) if s.name == "shops"]
+    assert f"deleted by the {named.replace(' ', ' 2999000', 1)}" in status.note
 
 
 def test_an_index_that_lags_names_the_first_commit_that_it_lacks(
