@@ -138,6 +138,16 @@ def exact_decimal(unscaled: int, scale: int) -> Decimal:
     return Decimal((int(unscaled < 0), digits, -scale))
 
 
+def unscaled(value: Decimal, scale: int) -> int:
+    """The inverse of `exact_decimal`; further digits are cut off."""
+    sign, digits, exponent = value.as_tuple()
+    assert isinstance(exponent, int)
+    number = int("".join(map(str, digits)))
+    shift = exponent + scale
+    whole: int = number * 10**shift if shift >= 0 else number // 10**-shift
+    return -whole if sign else whole
+
+
 def physical_scalar(domain: Domain, value: Any) -> np.int64 | pa.Scalar:
     """One value of the domain in its physical form, ready to be compared with an array."""
     if domain.is_ordinal:

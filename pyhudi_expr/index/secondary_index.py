@@ -28,7 +28,7 @@ matter that V1 shards by the whole key and V2 by the value.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Protocol
@@ -39,7 +39,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
-from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.domains import Domain, Kind, unscaled
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.built_files import covered_slices
 from pyhudi_expr.index.costs import LookUp
@@ -60,15 +60,14 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
 TYPE = "secondary_index"
-_SPELLED_AS_NUMBERS = frozenset(
-    {Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT}
-)
+_SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
 #: Changes whenever the columns or their meaning do.
 _CONTENT = "secondary_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 _MICROS = 10**6
 
 _Flags = npt.NDArray[np.bool_]
+_Text = Callable[[BoundLiteral, Domain], bytes | None]
 
 
 def secondary_indexes(
@@ -235,35 +234,33 @@ class SecondaryIndex(Priced):
         ]
 
     def _values(self, leaf: Leaf) -> tuple[BoundColumn, list[bytes]] | None:
-        """The values that the leaf holds the index's column to, as the index spells them."""
-        match leaf:
-            case BoundIsNull(term=BoundColumn() as column) if self._is_over(column):
-                return column, [NULL_VALUE]
-        found = equality(leaf)
-        if found is None or not self._is_over(found[0]):
-            return None
-        values = [self._spelled(literal, found[0].domain) for literal in found[1]]
-        spelled = [value for value in values if value is not None]
-        return (found[0], spelled) if len(spelled) == len(values) else None
+        return wanted_values(leaf, self.column, own_text if self._is_own else hudis_text)
 
     @property
     def _is_own(self) -> bool:
         """Whether the index is of the extension; Hudi's are over fewer types."""
         return COLUMN_TYPE in self._definition.options
 
-    def _is_over(self, column: BoundColumn) -> bool:
-        return column.name == self.column and column.char is None
 
-    def _spelled(self, literal: BoundLiteral, domain: Domain) -> bytes | None:
-        if not exact(literal):
-            return None
-        text = literal_text(literal, domain)
-        return text if text is not None or not self._is_own else own_literal_text(literal, domain)
+def wanted_values(leaf: Leaf, column: str, text: _Text) -> tuple[BoundColumn, list[bytes]] | None:
+    """The values, as `text` spells them, that a leaf holds the column to; None: it does not."""
+    match leaf:
+        case BoundIsNull(term=BoundColumn() as bound) if _is_over(bound, column):
+            return bound, [NULL_VALUE]
+    found = equality(leaf)
+    if found is None or not _is_over(found[0], column):
+        return None
+    values = [text(one, found[0].domain) if exact(one) else None for one in found[1]]
+    spelled = [value for value in values if value is not None]
+    return (found[0], spelled) if len(spelled) == len(values) else None
 
 
-def literal_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
-    """The value as Hudi's indexes and ours spell it; None: of a type that theirs are not trusted
-    for."""
+def _is_over(bound: BoundColumn, column: str) -> bool:
+    return bound.name == column and bound.char is None
+
+
+def hudis_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
+    """A value as Hudi's indexes spell it; None: of a type that they are not trusted with."""
     match domain.kind:
         case Kind.TEXT:
             return bytes(literal.lower)
@@ -274,16 +271,19 @@ def literal_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
     return None
 
 
-def own_literal_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
-    """The value as indexes of the extension spell it (`spark.entries.secondary_index.spelled`)."""
+def own_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
+    """A value as indexes of the extension spell it (`spark.entries.secondary_index.spelled`)."""
     match domain.kind:
-        case Kind.DECIMAL | Kind.FLOAT:
+        case Kind.FLOAT:
             return str(literal.lower).encode()
+        case Kind.DECIMAL:
+            number = literal.lower if domain.is_ordinal else unscaled(literal.lower, domain.scale)
+            return str(number).encode()
         case Kind.BOOLEAN:
             return b"true" if literal.lower else b"false"
         case Kind.BINARY:
             return bytes(literal.lower).hex().encode()
-    return None
+    return hudis_text(literal, domain)
 
 
 def _rows(records: EncodedRecords) -> pa.Table:

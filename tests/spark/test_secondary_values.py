@@ -2,20 +2,31 @@
 
 import math
 import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyhudi_expr.expr.bound import BoundLiteral
+from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.bound import BoundLiteral, Leaf
+from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.domains import domain_of, float_ordinal
-from pyhudi_expr.index.secondary_index import own_literal_text
+from pyhudi_expr.expr.evaluate import as_array, may_be
+from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.index.secondary_index import own_text, wanted_values
+from pyhudi_expr.mdt.secondary_keys import NULL_VALUE
 from pyhudi_expr.spark.entries.secondary_index import spelled
 from pyhudi_expr.table.errors import HudiError
 from tests.chance import examples
+from tests.expr.oracle import ENGINES, truths
+from tests.expr.statistics import Row
+from tests.expr.strategies import Case, cases
 
 
 def texts(values: list[Any], type_: pa.DataType) -> list[str | None]:
@@ -27,7 +38,7 @@ def asked(value: Any, type_: pa.DataType) -> str:
     domain = domain_of(type_)
     assert domain is not None
     physical = value if isinstance(value, bytes) else float_ordinal(value)
-    found = own_literal_text(BoundLiteral(physical, physical, domain), domain)
+    found = own_text(BoundLiteral(physical, physical, domain), domain)
     assert found is not None
     return found.decode()
 
@@ -67,8 +78,68 @@ def test_bytes_have_the_text_that_is_asked_for(values: list[bytes]) -> None:
     assert len({*found}) == len({*values})
 
 
+def test_wide_decimals_have_the_text_of_their_digits() -> None:
+    wide, zero = pa.decimal128(38, 10), Decimal("0E-10")
+    domain = domain_of(wide)
+    assert domain is not None
+    for value in (zero, Decimal("-1.5000000000"), Decimal("12E+20")):
+        (text,) = texts([value], wide)
+        assert own_text(BoundLiteral(value, value, domain), domain) == (text or "").encode()
+
+
 def test_floats_of_another_width_have_no_text() -> None:
     """Engines widen them in two ways: by their value, and by their decimal digits."""
     narrow = pa.array(np.array([0.1], np.float32))
     with pytest.raises(HudiError, match="type float cannot have a secondary index"):
         spelled(narrow, pa.float64(), "c")
+
+
+@dataclass(frozen=True)
+class OfValues:
+    """What an index of our own over each column says of a case's files; an `Evidence`."""
+
+    case: Case
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        if not truth:
+            return True
+        for field in self.case.schema:
+            if pa.types.is_nested(field.type):
+                continue
+            wanted = wanted_values(leaf, field.name, own_text)
+            if wanted is not None:
+                return np.array([self._has(rows, field, wanted[1]) for rows in self.case.files])
+        return True
+
+    def _has(self, rows: Sequence[Row], field: pa.Field, wanted: Sequence[bytes]) -> bool:
+        found = {
+            NULL_VALUE if text is None else text.encode()
+            for text in spelled(stored(rows, field), field.type, field.name).to_pylist()
+        }
+        return not found.isdisjoint(wanted)
+
+
+def stored(rows: Sequence[Row], field: pa.Field) -> pa.Array:
+    """A column's values as a file has them."""
+    values = [row[field.name] for row in rows]
+    if pa.types.is_date32(field.type):
+        return pa.array(values, pa.int32()).view(field.type)
+    if pa.types.is_timestamp(field.type):
+        return pa.array(values, pa.int64()).view(field.type)
+    return pa.array(values, field.type)
+
+
+@pytest.mark.slow
+@settings(
+    max_examples=examples(300),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(cases())
+def test_no_engine_finds_a_row_in_a_file_that_lacks_the_values(case: Case) -> None:
+    bound = bind(case.predicate, Scope(case.schema, case.table.zone))
+    answer = as_array(may_be(bound, True, [OfValues(case)]), len(case.files))
+    for possible, rows in zip(answer, case.files, strict=True):
+        for row in () if possible else rows:
+            for engine in ENGINES:
+                found = truths(case.predicate, row, case.table, engine)
+                assert True not in found, (engine.name, row, bound)
