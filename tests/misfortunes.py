@@ -1,6 +1,7 @@
 """Fixtures for what may happen to who writes to a table; a room's conftest imports them."""
 
 import os
+import re
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,9 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.table.storage import Storage
+
+_CHANGES = ("write", "create", "delete", "delete_dir", "move")
+"""The methods of a storage that change files."""
 
 
 class Died(BaseException):
@@ -35,7 +39,7 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int
 
         monkeypatch.setattr(Storage, name, counting)
 
-    for name in ("write", "create", "delete", "delete_dir", "move"):
+    for name in _CHANGES:
         counted(name)
 
     def run(something: Callable[[], None], changes: int) -> bool:
@@ -48,6 +52,40 @@ def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int
             left[0] = None
         return True
 
+    return run
+
+
+@pytest.fixture
+def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], str], None]:
+    """Runs something that dies as soon as it has changed a file whose URI matches a pattern."""
+    asked: list[re.Pattern[str]] = []
+    dead: list[str] = []
+
+    def watched(name: str) -> None:
+        change = getattr(Storage, name)
+
+        def watching(self: Storage, path: str, *args: object) -> object:
+            if dead:
+                raise Died
+            done = change(self, path, *args)
+            if asked and asked[0].search(f"{self.uri}/{path}"):
+                dead.append(path)
+                raise Died
+            return done
+
+        monkeypatch.setattr(Storage, name, watching)
+
+    def run(something: Callable[[], None], pattern: str) -> None:
+        asked.append(re.compile(pattern))
+        try:
+            with pytest.raises(Died):
+                something()
+        finally:
+            asked.clear()
+            dead.clear()
+
+    for name in _CHANGES:
+        watched(name)
     return run
 
 
