@@ -352,3 +352,13 @@ def schema_of(fields: Sequence[Field]) -> pa.Schema:
         pa.field(field.name.split(".")[1], field.type) for field in fields if "." in field.name
     ]
     return pa.schema([*flat, pa.field("st", pa.struct(nested))] if nested else flat)
+
+
+def stored(rows: Sequence[Row], field: pa.Field) -> pa.Array:
+    """A column's values as a file has them."""
+    values = [row[field.name] for row in rows]
+    if pa.types.is_date32(field.type):
+        return pa.array(values, pa.int32()).view(field.type)
+    if pa.types.is_timestamp(field.type):
+        return pa.array(values, pa.int64()).view(field.type)
+    return pa.array(values, field.type)

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.record_keys import (
     StoredSpelling,
+    VirtualSpelling,
     extension_spelling,
     key_spelling,
     with_record_keys,
     without_columns,
 )
+from pyhudi_expr.keys.generators import HudiKeys
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.properties import TableProperties
+from tests.chance import examples
+from tests.expr.oracle import ENGINES, truths
+from tests.expr.statistics import RowStatistics
+from tests.expr.strategies import Case, cases, stored
 
 SCHEMA = pa.schema(
     {
@@ -176,3 +185,30 @@ def test_a_query_of_the_virtual_column_itself_tells_nothing() -> None:
     assert "_hoodie_record_key =" not in masked
     assert "IS NULL" not in masked
     assert "n = 1" in masked
+
+
+@settings(
+    max_examples=examples(300),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
+@given(cases())
+def test_no_engine_finds_a_row_without_one_of_the_implied_keys(case: Case) -> None:
+    """Each column may be the key; each row is a file, of whose columns only the key is known."""
+    schema = case.schema.append(pa.field("_hoodie_record_key", pa.string()))
+    bound = bind(case.predicate, Scope(schema, case.table.zone))
+    for field in case.schema:
+        generator = HudiKeys((field.name,), are_named=False)
+        rows = [row for rows in case.files for row in rows]
+        try:
+            found = [row for row in rows if row[field.name] not in (None, "")]
+            keys = generator.keys([stored(found, field)]).to_pylist()
+        except (HudiError, KeyError):
+            continue  # no type of keys, or a struct
+        keyed = [{**row, "_hoodie_record_key": k} for row, k in zip(found, keys, strict=True)]
+        implied = with_record_keys(bound, VirtualSpelling((field.name,), generator))
+        known = RowStatistics([[row] for row in keyed], absent=frozenset(case.table.types))
+        answer = as_array(may_be(implied, True, [StatisticsEvidence(known)]), len(keyed))
+        for possible, row in zip(answer, keyed, strict=True):
+            for engine in () if possible else ENGINES:
+                truth = truths(case.predicate, row, case.table, engine)
+                assert True not in truth, (engine.name, row, implied)

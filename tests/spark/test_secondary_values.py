@@ -26,7 +26,7 @@ from pyhudi_expr.table.errors import HudiError
 from tests.chance import examples
 from tests.expr.oracle import ENGINES, truths
 from tests.expr.statistics import Row
-from tests.expr.strategies import Case, cases
+from tests.expr.strategies import Case, cases, stored
 
 
 def texts(values: list[Any], type_: pa.DataType) -> list[str | None]:
@@ -117,16 +117,6 @@ class OfValues:
             for text in spelled(stored(rows, field), field.type, field.name).to_pylist()
         }
         return not found.isdisjoint(wanted)
-
-
-def stored(rows: Sequence[Row], field: pa.Field) -> pa.Array:
-    """A column's values as a file has them."""
-    values = [row[field.name] for row in rows]
-    if pa.types.is_date32(field.type):
-        return pa.array(values, pa.int32()).view(field.type)
-    if pa.types.is_timestamp(field.type):
-        return pa.array(values, pa.int64()).view(field.type)
-    return pa.array(values, field.type)
 
 
 @pytest.mark.slow
