@@ -1,5 +1,6 @@
 """Fixtures that several rooms share."""
 
+import tarfile
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,6 +25,7 @@ _HIVE_VALUES = frozenset(
 """Take about half of the time of all tests with Hive."""
 
 GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
+FLINK_DATA = Path(__file__).parent / "data" / "flink"
 
 
 class ByFile(LoadScopeScheduling):  # type: ignore[misc]
@@ -64,3 +66,12 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
             content.extractall(target)
         tables[archive.stem] = next(d for d in target.iterdir() if (d / ".hoodie").is_dir())
     return tables
+
+
+@pytest.fixture(scope="session")
+def flink(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
+    """The base path of each table that Flink wrote by its name, see its README. Read only."""
+    target = tmp_path_factory.mktemp("flink")
+    with tarfile.open(FLINK_DATA / "tables.tar.xz") as content:
+        content.extractall(target, filter="data")
+    return {path.name: path for path in sorted(target.iterdir()) if path.is_dir()}

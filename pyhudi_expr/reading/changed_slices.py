@@ -1,7 +1,8 @@
-"""Slices whose files have other columns than the table has now, merged by their record keys.
+"""Slices that hudi-rs does not merge as Hudi does, merged by their record keys.
 
-hudi-rs knows neither the history of a table's schemas nor the digits of widened floats. Here each
-file and each block of a log file gets the columns of now first; the rest is `key_merging`.
+It knows neither the history of a table's schemas nor the digits of widened floats, and nothing of
+slices without a base file. Here each file and each block of a log file gets the columns of now
+first; the rest is `key_merging`.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from pyhudi_expr.reading.log_rows import Written, WrittenRows, one_batch, writte
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, leaf, parquet_batches
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import OPERATION_FIELD
 
-_OPERATION = "_hoodie_operation"
 WHAT_TO_DO = "compact the table, or read the read-optimised view"
 
 
@@ -56,33 +57,25 @@ class ChangedSlices:
         for applies, reason in (
             (merging_of(properties) is not Merging.WHOLE_RECORDS, "its merger is not known here"),
             (not properties.meta_fields, "its record keys are not stored"),
-            (_OPERATION in schema.names, f"its rows have a column {_OPERATION}"),
         ):
             if applies:
                 raise UnmergeableSlice(
-                    f"{table.base_path}: columns were renamed or retyped, and log files cannot be "
-                    f"merged here, as {reason}; {WHAT_TO_DO}"
+                    f"{table.base_path}: log files without a base file, or with columns that were "
+                    f"renamed or retyped since, cannot be merged here, as {reason}; {WHAT_TO_DO}"
                 )
         merger = KeyMerger.by_stored_keys(properties)
         needed = [name.partition(".")[0] for name in merger.needed]
         present = [name for name in (*wanted.names, *needed) if name in schema.names]
-        every = pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(present)])
+        fields = [schema.field(name).remove_metadata() for name in dict.fromkeys(present)]
+        if OPERATION_FIELD not in present:
+            fields.append(pa.field(OPERATION_FIELD, pa.string()))
+        every = pa.schema(fields)
         reader = SliceReader(table.base_path, instant or "", merges=True)
         return ChangedSlices(table, every, told, merger, reader)
 
     def rows(self, one: FileSlice) -> pa.Table:
         """The merged rows of a slice, with the columns of `schema`. Raises HudiError."""
-        if one.base is None:
-            raise UnmergeableSlice(
-                f"{self.table.base_path}: the log files of {one.name} cannot be merged here, as "
-                f"there is no base file; {WHAT_TO_DO}"
-            )
-        storage, shown = self.table.storage, f"{self.table.base_path}/{one.path(one.base)}"
-        columns = self.told.columns(one.base_instant, shown)
-        batches = parquet_batches(storage, one.path(one.base), columns.roots(self.schema))
-        base = pa.Table.from_batches(
-            (columns.rows(batch, self.schema) for batch in batches), self.schema
-        )
+        storage, base = self.table.storage, self._base_rows(one)
         logs = [log for log in map(one.path, one.logs) if self.reader.counts(one, log)]
         parts: list[tuple[Written, list[pa.Array]]] = []
         tables = [base]
@@ -96,6 +89,15 @@ class ChangedSlices:
             parts.append((part, self._merged_by(rows, one)))
         kept = self.merger.kept(self._merged_by(base, one), parts)
         return pa.concat_tables(tables).take(pa.array(kept))
+
+    def _base_rows(self, one: FileSlice) -> pa.Table:
+        if one.base is None:
+            return self.schema.empty_table()
+        path = one.path(one.base)
+        columns = self.told.columns(one.base_instant, f"{self.table.base_path}/{path}")
+        batches = parquet_batches(self.table.storage, path, columns.roots(self.schema))
+        rows = (columns.rows(batch, self.schema) for batch in batches)
+        return pa.Table.from_batches(rows, self.schema)
 
     def _roots(self, instant: str) -> list[str]:
         """The columns that are needed of a block."""

@@ -115,7 +115,7 @@ class KeptRows:
     def _of_merged(self, slices: _Flags) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Slices with log files."""
         for one in file_slices(self.result.listing.some(slices)):
-            if self.evolution is not None or self._is_widened(one):
+            if self._is_merged_here(one):
                 rows = self._changed_slices.rows(one)
             else:
                 rows = self._by_hudi_rs(one)
@@ -130,10 +130,15 @@ class KeptRows:
     def _hudi_rs(self) -> SliceReader:
         return SliceReader.of(self.table, self.result.instant)
 
-    def _is_widened(self, one: FileSlice) -> bool:
-        """Whether its base file has columns that others read differently."""
+    def _is_merged_here(self, one: FileSlice) -> bool:
+        """Whether columns were changed, there is no base file, or one that others read differently.
+
+        Where record keys are not stored, `SliceReader` knows how slices without one are merged.
+        """
+        if self.evolution is not None:
+            return True
         if one.base is None:
-            return False
+            return self.table.properties.meta_fields
         with parquet_file(self.table.storage, one.path(one.base)) as file:
             return not are_read_alike(file.schema_arrow, self.read)
 

@@ -21,8 +21,11 @@ from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.reading.log_rows import Written, WrittenDeletes
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
+from pyhudi_expr.table.schema import OPERATION_FIELD
 
 IS_DELETED = "_hoodie_is_deleted"
+_REMOVING = ("D", "-U")
+"""Operations of rows that are none, but end what was before them."""
 _MARKERS = (
     "hoodie.payload.delete.field",
     "hoodie.record.merge.property.hoodie.payload.delete.field",
@@ -68,7 +71,7 @@ class KeyMerger:
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that merging needs."""
-        return (*self.columns, *self.ordering, IS_DELETED)
+        return (*self.columns, *self.ordering, OPERATION_FIELD, IS_DELETED)
 
     def kept(
         self, base: Sequence[pa.Array], logs: Sequence[tuple[Written, Sequence[pa.Array]]]
@@ -80,7 +83,7 @@ class KeyMerger:
         """
         keys: list[pa.Array] = [self._keys(base)]
         ordering = [self._ordering(base)]
-        deleted = [_flags(base[-1])]
+        deleted = [_deleted(base)]
         rows = [np.arange(len(base[0]), dtype=np.int64)]
         count = len(base[0])
         for written, values in logs:
@@ -92,7 +95,7 @@ class KeyMerger:
                 continue
             keys.append(self._keys(values))
             ordering.append(self._ordering(values))
-            deleted.append(_flags(values[-1]))
+            deleted.append(_deleted(values))
             rows.append(np.arange(count, count + len(values[0]), dtype=np.int64))
             count += len(values[0])
         code = _codes(keys)
@@ -108,7 +111,7 @@ class KeyMerger:
         """Of each row its ordering value, None for none."""
         if not self.ordering:
             return [None] * len(values[0])
-        columns = values[len(self.columns) : -1]
+        columns = values[len(self.columns) : len(self.columns) + len(self.ordering)]
         found = [_comparable(column).to_pylist() for column in columns]
         if len(found) == 1:
             return list(found[0])
@@ -137,9 +140,14 @@ class _StoredKeys:
         return columns[0]
 
 
+def has_delete_marker(properties: TableProperties) -> bool:
+    """Whether rows are deleted by a column of the user's own, which is not known here."""
+    return any(marker in properties.raw for marker in _MARKERS)
+
+
 def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
     """The columns that decide between rows of one key."""
-    if any(marker in properties.raw for marker in _MARKERS):
+    if has_delete_marker(properties):
         raise UnsupportedTable(
             f"{properties.name}: rows that a column of one's own marks as deleted are not merged "
             "here; compact the table"
@@ -191,6 +199,14 @@ def _delete_order(value: Any) -> Any:
     if isinstance(value, bytes):
         raise UnsupportedTable("deletes ordered by a decimal or binary are not merged here")
     return None if value is None or value == _NO_ORDER else value
+
+
+def _deleted(values: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+    """Which rows are no rows, but say that there is none; values: of `KeyMerger.needed`."""
+    operation, is_deleted = values[-2:]
+    removing = _flags(pc.is_in(operation.cast(pa.string()), pa.array(_REMOVING)))
+    flags: npt.NDArray[np.bool_] = _flags(is_deleted) | removing
+    return flags
 
 
 def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:

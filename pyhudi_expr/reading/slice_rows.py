@@ -2,8 +2,9 @@
 
 Of a slice without log files: its Parquet file, row group by row group, only the columns that are
 wanted. One with log files is merged by hudi-rs (the package `hudi`), which keeps the slice's rows
-in memory; what it does not merge as Hudi does is refused. Of tables that store no keys it merges
-nothing: their slices are merged here, by the keys that are made (`key_merging`).
+in memory; what it does not merge as Hudi does is refused. Slices of log files alone, as Flink's
+writers begin them, and tables that store no keys it does not merge: that is done here, by the keys
+that are stored or made (`key_merging`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import pyarrow.parquet as pq
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.keys.definition import defined
 from pyhudi_expr.mdt.log import BlockKind, LogFile
-from pyhudi_expr.reading.key_merging import KeyMerger
+from pyhudi_expr.reading.key_merging import KeyMerger, has_delete_marker
 from pyhudi_expr.reading.log_rows import WrittenRows, written
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
@@ -44,14 +45,16 @@ class UnmergeableSlice(UnsupportedTable):
 class SliceReader:
     """Reads slices of one table at one instant; small, and sent to the tasks.
 
-    merges: whether slices with log files are merged as Hudi does. by_keys: how, where no keys are
-    stored. pending: instants whose log blocks do not count.
+    merges: whether slices with log files are merged as Hudi does. by_keys: how, where hudi-rs does
+    not; without_base: how, if there are log files alone; None: not at all. pending: instants whose
+    log blocks do not count.
     """
 
     base_uri: str
     instant: str
     merges: bool
     by_keys: KeyMerger | None = None
+    without_base: KeyMerger | None = None
     pending: frozenset[str] = frozenset()
 
     @staticmethod
@@ -66,7 +69,11 @@ class SliceReader:
             )
         merges = merging_of(table.properties) is Merging.WHOLE_RECORDS
         by_keys = _key_merger(table) if merges else None
-        return SliceReader(table.base_path, instant or "", merges, by_keys, table.timeline.pending)
+        without_base = by_keys
+        if without_base is None and not has_delete_marker(table.properties):
+            without_base = KeyMerger.by_stored_keys(table.properties)
+        pending = table.timeline.pending
+        return SliceReader(table.base_path, instant or "", merges, by_keys, without_base, pending)
 
     def storage(self) -> Storage:
         """The table's files."""
@@ -86,18 +93,18 @@ class SliceReader:
             yield from parquet_columns(file, names, f"{self.base_uri}/{path}")
 
     def _merged(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[pa.Array]]:
-        if one.base is None or not self.merges:
-            reason = (
-                "there is no base file" if one.base is None else "the table's merger is unknown"
-            )
+        merger = self.without_base if one.base is None else self.by_keys
+        if not self.merges or (one.base is None and merger is None):
+            reason = "there is no base file" if self.merges else "the table's merger is unknown"
             raise UnmergeableSlice(
                 f"{self.base_uri}: the log files of {one.name} cannot be merged here, as {reason}; "
                 f"{WHAT_TO_DO}"
             )
         logs = [log for log in map(one.path, one.logs) if self.counts(one, log)]
-        if self.by_keys is not None:
-            yield self._merged_by_keys(one.path(one.base), logs, self.by_keys, names)
+        if merger is not None:
+            yield self._merged_by_keys(one, logs, merger, names)
             return
+        assert one.base is not None
         try:
             from hudi import HudiFileGroupReader, HudiReadOptions
         except ImportError as error:
@@ -141,14 +148,11 @@ class SliceReader:
         return counts != {False}
 
     def _merged_by_keys(
-        self, base: str, log_paths: Sequence[str], merger: KeyMerger, names: Sequence[str]
+        self, one: FileSlice, log_paths: Sequence[str], merger: KeyMerger, names: Sequence[str]
     ) -> list[pa.Array]:
         every = (*names, *merger.needed)
         roots = list(dict.fromkeys(name.partition(".")[0] for name in every))
-        with parquet_file(self.storage(), base) as file:
-            batches = parquet_columns(file, every, f"{self.base_uri}/{base}")
-            tables = [_numbered(columns) for columns in batches]
-        first = pa.concat_tables(tables) if tables else _numbered([pa.nulls(0)] * len(every))
+        first = self._base_rows(one, every)
         logs = [
             (
                 part,
@@ -166,6 +170,16 @@ class SliceReader:
             promote_options="permissive",
         ).take(pa.array(kept))
         return [column.combine_chunks() for column in rows.columns[:own]]
+
+    def _base_rows(self, one: FileSlice, names: Sequence[str]) -> pa.Table:
+        """The columns of the base file, numbered; no rows without one."""
+        tables = []
+        if one.base is not None:
+            path = one.path(one.base)
+            with parquet_file(self.storage(), path) as file:
+                batches = parquet_columns(file, names, f"{self.base_uri}/{path}")
+                tables = [_numbered(columns) for columns in batches]
+        return pa.concat_tables(tables) if tables else _numbered([pa.nulls(0)] * len(names))
 
 
 def _numbered(columns: Sequence[pa.Array]) -> pa.Table:
@@ -187,7 +201,8 @@ def may_be_merged(table: HudiTable, listing: FileListing) -> npt.NDArray[np.bool
     logs = listing.any_of_slice(listing.file_is_log)
     bases = listing.any_of_slice(~listing.file_is_log)
     merges = merging_of(table.properties) is Merging.WHOLE_RECORDS
-    flags: npt.NDArray[np.bool_] = ~logs | (bases & merges)
+    alone = not has_delete_marker(table.properties)
+    flags: npt.NDArray[np.bool_] = ~logs | (merges & (bases | alone))
     return flags
 
 

@@ -21,6 +21,9 @@ META_FIELDS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
+#: What a row of a changelog does to the one before it. Flink writes it into files where
+#: `changelog.enabled` is set; no schema of a commit names it.
+OPERATION_FIELD = "_hoodie_operation"
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
 

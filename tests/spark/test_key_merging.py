@@ -12,19 +12,25 @@ from hypothesis import strategies as st
 from pyhudi_expr.keys.generators import HudiKeys
 from pyhudi_expr.reading.key_merging import IS_DELETED, KeyMerger
 from pyhudi_expr.reading.log_rows import Written, WrittenDeletes, WrittenRows
+from pyhudi_expr.table.schema import OPERATION_FIELD
 
-Row = tuple[int, int | None, bool]
-"""Key, ordering value, whether it says that it is deleted."""
+Row = tuple[int, int | None, str]
+"""Key, ordering value, what it says of itself: an operation, or that it is deleted."""
+
+REMOVED = "removed"
+GONE = ("D", "-U", REMOVED)
 
 KEYS = HudiKeys(("k",), are_named=False)
-rows = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3) | st.none(), st.booleans()))
+said = st.sampled_from(["", "I", "U", *GONE])
+rows = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3) | st.none(), said))
 deletes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3) | st.none()))
 
 
 def columns(written: list[Row], ordered: bool) -> list[pa.Array]:
     ordering = [pa.array([row[1] for row in written], pa.int64())] if ordered else []
-    flags = pa.array([row[2] for row in written], pa.bool_())
-    return [pa.array([row[0] for row in written], pa.int64()), *ordering, flags]
+    operations = pa.array([row[2] or None for row in written], pa.string())
+    flags = pa.array([row[2] == REMOVED for row in written], pa.bool_())
+    return [pa.array([row[0] for row in written], pa.int64()), *ordering, operations, flags]
 
 
 def expected(base: list[Row], logs: list[Any], ordered: bool) -> list[Row]:
@@ -34,19 +40,20 @@ def expected(base: list[Row], logs: list[Any], ordered: bool) -> list[Row]:
     for row in base:
         if row[0] not in first:
             first[row[0]] = row
-        elif not row[2]:
+        elif row[2] not in GONE:
             repeated.append(row)
     for log in logs:
         for row in log:
             key, order = row[0], row[1]
             if len(row) == 2:
-                row, order = (key, order, True), order or None
+                row, order = (key, order, REMOVED), order or None
             old = first.get(key)
             before = old[1] if old is not None else None
             wins = not ordered or order is None or before is None or order >= before
             if wins:
                 first[key] = (row[0], order, row[2])
-    return sorted([row for row in first.values() if row and not row[2]] + repeated, key=str)
+    left = [row for row in first.values() if row and row[2] not in GONE]
+    return sorted(left + repeated, key=str)
 
 
 @pytest.mark.parametrize("ordered", [False, True])
@@ -55,7 +62,7 @@ def test_merging_is_what_one_row_after_another_gives(
     ordered: bool, base: list[Row], logs: list[Any]
 ) -> None:
     merger = KeyMerger(("k",), (pa.int64(),), KEYS, ("o",) if ordered else ())
-    assert merger.needed[-1] == IS_DELETED
+    assert merger.needed[-2:] == (OPERATION_FIELD, IS_DELETED)
     parts: list[tuple[Written, list[pa.Array]]] = []
     every = list(base)
     for log in logs:

@@ -1,0 +1,35 @@
+"""Rows of tables that Flink wrote: what its changelog left, whichever files it lies in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.reading.scanning import scan
+from tests.flink_rows import COLUMNS, NAMES, expected
+
+FILTERS = (
+    *("id IN (0, 3, 11)", "name = 'name 2 of 2'", "name IS NULL", "amount > 12.5", "score < 0"),
+    *("day = DATE '2024-02-28'", "at >= TIMESTAMP '2024-02-29 08:00:00'", "place.storey = 7"),
+    *("city IS NULL", "city <> 'Oslo' AND id < 9", "NOT (ts < 2000)"),
+)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_all_rows_are_there_once_and_in_their_last_version(
+    flink: Mapping[str, Path], name: str
+) -> None:
+    rows = scan(str(flink[name]), columns=COLUMNS).to_table().to_pylist()
+    assert sorted(map(repr, rows)) == sorted(map(repr, expected(name)))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_filtered_rows_are_those_of_a_whole_read(flink: Mapping[str, Path], name: str) -> None:
+    path = str(flink[name])
+    whole = scan(path).to_table()
+    for text in FILTERS:
+        found = scan(path, text, zone="UTC")
+        wanted = whole.filter(found._rows.filter).to_pylist()
+        assert sorted(map(repr, found.to_table().to_pylist())) == sorted(map(repr, wanted)), text
