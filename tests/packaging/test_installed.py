@@ -63,6 +63,9 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
     assert json.loads(run(own / "pyhudi", "demo", "trips", "--json", cwd=tmp_path))["queries"]
     assert "--port" in run(own / "pyhudi", "serve", "--help", cwd=tmp_path)
 
+    every = f"{wheel}[spark,service,cli]"
+    run(own / "python", "-m", "pip", "install", "--quiet", "--dry-run", every, cwd=tmp_path)
+
 
 @pytest.mark.long
 @pytest.mark.hive
