@@ -48,6 +48,7 @@ def later(table: Path, kept: int) -> list[Path]:
     [
         (_COW, "secondary_index(merchant_name)", 2),
         (_COW, "column_stats(amount, merchant_name)", 2),
+        (_COW, "column_stats(merchant_name) OPTIONS (expr = 'upper')", 2),
         (_COW, "bloom_filters", 2),
         (_V8, "secondary_index(s)", 1),
         (_V8, "column_stats(s)", 1),

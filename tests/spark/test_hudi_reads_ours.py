@@ -211,6 +211,30 @@ def test_a_writer_that_does_not_ask_for_an_index_deletes_it_and_it_comes_back(
     assert execute(spark, f"REFRESH INDEX ranges ON '{path}'") is None
 
 
+def test_what_a_restore_takes_away_comes_back(spark: SparkSession, table_root: Path) -> None:
+    table = plain(spark, LAYOUTS[0], "restored", table_root)
+    path, point = str(table.path), OpenedTable.open(str(table.path)).instant
+    spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{point}')")
+    for name in ("city", "ranges"):
+        execute(spark, STATEMENTS[name].format(path=path))
+    kept = with_options(table, writer_options(path))
+    upsert(kept, rows(spark, 0, _ROWS, 100, 1, city="new"))
+    judged(spark, table)
+    spark.sql(f"call rollback_to_savepoint(path => '{path}', instant_time => '{point}')")
+    judged(spark, table)
+    for status in found(path):
+        if status.state is not State.ACTIVE:
+            assert "restore" in status.note
+        execute(spark, f"REFRESH INDEX {status.name} ON '{path}'")
+    for status in found(path):
+        assert status.state is State.ACTIVE
+        assert all(one.is_right for one in verify(spark, OpenedTable.open(path), status))
+    judged(spark, table)
+    assert slices(spark, table, "city = 'c7'") == 2
+    upsert(kept, rows(spark, 0, _ROWS, 100, 1, city="new"))
+    judged(spark, table)
+
+
 def judged(spark: SparkSession, table: HudiTable, predicates: Sequence[str] = MAINTAINED) -> None:
     """Hudi with all its skipping gives the rows that it gives without, and so do we."""
     truths = [f"coalesce({text}, false) AS t{n}" for n, text in enumerate(predicates)]
