@@ -52,7 +52,7 @@ from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import this_process
 from pyhudi_expr.table.timeline import Instant, State
 from pyhudi_expr.table.timeline_writer import Action, next_time
-from pyhudi_expr.table.waiting import refreshed_after
+from pyhudi_expr.table.waiting import is_scheduled_clustering, refreshed_after
 
 ACTION = "indexing"
 _DELTA_COMMIT = "deltacommit"
@@ -110,8 +110,7 @@ def announce(
         instant = next_time(table.properties, known_times(table, metadata))
         extra = {BUILDER: BUILDER_NAME, NOTE: note, **this_process()}
         plan = [IndexedPartition(p.name, table.instant or "", extra) for p in partitions]
-        earlier = frozenset(i.requested for i in table.timeline.instants if _is_writing(i))
-        announced = Announced(table, instant, tuple(partitions), earlier, note)
+        announced = Announced(table, instant, tuple(partitions), _writing(table), note)
         action = _action(table, instant)
         action.request(index_plan(plan))
         with undone_on_failure(lambda: take_back(announced)):
@@ -152,8 +151,7 @@ def publish(
             table = announced.table.refreshed()
             metadata = HudiTable.at(table.storage.child(METADATA_DIR))
             _check_unchanged(announced, table, metadata)
-            writing = frozenset(i.requested for i in table.timeline.instants if _is_writing(i))
-            decided = writing & metadata.timeline.pending
+            decided = _writing(table) & metadata.timeline.pending
             if not decided:
                 _count(announced, table, metadata, files, catch_up)
                 finish(table.refreshed(), announced.note)
@@ -266,11 +264,17 @@ def _told(names: Iterable[str]) -> set[str]:
     return every - {PARTITION_STATS} if COLUMN_STATS in every else every
 
 
-def _is_writing(instant: Instant) -> bool:
-    """Whether somebody may be at work on it who read the table's properties some time ago."""
-    if instant.is_completed:
-        return False
-    return instant.state is State.INFLIGHT or instant.action not in _PLANS
+def _writing(table: HudiTable) -> frozenset[str]:
+    """The instants on which somebody may be at work who read the table's properties before."""
+
+    def is_plan(instant: Instant) -> bool:
+        is_requested = instant.state is State.REQUESTED
+        return is_requested and (
+            instant.action in _PLANS or is_scheduled_clustering(table, instant)
+        )
+
+    pending = (i for i in table.timeline.instants if not i.is_completed)
+    return frozenset(i.requested for i in pending if not is_plan(i))
 
 
 def _action(table: HudiTable, instant: str) -> Action:

@@ -5,8 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Set
 
+from pyhudi_expr.table.commit_metadata import read_record
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.timeline import Instant, State
 
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
@@ -19,6 +21,16 @@ def writes_begun_before(table: HudiTable, instant: str) -> frozenset[str]:
         for one in table.timeline.instants
         if one.action in _WRITES and not one.is_completed and one.requested < instant
     )
+
+
+def is_scheduled_clustering(table: HudiTable, instant: Instant) -> bool:
+    """Whether it is a clustering that nobody carries out yet, named like a write that replaces
+    files: in layout 1 only its content tells. Raises HudiError."""
+    if instant.state is not State.REQUESTED or instant.action != "replacecommit":
+        return False
+    path = f"{table.properties.timeline_dir}/{instant.file_name}"
+    plan = read_record(table.storage.read(path), f"{table.base_path}/{path}")
+    return plan.get("operationType") == "CLUSTER"
 
 
 def refreshed_after(

@@ -147,6 +147,28 @@ def test_writers_that_had_begun_are_waited_for(path: str) -> None:
         index_action.settled(announced, wait=0.2)
 
 
+@pytest.mark.parametrize(
+    ("name", "wait_for"),
+    [
+        ("cow_append", {"commit"}),  # and there is a clustering that is only planned
+        ("cow_overwrite", {"replacecommit"}),
+    ],
+)
+def test_planned_clusterings_are_not_waited_for(
+    flink: Mapping[str, Path], tmp_path: Path, name: str, wait_for: set[str]
+) -> None:
+    """In timeline layout 1 they are named like writes that replace files."""
+    path = shutil.copytree(flink[name], tmp_path / name)
+    for file in (path / ".hoodie").glob("*.replacecommit*"):
+        if not file.name.endswith(".requested"):
+            file.unlink()
+    table = HudiTable.open(str(path))
+    pending = [one for one in table.timeline.instants if not one.is_completed]
+    assert "replacecommit" in {one.action for one in pending}
+    announced = index_action.announce(table, [NewPartition(COLUMN_STATS, 1)], lock(str(path)))
+    assert {i.action for i in pending if i.requested in announced.earlier} == wait_for
+
+
 def test_who_writes_to_the_metadata_table_already_is_waited_for(path: str) -> None:
     records = entries(path)
     drop(path)
