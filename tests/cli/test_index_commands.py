@@ -182,6 +182,17 @@ def test_a_lock_that_cannot_be_taken_is_told(run: Run, table: Path) -> None:
     assert contents(table) == before
 
 
+def test_a_lock_of_another_service_is_told(run: Run, table: Path) -> None:
+    before = contents(table)
+    given = ("create", "i", "--columns", "merchant_name")
+    for arguments in (given, ("drop", "merchant_idx")):
+        provider = ("--lock-provider", "org.example.ZookeeperBasedLockProvider")
+        code, _, err = run("index", *arguments, *provider, "--table", table)
+        assert code == 1
+        assert "its writers take the lock of org.example.ZookeeperBasedLockProvider" in err
+    assert contents(table) == before
+
+
 def test_what_exists_may_exist(run: Run, table: Path) -> None:
     before = contents(table)
     given = ("create", "ranges", "--using", "column_stats", "--if-not-exists")
