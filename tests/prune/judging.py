@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
@@ -31,6 +30,8 @@ def groups_with_matches(frame: DataFrame, predicates: Iterable[str]) -> dict[str
     Of all rows, `_hoodie_file_name` begins with the file id, those from log files included.
     """
     asked = list(dict.fromkeys(predicates))
+    if not asked:
+        return {}
     truths = [f.expr(f"coalesce({text}, false)").cast("int") for text in asked]
     matches = [f.max(truth).alias(f"t{n}") for n, truth in enumerate(truths)]
     file_id = f.split("_hoodie_file_name", "_")[0].alias("file_id")
@@ -85,34 +86,3 @@ def assert_no_row_lost(
         assert all(number > 0 for number in by_index.values()), by_index
         kept[text] = int(result.keep.sum())
     return kept
-
-
-def slices_that_hudi_reads(skipping: DataFrame, text: str) -> int:
-    """How many file slices Hudi's own data skipping leaves of a frame that it is enabled for."""
-    plan = skipping.where(text)._jdf.queryExecution().executedPlan()
-    scan = plan.collectLeaves().head()
-    if scan.nodeName() == "LocalTableScan":
-        return 0  # Spark found that the predicate is never TRUE
-    return sum(partition.files().size() for partition in scan.selectedPartitions())
-
-
-def kept_beyond_hudi(
-    spark: SparkSession, pruner: Pruner, path: Path, predicates: Iterable[str]
-) -> dict[str, tuple[int, int]]:
-    """The predicates for which more slices are kept than Hudi reads: how many, and how many it
-    reads. Left out are those by which Hudi's own skipping loses rows, or fails."""
-    more, skipping = {}, read(spark, path, skipping=True)
-    for text in predicates:
-        ours = int(pruner.prune(str(path), request(text)).keep.sum())
-        try:
-            theirs = slices_that_hudi_reads(skipping, text)
-        except Py4JJavaError:  # types that it does not compare
-            continue
-        if ours > theirs and not _hudi_loses_rows(spark, path, text):
-            more[text] = (ours, theirs)
-    return more
-
-
-def _hudi_loses_rows(spark: SparkSession, path: Path, text: str) -> bool:
-    skipped = read(spark, path, skipping=True).where(text).count()
-    return bool(skipped < read(spark, path).where(text).count())

@@ -14,7 +14,8 @@ from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.listing import TableView
 from tests.marks import long
 from tests.prune import predicates
-from tests.prune.judging import assert_no_row_lost, kept_beyond_hudi, read
+from tests.prune.hudis_skipping import kept_beyond_hudi_in_matrix
+from tests.prune.judging import assert_no_row_lost, read, request
 
 pytestmark = pytest.mark.spark
 
@@ -91,28 +92,6 @@ COMPARED = (
 )
 
 
-#: A log file whose entry has nulls only may hold partial updates of other columns; the bounds of
-#: its texts are in the order of UTF-16, which Hudi takes for that of UTF-8.
-UNTOLD_BY_LOGS = {
-    *("none IS NOT NULL", "none = 1", "none <> 1", "none IN (1, 2)"),
-    *("u = '\ufffd005'", "u = '\U00010000005'", "u = '😀00110'"),
-}
-
-
-#: Hudi takes a function of the ends for the ends of the function: these rows are such that it loses
-#: none.
-RIGHT_BY_CHANCE = {
-    *("d * 2 > 62 AND d < 100", "NOT isnan(d) AND d > 30", "from_unixtime(id, 'HH') = '02'"),
-    *("lower(s) < 'name_001'", "upper(u) = 'É006À3'", "upper(s) = 'NAME_003_07'"),
-}
-
-
-#: Files with NaN, which Hudi takes for files of zeros. Where it loses no row thereby, it is by
-#: chance, too: they are kept.
-NANS = sum(k % 8 == 3 for k in range(FILES))
-OF_FLOATS = {*predicates.FLOATS, *predicates.ORDERED_NANS}
-
-
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("type_", "version", "partitioning", "asked", "every"),
@@ -134,11 +113,8 @@ def test_no_more_is_kept_than_by_hudi(
     every: int,
 ) -> None:
     path = matrices.get(type_, version, partitioning).table.path
-    left_out = RIGHT_BY_CHANCE if type_ is COW else RIGHT_BY_CHANCE | UNTOLD_BY_LOGS
-    compared = [text for text in dict.fromkeys(asked) if text not in left_out][::every]
-    more = kept_beyond_hudi(spark, pruner, path, compared)
-    assert {
-        text: (ours, theirs)
-        for text, (ours, theirs) in more.items()
-        if text not in OF_FLOATS or ours > theirs + NANS
-    } == {}
+    kept = {
+        text: int(pruner.prune(str(path), request(text)).keep.sum())
+        for text in tuple(dict.fromkeys(asked))[::every]
+    }
+    assert kept_beyond_hudi_in_matrix(spark, path, kept, has_logs=type_ is MOR) == {}
