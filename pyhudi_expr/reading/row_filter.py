@@ -40,7 +40,9 @@ def row_filter(predicate: HudiExpression, schema: pa.Schema, zone: str | None) -
             case Column(path=path):
                 _name(path, schema)
     try:
-        return to_arrow(_fitted(predicate, schema, zone))
+        condition = to_arrow(_fitted(predicate, schema, zone))
+        schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
+        return condition
     except (InexpressibleInArrowError, pa.ArrowException, ValueError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
@@ -108,7 +110,8 @@ def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Literal], Li
     columns = [node for term in terms for node in walk(term) if isinstance(node, Column)]
     types = [_name(column.path, schema)[1] for column in columns]
     decimals = [type_ for type_ in types if pa.types.is_decimal(type_)]
-    if not any(map(pa.types.is_floating, types)):
+    floats = [type_ for type_ in types if pa.types.is_floating(type_)]
+    if not floats:
         return (
             (lambda literal: _exact(literal, decimals)) if decimals else (lambda literal: literal)
         )
@@ -116,12 +119,19 @@ def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Literal], Li
         raise FilterNotApplicable(
             "rows cannot be filtered: decimals against floating-point numbers"
         )
-    return _as_double
+    narrow = all(type_ == floats[0] for type_ in types)
+    return lambda literal: _floating(literal, floats[0] if narrow else pa.float64())
 
 
-def _as_double(literal: Literal) -> Literal:
-    if isinstance(literal.type, pa.DataType) and pa.types.is_decimal(literal.type):
-        return Literal(None if literal.value is None else float(literal.value), pa.float64())
+def _floating(literal: Literal, of_columns: pa.DataType) -> Literal:
+    """Decimals as doubles; integers as the columns' type, which pyarrow refuses for large ones."""
+    type_, value = literal.type, literal.value
+    if not isinstance(type_, pa.DataType):
+        return literal
+    if pa.types.is_decimal(type_):
+        return Literal(None if value is None else float(value), pa.float64())
+    if pa.types.is_integer(type_) and value is not None:
+        return Literal(float(value), of_columns)
     return literal
 
 

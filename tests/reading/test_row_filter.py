@@ -63,6 +63,11 @@ NUMBERS = pa.table(
         *(("d BETWEEN 3.14159 AND 3.14159", [0]), ("d + 1 = 4.14159", [0]), ("d <> 3.14159", [1])),
         *(("d > 3.14159", [1]), ("f = 0.1", []), ("f = 2.5", [1]), ("f < 0.11", [0])),
         *(("m = 3.14", [0]), ("m = 1e-1", [1]), ("m > 3.1399999E0", [0]), ("m = 3.1400", [0])),
+        *(
+            ("f > -1000000000", [0, 1]),
+            ("f IN (2, 16777217)", []),
+            ("d < 9007199254740993", [0, 1]),
+        ),
         *(("i < 3.5", [0]), ("i = 3.0", [0]), ("wide > 1.5", [1])),
     ],
 )
@@ -76,6 +81,11 @@ def test_numbers(text: str, kept: list[int]) -> None:
 def test_decimals_are_not_made_doubles(text: str) -> None:
     with pytest.raises(FilterNotApplicable, match="decimals against"):
         row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None)
+
+
+def test_what_pyarrow_cannot_compute_is_refused_before_rows_are_read() -> None:
+    with pytest.raises(FilterNotApplicable, match="precision out of range"):
+        row_filter(parse_predicate("wide + 1 > 2", SPARK), NUMBERS.schema, None)
 
 
 @pytest.mark.parametrize(
