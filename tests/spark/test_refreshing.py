@@ -68,7 +68,7 @@ _PREDICATES = (
 def rows(spark: SparkSession, where: str, city: str, price: str, o: int) -> DataFrame:
     """Ids from 0 to 79, ten in a file; files are larger than their indexes, which are not asked
     else."""
-    filler = "concat_ws('', transform(sequence(1, 100), x -> md5(cast(id * 100 + x as string))))"
+    filler = "concat_ws('', transform(sequence(1, 1000), x -> md5(cast(id * 1000 + x as string))))"
     return spark.sql(
         f"select id, cast(id % 7 as int) as k, {city} as city, "
         f"cast({price} as decimal(10,2)) as price, id % 2 = 0 as flag, {o} as o, "
@@ -118,8 +118,11 @@ def test_no_row_is_lost_whatever_changes(
         ),
         ("delete", lambda: delete(table, first(spark, "id in (3, 33, 63)"))),
         ("update again", lambda: upsert(table, first(spark, "id = 12").withColumn("o", f.lit(3)))),
+        ("overwrite", lambda: operate(table, "insert_overwrite", later(spark, "id >= 40"))),
+        ("rollback", lambda: roll_back(spark, table)),
         ("cluster", lambda: upsert(with_options(table, _CLUSTERED), later(spark, "id = 70", 4))),
         ("clean", lambda: upsert(with_options(table, _CLEANED), later(spark, "id = 71", 5))),
+        ("delete partition", lambda: operate(table, "delete_partition", first(spark, "id = 77"))),
     )
     for step, change in changes:
         change()
@@ -127,7 +130,9 @@ def test_no_row_is_lost_whatever_changes(
         lagging = {s.state for s in statuses(opened(table)) if s.name.startswith("by_")}
         assert lagging == {State.LAGGING}, step
         stale = kept(table, "city = 'nowhere'")
-        assert stale > 0, step
+        # Hudi's rollback may build column_stats, which the next writer deletes; and where files are
+        # only deleted, those that are left stay covered.
+        assert stale > 0 or step in ("rollback", "delete partition"), step
         assert refresh(spark, table) is not None, step
         lost_none(spark, table)
         assert kept(table, "city = 'nowhere'") == 0, step
@@ -170,6 +175,25 @@ def test_older_instants_and_other_views_are_judged_by_what_they_show(
     assert kept(table, "city = 'c3'") == 1
     assert kept(table, "city = 'c3'", TableView.READ_OPTIMIZED) == 1
     assert kept(table, "city = 'c3'", TableView.SNAPSHOT, before) >= 1
+
+
+def operate(table: HudiTable, operation: str, frame: DataFrame) -> None:
+    """A write of Hudi's that replaces whole partitions: those of the frame."""
+    options = {**table.spec.options(), "hoodie.datasource.write.operation": operation}
+    frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
+
+
+def roll_back(spark: SparkSession, table: HudiTable) -> None:
+    """Takes the newest commit back."""
+    spark.sql(f"CREATE TABLE rolled_back USING hudi LOCATION '{table.path}'")
+    try:
+        newest = opened(table).instant
+        done = spark.sql(
+            f"call rollback_to_instant(table => 'rolled_back', instant_time => '{newest}')"
+        )
+        assert done.collect()[0][0] is True
+    finally:
+        spark.sql("DROP TABLE rolled_back")
 
 
 def lost_none(spark: SparkSession, table: HudiTable) -> None:
