@@ -156,12 +156,14 @@ def publish(
         _forget_coverages(change.storage)
 
 
-def abort(change: Change, lock: TableLock) -> bool:
-    """Step 4: nothing of the change is left. False: its commit is complete, and counts."""
+def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: None) -> bool:
+    """Step 4: nothing of the change is left. False: its commit is complete, and counts. forget:
+    takes back what else was written for it, while nobody else begins."""
     with lock.held(f"takes back {change.instant} of the extension metadata table"):
         extension = change.extension.refreshed()
         if change.instant in extension.timeline.completed_requests:
             return False
+        forget()
         _take_back(extension, change.instant)
         _remove_if_empty(extension)
     return True

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.storage import Storage
+
+_RESERVE = f"{HOODIE_DIR}/pyhudi/reserve"
+_RESERVED = 1 << 16
+"""Bytes: of locks, properties, definitions and the register."""
 
 
 @contextmanager
@@ -28,3 +35,22 @@ def undone_on_failure(undo: Callable[[], object]) -> Iterator[None]:
                 f"as that failed, too: {second}"
             ) from error
         raise
+
+
+@contextmanager
+def room_kept(table: Storage) -> Iterator[Callable[[], None]]:
+    """Keeps room on the table's disk until the block is left, or what it gives is called: so what
+    takes a change back, or ends it, fits on a disk that is full by then. Raises HudiError.
+
+    Within `undone_on_failure`, whose `undo` finds the room. One file does for all who change the
+    table: it is of use where one of them fails, and of one that died the next makes it anew.
+    """
+
+    def give_back() -> None:
+        table.delete(_RESERVE)
+
+    table.write(_RESERVE, os.urandom(_RESERVED))  # zeros would take no room on some file systems
+    try:
+        yield give_back
+    finally:
+        give_back()

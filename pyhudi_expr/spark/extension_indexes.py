@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
+import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.registry import note_of, register
@@ -23,7 +24,7 @@ from pyhudi_expr.mdt.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.mdt.partitions import IndexConflict
 from pyhudi_expr.mdt.reader import PARTITION_STATS, RECORD_INDEX, MetadataTable
 from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.undoing import undone_on_failure
+from pyhudi_expr.mdt.undoing import room_kept, undone_on_failure
 from pyhudi_expr.reading.slice_rows import scalar_type
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.key_changes import is_secondary
@@ -34,6 +35,7 @@ from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget
 from pyhudi_expr.spark.snapshots import Snapshot
 from pyhudi_expr.table.action_records import WrittenFile
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.storage import Storage
@@ -113,7 +115,8 @@ def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptio
     lock = options.lock(table.storage)
     change = extension.begin_compaction(table, lock)
     before = change.before
-    with undone_on_failure(lambda: extension.abort(change, lock)):
+    undone = undone_on_failure(lambda: extension.abort(change, lock))
+    with undone, room_kept(table.storage):
         groups = [] if before is None else list(_with_logs(before))
         if before is None or not groups:
             extension.abort(change, lock)
@@ -123,9 +126,7 @@ def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptio
         dealt = spark.sparkContext.parallelize(groups, len(groups))
         written = dealt.map(partial(_compacted, uri, instant)).collect()
         extension.publish(change, written, before.coverage, lock)
-    covered = frozenset(map(covered_slice_name, before.coverage.slices["slice"].to_pylist()))
-    for partition in before.partitions:
-        ReverseFiles(table.base_path).forget_others(partition, covered)
+    _forget_uncovered(table, before)
     return len(groups)
 
 
@@ -140,17 +141,24 @@ def _changed(
     """One change, for the index of the name."""
     change: Change = extension.begin(table, lock)
 
-    def undo() -> None:
-        if extension.abort(change, lock):
-            for definition, _ in new:
-                ReverseFiles(table.base_path).drop(definition.name)
+    def forget() -> None:
+        for definition, _ in new:
+            ReverseFiles(table.base_path).drop(definition.name)
+        if change.before is not None:
+            _forget_uncovered(table, change.before)
 
-    with undone_on_failure(undo):
+    undone = undone_on_failure(lambda: extension.abort(change, lock, forget))
+    with undone, room_kept(table.storage) as give_back:
+
+        def end() -> None:
+            give_back()
+            registering()
+
         found = Snapshot.of(table.refreshed())
         refresh = Refresh.of(spark, found.table, found.listing, change, new)
         done = refresh.run()
         definitions = [definition for definition, _ in new]
-        extension.publish(change, done.files, done.coverage, lock, definitions, registering)
+        extension.publish(change, done.files, done.coverage, lock, definitions, end)
     refresh.forget()
     notes = []
     if done.problems:
@@ -164,6 +172,13 @@ def _changed(
         bytes=sums(done.files, lambda file: file.bytes),
         notes=tuple(notes),
     )
+
+
+def _forget_uncovered(table: HudiTable, found: Extension) -> None:
+    """Deletes the reverse mapping of slices that are not covered."""
+    covered = frozenset(map(covered_slice_name, found.coverage.slices["slice"].to_pylist()))
+    for partition in found.partitions:
+        ReverseFiles(table.base_path).forget_others(partition, covered)
 
 
 def _typed(table: HudiTable, definition: IndexDefinition) -> IndexDefinition:
@@ -214,6 +229,9 @@ def _compacted(uri: str, instant: str, place: tuple[str, int]) -> WrittenFile:
             yield keys, values
 
     path = ShardTarget(uri, partition, instant).path(number)
-    with storage.filesystem.open_output_stream(storage.full(path)) as sink:
-        size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
+    try:
+        with storage.filesystem.open_output_stream(storage.full(path)) as sink:
+            size = hfile_writer.write_batches(sink, counted(), RECORD_SCHEMA)
+    except (OSError, pa.ArrowException) as error:
+        raise HudiError(f"{uri}: {path!r} cannot be written: {error}") from error
     return WrittenFile(path.rpartition("/")[2].split("_")[0], path, size, records)

@@ -22,7 +22,7 @@ from pyhudi_expr.mdt.reader import (
     PARTITION_STATS,
     RECORD_INDEX,
 )
-from pyhudi_expr.mdt.undoing import undone_on_failure
+from pyhudi_expr.mdt.undoing import room_kept, undone_on_failure
 from pyhudi_expr.reading.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
 from pyhudi_expr.spark import catching_up
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
@@ -54,7 +54,8 @@ def hudi_build(
         for p in planned.partitions
     ]
     announced = index_action.announce(table, new, lock, note_of(_registered(planned)))
-    with undone_on_failure(lambda: index_action.abort(announced, lock)):
+    undone = undone_on_failure(lambda: index_action.abort(announced, lock))
+    with undone, room_kept(table.storage) as give_back:
         built = Snapshot.of(index_action.settled(announced, options.wait))
         partitions = [(p.definition, shards[p.name]) for p in planned.partitions]
         files = _write(spark, built, partitions, announced.instant)
@@ -63,7 +64,11 @@ def hudi_build(
             target = catching_up.log_target(now, announced, instant)
             return catching_up.catch_up(spark, built, Snapshot.of(now), partitions, target)
 
-        index_action.publish(announced, files, lock, options.wait, catch_up, register)
+        def finish(now: HudiTable, note: str) -> None:
+            give_back()
+            register(now, note)
+
+        index_action.publish(announced, files, lock, options.wait, catch_up, finish)
     return Built(
         name=planned.name,
         instant=announced.instant,

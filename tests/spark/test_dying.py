@@ -27,17 +27,21 @@ from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark.building import BuildOptions
 from pyhudi_expr.spark.extension_indexes import extension_compact, extension_refresh
+from pyhudi_expr.spark.failures import told_plainly
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.reverse import REVERSE_DIR
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.mdt import test_index_action as hudi_builds
+from tests.misfortunes import Disk
 from tests.prune.judging import read, request
-from tests.table.contents import linked, without_metadata_table
+from tests.table.contents import contents, linked, without_metadata_table
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _OPTIONS = BuildOptions()
+_PAGE = 4096
 _ENDED_EVERY = 5
 """Of how many deaths one is followed by another try."""
 _QUESTIONS = ("merchant_name = 'nobody'", "merchant_name = 'Amazon'", "txn_id = 'TXN-017'")
@@ -131,6 +135,46 @@ def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
     assert "[Stage" not in done.stderr
     assert state(table) is State.ACTIVE
     assert len(kept(table)["merchant_name = 'nobody'"]) == 0
+
+
+@pytest.mark.parametrize("step", ["hudi", "extension", "refresh", "compaction"])
+def test_a_disk_that_is_full_changes_nothing(
+    spark: SparkSession, golden: Mapping[str, Path], disk: Disk, tmp_path: Path, step: str
+) -> None:
+    path = disk.path / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    create = f"CREATE INDEX i ON '{path}' (currency) OPTIONS (store = '{{}}', shards = 3)"
+
+    def change() -> None:
+        if step == "compaction":
+            with told_plainly():
+                compact(spark, path)
+        else:
+            refreshes = f"REFRESH INDEX i ON '{path}'"
+            execute(spark, refreshes if step == "refresh" else create.format(step))
+
+    if step in ("refresh", "compaction"):
+        newest = max((path / ".hoodie/timeline").glob("*_*.commit"))
+        shutil.move(newest, tmp_path)
+        execute(spark, create.format("extension"))
+        shutil.move(tmp_path / newest.name, newest)
+    if step == "compaction":
+        refresh(spark, path)
+    before, said, pages, done = contents(path), [], 0, False
+    while not done:
+        disk.fill(pages * _PAGE)
+        try:
+            change()
+            done = True
+        except HudiError as error:
+            said.append(str(error))
+        disk.empty()
+        assert done or contents(path) == before, (pages, said[-1])
+        pages += 3
+    assert state(path) is State.ACTIVE
+    assert contents(path) != before
+    assert all("No space left" in text and "\n" not in text for text in said), said
+    assert len(said) > 5
 
 
 def environment() -> dict[str, str]:
