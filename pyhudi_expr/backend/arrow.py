@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
 from functools import reduce
 from operator import and_, or_
@@ -24,8 +25,9 @@ class InexpressibleInArrowError(ValueError):
 def to_arrow(expression: HudiExpression) -> pc.Expression:
     """pyarrow's expression with the same truth values, after Kleene's logic.
 
-    Arrow compares NaN as IEEE does. Raises InexpressibleInArrowError for what is known in part, for
-    casts, functions and char types, of which the rules are the engines'.
+    Arrow compares NaN as IEEE does, but for isnan() and <=> NaN. Raises InexpressibleInArrowError
+    for what is known in part, for casts, functions and char types, of which the rules are the
+    engines'.
     """
     match expression:
         case e.And(children=children):
@@ -36,6 +38,10 @@ def to_arrow(expression: HudiExpression) -> pc.Expression:
             return ~to_arrow(child)
         case e.Constant(truth=truth) if truth in _TRUTHS:
             return pc.scalar(pa.scalar(_TRUTHS[truth], pa.bool_()))
+        case e.Comparison(op=Op.NULL_SAFE_EQ, left=left, right=e.Literal(value=float() as nan)) if (
+            math.isnan(nan)
+        ):
+            return pc.coalesce(pc.is_nan(_term(left)), pc.scalar(False))  # what isnan() is
         case e.Comparison(op=op, left=left, right=right):
             return _compared(op, _term(left), _term(right))
         case e.In(term=term, options=options):

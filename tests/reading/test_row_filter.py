@@ -77,6 +77,13 @@ def test_numbers(text: str, kept: list[int]) -> None:
     assert rows["n"].to_pylist() == kept
 
 
+@pytest.mark.parametrize(("text", "kept"), [("isnan(d)", [1]), ("NOT isnan(d)", [0, 2])])
+def test_nan_is_found_where_it_is_asked_for(text: str, kept: list[int]) -> None:
+    rows = pa.table({"d": [1.0, float("nan"), None], "n": [0, 1, 2]})
+    found = rows.filter(row_filter(parse_predicate(text, SPARK), rows.schema, None))
+    assert found["n"].to_pylist() == kept
+
+
 @pytest.mark.parametrize("text", ["d = m", "m < CAST('NaN' AS double)", "wide = 1.5E0"])
 def test_decimals_are_not_made_doubles(text: str) -> None:
     with pytest.raises(FilterNotApplicable, match="decimals against"):
