@@ -8,6 +8,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from pyhudi_expr.mdt.reader import RECORD_INDEX, MetadataTable
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.reading.slice_rows import SliceReader
 from pyhudi_expr.reading.slices import file_slices
@@ -15,7 +16,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from tests.expr.oracle import ENGINES, Table, truths
 from tests.flink_rows import COLUMNS, NAMES
 from tests.prune.brute_force import Rows, predicates, rows_of
-from tests.prune.judging import Group, groups
+from tests.prune.judging import Group, groups, request
 
 ZONE = "America/New_York"
 #: Log files without statistics, in partitions whose paths are formatted: nothing tells of the rows.
@@ -60,3 +61,20 @@ def test_no_slice_with_a_match_is_dropped(name: str, flink: Mapping[str, Path]) 
                     given = truths(predicate, row, table, engine)
                     assert True not in given, (group, predicate, row, engine.name)
     assert bool(dropped) != (name in UNTOLD)
+
+
+def test_a_record_index_that_flink_took_keys_from_is_not_believed(
+    flink: Mapping[str, Path],
+) -> None:
+    """Hudi 0.14 for Flink deletes the entries of what it updates, and adds none."""
+    path = flink["mor_indexed"]
+    mdt = MetadataTable.open(HudiTable.open(str(path)))
+    assert mdt is not None
+    indexed = {str(key) for key in mdt.scan(RECORD_INDEX).keys}
+    pruner, known = Pruner(), set()
+    for group, rows in rows_by_group(path)[1].items():
+        for row in rows:
+            known.add(row["_hoodie_record_key"])
+            asked = f"_hoodie_record_key = '{row['_hoodie_record_key']}'"
+            assert group in groups(pruner.prune(str(path), request(asked))), row
+    assert known - indexed == {"5", "8", "30", "31"}
