@@ -19,7 +19,7 @@ from pyhudi_expr.advice.plan import Advice
 from pyhudi_expr.advice.plan import advise as advice_for
 from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import working
@@ -31,7 +31,7 @@ from pyhudi_expr.cli.progress import working
         ("pyhudi advise /warehouse/trips --queries queries.sql --name trips", ""),
     ),
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @click.option(
     "--queries",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),

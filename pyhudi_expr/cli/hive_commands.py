@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples
 from pyhudi_expr.cli.progress import waited_for, working
 from pyhudi_expr.cli.sessions import pairs
@@ -114,7 +114,7 @@ def _host_and_port(hs2: str) -> tuple[str, int]:
         ("pyhudi hive register /warehouse/trips --hs2 host:10000 --name lake.trips", ""),
     )
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @_NAME
 @_LOCATION
 @click.option(
@@ -170,7 +170,7 @@ def register(
         ("pyhudi hive doctor /warehouse/trips --hs2 host:10000", ""),
     )
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @_NAME
 @_LOCATION
 @click.option(

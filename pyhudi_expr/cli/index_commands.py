@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_stats import print_stats
-from pyhudi_expr.cli.locations import TABLE, is_name, location
+from pyhudi_expr.cli.locations import directories, is_name, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
@@ -43,7 +43,7 @@ def _table(command: _Command) -> _Command:
     return click.option(
         "--table",
         required=True,
-        type=TABLE,
+        shell_complete=directories,
         metavar="TABLE",
         help="The table's base path or URI, or database.table: its name in the metastore that the "
         "Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).",

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from pyhudi_expr.cli import reports, sessions
 from pyhudi_expr.cli.html_option import AS_HTML, write_page
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import parse_predicate
@@ -47,7 +47,7 @@ def layout() -> None:
         ("pyhudi layout analyze /warehouse/trips --predicate 'fare > 100' --html files.html", ""),
     ),
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @click.option(
     "--predicate",
     "predicates",
@@ -104,7 +104,7 @@ def analyze_table(
         ),
     ),
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @click.option("--columns", required=True, help="The columns, with commas in between.")
 @click.option("--curve", type=_CURVES, default=Curve.HILBERT.value, show_default=True)
 @click.option("--mapping", type=_MAPPINGS, default=Mapping.SAMPLED.value, show_default=True)

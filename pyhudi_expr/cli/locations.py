@@ -21,15 +21,8 @@ def is_name(table: str) -> bool:
     return bool(_NAME.fullmatch(table)) and not Path(table).exists()
 
 
-class _Table(click.ParamType):
-    """A table's place, as it was written. Shells complete it as a directory."""
-
-    name = "text"
-
-    def shell_complete(
-        self, ctx: click.Context, param: click.Parameter, incomplete: str
-    ) -> list[CompletionItem]:
-        return [CompletionItem(incomplete, type="dir")]
-
-
-TABLE = _Table()
+def directories(
+    context: click.Context, parameter: click.Parameter, incomplete: str
+) -> list[CompletionItem]:
+    """Lets shells complete a table's path."""
+    return [CompletionItem(incomplete, type="dir")]

@@ -11,7 +11,7 @@ import click
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.inspection import as_text, inspect_table
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
 from pyhudi_expr.cli.progress import working
@@ -30,7 +30,7 @@ def _question(command: _Command) -> _Command:
     """The arguments and options of a command that prunes."""
     for option in reversed(
         (
-            click.argument("table", type=TABLE),
+            click.argument("table", shell_complete=directories),
             click.argument("predicate"),
             AS_JSON,
             DIALECT,
@@ -115,7 +115,7 @@ def explain(table: str, predicate: str, as_json: bool, html: Path | None, **ques
         ("pyhudi inspect /warehouse/trips --json | jq .indexes", ""),
     ),
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @AS_JSON
 def inspect(table: str, as_json: bool) -> None:
     """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""

@@ -11,7 +11,7 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples, names
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
 from pyhudi_expr.cli.progress import Counting, waited_for, working
@@ -26,7 +26,7 @@ from pyhudi_expr.table.listing import TableView
         ('pyhudi scan /warehouse/trips "fare > 100" --json | jq .fare', ""),
     ),
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @click.argument("predicate", default="true")
 @AS_JSON
 @click.option("--columns", default="", help="Top-level columns, with commas; by default all.")

@@ -13,7 +13,7 @@ from rich.table import Table
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_table import write_demo_table
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT, VIEW
 from pyhudi_expr.cli.progress import working
@@ -80,7 +80,7 @@ def demo(directory: Path | None, as_json: bool) -> None:
         ('pyhudi bench /warehouse/trips "fare > 100" "city = \'Oslo\'"', "two queries' times"),
     ),
 )
-@click.argument("table", type=TABLE)
+@click.argument("table", shell_complete=directories)
 @click.argument("predicates", nargs=-1, required=True)
 @click.option(
     "--times",

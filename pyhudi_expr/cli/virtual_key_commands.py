@@ -8,7 +8,7 @@ from dataclasses import asdict
 import click
 
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.locations import TABLE, location
+from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.cli.sessions import session, with_spark
@@ -33,7 +33,7 @@ def virtual_keys() -> None:
 
 
 def _table(command: _Command) -> _Command:
-    return click.argument("table", type=TABLE)(command)
+    return click.argument("table", shell_complete=directories)(command)
 
 
 def _locking(command: _Command) -> _Command:
