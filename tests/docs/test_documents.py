@@ -1,11 +1,10 @@
-"""What documents show: programs run or at least could, commands exist, links lead somewhere."""
+"""What documents show: programs run, commands exist, names are names of something, links lead
+somewhere. What needs Spark or Hive is run beside theirs: `documents.Runner` says where."""
 
 import ast
 import importlib
 import json
 import re
-import shlex
-from pathlib import Path
 
 import click
 import pytest
@@ -14,92 +13,99 @@ from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import cli, main
 from pyhudi_expr.frontend.json_encoder import dumps
 from pyhudi_expr.frontend.sql import parse_predicate
-
-_ROOT = Path(__file__).parents[2]
-_DOCUMENTS = sorted(
-    [
-        *_ROOT.glob("*.md"),
-        *(_ROOT / "docs").glob("*.md"),
-        _ROOT / "handler-java" / "README.md",
-        *(_ROOT / "examples").glob("*.md"),
-    ]
+from tests.docs.documents import (
+    DOCUMENTS,
+    ROOT,
+    SHOWN,
+    Piece,
+    Runner,
+    kinds,
+    pieces,
+    runner_of,
+    tree,
 )
-_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
-#: Commands that are run on the demo's table, which has the columns of the documents' one.
-_ALONE = {
-    *("demo", "inspect", "explain", "prune", "scan", "bench", "advise"),
-    *("layout analyze", "virtual-keys report", "index list", "index stats"),
-}
-#: Names that a reader has: a Spark session, frames, a HiveServer2. What uses them is not run here.
-_GIVEN = {"spark", "frame", "changes", "hive"}
+_EXTRAS = re.compile(r"\[([\w,]+)\]")
 
 
-def blocks(*kinds):
-    found = []
-    for document in _DOCUMENTS:
-        name = str(document.relative_to(_ROOT))
-        for number, match in enumerate(_BLOCK.finditer(document.read_text())):
-            indent, kind, text = match.groups()
-            if kind in kinds:
-                lines = [line.removeprefix(indent) for line in text.splitlines()]
-                found.append(pytest.param("\n".join(lines) + "\n", id=f"{name}-{number}"))
-    return found
+def commands(runner=None):
+    """Of `pyhudi`."""
+    return [one for one in pieces(runner, "shell") if one.words[0] == "pyhudi"]
 
 
-def commands():
-    for block in blocks("", "bash", "sh", "shell"):
-        for line in block.values[0].replace("\\\n", " ").splitlines():
-            words = shlex.split(line.removesuffix("&"), comments=True)
-            # `...` stands for what else there may be.
-            if words[:1] == ["pyhudi"] and not any("..." in word for word in words):
-                yield pytest.param(words[1:], id=f"{block.id}-{' '.join(words[1:4])}")
+@pytest.mark.parametrize("piece", pieces(), ids=str)
+def test_every_piece_of_code_is_run_by_a_test(piece):
+    assert (ROOT / runner_of(piece).value).is_file()
 
 
-def program(text):
-    """A block's syntax tree; `...` at its end stands for the rest of a chain."""
-    return ast.parse(text.replace(")...", ")"))
+def test_a_piece_that_no_test_would_run_is_found():
+    for text in ("pyhudi vacuum /warehouse/trips", "curl localhost"):
+        with pytest.raises(LookupError, match="no test runs it"):
+            runner_of(Piece("docs/new.md", 0, "shell", text))
 
 
-def uses(tree):
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    return names | {node.names[0].name for node in ast.walk(tree) if isinstance(node, ast.Import)}
+def test_blocks_are_of_kinds_that_are_run_or_only_shown():
+    assert {kind for _, kind in kinds()} <= {"python", "sql", "", *SHOWN}
 
 
-@pytest.mark.parametrize("text", blocks("python"))
-def test_what_programs_import_exists(text):
-    for node in ast.walk(program(text)):
+@pytest.mark.parametrize("piece", pieces(kind="python"), ids=str)
+def test_what_programs_import_exists(piece):
+    for node in ast.walk(tree(piece.text)):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("pyhudi_expr"):
             module = importlib.import_module(node.module)
             for name in node.names:
                 assert hasattr(module, name.name), f"{node.module} has no {name.name}"
 
 
-@pytest.mark.parametrize("text", blocks("python"))
-def test_programs_that_need_nothing_else_run(text, golden):
-    tree = program(text)
-    imported = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
-    if uses(tree) & _GIVEN or any(module.startswith("pyhive") for module in imported):
-        return
+@pytest.mark.parametrize("piece", pieces(Runner.ALONE, "python"), ids=str)
+def test_programs_that_need_nothing_else_run(piece, golden):
     # Any table will do: of a column that it lacks nothing is known.
-    source = text.replace("/warehouse/trips", str(golden["cow_v9_txns_simple_meta"]))
+    source = piece.text.replace("/warehouse/trips", str(golden["cow_v9_txns_simple_meta"]))
     source = source.replace("fare", "amount").replace("city", "region")
     exec(compile(source, "document", "exec"), {"__name__": "document"})  # noqa: S102  the documents' own examples
 
 
-@pytest.mark.parametrize("words", list(commands()))
-def test_commands_are_understood(words, tmp_path, monkeypatch):
+@pytest.mark.parametrize("piece", commands(), ids=str)
+def test_commands_are_understood(piece, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("queries.sql", "asked.jsonl"):
         (tmp_path / name).touch()
     (tmp_path / "history").mkdir()
-    command = cli
+    command, words = cli, piece.words[1:]
     while isinstance(command, click.Group):
         name, *words = words
         group, command = command, command.get_command(click.Context(command), name)
         assert command is not None, f"{group.name} has no command {name}"
     command.make_context(command.name, list(words))
+
+
+def lines_of(program):
+    return [one for one in pieces(Runner.ALONE, "shell") if one.words[0] == program]
+
+
+@pytest.mark.parametrize("piece", lines_of("pip"), ids=str)
+def test_extras_that_are_installed_exist(piece):
+    project = (ROOT / "pyproject.toml").read_text()
+    extras = project.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
+    for each in ",".join(_EXTRAS.findall(piece.text)).split(","):
+        assert not each or re.search(rf"^{each} = \[", extras, re.MULTILINE), f"no extra {each}"
+
+
+@pytest.mark.parametrize("piece", lines_of("make"), ids=str)
+def test_targets_that_are_made_exist(piece):
+    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert {word for word in piece.words[1:] if "=" not in word} <= set(targets)
+
+
+@pytest.mark.parametrize("piece", pieces(Runner.CONTAINERS) + pieces(Runner.EXAMPLES), ids=str)
+def test_files_that_lines_name_exist(piece):
+    """Other tests run these files."""
+    named = [word for word in piece.words if re.match(r"(docker|examples)/", word)]
+    made = "docker/secrets"
+    assert named or "docker/compose.yaml" in piece.text
+    assert all((ROOT / word).exists() for word in named if word != made)
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +115,9 @@ def trips(tmp_path_factory):
     return path
 
 
-def runs_alone(words):
-    """Whether the command needs neither Spark nor Hive, and ends by itself."""
-    return words[0] in _ALONE or " ".join(words[:2]) in _ALONE
-
-
-@pytest.mark.parametrize("words", [one for one in commands() if runs_alone(one.values[0])])
-def test_commands_that_need_nothing_else_run(words, trips, tmp_path, monkeypatch, capsys):
+@pytest.mark.parametrize("piece", commands(Runner.ALONE), ids=str)
+def test_commands_that_need_nothing_else_run(piece, trips, tmp_path, monkeypatch, capsys):
+    """On the demo's table, which has the columns of the documents' one."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.sql").write_text("SELECT * FROM trips WHERE fare > 160")
     log = {"table": str(trips), "predicate": json.loads(dumps(parse_predicate("fare > 160")))}
@@ -123,11 +125,12 @@ def test_commands_that_need_nothing_else_run(words, trips, tmp_path, monkeypatch
     (tmp_path / "history").mkdir()
     started = 'QueryStart QUERY_STRING="select id from trips where fare > 160" QUERY_ID="a"\n'
     (tmp_path / "history" / "session.txt").write_text(started)
+    words = piece.words[1:]
     assert main([word.replace("/warehouse/trips", str(trips)) for word in words]) == 0
     assert capsys.readouterr().out.strip() or words[0] == "prune"
 
 
-@pytest.mark.parametrize("document", _DOCUMENTS, ids=lambda path: str(path.relative_to(_ROOT)))
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_links_lead_somewhere(document):
     for target in _LINK.findall(document.read_text()):
         path, _, anchor = target.partition("#")

@@ -1,0 +1,151 @@
+"""The documents' blocks of code, in pieces, and which test runs each.
+
+A piece is what a reader runs at once: a program, a SQL statement, a line of a shell.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = sorted(
+    [
+        *ROOT.glob("*.md"),
+        *(ROOT / "docs").glob("*.md"),
+        ROOT / "handler-java" / "README.md",
+        *(ROOT / "examples").glob("*.md"),
+    ]
+)
+_BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
+_SHELL = ("", "bash", "sh", "shell")
+#: Nobody runs these: what programs print, and drawings.
+SHOWN = ("text", "mermaid")
+
+
+class Runner(Enum):
+    """The value: the file of the test that runs such pieces."""
+
+    ALONE = "tests/docs/test_documents.py"
+    """Nothing is needed, or no more than that names exist."""
+    SPARK = "tests/docs/test_programs_with_spark.py"
+    HIVE = "tests/hive/test_documents.py"
+    EXAMPLES = "tests/examples/test_domains.py"
+    SERVICE = "tests/service/test_process.py"
+    CONTAINERS = "tests/containers/conftest.py"
+    """The images and the compose file that the lines name."""
+
+
+_COMMANDS = {
+    **dict.fromkeys(("pip", "make"), Runner.ALONE),
+    **dict.fromkeys(("python", "java"), Runner.EXAMPLES),
+    **dict.fromkeys(("docker", "docker/build.sh", "docker/secrets.sh"), Runner.CONTAINERS),
+    "beeline": Runner.HIVE,
+}
+_PYHUDI = {
+    **dict.fromkeys(
+        ("demo", "inspect", "explain", "prune", "scan", "bench", "advise", "layout analyze"),
+        Runner.ALONE,
+    ),
+    **dict.fromkeys(("virtual-keys report", "index list", "index stats"), Runner.ALONE),
+    **dict.fromkeys(("index create", "index verify", "index drop"), Runner.SPARK),
+    **dict.fromkeys(("layout cluster",), Runner.SPARK),
+    **dict.fromkeys(
+        ("virtual-keys enable", "virtual-keys rewrite", "virtual-keys disable"), Runner.SPARK
+    ),
+    **dict.fromkeys(("hive register", "hive doctor"), Runner.HIVE),
+    "serve": Runner.SERVICE,
+}
+#: Names that a reader has.
+_OF_SPARK = {"spark", "frame", "changes"}
+
+
+@dataclass(frozen=True)
+class Piece:
+    """kind: `python`, `sql` or `shell`. number: of the block in its document."""
+
+    document: str
+    number: int
+    kind: str
+    text: str
+
+    @property
+    def words(self) -> list[str]:
+        """Of a shell's line."""
+        return shlex.split(self.text.removesuffix("&"), comments=True)
+
+    def __str__(self) -> str:
+        return f"{self.document}-{self.number}-{' '.join(self.text.split())[:40]}"
+
+
+def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]:
+    """Of all documents, in order: those of one runner, of one kind."""
+    every = (one for document in DOCUMENTS for one in _pieces(document))
+    return [
+        one
+        for one in every
+        if kind in (None, one.kind) and (runner is None or runner_of(one) is runner)
+    ]
+
+
+def runner_of(piece: Piece) -> Runner:
+    """Raises LookupError where no test would run it."""
+    if piece.kind == "sql":
+        return Runner.HIVE
+    if piece.kind == "python":
+        modules, names = imported(piece.text), used(piece.text)
+        if any(module.startswith("pyhive") for module in modules):
+            return Runner.HIVE
+        return Runner.SPARK if names & _OF_SPARK else Runner.ALONE
+    words = piece.words
+    if words[0] == "pyhudi":
+        of = _PYHUDI.get(words[1]) or _PYHUDI.get(" ".join(words[1:3]))
+    else:
+        of = _COMMANDS.get(words[0])
+    if of is None:
+        raise LookupError(f"{piece}: no test runs it")
+    return of
+
+
+def kinds() -> Iterator[tuple[str, str]]:
+    """The name and the kind of every block of code."""
+    for document in DOCUMENTS:
+        for match in _BLOCK.finditer(document.read_text()):
+            yield str(document.relative_to(ROOT)), match.group(2)
+
+
+def _pieces(document: Path) -> Iterator[Piece]:
+    name = str(document.relative_to(ROOT))
+    for number, match in enumerate(_BLOCK.finditer(document.read_text())):
+        indent, kind, text = match.groups()
+        text = "\n".join(line.removeprefix(indent) for line in text.splitlines()) + "\n"
+        if kind == "python":
+            yield Piece(name, number, kind, text)
+        elif kind == "sql":
+            for statement in re.sub(r"--.*", "", text).split(";"):
+                if statement.strip():
+                    yield Piece(name, number, kind, statement.strip())
+        elif kind in _SHELL:
+            for line in text.replace("\\\n", " ").splitlines():
+                if shlex.split(line, comments=True):
+                    yield Piece(name, number, "shell", line.strip())
+
+
+def tree(text: str) -> ast.Module:
+    """A program's syntax; `...` at its end stands for the rest of a chain."""
+    return ast.parse(text.replace(")...", ")"))
+
+
+def imported(text: str) -> list[str]:
+    """The modules from which a program imports names."""
+    return [one.module or "" for one in ast.walk(tree(text)) if isinstance(one, ast.ImportFrom)]
+
+
+def used(text: str) -> set[str]:
+    """The names in a program."""
+    return {node.id for node in ast.walk(tree(text)) if isinstance(node, ast.Name)}
