@@ -28,13 +28,15 @@ BIN := .venv/bin
 VENV := .venv/.ready
 RUNTIME := .work/runtime/.ready
 HANDLER := handler-java/target/pyhudi-hive-handler.jar
+RUNTIME3 := .work/runtime3/.ready
+HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long fuzz test-containers lint types format java runtime venv handler idl \
-	audit bench docs clean
+.PHONY: help demo test test-fast test-long test-hive3 fuzz test-containers lint types format java java3 runtime \
+	runtime3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "%-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the pruning service: rows, files and times
 	$(BIN)/python -m devtools.demo
@@ -42,8 +44,11 @@ demo: $(VENV) $(RUNTIME) $(HANDLER) ## two Hudi tables, HiveServer2 and the prun
 test: $(VENV) $(RUNTIME) $(HANDLER) ## the Python tests, with Spark and Hive, but those of test-long
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m "not long and not containers" $(PYTEST_ARGS)
 
-test-long: $(VENV) $(RUNTIME) $(HANDLER) ## what Hudi makes of our indexes and layouts, and other tests of minutes
+test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) ## what Hudi makes of our indexes and layouts, and other tests of minutes
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
+
+test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
+	$(BIN)/pytest tests/hive/test_hive3.py $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
 	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
@@ -72,9 +77,17 @@ types: $(VENV) ## static types of the Python code
 java: ## build the storage handler and run its tests
 	$(MVN) -f handler-java/pom.xml verify
 
+java3: ## the same for Hive 3.1
+	$(MVN) -f handler-java/pom.xml -Phive3 verify
+
 handler: $(HANDLER) ## build the storage handler, without its tests
 $(HANDLER): handler-java/pom.xml $(shell find handler-java/src -type f)
 	$(MVN) -q -f handler-java/pom.xml -DskipTests package
+	@touch $@
+
+handler3: $(HANDLER3) ## the same for Hive 3.1, with Hudi in it
+$(HANDLER3): handler-java/pom.xml $(shell find handler-java/src -type f)
+	$(MVN) -q -f handler-java/pom.xml -Phive3 -Dmaven.test.skip package
 	@touch $@
 
 runtime: $(RUNTIME) ## fetch Hive, Hadoop, Tez and Hudi into .work/runtime
@@ -84,6 +97,15 @@ $(RUNTIME): hive-conf/pom.xml
 	$(MVN) -q -f hive-conf/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime.new"
 	rm -rf .work/runtime
 	mv .work/runtime.new .work/runtime
+	@touch $@
+
+runtime3: $(RUNTIME3) ## fetch Hive 3.1 and its Hadoop into .work/runtime3
+$(RUNTIME3): hive-conf/hive3/pom.xml
+	@echo "fetching the Hive 3.1 runtime (about 190 MB) ..."
+	rm -rf .work/runtime3.new
+	$(MVN) -q -f hive-conf/hive3/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime3.new"
+	rm -rf .work/runtime3
+	mv .work/runtime3.new .work/runtime3
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it

@@ -12,16 +12,14 @@ from xml.sax.saxutils import escape
 
 from pyhive import hive
 
+from devtools.hives import HIVE_4, HiveLine
 from devtools.process import ServerError, ServerProcess
 from devtools.runtime import (
     ADD_OPENS,
     COLLECTOR,
-    HANDLER_JAR,
     HIVE_CONF,
-    HIVE_LIB,
     WORK,
     RuntimeMissingError,
-    aux_jars,
     free_port,
     is_listening,
     java,
@@ -69,6 +67,7 @@ class HiveServer:
         heap: str = "2g",
         zone: str = "UTC",
         settings: Mapping[str, str] = MappingProxyType({}),
+        line: HiveLine = HIVE_4,
     ) -> None:
         """Prepare, but do not start.
 
@@ -78,13 +77,15 @@ class HiveServer:
             heap: the JVM's largest heap.
             zone: the JVM's time zone, in which Hive shows instants.
             settings: what hive-site.xml says beside, or instead of, the template.
+            line: which Hive.
         """
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._jars = jars
         self._heap = heap
         self._zone = zone
-        self._settings = settings
+        self._line = line
+        self._settings = {**line.settings, **settings}
         self._process: ServerProcess | None = None
 
     def start(self) -> None:
@@ -94,9 +95,7 @@ class HiveServer:
             RuntimeMissingError: the runtime or the handler has not been built.
             ServerError: it ended, or did not answer in time; the message shows its log.
         """
-        if not any(HIVE_LIB.glob("hive-service-*.jar")):
-            raise RuntimeMissingError(f"no Hive in {HIVE_LIB}: run `make runtime`")
-        jars = aux_jars() if self._jars is None else self._jars
+        jars = self._line.aux_jars() if self._jars is None else self._jars
         self.stop()
         self.port = free_port()
         conf = self._write_configuration()
@@ -206,7 +205,7 @@ class HiveServer:
         """A jar that a build may replace while the server runs is copied first: a JVM that finds
         another file under the same name fails at the next class that it loads from it.
         """
-        if jar != HANDLER_JAR:
+        if jar != self._line.handler:
             return jar
         copy = self.run_dir / "conf" / jar.name
         shutil.copyfile(jar, copy)
@@ -225,8 +224,8 @@ class HiveServer:
             f"-Dpyhudi.run.dir={self.run_dir}",
             f"-Dderby.system.home={temporary}",
             f"-Dlog4j2.configurationFile={conf / 'hive-log4j2.properties'}",
-            "-cp",
-            os.pathsep.join([str(conf), f"{HIVE_LIB}/*", *map(str, jars)]),
+            *self._line.entry,
+            os.pathsep.join([str(conf), f"{self._line.lib}/*", *map(str, jars)]),
             "org.apache.hive.service.server.HiveServer2",
         ]
 

@@ -71,7 +71,7 @@ def examine(
             version = str(session.run("SELECT version()")[0][0]).split()[0]
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
             session.set(settings)
-            yield from _inside(address, session, table, wanted)
+            yield from _inside(address, session, table, wanted, is_old=version.startswith("3."))
     except ConnectionFailed as error:
         told, _, mend = str(error).partition("; ")
         yield Finding("HiveServer2", Verdict.BROKEN, told, mend)
@@ -80,15 +80,21 @@ def examine(
 
 
 def _inside(
-    address: HiveAddress, session: HiveSession, table: HudiTable, wanted: Registration
+    address: HiveAddress,
+    session: HiveSession,
+    table: HudiTable,
+    wanted: Registration,
+    *,
+    is_old: bool,
 ) -> Iterator[Finding]:
+    """is_old: whether it is Hive 3.1, which takes another jar and does not explain pruning."""
     there = existing_table(session, wanted.name)
     diagnosis: Mapping[str, Any] | None = None
     try:
         diagnosis = _diagnosis(session, there)
         yield _handler(diagnosis)
     except QueryError as error:
-        yield _no_handler(error)
+        yield _no_handler_of_hive_3(error) if is_old else _no_handler(error)
     if diagnosis is not None:
         yield _settings(diagnosis["settings"], there)
         yield _service_from_hive(diagnosis)
@@ -96,6 +102,9 @@ def _inside(
     yield from _registered(wanted, there)
     if diagnosis is None or there is None or there.handler != STORAGE_HANDLER:
         yield Finding("probe", Verdict.SKIPPED, "it takes a table with the storage handler")
+    elif is_old:
+        told = "EXPLAIN of Hive 3.1 shows no pruning; the line that each scan logs does"
+        yield Finding("probe", Verdict.SKIPPED, told)
     else:
         yield _probed(session, wanted, find_probe(table))
 
@@ -131,6 +140,14 @@ def _no_handler(error: QueryError) -> Finding:
             " an administrator to run this"
         )
     return Finding("handler", Verdict.BROKEN, text, mend)
+
+
+def _no_handler_of_hive_3(error: QueryError) -> Finding:
+    mend = (
+        "put pyhudi-hive3-handler.jar, which holds Hudi, on HiveServer2's auxiliary path"
+        " (hive.aux.jars.path) without a Hudi bundle, and restart it"
+    )
+    return Finding("handler", Verdict.BROKEN, " ".join(str(error).split()), mend)
 
 
 def _settings(settings: Mapping[str, str], there: ExistingTable | None) -> Finding:

@@ -60,8 +60,16 @@ class Asker:
 class Hive:
     """A HiveServer2 and the pruning service that its queries ask; tables are registered once."""
 
-    def __init__(self, server: HiveServer, service: ServiceProcess, scratch: Path) -> None:
+    def __init__(
+        self,
+        server: HiveServer,
+        service: ServiceProcess,
+        scratch: Path,
+        settings: Mapping[str, str] = NOTHING,
+    ) -> None:
+        """`settings` are what every session has, whatever else it asks for."""
         self.server = server
+        self._always = settings
         self._service = service
         self._scratch = scratch
         self._open = ExitStack()
@@ -120,7 +128,7 @@ class Hive:
         self._sessions += 1
         reports = ScanReports(self._scratch / f"session-{self._sessions}")
         own = {"hudi.pruning.service.addresses": self._service.address, **reports.settings()}
-        with self.server.session({**own, **settings}) as session:
+        with self.server.session({**own, **settings, **self._always}) as session:
             yield Asker(session, reports)
 
     def _asker(self, settings: Mapping[str, str]) -> Asker:

@@ -178,6 +178,9 @@ public final class FilterEncoder {
     List<ExprNodeConstantDesc> constants = new ArrayList<>();
     List<ExprNodeDesc> children = expression.getChildren();
     boolean between = expression.getGenericUDF() instanceof GenericUDFBetween;
+    if (between && isInverted(children.get(0))) {
+      throw new InexpressibleException("Hive 3.1 forgets the NOT");
+    }
     for (ExprNodeDesc child : between ? children.subList(1, children.size()) : children) {
       if (child instanceof ExprNodeConstantDesc) {
         constants.add((ExprNodeConstantDesc) child);

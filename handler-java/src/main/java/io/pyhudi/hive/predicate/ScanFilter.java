@@ -62,7 +62,7 @@ public final class ScanFilter {
     Set<String> wanted = new HashSet<>();
     locations.forEach(location -> wanted.add(pathOf(location)));
     Set<String> aliases = new HashSet<>();
-    for (Map.Entry<Path, List<String>> entry : work.getPathToAliases().entrySet()) {
+    for (Map.Entry<Path, ? extends List<String>> entry : work.getPathToAliases().entrySet()) {
       if (wanted.contains(pathOf(entry.getKey()))) {
         aliases.addAll(entry.getValue());
       }

@@ -6,7 +6,6 @@ import java.util.List;
 import java.util.Properties;
 import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.ql.exec.vector.VectorAssignRow;
-import org.apache.hadoop.hive.ql.exec.vector.VectorizedBatchUtil;
 import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatch;
 import org.apache.hadoop.hive.ql.exec.vector.VectorizedRowBatchCtx;
 import org.apache.hadoop.hive.ql.io.IOConstants;
@@ -38,7 +37,6 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
   private final Object[] partitionValues;
   private final List<Integer> filled;
   private final ArrayWritable row;
-  private boolean partitionValuesSet;
 
   BatchReader(
       RecordReader<NullWritable, ArrayWritable> rows,
@@ -83,11 +81,10 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
 
   @Override
   public boolean next(NullWritable key, VectorizedRowBatch batch) throws IOException {
-    VectorizedBatchUtil.resetNonPartitionColumns(batch);
-    if (!partitionValuesSet && partitionValues.length > 0) {
+    batch.reset();
+    if (partitionValues.length > 0) {
       context.addPartitionColsToBatch(batch, partitionValues);
     }
-    partitionValuesSet = true;
     int size = 0;
     while (size < batch.getMaxSize() && rows.next(NullWritable.get(), row)) {
       assign(batch, size++);

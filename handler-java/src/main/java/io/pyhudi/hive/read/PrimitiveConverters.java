@@ -3,8 +3,10 @@ package io.pyhudi.hive.read;
 import java.math.BigDecimal;
 import java.math.BigInteger;
 import java.nio.ByteBuffer;
+import java.time.Instant;
+import java.time.ZoneId;
+import java.time.ZoneOffset;
 import java.util.function.Function;
-import java.util.function.ToLongFunction;
 import org.apache.avro.LogicalType;
 import org.apache.avro.LogicalTypes;
 import org.apache.avro.Schema;
@@ -12,7 +14,7 @@ import org.apache.avro.generic.GenericFixed;
 import org.apache.hadoop.hive.common.type.HiveChar;
 import org.apache.hadoop.hive.common.type.HiveDecimal;
 import org.apache.hadoop.hive.common.type.HiveVarchar;
-import org.apache.hadoop.hive.ql.io.parquet.timestamp.ParquetTimestampUtils;
+import org.apache.hadoop.hive.common.type.Timestamp;
 import org.apache.hadoop.hive.serde2.io.ByteWritable;
 import org.apache.hadoop.hive.serde2.io.DateWritableV2;
 import org.apache.hadoop.hive.serde2.io.DoubleWritable;
@@ -31,10 +33,11 @@ import org.apache.hadoop.io.FloatWritable;
 import org.apache.hadoop.io.IntWritable;
 import org.apache.hadoop.io.LongWritable;
 import org.apache.hadoop.io.Text;
-import org.apache.parquet.schema.LogicalTypeAnnotation.TimeUnit;
 
 /** Converters for primitive types; they widen as Hive does when it reads Parquet. */
 final class PrimitiveConverters {
+  private static final long NANOS_PER_SECOND = 1_000_000_000;
+
   private PrimitiveConverters() {}
 
   /**
@@ -129,26 +132,30 @@ final class PrimitiveConverters {
     return value -> new BigDecimal(value.toString());
   }
 
-  /** The same wall clock as Hive's Parquet reader shows, by its own conversion. */
+  /** The same wall clock as Hive 4's Parquet reader shows: instants in the JVM's zone. */
   private static WritableConverter timestamp(Schema schema) {
     String logical = schema.getLogicalType() == null ? "" : schema.getLogicalType().getName();
-    boolean isInstant = !logical.startsWith("local-");
-    TimeUnit unit = unit(logical);
-    ToLongFunction<Object> count = value -> ((Number) value).longValue();
-    return value ->
-        new TimestampWritableV2(
-            ParquetTimestampUtils.getTimestamp(count.applyAsLong(value), unit, isInstant));
+    ZoneId zone = logical.startsWith("local-") ? ZoneOffset.UTC : ZoneId.systemDefault();
+    long perSecond = perSecond(logical);
+    long nanos = NANOS_PER_SECOND / perSecond;
+    return value -> {
+      long count = ((Number) value).longValue();
+      long second = Math.floorDiv(count, perSecond);
+      int nano = (int) (Math.floorMod(count, perSecond) * nanos);
+      int offset = zone.getRules().getOffset(Instant.ofEpochSecond(second)).getTotalSeconds();
+      return new TimestampWritableV2(Timestamp.ofEpochSecond(second + offset, nano));
+    };
   }
 
-  private static TimeUnit unit(String logical) {
+  private static long perSecond(String logical) {
     if (logical.endsWith("timestamp-millis")) {
-      return TimeUnit.MILLIS;
+      return 1_000;
     }
     if (logical.endsWith("timestamp-micros")) {
-      return TimeUnit.MICROS;
+      return 1_000_000;
     }
     if (logical.endsWith("timestamp-nanos")) {
-      return TimeUnit.NANOS;
+      return NANOS_PER_SECOND;
     }
     throw new UnsupportedOperationException(
         "the table has no timestamp where Hive declares one, but " + logical);

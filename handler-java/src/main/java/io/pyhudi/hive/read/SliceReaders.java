@@ -1,5 +1,6 @@
 package io.pyhudi.hive.read;
 
+import io.pyhudi.hive.line.HiveLine;
 import io.pyhudi.hive.scan.HudiSplit;
 import java.io.IOException;
 import java.util.Collections;
@@ -10,6 +11,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.ListTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.MapTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.StructTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
+import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
 import org.apache.hadoop.io.ArrayWritable;
 import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.mapred.JobConf;
@@ -30,7 +32,7 @@ public final class SliceReaders {
         split.hidesKeysOf() == null ? settings : HiddenKeys.in(settings, split.hidesKeysOf());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
-    if (split.mergedSlice() != null) {
+    if (!split.isPlainFile() || (split.mergedSlice() != null && hasTimestamps(projection))) {
       RecordReader<NullWritable, ArrayWritable> rows =
           new MergedSliceReader(split.mergedSlice(), job, projection);
       return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
@@ -38,11 +40,11 @@ public final class SliceReaders {
     if (!vectorized) {
       return PlainParquet.rows(split, job, reporter);
     }
-    if (hasDeepTypes(projection)) {
+    if (!projection.wanted().stream().map(projection::type).allMatch(SliceReaders::isForBatches)) {
       RecordReader<NullWritable, ArrayWritable> rows = PlainParquet.rows(split, job, reporter);
       return asRows(new BatchReader(rows, split, job, projection));
     }
-    return asRows(PlainParquet.batches(split, job));
+    return PlainParquet.batches(split, job, reporter);
   }
 
   @SuppressWarnings("unchecked")
@@ -50,11 +52,19 @@ public final class SliceReaders {
     return (RecordReader<NullWritable, ArrayWritable>) batches;
   }
 
-  /** Hive's vectorised Parquet reader reads structs, arrays and maps of primitives only. */
-  private static boolean hasDeepTypes(Projection projection) {
-    return projection.wanted().stream()
-        .flatMap(column -> children(projection.type(column)).stream())
-        .anyMatch(child -> child.getCategory() != Category.PRIMITIVE);
+  /** Hive's vectorised Parquet reader reads nothing that is nested twice. */
+  private static boolean isForBatches(TypeInfo type) {
+    return HiveLine.readsInBatches(type.getCategory())
+        && children(type).stream().allMatch(child -> child.getCategory() == Category.PRIMITIVE);
+  }
+
+  private static boolean hasTimestamps(Projection projection) {
+    return projection.wanted().stream().map(projection::type).anyMatch(SliceReaders::hasTimestamps);
+  }
+
+  private static boolean hasTimestamps(TypeInfo type) {
+    return type.equals(TypeInfoFactory.timestampTypeInfo)
+        || children(type).stream().anyMatch(SliceReaders::hasTimestamps);
   }
 
   private static List<TypeInfo> children(TypeInfo type) {

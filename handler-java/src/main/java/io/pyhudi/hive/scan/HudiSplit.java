@@ -12,13 +12,16 @@ import org.apache.hadoop.mapred.Reporter;
 /**
  * A part of a plain Parquet file, or a whole slice that Hudi has to merge.
  *
- * <p>Its path is a data file of the slice, by which Hive finds the table that it belongs to. The
- * first split of a scan also carries the scan's numbers, since only a task has counters.
+ * <p>Its path is a data file of the slice, or the table's, by which Hive finds the table that it
+ * belongs to. The first split of a scan also carries the scan's numbers, since only a task has
+ * counters.
  */
 public final class HudiSplit extends FileSplit {
   private MergedSlice merged;
+  private boolean isPlain;
   private String hidesKeysOf;
   private ScanReport report;
+  private String table;
 
   /** For Hadoop, which fills it by {@link #readFields}. */
   public HudiSplit() {
@@ -42,9 +45,37 @@ public final class HudiSplit extends FileSplit {
     return new HudiSplit(merged.anyFile(), 0, Math.max(1, slice.bytes()), new String[0], merged);
   }
 
-  /** The slice to merge, or null for a part of a plain Parquet file. */
+  /** Makes Hive find the table by its own path, where it would not find it by a data file's. */
+  HudiSplit foundAt(Path basePath) {
+    this.table = basePath.toString();
+    return this;
+  }
+
+  /** By what Hive finds the table. */
+  @Override
+  public Path getPath() {
+    return table == null ? super.getPath() : new Path(table);
+  }
+
+  /** The part of a plain Parquet file. */
+  public FileSplit file() throws IOException {
+    return new FileSplit(super.getPath(), getStart(), getLength(), getLocations());
+  }
+
+  /** The slice to merge, or null for what only Hive can read: a part of a plain Parquet file. */
   public MergedSlice mergedSlice() {
     return merged;
+  }
+
+  /** Says that a slice is one plain Parquet file, which a reader may take as such. */
+  HudiSplit ofPlainFile() {
+    this.isPlain = true;
+    return this;
+  }
+
+  /** Whether the split is a plain Parquet file or a part of one, though Hudi may read it too. */
+  public boolean isPlainFile() {
+    return merged == null || isPlain;
   }
 
   /** Makes this split the one that brings the scan's numbers to the counters. */
@@ -77,10 +108,9 @@ public final class HudiSplit extends FileSplit {
     if (merged != null) {
       merged.write(out);
     }
-    out.writeBoolean(hidesKeysOf != null);
-    if (hidesKeysOf != null) {
-      Text.writeString(out, hidesKeysOf);
-    }
+    out.writeBoolean(isPlain);
+    writeText(out, hidesKeysOf);
+    writeText(out, table);
     out.writeBoolean(report != null);
     if (report != null) {
       report.write(out);
@@ -91,7 +121,20 @@ public final class HudiSplit extends FileSplit {
   public void readFields(DataInput in) throws IOException {
     super.readFields(in);
     merged = in.readBoolean() ? MergedSlice.read(in) : null;
-    hidesKeysOf = in.readBoolean() ? Text.readString(in) : null;
+    isPlain = in.readBoolean();
+    hidesKeysOf = readText(in);
+    table = readText(in);
     report = in.readBoolean() ? ScanReport.read(in) : null;
+  }
+
+  private static void writeText(DataOutput out, String text) throws IOException {
+    out.writeBoolean(text != null);
+    if (text != null) {
+      Text.writeString(out, text);
+    }
+  }
+
+  private static String readText(DataInput in) throws IOException {
+    return in.readBoolean() ? Text.readString(in) : null;
   }
 }

@@ -18,7 +18,6 @@ import java.util.UUID;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicLong;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
@@ -28,6 +27,7 @@ import org.slf4j.LoggerFactory;
 /** Turns a scan's filter into a question to the pruning service. Never fails. */
 final class Judge {
   private static final Logger LOG = LoggerFactory.getLogger(Judge.class);
+  private static final String QUERY_ID = "hive.query.id";
   private static final AtomicLong REQUESTS = new AtomicLong();
   private static final QueryCache RECENT = new QueryCache();
 
@@ -101,7 +101,7 @@ final class Judge {
   }
 
   static String queryId(JobConf job) {
-    String id = HiveConf.getVar(job, HiveConf.ConfVars.HIVE_QUERY_ID);
+    String id = job.get(QUERY_ID);
     return id == null || id.isEmpty() ? UUID.randomUUID().toString() : id;
   }
 

@@ -1,9 +1,12 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.line.HiveLine;
+import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
+import org.apache.avro.Schema;
 import org.apache.hadoop.fs.FileStatus;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.io.ArrayWritable;
@@ -22,31 +25,56 @@ public final class Splits {
   private Splits() {}
 
   /**
-   * Plain Parquet files are cut by Hadoop's rules, with their hosts; a slice to merge is one split.
+   * Plain Parquet files are cut by Hadoop's rules, with their hosts; a slice to merge is one split,
+   * and so is a file that Hive may not be able to read, which the reader decides by its columns.
    *
    * @param wanted how many splits the engine asks for
    */
   public static List<HudiSplit> of(TableScan scan, JobConf job, int wanted) throws IOException {
     List<HudiSplit> splits = new ArrayList<>();
     List<FileStatus> plain = new ArrayList<>();
-    boolean throughHudi = !scan.slices().isEmpty() && scan.table().hasSchemaHistory();
+    HudiTable table = scan.table();
+    boolean isEmpty = scan.slices().isEmpty();
+    boolean throughHudi = !isEmpty && table.hasSchemaHistory();
+    boolean whole = !isEmpty && !HiveLine.readsTimestamps() && hasTimestamps(table.schema());
     for (Slice slice : scan.slices()) {
-      if (slice.isPlainParquet() && !throughHudi) {
+      boolean isPlain = slice.isPlainParquet() && !throughHudi;
+      if (isPlain && !whole) {
         plain.add(status(slice.fileSlice().getBaseFile().get()));
       } else {
-        splits.add(HudiSplit.merged(scan.table().basePath(), slice, scan.table().newestInstant()));
+        HudiSplit split = HudiSplit.merged(table.basePath(), slice, table.newestInstant());
+        splits.add(isPlain ? split.ofPlainFile() : split);
       }
     }
     for (InputSplit part : new ListedFiles(plain).getSplits(job, wanted)) {
       splits.add(HudiSplit.plain((FileSplit) part));
     }
-    if (scan.table().hasVirtualKeys()) {
-      splits.forEach(split -> split.hidingKeysOf(scan.table().basePath()));
+    if (table.hasVirtualKeys()) {
+      splits.forEach(split -> split.hidingKeysOf(table.basePath()));
+    }
+    if (scan.isOfWholeTable() && HiveLine.findsTablesByTheirPath(job)) {
+      splits.forEach(split -> split.foundAt(table.basePath()));
     }
     if (!splits.isEmpty()) {
       splits.get(0).carrying(scan.report());
     }
     return splits;
+  }
+
+  /** Whether a column, or something in one, is a timestamp. */
+  private static boolean hasTimestamps(Schema schema) {
+    switch (schema.getType()) {
+      case RECORD:
+        return schema.getFields().stream().anyMatch(field -> hasTimestamps(field.schema()));
+      case UNION:
+        return schema.getTypes().stream().anyMatch(Splits::hasTimestamps);
+      case ARRAY:
+        return hasTimestamps(schema.getElementType());
+      case MAP:
+        return hasTimestamps(schema.getValueType());
+      default:
+        return schema.getType() == Schema.Type.LONG && schema.getLogicalType() != null;
+    }
   }
 
   private static FileStatus status(HoodieBaseFile file) {

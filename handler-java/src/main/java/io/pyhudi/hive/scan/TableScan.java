@@ -18,11 +18,13 @@ public final class TableScan {
   private final HudiTable table;
   private final List<Slice> slices;
   private final ScanReport report;
+  private final boolean ofWholeTable;
 
-  private TableScan(HudiTable table, List<Slice> slices, ScanReport report) {
+  private TableScan(HudiTable table, List<Slice> slices, ScanReport report, boolean ofWholeTable) {
     this.table = table;
     this.slices = slices;
     this.report = report;
+    this.ofWholeTable = ofWholeTable;
   }
 
   /**
@@ -65,7 +67,12 @@ public final class TableScan {
       listed.forEach(
           (partition, slices) -> tally.add(slices, judgement.verdicts().keep(partition, slices)));
     }
-    return new TableScan(table, tally.kept, tally.report(judgement));
+    return new TableScan(table, tally.kept, tally.report(judgement), wholeTable);
+  }
+
+  /** Whether the table was scanned by its base path, and not by paths of its partitions. */
+  boolean isOfWholeTable() {
+    return ofWholeTable;
   }
 
   public HudiTable table() {

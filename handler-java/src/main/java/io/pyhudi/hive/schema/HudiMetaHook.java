@@ -9,7 +9,7 @@ import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
-import org.apache.hadoop.hive.metastore.HiveMetaHook;
+import org.apache.hadoop.hive.metastore.DefaultHiveMetaHook;
 import org.apache.hadoop.hive.metastore.TableType;
 import org.apache.hadoop.hive.metastore.api.EnvironmentContext;
 import org.apache.hadoop.hive.metastore.api.MetaException;
@@ -20,7 +20,10 @@ import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
 import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
 
 /** Lets a table into the metastore, and be altered, only as the Hudi table really is. */
-public final class HudiMetaHook implements HiveMetaHook {
+public final class HudiMetaHook extends DefaultHiveMetaHook {
+  public static final String READ_ONLY =
+      "Hudi tables are read-only in Hive; write them with Apache Hudi (Spark, Flink)";
+
   private static final String PURGE = "external.table.purge";
   private static final Set<String> ALLOWED =
       new HashSet<>(Arrays.asList("ADDPROPS", "DROPPROPS", "ADDCOLS"));
@@ -38,6 +41,10 @@ public final class HudiMetaHook implements HiveMetaHook {
           table, "Hudi tables can only be EXTERNAL: CREATE EXTERNAL TABLE ... LOCATION '...'");
     }
     refusePurge(table);
+    if (table.getPartitionKeysSize() > 0) {
+      throw refuse(
+          table, "PARTITIONED BY needs Hive 4; in Hive 3.1 partition columns are plain columns");
+    }
     StorageDescriptor storage = table.getSd();
     if (storage.getLocation() == null) {
       throw refuse(table, "a Hudi table needs LOCATION, the path of the existing table");
@@ -105,6 +112,22 @@ public final class HudiMetaHook implements HiveMetaHook {
   private static MetaException refuse(Table table, String reason) {
     return new MetaException(
         "Hudi table " + table.getDbName() + "." + table.getTableName() + ": " + reason);
+  }
+
+  /** Hive 4 refuses earlier; Hive 3.1 knows only this way. */
+  @Override
+  public void preInsertTable(Table table, boolean overwrite) throws MetaException {
+    throw refuse(table, READ_ONLY);
+  }
+
+  @Override
+  public void rollbackInsertTable(Table table, boolean overwrite) {
+    // Nothing was written.
+  }
+
+  @Override
+  public void commitInsertTable(Table table, boolean overwrite) throws MetaException {
+    throw refuse(table, READ_ONLY);
   }
 
   @Override

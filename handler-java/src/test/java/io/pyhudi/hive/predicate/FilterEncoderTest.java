@@ -28,6 +28,7 @@ import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualNS;
 import org.apache.hadoop.hive.serde2.objectinspector.ObjectInspector;
 import org.apache.hadoop.hive.serde2.objectinspector.primitive.PrimitiveObjectInspectorFactory;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 /** What each kind of condition becomes. Text: operator(children), name:type, value:type. */
@@ -147,6 +148,7 @@ class FilterEncoderTest {
   }
 
   @Test
+  @Tag("session")
   void fieldsFunctionsAndCastsAreTerms() {
     ExprNodeDesc field =
         new ExprNodeFieldDesc(type("int"), column("st", "struct<a:int>"), "a", false);

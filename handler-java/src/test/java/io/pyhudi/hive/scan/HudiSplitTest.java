@@ -1,7 +1,9 @@
 package io.pyhudi.hive.scan;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNull;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.table.Slice;
@@ -74,6 +76,28 @@ class HudiSplitTest {
     HudiSplit copy = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "001"));
     assertEquals(new Path(TABLE, ".aaaa-0_001.log.1_0-2-2"), copy.getPath());
     assertEquals(false, copy.mergedSlice().slice().getBaseFile().isPresent());
+  }
+
+  @Test
+  void aPlainFileMayBeTakenAsSuchOrAsASlice() throws Exception {
+    FileSlice slice = new FileSlice("", "001", "aaaa-0");
+    slice.setBaseFile(new HoodieBaseFile(info("file:/table/aaaa-0_0-1-1_001.parquet", 100)));
+    HudiSplit split = HudiSplit.merged(TABLE, Slice.snapshot(slice), "001");
+    assertFalse(copy(split).isPlainFile());
+    HudiSplit copy = copy(split.ofPlainFile());
+    assertTrue(copy.isPlainFile());
+    assertEquals("001", copy.mergedSlice().instant());
+    assertEquals(100, copy.file().getLength());
+  }
+
+  @Test
+  void aSplitThatHiveFindsByTheTableStillNamesItsFile() throws Exception {
+    FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 10, 20, new String[0]);
+    HudiSplit copy = copy(HudiSplit.plain(part).foundAt(TABLE));
+    assertEquals(TABLE, copy.getPath());
+    assertEquals(part.getPath(), copy.file().getPath());
+    assertEquals(10, copy.file().getStart());
+    assertEquals(20, copy.file().getLength());
   }
 
   @Test

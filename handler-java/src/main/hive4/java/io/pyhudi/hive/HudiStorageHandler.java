@@ -5,7 +5,6 @@ import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.JoinValues;
 import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.schema.HudiMetaHook;
-import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import io.pyhudi.hive.table.TableSize;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -16,28 +15,17 @@ import java.util.Map;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.common.StatsSetupConst;
 import org.apache.hadoop.hive.conf.HiveConf;
-import org.apache.hadoop.hive.metastore.HiveMetaHook;
 import org.apache.hadoop.hive.metastore.api.ColumnStatisticsObj;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.ddl.table.AlterTableType;
-import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
-import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
-import org.apache.hadoop.hive.ql.metadata.HiveStoragePredicateHandler;
 import org.apache.hadoop.hive.ql.metadata.Table;
 import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
-import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.FileSinkDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
-import org.apache.hadoop.hive.ql.plan.TableDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.hive.ql.session.SessionStateUtil;
 import org.apache.hadoop.hive.ql.stats.Partish;
-import org.apache.hadoop.hive.serde2.AbstractSerDe;
-import org.apache.hadoop.hive.serde2.Deserializer;
-import org.apache.hadoop.mapred.InputFormat;
-import org.apache.hadoop.mapred.JobConf;
-import org.apache.hadoop.mapred.OutputFormat;
 
 /**
  * Hive's view of an existing Hudi table, for reading:
@@ -48,31 +36,7 @@ import org.apache.hadoop.mapred.OutputFormat;
  *
  * The filter of each scan is asked of the pruning service; Hive filters the rows again.
  */
-public final class HudiStorageHandler extends DefaultStorageHandler
-    implements HiveStoragePredicateHandler {
-
-  @Override
-  @SuppressWarnings("rawtypes")
-  public Class<? extends InputFormat> getInputFormatClass() {
-    return HudiMergeOnReadInputFormat.class;
-  }
-
-  @Override
-  @SuppressWarnings("rawtypes")
-  public Class<? extends OutputFormat> getOutputFormatClass() {
-    return MapredParquetOutputFormat.class;
-  }
-
-  /** Derives the columns while a table is created; the table then keeps ParquetHiveSerDe. */
-  @Override
-  public Class<? extends AbstractSerDe> getSerDeClass() {
-    return HudiSchemaSerDe.class;
-  }
-
-  @Override
-  public HiveMetaHook getMetaHook() {
-    return new HudiMetaHook(getConf());
-  }
+public final class HudiStorageHandler extends ReadingStorageHandler {
 
   /**
    * What authorisation by location (Ranger's storage handler policies) is asked about: {@code
@@ -93,19 +57,6 @@ public final class HudiStorageHandler extends DefaultStorageHandler
     }
     URI location = new Path(written).toUri();
     return new URI("hudi", location.getAuthority(), location.getPath(), null, null);
-  }
-
-  /** The whole filter is pushed, and the whole filter stays with Hive. */
-  @Override
-  public DecomposedPredicate decomposePredicate(
-      JobConf job, Deserializer deserializer, ExprNodeDesc predicate) {
-    if (!(predicate instanceof ExprNodeGenericFuncDesc)) {
-      return null;
-    }
-    DecomposedPredicate decomposed = new DecomposedPredicate();
-    decomposed.pushedPredicate = (ExprNodeGenericFuncDesc) predicate;
-    decomposed.residualPredicate = (ExprNodeGenericFuncDesc) predicate.clone();
-    return decomposed;
   }
 
   /** PARTITIONED BY columns are ordinary columns: Hudi knows the partitions, not the metastore. */
@@ -203,16 +154,6 @@ public final class HudiStorageHandler extends DefaultStorageHandler
   }
 
   @Override
-  public void configureInputJobProperties(TableDesc table, Map<String, String> properties) {
-    properties.putAll(PruningSettings.ofTable(table.getProperties()).asMap());
-  }
-
-  @Override
-  public void configureOutputJobProperties(TableDesc table, Map<String, String> properties) {
-    configureInputJobProperties(table, properties);
-  }
-
-  @Override
   public boolean isAllowedAlterOperation(AlterTableType operation) {
     return operation == AlterTableType.ADDPROPS
         || operation == AlterTableType.DROPPROPS
@@ -221,7 +162,6 @@ public final class HudiStorageHandler extends DefaultStorageHandler
 
   @Override
   public void validateSinkDesc(FileSinkDesc sink) throws SemanticException {
-    throw new SemanticException(
-        "Hudi tables are read-only in Hive; write them with Apache Hudi (Spark, Flink)");
+    throw new SemanticException(HudiMetaHook.READ_ONLY);
   }
 }

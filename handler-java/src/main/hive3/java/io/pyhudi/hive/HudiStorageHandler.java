@@ -1,0 +1,33 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.table.TableSize;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.common.StatsSetupConst;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.metadata.HiveException;
+import org.apache.hadoop.hive.ql.metadata.InputEstimator;
+import org.apache.hadoop.mapred.JobConf;
+
+/**
+ * Hive 3.1's view of an existing Hudi table, for reading:
+ *
+ * <pre>
+ * CREATE EXTERNAL TABLE t STORED BY 'io.pyhudi.hive.HudiStorageHandler' LOCATION '/path/of/table'
+ * </pre>
+ *
+ * The filter of each scan is asked of the pruning service; Hive filters the rows again.
+ */
+public final class HudiStorageHandler extends ReadingStorageHandler implements InputEstimator {
+
+  /** Hive 3.1 asks for nothing else: without it, it would count every file below the location. */
+  @Override
+  public Estimation estimate(JobConf job, TableScanOperator scan, long remaining)
+      throws HiveException {
+    Path location = scan.getConf().getTableMetadata().getPath();
+    String bytes = TableSize.statistics(job, location).get(StatsSetupConst.TOTAL_SIZE);
+    if (bytes == null) {
+      throw new HiveException(location + ": the Hudi table cannot be listed");
+    }
+    return new Estimation(0, Long.parseLong(bytes));
+  }
+}

@@ -1,0 +1,68 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.schema.HudiMetaHook;
+import io.pyhudi.hive.schema.HudiSchemaSerDe;
+import java.util.Map;
+import org.apache.hadoop.hive.metastore.HiveMetaHook;
+import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
+import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
+import org.apache.hadoop.hive.ql.metadata.HiveStoragePredicateHandler;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
+import org.apache.hadoop.hive.ql.plan.TableDesc;
+import org.apache.hadoop.hive.serde2.AbstractSerDe;
+import org.apache.hadoop.hive.serde2.Deserializer;
+import org.apache.hadoop.mapred.InputFormat;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.OutputFormat;
+
+/** What the storage handlers of all versions of Hive have in common: how a table is read. */
+abstract class ReadingStorageHandler extends DefaultStorageHandler
+    implements HiveStoragePredicateHandler {
+
+  @Override
+  @SuppressWarnings("rawtypes")
+  public Class<? extends InputFormat> getInputFormatClass() {
+    return HudiMergeOnReadInputFormat.class;
+  }
+
+  @Override
+  @SuppressWarnings("rawtypes")
+  public Class<? extends OutputFormat> getOutputFormatClass() {
+    return MapredParquetOutputFormat.class;
+  }
+
+  /** Derives the columns while a table is created; the table then keeps ParquetHiveSerDe. */
+  @Override
+  public Class<? extends AbstractSerDe> getSerDeClass() {
+    return HudiSchemaSerDe.class;
+  }
+
+  @Override
+  public HiveMetaHook getMetaHook() {
+    return new HudiMetaHook(getConf());
+  }
+
+  /** The whole filter is pushed, and the whole filter stays with Hive. */
+  @Override
+  public DecomposedPredicate decomposePredicate(
+      JobConf job, Deserializer deserializer, ExprNodeDesc predicate) {
+    if (!(predicate instanceof ExprNodeGenericFuncDesc)) {
+      return null;
+    }
+    DecomposedPredicate decomposed = new DecomposedPredicate();
+    decomposed.pushedPredicate = (ExprNodeGenericFuncDesc) predicate;
+    decomposed.residualPredicate = (ExprNodeGenericFuncDesc) predicate.clone();
+    return decomposed;
+  }
+
+  @Override
+  public void configureInputJobProperties(TableDesc table, Map<String, String> properties) {
+    properties.putAll(PruningSettings.ofTable(table.getProperties()).asMap());
+  }
+
+  @Override
+  public void configureOutputJobProperties(TableDesc table, Map<String, String> properties) {
+    configureInputJobProperties(table, properties);
+  }
+}
