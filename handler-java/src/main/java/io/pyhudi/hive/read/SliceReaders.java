@@ -32,7 +32,7 @@ public final class SliceReaders {
         split.hidesKeysOf() == null ? settings : HiddenKeys.in(settings, split.hidesKeysOf());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
-    if (!split.isPlainFile() || (split.mergedSlice() != null && hasTimestamps(projection))) {
+    if (!split.isPlainFile() || (split.mergedSlice() != null && isForHudi(split, projection))) {
       RecordReader<NullWritable, ArrayWritable> rows =
           new MergedSliceReader(split.mergedSlice(), job, projection);
       return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
@@ -48,7 +48,7 @@ public final class SliceReaders {
   }
 
   @SuppressWarnings("unchecked")
-  private static RecordReader<NullWritable, ArrayWritable> asRows(RecordReader<?, ?> batches) {
+  static RecordReader<NullWritable, ArrayWritable> asRows(RecordReader<?, ?> batches) {
     return (RecordReader<NullWritable, ArrayWritable>) batches;
   }
 
@@ -56,6 +56,11 @@ public final class SliceReaders {
   private static boolean isForBatches(TypeInfo type) {
     return HiveLine.readsInBatches(type.getCategory())
         && children(type).stream().allMatch(child -> child.getCategory() == Category.PRIMITIVE);
+  }
+
+  /** Whether Hive 3.1's reader of plain files would read the split otherwise than Hive 4's. */
+  private static boolean isForHudi(HudiSplit split, Projection projection) {
+    return split.hidesKeysOf() != null || hasTimestamps(projection);
   }
 
   private static boolean hasTimestamps(Projection projection) {

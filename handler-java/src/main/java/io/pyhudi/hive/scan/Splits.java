@@ -36,7 +36,7 @@ public final class Splits {
     HudiTable table = scan.table();
     boolean isEmpty = scan.slices().isEmpty();
     boolean throughHudi = !isEmpty && table.hasSchemaHistory();
-    boolean whole = !isEmpty && !HiveLine.readsTimestamps() && hasTimestamps(table.schema());
+    boolean whole = !isEmpty && !isForHive(table);
     for (Slice slice : scan.slices()) {
       boolean isPlain = slice.isPlainParquet() && !throughHudi;
       if (isPlain && !whole) {
@@ -59,6 +59,12 @@ public final class Splits {
       splits.get(0).carrying(scan.report());
     }
     return splits;
+  }
+
+  /** Whether Hive's own reader of Parquet may read any columns of the table. */
+  private static boolean isForHive(HudiTable table) throws IOException {
+    return (HiveLine.readsTimestamps() || !hasTimestamps(table.schema()))
+        && (HiveLine.readsUnfiltered() || !table.hasVirtualKeys());
   }
 
   /** Whether a column, or something in one, is a timestamp. */

@@ -21,6 +21,11 @@ public final class HiveLine {
     return false;
   }
 
+  /** Whether Hive's own Parquet readers can be kept from filtering by the query's predicate. */
+  public static boolean readsUnfiltered() {
+    return false;
+  }
+
   /** Whether Hive's vectorised Parquet reader reads such columns, of primitive values. */
   public static boolean readsInBatches(Category category) {
     return category != Category.LIST && category != Category.MAP;

@@ -17,6 +17,11 @@ public final class HiveLine {
     return true;
   }
 
+  /** Whether Hive's own Parquet readers can be kept from filtering by the query's predicate. */
+  public static boolean readsUnfiltered() {
+    return true;
+  }
+
   /** Whether Hive's vectorised Parquet reader reads such columns, of primitive values. */
   public static boolean readsInBatches(Category category) {
     return true;

@@ -13,14 +13,10 @@ import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hadoop.mapred.Reporter;
 
 /**
- * Hive's own Parquet readers without their filter, and with Hudi's calendar.
+ * Hive's own Parquet readers.
  *
- * <p>A MapReduce job that reads one file for several aliases leaves the filter of one of them in
- * the configuration, and Hive's readers drop row groups and rows by it. Hive filters every row
- * anyway.
- *
- * <p>Where a file does not name its calendar, Hive 4 takes days before 1582-10-15 for Julian ones.
- * Hudi's are Gregorian, and are so where it merges log files.
+ * <p>Hive 3.1 pushes the query's filter into them again, so they must not read what is hidden from
+ * the query (see {@link SliceReaders}).
  */
 final class PlainParquet {
   private static final String GREGORIAN_DAYS = "hive.parquet.date.proleptic.gregorian.default";

@@ -1,0 +1,77 @@
+package io.pyhudi.hive.read;
+
+import io.pyhudi.hive.scan.HudiSplit;
+import java.io.IOException;
+import org.apache.hadoop.conf.Configuration;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.conf.HiveConf.ConfVars;
+import org.apache.hadoop.hive.ql.io.parquet.read.DataWritableReadSupport;
+import org.apache.hadoop.hive.ql.io.parquet.read.ParquetRecordReaderWrapper;
+import org.apache.hadoop.hive.ql.io.parquet.vector.VectorizedParquetRecordReader;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.mapred.FileSplit;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordReader;
+import org.apache.hadoop.mapred.Reporter;
+import org.apache.parquet.filter2.compat.FilterCompat;
+import org.apache.parquet.hadoop.ParquetInputFormat;
+import org.apache.parquet.schema.MessageType;
+
+/**
+ * Hive's own Parquet readers without their filter, and with Hudi's calendar.
+ *
+ * <p>A MapReduce job that reads one file for several aliases leaves the filter of one of them in
+ * the configuration, and Hive's readers drop row groups and rows by it. Hive filters every row
+ * anyway.
+ *
+ * <p>Where a file does not name its calendar, Hive takes days before 1582-10-15 for Julian ones.
+ * Hudi's are Gregorian, and are so where it merges log files.
+ */
+final class PlainParquet {
+  private PlainParquet() {}
+
+  static RecordReader<NullWritable, ArrayWritable> rows(
+      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+    try {
+      return new Rows(split.file(), withGregorianDays(job), reporter);
+    } catch (InterruptedException e) {
+      Thread.currentThread().interrupt();
+      throw new IOException("interrupted while opening " + split.getPath(), e);
+    }
+  }
+
+  /** Batches, which Hive passes through the type of rows. */
+  static RecordReader<NullWritable, ArrayWritable> batches(
+      HudiSplit split, JobConf job, Reporter reporter) throws IOException {
+    return SliceReaders.asRows(new Batches(split.file(), withGregorianDays(job)));
+  }
+
+  private static JobConf withGregorianDays(JobConf job) {
+    JobConf copy = new JobConf(job);
+    HiveConf.setBoolVar(copy, ConfVars.HIVE_PARQUET_DATE_PROLEPTIC_GREGORIAN_DEFAULT, true);
+    return copy;
+  }
+
+  private static final class Rows extends ParquetRecordReaderWrapper {
+    Rows(FileSplit split, JobConf job, Reporter reporter) throws IOException, InterruptedException {
+      super(new ParquetInputFormat<>(DataWritableReadSupport.class), split, job, reporter);
+    }
+
+    @Override
+    public FilterCompat.Filter setFilter(JobConf job, MessageType schema) {
+      return null;
+    }
+  }
+
+  private static final class Batches extends VectorizedParquetRecordReader {
+    Batches(FileSplit split, JobConf job) throws IOException {
+      super(split, job, null, null, (Configuration) null);
+    }
+
+    @Override
+    public FilterCompat.Filter setFilter(JobConf job, MessageType schema) {
+      return null;
+    }
+  }
+}
