@@ -80,7 +80,7 @@ def test_it_is_as_if_it_was_built_later(
         return publish(*given, **named)
 
     monkeypatch.setattr(index_action, "publish", landing)
-    monkeypatch.setattr(index_action, "_is_writing", lambda _: False)
+    monkeypatch.setattr(index_action, "_writing", lambda _: frozenset())
     execute(spark, f"CREATE INDEX i ON '{table}' USING {using}")
 
     opened = HudiTable.open(str(table))

@@ -327,7 +327,6 @@ def test_virtual_keys_are_recomputed(
         ("column_stats", "arr", "needs a scalar column"),
         ("column_stats", "st", "needs a scalar column"),
         ("secondary_index_x", "m", "needs a scalar column"),
-        ("secondary_index_x", "d", "cannot have a secondary index"),
         ("unheard_of", "id", "there is no index 'unheard_of'"),
         ("expr_index_x", "id", "is of no kind that is known"),
     ],
