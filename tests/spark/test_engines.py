@@ -37,6 +37,7 @@ pytestmark = pytest.mark.spark
 
 COW, MOR = TableType.COW, TableType.MOR
 NONE, HIVE, LEVELS = Partitioning.NONE, Partitioning.HIVE, Partitioning.LEVELS
+SPECIAL, PLAIN = Partitioning.SPECIAL, Partitioning.PLAIN
 
 TABLE = tuple(dict.fromkeys((*predicates.ALL, *predicates.ONLY_SPARK)))
 #: Spark takes NaN for the greatest value, pyarrow for none.
@@ -53,9 +54,14 @@ WEAKER = frozenset(
 #: So many DataFrames are read by one job.
 AT_ONCE = 20
 
+TABLES = [
+    *((COW, 6, HIVE), (COW, 8, LEVELS), (COW, 9, NONE)),
+    *((MOR, 6, SPECIAL), (MOR, 8, PLAIN), (MOR, 9, NONE)),
+]
 SOME = [(COW, 9, NONE, TABLE[5::80]), (MOR, 6, NONE, TABLE[::80])]
+FILES = [long(*table, TABLE) for table in TABLES]
 #: Whose rows are read for a sixth of the predicates each.
-ROWS = [long(COW, 6, HIVE, TABLE[::6]), long(COW, 8, LEVELS, TABLE[1::6])]
+ROWS = [long(*table, TABLE[n :: len(TABLES)]) for n, table in enumerate(TABLES[:2])]
 
 
 @dataclass(frozen=True)
@@ -136,7 +142,7 @@ def pruner() -> Pruner:
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
     ("type_", "version", "partitioning", "asked"),
-    [*SOME, long(COW, 9, NONE, TABLE)],
+    [*SOME, *FILES],
 )
 def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
     spark: SparkSession,
