@@ -61,7 +61,7 @@ TABLES = [
 SOME = [(COW, 9, NONE, TABLE[5::80]), (MOR, 6, NONE, TABLE[::80])]
 FILES = [long(*table, TABLE) for table in TABLES]
 #: Whose rows are read for a sixth of the predicates each.
-ROWS = [long(*table, TABLE[n :: len(TABLES)]) for n, table in enumerate(TABLES[:2])]
+ROWS = [long(*table, TABLE[n :: len(TABLES)]) for n, table in enumerate(TABLES)]
 
 
 @dataclass(frozen=True)
