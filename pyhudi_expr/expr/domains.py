@@ -99,6 +99,12 @@ def domain_of(type_: pa.DataType) -> Domain | None:
     return None
 
 
+def kind_of(type_: pa.DataType) -> Kind | None:
+    """The kind of the type's domain; None for types without one."""
+    domain = domain_of(type_)
+    return None if domain is None else domain.kind
+
+
 def float_ordinals(values: npt.ArrayLike) -> Ordinals:
     """Floats as int64 in the same order: -0.0 and 0.0 are one, NaN is above infinity.
 

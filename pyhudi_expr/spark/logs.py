@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from pyhudi_expr.mdt import log_writer
 from pyhudi_expr.mdt.group_names import file_id, log_file
-from pyhudi_expr.spark.running import Batches, Step
+from pyhudi_expr.spark.running import Batches, Step, gathered
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.storage import Storage
 
@@ -111,28 +111,14 @@ def _log(
 ) -> pa.RecordBatch:
     path, size, count = target.path(*group), 0, 0
     with storage.writing(path) as stream:
-        for rows in _blocks(parts, target.block_bytes):
+        for rows in gathered(parts, target.block_bytes):
             content = _content(target.instant, rows)
             stream.write(content)
             size, count = size + len(content), count + len(rows)
     return pa.record_batch([[file_id(*group)], [path], [size], [count]], schema=_WRITTEN_SCHEMA)
 
 
-def _blocks(parts: Iterator[pa.RecordBatch], block_bytes: int) -> Iterator[pa.Table]:
-    """The rows of a file group, as many at once as a block may have."""
-    held: list[pa.RecordBatch] = []
-    size = 0
-    for part in parts:
-        held.append(part)
-        size += part.nbytes
-        if size >= block_bytes:
-            yield pa.Table.from_batches(held)
-            held, size = [], 0
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-def _content(instant: str, rows: pa.Table) -> bytes:
+def _content(instant: str, rows: pa.RecordBatch) -> bytes:
     keys, values = rows.column("key").to_pylist(), rows.column("value").to_pylist()
     kept = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     gone = [key for key, value in zip(keys, values, strict=True) if not value]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.domains import Kind, domain_of
+from pyhudi_expr.expr.domains import Kind, kind_of
 from pyhudi_expr.index.registry import RegisteredIndex, Store
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, PARTITION_STATS, RECORD_INDEX
@@ -179,7 +179,7 @@ def _check(
         raise InvalidIndex(f"{request.kind} is over the record keys; name no columns")
     if wanted == 1 and len(columns) != 1:
         raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}")
-    if request.kind == SECONDARY_INDEX and domain_of(columns[0].type) is None:
+    if request.kind == SECONDARY_INDEX and kind_of(columns[0].type) is None:
         raise InvalidIndex(
             f"{table.base_path}: {columns[0].name!r} is of type {columns[0].type}, whose values "
             "no predicate can name"
@@ -223,10 +223,10 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
     if len(properties.record_key_fields) > 1:
         return "Hudi has no secondary index of a table with a composite record key"
     (column,) = columns
-    if pa.types.is_floating(column.type):
+    values = kind_of(column.type)
+    if values is Kind.FLOAT:
         return f"how Hudi spells a {column.type} in secondary indexes depends on the Java version"
-    domain = domain_of(column.type)
-    if domain is None or domain.kind in _NO_SECONDARY_INDEX_OF_HUDI:
+    if values in _NO_SECONDARY_INDEX_OF_HUDI:
         return f"Hudi has no secondary index on a column of type {column.type}"
     return None
 

@@ -128,17 +128,21 @@ def _reader(read: Read) -> Step:
                 with pa.ipc.open_stream(part.as_buffer()) as stream:
                     yield from stream.read_all().to_pylist()
 
-    return lambda batches: _gathered(chain.from_iterable(map(read, rows_of(batches))))
+    def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        # Each batch costs Spark about as much as thousands of rows.
+        return gathered(chain.from_iterable(map(read, rows_of(batches))), _BATCH_BYTES)
+
+    return rows
 
 
-def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Small batches as larger ones: each costs Spark about as much as thousands of rows."""
+def gathered(batches: Iterable[pa.RecordBatch], enough: int) -> Iterator[pa.RecordBatch]:
+    """Small batches as larger ones, each of as many as have `enough` bytes."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:
         held.append(batch)
         size += batch.nbytes
-        if size >= _BATCH_BYTES:
+        if size >= enough:
             yield from _joined(held)
             held, size = [], 0
     yield from _joined(held)

@@ -7,6 +7,7 @@ aggregates over slices, there is only a DataFrame of them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -36,6 +37,7 @@ _BySpark = Callable[[SparkSession, HudiTable, FileListing, IndexDefinition, int]
 _OfPartitions = Callable[
     [SparkSession, HudiTable, FileListing, IndexDefinition, int], DataFrame | None
 ]
+_Builder = TypeVar("_Builder")
 
 #: By the beginnings of metadata partitions' names.
 _OF_SLICES: dict[str, _OfSlices] = {
@@ -118,10 +120,8 @@ def partition_entries(
 ) -> DataFrame | None:
     """Only what the index says of partitions, of which all slices are listed; None: it says nothing
     of them. See `entries`."""
-    for beginning, builder in _BY_SPARK_OF_PARTITIONS.items():
-        if definition.name.startswith(beginning):
-            return builder(spark, table, listing, definition, shards)
-    return None
+    builder = _chosen(_BY_SPARK_OF_PARTITIONS, definition)
+    return None if builder is None else builder(spark, table, listing, definition, shards)
 
 
 def _entries(
@@ -135,10 +135,10 @@ def _entries(
     extract = slice_entries(table, listing.instant, definition, shards)
     if extract is not None:
         return read_slices(spark, listing, extract, ENTRIES)
-    for beginning, builder in by_spark.items():
-        if definition.name.startswith(beginning):
-            return builder(spark, table, listing, definition, shards)
-    raise HudiError(f"{table.base_path}: there is no index {definition.name!r} to build")
+    builder = _chosen(by_spark, definition)
+    if builder is None:
+        raise HudiError(f"{table.base_path}: there is no index {definition.name!r} to build")
+    return builder(spark, table, listing, definition, shards)
 
 
 def slice_entries(
@@ -149,7 +149,11 @@ def slice_entries(
 
     instant: of the slices' listing. Raises HudiError, see `entries`.
     """
-    for beginning, builder in _OF_SLICES.items():
-        if definition.name.startswith(beginning):
-            return builder(table, instant, definition, shards)
-    return None
+    builder = _chosen(_OF_SLICES, definition)
+    return None if builder is None else builder(table, instant, definition, shards)
+
+
+def _chosen(builders: Mapping[str, _Builder], definition: IndexDefinition) -> _Builder | None:
+    """The builder by the beginning of the metadata partition's name."""
+    name = definition.name
+    return next((builders[begun] for begun in builders if name.startswith(begun)), None)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pyhudi_expr.expr.domains import unscaled
 from pyhudi_expr.mdt.value_types import Bound
 
 #: Leaves statistics out where a chunk holds NaN; others may pass it over.
@@ -120,7 +121,7 @@ def _range(values: pa.Array) -> Range | None:
         return _float_range(present)
     if pa.types.is_decimal(values.type):
         both = pc.min_max(present).as_py()
-        low, high = (_unscaled(both[end], values.type.scale) for end in ("min", "max"))
+        low, high = (unscaled(both[end], values.type.scale) for end in ("min", "max"))
         return Range(low, high)
     both = pc.min_max(_ordered(present)).as_py()
     return _canonical(_plain(both["min"]), _plain(both["max"]), values.type)
@@ -150,12 +151,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, str):
         return value.encode()
     return int(value) if isinstance(value, bool) else value
-
-
-def _unscaled(value: Any, scale: int) -> int:
-    sign, digits, exponent = value.as_tuple()
-    number: int = int("".join(map(str, digits))) * 10 ** (scale + exponent)
-    return -number if sign else number
 
 
 def _canonical(low: Bound, high: Bound, type_: pa.DataType) -> Range:

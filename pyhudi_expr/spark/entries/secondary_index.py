@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.expr.domains import Kind, domain_of, float_ordinals
+from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of
 from pyhudi_expr.mdt import payloads
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import secondary_prefix
@@ -69,10 +69,10 @@ def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
         return same_unit.view(pa.int64()).cast(text)
     if pa.types.is_decimal(type_) and pa.types.is_decimal(values.type):
         return _unscaled(values.cast(type_))
-    if _is_float(type_) and values.type == type_:
+    if kind_of(type_) is Kind.FLOAT and values.type == type_:
         numbers = float_ordinals(values.fill_null(0.0).to_numpy(zero_copy_only=False))
         return pa.array(numbers, mask=values.is_null().to_numpy(zero_copy_only=False)).cast(text)
-    if _is_binary(type_) and _is_binary(values.type):
+    if kind_of(type_) is kind_of(values.type) is Kind.BINARY:
         return pa.array([None if v is None else v.hex() for v in values.to_pylist()], text)
     for is_kind in (pa.types.is_integer, pa.types.is_boolean, _is_text):
         if is_kind(type_) and is_kind(values.type):
@@ -90,15 +90,6 @@ def _unscaled(values: pa.Array) -> pa.Array:
 
 def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
-def _is_float(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_float32(type_) or pa.types.is_float64(type_))
-
-
-def _is_binary(type_: pa.DataType) -> bool:
-    domain = domain_of(type_)
-    return domain is not None and domain.kind is Kind.BINARY
 
 
 def prefixes(texts: pa.Array) -> pa.Array:
