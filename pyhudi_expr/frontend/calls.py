@@ -29,7 +29,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.frontend.like import like
-from pyhudi_expr.frontend.trees import TRUE, conjunction, disjunction
+from pyhudi_expr.frontend.trees import FALSE, NULL, TRUE, conjunction, disjunction, value_of
 
 #: The function of a text, of letters with "_" for any one character, and of whether there are no
 #: others: `Matches`.
@@ -39,7 +39,6 @@ _COMPARISONS = {op.value: op for op in Op} | {"==": Op.EQ, "!=": Op.NE}
 _COMPARISONS["is not distinct from"] = Op.NULL_SAFE_EQ
 _BYTES = re.compile(r"([0-9a-fA-F]{2})*", re.ASCII)
 _NAN = Literal(math.nan, pa.float64())
-_NULL = Literal(None, pa.null())
 _CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
 
 
@@ -47,7 +46,7 @@ def call(name: str, args: tuple[Term, ...]) -> Term:
     """A function of terms; the conditions of ``if`` and ``case`` become predicates."""
     match name, args:
         case "if", (condition, yes, no):
-            return Case(((truth_of(condition), yes),), no)
+            return Case(((truth_of(condition), as_value(yes)),), as_value(no))
         case "when", _ if len(args) > 1:
             return _case([truth_of(term) for term in args[:-1:2]], args)
         case "case", (subject, *rest) if len(rest) > 1:
@@ -55,13 +54,14 @@ def call(name: str, args: tuple[Term, ...]) -> Term:
             return _case(equal, tuple(rest))
         case "unhex", (Literal(value=str(digits)),) if _BYTES.fullmatch(digits):
             return Literal(bytes.fromhex(digits), pa.binary())
-    return Call(name, args)
+    return Call(name, tuple(map(as_value, args)) if name in _CHOICES else args)
 
 
 def _case(conditions: list[HudiExpression], args: tuple[Term, ...]) -> Term:
     """args: a condition and a result in turns, then perhaps what is given otherwise."""
-    otherwise = args[-1] if len(args) % 2 else _NULL
-    return Case(tuple(zip(conditions, args[1::2], strict=True)), otherwise)
+    results = tuple(map(as_value, args[1::2]))
+    otherwise = as_value(args[-1]) if len(args) % 2 else NULL
+    return Case(tuple(zip(conditions, results, strict=True)), otherwise)
 
 
 def truth_of(term: Term) -> HudiExpression:
@@ -82,10 +82,18 @@ def truth_of(term: Term) -> HudiExpression:
     return Unknown("a value that is no boolean column in a predicate's place")
 
 
+def as_value(term: Term) -> Term:
+    """A function that is a condition as the boolean that it gives; any other term as it is."""
+    return value_of(truth_of(term)) if _is_condition(term) else term
+
+
+def _is_condition(term: Term) -> bool:
+    return isinstance(term, Call) and (term.name in _COMPARISONS or term.name in _PREDICATES)
+
+
 def is_null(term: Term) -> HudiExpression:
     """``term IS NULL``, where the term may be a condition."""
-    is_condition = isinstance(term, Call) and term.name in {**_COMPARISONS, **_PREDICATES}
-    return IsNull(truth_of(term) if is_condition else term)
+    return IsNull(truth_of(term) if _is_condition(term) else term)
 
 
 def is_in(term: Term, options: tuple[Term, ...]) -> HudiExpression:
@@ -101,7 +109,7 @@ def _predicate(function: Call) -> HudiExpression:
     name, args = function.name, function.args
     operation = _COMPARISONS.get(name)
     if operation is not None and len(args) == 2:
-        return Comparison(operation, *args)
+        return Comparison(operation, *map(as_value, args))
     found = _PREDICATES.get(name)
     built = found(args) if found else None
     return built or Unknown(f"{name}() is not judged")
@@ -147,7 +155,7 @@ def _is(truth: bool, args: tuple[Term, ...]) -> HudiExpression | None:
 
 
 def _is_true(condition: HudiExpression) -> HudiExpression:
-    return Comparison(Op.EQ, Case(((condition, TRUE),), Literal(False, pa.bool_())), TRUE)
+    return Comparison(Op.EQ, Case(((condition, TRUE),), FALSE), TRUE)
 
 
 _PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {

@@ -38,7 +38,7 @@ from pyhudi_expr.frontend.calls import call, truth_of
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type
 from pyhudi_expr.frontend.like import like, standard_like
-from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
 
 #: Types whose constants are not written as they are.
 OPAQUE_CONSTANTS = frozenset({"date", "timestamp", "timestamp_ntz", "binary"})
@@ -182,6 +182,8 @@ class _Reader:
                 return self._like(node, self._term(term), self._term(pattern))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._predicate(child)
+            case name, operands if name in _CONDITIONS:
+                raise InexpressibleError(f"not judged: {name} of {len(operands)} operands")
         return truth_of(self._term(node))
 
     def _is_null(self, child: _Node) -> HudiExpression:
@@ -223,6 +225,8 @@ class _Reader:
                 return Case((branch,), self._term(no))
             case "CaseWhen", children:
                 return self._case(children)
+            case name, _ if name in _CONDITIONS:
+                return value_of(self._predicate(node))
             case "UnixTimestamp" | "ToUnixTimestamp", (time, _):  # the pattern is of texts
                 return Call("unix_timestamp", (self._term(time),))
             case name, (child, *_) if name in _TRANSPARENT:
@@ -240,7 +244,7 @@ class _Reader:
         pairs = zip(children[:-1:2], children[1::2], strict=False)
         branches = tuple((self.predicate(when), self._term(then)) for when, then in pairs)
         has_default = len(children) % 2 == 1
-        return Case(branches, self._term(children[-1]) if has_default else _NULL)
+        return Case(branches, self._term(children[-1]) if has_default else NULL)
 
     @staticmethod
     def _cast(term: Term, type_name: Any) -> Term:
@@ -263,10 +267,10 @@ class _Reader:
         return Literal(_value(str(text), type_), type_)
 
 
-_NULL = Literal(None, pa.null())
 _CONDITIONS = frozenset(
-    {"And", "Or", "Not", "In", "InSet", "Between", "IsNull", "IsNotNull", "StartsWith", "Like"}
-) | frozenset(_COMPARISONS)
+    {"And", "Or", "Not", "In", "InSet", "Between", "StartsWith", "Like"}
+    | {"IsNull", "IsNotNull", "IsNaN", *_COMPARISONS}
+)
 
 
 def _value(text: str, type_: Type) -> Any:

@@ -22,7 +22,6 @@ from pyhudi_expr.expr.nodes import (
     HudiExpression,
     In,
     IsNull,
-    Literal,
     Not,
     Op,
     Term,
@@ -33,10 +32,9 @@ from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block
 from pyhudi_expr.frontend.presto_values import value_type
-from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
 from pyhudi_expr.frontend.widening import widened
 
-_NULL = Literal(None, pa.null())
 _NUMBERS = {
     **{"tinyint": pa.int8(), "smallint": pa.int16(), "integer": pa.int32()},
     **{"bigint": pa.int64(), "real": pa.float32(), "double": pa.float64()},
@@ -66,9 +64,7 @@ def _predicate(node: Any, depth: int) -> HudiExpression:
 
 def _term(node: Any, depth: int) -> Term:
     found = _value(node, depth)
-    if isinstance(found, Term):
-        return found
-    raise InexpressibleError("a condition as a value")
+    return found if isinstance(found, Term) else value_of(found)
 
 
 def _value(node: Any, depth: int) -> _Value:
@@ -101,7 +97,7 @@ def _constant(node: dict[str, Any], _: int) -> Term:
     if len(values) != 1:
         raise RowExpressionError(f"a constant of {len(values)} values")
     if values[0] is None:
-        return _NULL
+        return NULL
     found = value_type(type_)
     if found.rounded_by:
         raise InexpressibleError(f"not judged: the type {type_[:40]}")

@@ -30,7 +30,7 @@ from pyhudi_expr.frontend.constants import decimal_number, whole_number
 from pyhudi_expr.frontend.intervals import plus_interval
 from pyhudi_expr.frontend.sql_dialects import DIALECTS, HIVE, PRESTO, SPARK, TRINO, SqlDialect
 from pyhudi_expr.frontend.sql_text import PredicateSyntaxError, parse
-from pyhudi_expr.frontend.trees import conjunction, disjunction
+from pyhudi_expr.frontend.trees import NULL, conjunction, disjunction, value_of
 
 __all__ = [
     "DIALECTS",
@@ -217,10 +217,12 @@ class _Walk:
             case exp.If(this=condition, args={"true": yes}):
                 no = node.args.get("false")
                 branch = (self.predicate(condition), self._term(yes))
-                return Case((branch,), _NULL if no is None else self._term(no))
+                return Case((branch,), NULL if no is None else self._term(no))
             case exp.Anonymous() | exp.Extract() | exp.Trim() | exp.Substring():
                 name, parts = _called(node)
                 return self._dialect.call(name, tuple(map(self._term, parts)))
+        if isinstance(node, _CONDITIONS):
+            return value_of(self.predicate(node))
         return _constant(node)
 
     def _shifted(self, time: exp.Expr, by: exp.Interval, sign: int) -> Term:
@@ -236,10 +238,7 @@ class _Walk:
                 condition = self._compared(Op.EQ, subject, branch.this)
             branches.append((condition, self._term(branch.args["true"])))
         default = node.args.get("default")
-        return Case(tuple(branches), _NULL if default is None else self._term(default))
-
-
-_NULL = Literal(None, pa.null())
+        return Case(tuple(branches), NULL if default is None else self._term(default))
 
 
 def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
@@ -266,7 +265,7 @@ def _constant(node: exp.Expr) -> Literal:
         case exp.Boolean():
             return Literal(bool(node.this), pa.bool_())
         case exp.Null():
-            return _NULL
+            return NULL
         case exp.HexString():
             return Literal(bytes.fromhex(node.this), pa.binary())
         case exp.Concat() if all(isinstance(part, exp.Literal) for part in node.expressions):

@@ -37,7 +37,7 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.calls import is_in, truth_of
 from pyhudi_expr.frontend.hive_types import InexpressibleError
-from pyhudi_expr.frontend.trees import MAX_DEPTH, TRUE, conjunction, disjunction
+from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
 from pyhudi_expr.frontend.widening import widened
 
 _COMPARISONS = {
@@ -56,8 +56,6 @@ _TEXTS = re.compile(r'"(?:[^"\\]|\\.)*"')
 _PARENTHESES = re.compile(r"[()]")
 _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _NAN = Literal(math.nan, pa.float64())
-_NULL = Literal(None, pa.null())
-_FALSE = Literal(False, pa.bool_())
 
 _Value = HudiExpression | Term
 
@@ -134,10 +132,7 @@ class _Walk:
 
     def _term(self, node: Any, depth: int) -> Term:
         found = self._value(node, depth)
-        if isinstance(found, Term):
-            return found
-        # Of a condition the value that it has, NULL included.
-        return Case(((found, TRUE), (Not(found), _FALSE)), _NULL)
+        return found if isinstance(found, Term) else value_of(found)
 
     def _value(self, node: Any, depth: int) -> _Value:
         if depth > MAX_DEPTH:
@@ -187,7 +182,7 @@ class _Walk:
         return is_in(term, tuple(self._term(option, depth) for option in node.options))
 
     def _if(self, node: Any, depth: int) -> Term:
-        otherwise = self._term(getattr(node, "else"), depth) if node.HasField("else") else _NULL
+        otherwise = self._term(getattr(node, "else"), depth) if node.HasField("else") else NULL
         branches = [(getattr(one, "if"), one.then) for one in node.ifs]
         return Case(
             tuple(
@@ -261,7 +256,7 @@ _LITERALS: dict[str, Callable[[Any], Literal]] = {
     "decimal": _decimal,
     "precision_timestamp": lambda node: _instant(node, None),
     "precision_timestamp_tz": lambda node: _instant(node, "UTC"),
-    "null": lambda _: _NULL,
+    "null": lambda _: NULL,
 }
 _FUNCTIONS: dict[tuple[str, int], Callable[..., _Value]] = {
     **{

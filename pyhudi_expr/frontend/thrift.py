@@ -13,11 +13,11 @@ from typing import TypeAlias, cast
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
-from pyhudi_expr.frontend.calls import call, is_null, truth_of
+from pyhudi_expr.frontend.calls import as_value, call, is_null, truth_of
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.thrift_literals import BadRequestError, decode_literal
-from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction
+from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction, value_of
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 __all__ = ["BadRequestError", "Limits", "decode"]
@@ -155,12 +155,12 @@ class _Decoder:
         return found
 
     def _terms(self, index: int) -> tuple[Term, ...] | Unknown:
-        """The children as terms; Unknown when one of them is none."""
+        """The children as terms; Unknown when one of them is."""
         values = [self._values[child] for child in self._children[index]]
         for value in values:
-            if not isinstance(value, _TERMS):
-                return value if isinstance(value, Unknown) else Unknown("a predicate as a value")
-        return cast(tuple[Term, ...], tuple(values))
+            if isinstance(value, Unknown):
+                return value
+        return tuple(_as_term(value) for value in values)
 
     def _and(self, index: int, node: Node) -> _Value:
         return conjunction(self._operands(index))
@@ -181,19 +181,24 @@ class _Decoder:
         if wanted is None:
             raise BadRequestError(f"node {index} of the filter has the unknown operator {node.op}")
         _check_count(index, len(self._children[index]), wanted)
-        terms = self._terms(index)
-        if isinstance(terms, Unknown):
-            operands = self._predicates(index)
-            is_condition = node.op == PredicateOperator.IS_NULL and operands[0] is not terms
-            return e.IsNull(operands[0]) if is_condition else terms
+        if node.op == PredicateOperator.IS_NULL:
+            return self._is_null(index)
+        operands = self._terms(index)
+        if isinstance(operands, Unknown):
+            return operands
+        terms = tuple(map(as_value, operands))
         match node.op:
             case PredicateOperator.IN:
                 return e.In(terms[0], terms[1:])
             case PredicateOperator.BETWEEN:
                 return e.Between(*terms)
-            case PredicateOperator.IS_NULL:
-                return is_null(terms[0])
         return e.Comparison(_COMPARISONS[node.op], *terms)
+
+    def _is_null(self, index: int) -> _Value:
+        value = self._values[self._children[index][0]]
+        if isinstance(value, Unknown):
+            return value
+        return is_null(value) if isinstance(value, _TERMS) else e.IsNull(_as_predicate(value))
 
     def _column(self, index: int, node: Node) -> _Value:
         path = tuple(node.path or ())
@@ -229,6 +234,10 @@ def _check_count(index: int, count: int, wanted: tuple[int, int | None]) -> None
     least, most = wanted
     if count < least or (most is not None and count > most):
         raise BadRequestError(f"node {index} of the filter has {count} children")
+
+
+def _as_term(value: _Value | None) -> Term:
+    return value if isinstance(value, _TERMS) else value_of(cast(HudiExpression, value))
 
 
 def _as_predicate(value: _Value | None) -> HudiExpression:

@@ -30,6 +30,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Term,
 )
+from pyhudi_expr.frontend.trees import value_of
 
 FILES, ROWS = 12, 6
 TYPES: Mapping[str, pa.DataType] = {
@@ -99,6 +100,10 @@ class Trees:
                 other = self._term(name, 0)
                 case = Case(((self.predicate(0), term),), other)
                 return Comparison(self._op(), case, self._literal(name))
+            case 6 if depth:
+                value = value_of(self.predicate(0))
+                other = self.random.choice((Column(("b",)), self._literal("b"), value))
+                return Comparison(self._op(), value, other)
         return Comparison(self._op(), term, self._literal(name))
 
     def _op(self) -> Op:

@@ -184,6 +184,7 @@ WEAKER = {
         {
             *("i IN (1, NULL)", "i = 1 AND i IN (2, 3)"),
             "CASE i WHEN 3005 THEN 'a' WHEN 3006 THEN 'b' END = 'b'",
+            "NOT (CASE WHEN n > 0 THEN i > 0 ELSE i > 20000 END)",
         }
     ),
     "filter lists": frozenset({"none IN (1, 2)"}),
