@@ -35,6 +35,7 @@ from pyhudi_expr.expr.nodes import (
     Term,
     Unknown,
 )
+from pyhudi_expr.frontend.arrow_faults import fault_of
 from pyhudi_expr.frontend.calls import is_in, truth_of
 from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
@@ -77,7 +78,8 @@ def parse_arrow(expression: pc.Expression, schema: pa.Schema) -> HudiExpression:
     try:
         message = bytes(expression.to_substrait(schema))
     except (pa.ArrowException, NotImplementedError) as reason:
-        return Unknown(f"pyarrow cannot write the expression: {str(reason)[:200]}")
+        fault = fault_of(expression, schema)
+        return Unknown(fault or f"pyarrow cannot write the expression: {str(reason)[:200]}")
     return parse_substrait(message)
 
 

@@ -18,6 +18,7 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
+from pyhudi_expr.frontend.arrow_faults import fault_of
 from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
@@ -26,7 +27,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.kept_rows import KeptRows
 from pyhudi_expr.reading.readable import check_readable
-from pyhudi_expr.reading.row_filter import columns_of, row_filter
+from pyhudi_expr.reading.row_filter import FilterNotApplicable, columns_of, row_filter
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
@@ -155,6 +156,8 @@ def _parsed(
     if filter is None:
         return ALWAYS, None
     if isinstance(filter, pc.Expression):
+        if fault := fault_of(filter, schema):
+            raise FilterNotApplicable(f"rows cannot be filtered: {fault}")
         return _of_arrow(filter, schema), filter
     if isinstance(filter, str):
         asked = parse_predicate(filter, dialect)

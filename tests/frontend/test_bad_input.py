@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pytest
 
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.json_decoder import loads
 from pyhudi_expr.frontend.json_encoder import dumps
+from pyhudi_expr.frontend.json_text import MAX_TEXT
+from pyhudi_expr.frontend.row_expression import parse_row_expression
 from pyhudi_expr.frontend.sql import DIALECTS, SqlDialect, parse_predicate
+from pyhudi_expr.frontend.substrait import parse_arrow
 from pyhudi_expr.frontend.thrift import decode
 from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.frontend.tuple_domain import parse_tuple_domain
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from tests.frontend import test_row_expression, test_tuple_domain
 
 TABLE = "cow_v9_txns_simple_meta"
 UNKNOWN = "no column named regoin; is it region?"
@@ -36,7 +44,17 @@ def test_an_unknown_column_is_noted_with_those_near_it(
 
 def test_in_every_form(golden: Mapping[str, Path]) -> None:
     tree = parse_predicate("regoin = 'us'")
-    for again in (parse_filters([("regoin", "=", "us")]), loads(dumps(tree)), decode(encode(tree))):
+    domain = json.loads(test_tuple_domain.WRITTEN["s >= 'm' OR s IS NULL"])
+    domain["columnDomains"][0]["column"] = "regoin"
+    is_null = test_row_expression.variable("regoin", "varchar")
+    is_null = {"@type": "special", "form": "IS_NULL", "arguments": [is_null]}
+    schema = pa.schema({"region": pa.string()})
+    for again in (
+        *(parse_filters([("regoin", "=", "us")]), loads(dumps(tree)), decode(encode(tree))),
+        parse_arrow(pc.field("regoin") == "us", schema),
+        parse_tuple_domain(json.dumps(domain)),
+        parse_row_expression(json.dumps(is_null)),
+    ):
         result = prune(golden, again)
         assert UNKNOWN in result.notes
         assert result.keep.all()
@@ -61,3 +79,9 @@ def test_types_that_do_not_fit_are_noted(golden: Mapping[str, Path], text: str, 
     result = prune(golden, parse_predicate(text))
     assert result.keep.all()
     assert note in result.notes
+
+
+@pytest.mark.parametrize("read", [loads, parse_row_expression, parse_tuple_domain])
+def test_too_long_a_text_is_refused(read: Callable[[str], HudiExpression]) -> None:
+    with pytest.raises(ValueError, match="longer than"):
+        read(" " * (MAX_TEXT + 1))
