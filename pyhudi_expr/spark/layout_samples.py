@@ -12,8 +12,8 @@ from pyhudi_expr.layout.sampling import sampled
 from pyhudi_expr.layout.selection import Selection
 from pyhudi_expr.reading.slices import FileSlice, slice_table
 from pyhudi_expr.spark.layout import sample_rows
-from pyhudi_expr.spark.running import LocalRunner, Runner, SparkRunner
-from pyhudi_expr.spark.slices import of_slice
+from pyhudi_expr.spark.running import LocalRunner, Runner, SparkRunner, one_by_one
+from pyhudi_expr.spark.slices import of_slices
 from pyhudi_expr.spark.streams import stream_of, table_of
 
 _SEED = 28
@@ -48,7 +48,7 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
     is_little = int(listing.file_size.sum()) <= _LOCAL_BYTES
     runner: Runner = LocalRunner() if is_little else SparkRunner(spark)
     streams = runner.each(
-        slice_table(listing), of_slice(extract), "partition string, stream binary"
+        slice_table(listing), of_slices(one_by_one(extract)), "partition string, stream binary"
     )
     for row in streams.rows():
         found[row["partition"]].append(table_of(row["stream"]))

@@ -17,7 +17,7 @@ All indexes of an extension cover the same slices, and all that is written becom
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import timezone
 from functools import cached_property
@@ -48,10 +48,10 @@ from pyhudi_expr.spark.key_changes import (
 )
 from pyhudi_expr.spark.logs import LOG_ENTRIES, LogTarget, logged, write_logs
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name, slice_name
-from pyhudi_expr.spark.running import Batches, Row, SparkBatches, runner
+from pyhudi_expr.spark.running import Batches, Row, SparkBatches, one_by_one, runner
 from pyhudi_expr.spark.shards import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.slice_keys import SliceKeys
-from pyhudi_expr.spark.slices import Extract, of_slice, read_slices
+from pyhudi_expr.spark.slices import Extract, of_slices, read_slices
 from pyhudi_expr.table.action_records import WrittenFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -146,7 +146,7 @@ class Refresh:
         listing = self.listing.some(chosen)
         reader = SliceKeys.of(self.table, listing.instant, definitions)
         files = self._reverse
-        read = of_slice(lambda one: reader.stored(files, one))
+        read = of_slices(one_by_one(lambda one: reader.stored(files, one)))
         way = runner(self.spark, _bytes(listing))
         found = way.each(slice_table(listing), read, SliceKeys.COUNTED).rows()
         counted = {
@@ -183,34 +183,35 @@ class Refresh:
         texts = "".join(f", `{name}` string" for name in indexes.by_value)
         schema = f"key string, place string, written long, is_new boolean{texts}"
         tasks = 1 + rows // _ROWS_OF_TASK
-        compared = runner(self.spark, rows * _ROW_BYTES).each(items, read, schema)
+        compared = runner(self.spark, rows * _ROW_BYTES).each(items, one_by_one(read), schema)
         changed = compared.together(tasks, "key").then(changer(indexes), LOG_ENTRIES)
         return self._written(changed, tasks)
 
     def _new_entries(self) -> list[WrittenFile]:
         """The logs of statistics and filters."""
         fresh = self.listing.some(self._added).of_base_files()
-        of_slices: dict[str, Extract] = {}
+        extracts: dict[str, Extract] = {}
         parts: list[Batches] = []
         for definition in self._old:
             if not _is_of_keys(definition):
                 name, shards = definition.name, self._shards[definition.name]
                 extract = slice_entries(self.table, fresh.instant, definition, shards)
                 if extract is not None:
-                    of_slices[name] = extract
+                    extracts[name] = extract
                 else:
                     frame = file_entries(self.spark, self.table, fresh, definition, shards)
                     named = sql.lit(name).alias("partition"), "shard", "key", "value"
                     parts.append(SparkBatches(frame.select(*named)))
 
-        def read(one: FileSlice) -> Iterator[pa.RecordBatch]:
-            for name, extract in of_slices.items():
-                for batch in extract(one):
+        def read(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
+            own = list(slices)
+            for name, extract in extracts.items():
+                for batch in extract(own):
                     yield logged(name, batch)
 
-        if of_slices:
+        if extracts:
             way = runner(self.spark, _bytes(fresh))
-            parts.append(way.each(slice_table(fresh), of_slice(read), LOG_ENTRIES))
+            parts.append(way.each(slice_table(fresh), of_slices(read), LOG_ENTRIES))
         tasks = 1 + fresh.num_slices // _SLICES_OF_TASK
         return [file for part in parts for file in self._written(part, tasks)]
 
@@ -239,7 +240,7 @@ class Refresh:
             found = IndexedSlice(slice_name(one), one.partition, one.file_id, written, True)
             yield new_entries(indexes, partition, rows_of(files, indexes, found), written)
 
-        return read_slices(self.spark, self.listing, extract, ENTRIES)
+        return read_slices(self.spark, self.listing, one_by_one(extract), ENTRIES)
 
     @property
     def _before(self) -> Coverage:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -24,10 +24,13 @@ _TASKS_PER_CORE = 2
 """More tasks than cores even out items of unlike sizes."""
 
 Row = dict[str, Any]
-Read = Callable[[Row], Iterator[pa.RecordBatch]]
-"""What is read for one item."""
+Read = Callable[[Iterable[Row]], Iterator[pa.RecordBatch]]
+"""What is read for some items, in their order."""
 Step = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 """From all rows of a task to others."""
+
+
+_Item = TypeVar("_Item")
 
 
 class Batches(Protocol):
@@ -50,7 +53,7 @@ class Runner(Protocol):
     """One of the two ways."""
 
     def each(self, items: pa.Table, read: Read, schema: str) -> Batches:
-        """What is read for each row of the table; rows are dealt out in turn."""
+        """What is read for the rows of the table; they are dealt out in turn."""
 
 
 def runner(spark: SparkSession, size: int) -> Runner:
@@ -99,7 +102,7 @@ class LocalRunner:
     """All steps as one task, here; the rows between two that order or compare are in memory."""
 
     def each(self, items: pa.Table, read: Read, schema: str) -> LocalBatches:
-        return LocalBatches(chain.from_iterable(map(read, items.to_pylist())))
+        return LocalBatches(read(items.to_pylist()))
 
 
 @dataclass(frozen=True)
@@ -121,6 +124,13 @@ class LocalBatches:
         return [row for batch in self.batches for row in batch.to_pylist()]
 
 
+def one_by_one(
+    read: Callable[[_Item], Iterator[pa.RecordBatch]],
+) -> Callable[[Iterable[_Item]], Iterator[pa.RecordBatch]]:
+    """Reads each item by itself."""
+    return lambda items: chain.from_iterable(map(read, items))
+
+
 def _reader(read: Read) -> Step:
     def rows_of(batches: Iterable[pa.RecordBatch]) -> Iterator[Row]:
         for batch in batches:
@@ -130,7 +140,7 @@ def _reader(read: Read) -> Step:
 
     def rows(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         # Each batch costs Spark about as much as thousands of rows.
-        return gathered(chain.from_iterable(map(read, rows_of(batches))), _BATCH_BYTES)
+        return gathered(read(rows_of(batches)), _BATCH_BYTES)
 
     return rows
 

@@ -37,7 +37,7 @@ from pyhudi_expr.mdt.statistics import (
     to_table,
 )
 from pyhudi_expr.spark.failures import told_plainly
-from pyhudi_expr.spark.running import Row, Runner
+from pyhudi_expr.spark.running import Row, Runner, one_by_one
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 
@@ -81,7 +81,8 @@ class ShardedLeaves:
         judge = _Judge(tuple(leaves), stats.storage, stats.entries.meta_fields)
         answers = [LeafAnswer.unknown(leaf, listing.num_files) for leaf in leaves]
         with told_plainly():
-            made = self.runner.each(items, _Dealer(tuple(prefixes), buckets.count), _DEALT)
+            read = one_by_one(_Dealer(tuple(prefixes), buckets.count))
+            made = self.runner.each(items, read, _DEALT)
             judged = made.together(buckets.count, "bucket").then(judge, _JUDGED).rows()
         for row in judged:
             files = np.flatnonzero(listing.of_files(asked & (buckets.of_slice == row["bucket"])))

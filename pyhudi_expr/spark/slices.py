@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,20 +11,20 @@ from pyhudi_expr.reading.slices import FileSlice, slice_of, slice_table
 from pyhudi_expr.spark.running import Read, SparkRunner
 from pyhudi_expr.table.listing import FileListing
 
-Extract = Callable[[FileSlice], Iterator[pa.RecordBatch]]
-"""What is read of one slice."""
+Extract = Callable[[Iterable[FileSlice]], Iterator[pa.RecordBatch]]
+"""What is read of some slices, in their order."""
 
 
 def read_slices(
     spark: SparkSession, listing: FileListing, extract: Extract, schema: str
 ) -> DataFrame:
-    """A DataFrame of what `extract` gives for each slice of the listing, in Spark's tasks.
+    """A DataFrame of what `extract` gives for the slices of the listing, in Spark's tasks.
 
     schema: that of the batches, as Spark's DDL.
     """
-    return SparkRunner(spark).each(slice_table(listing), of_slice(extract), schema).frame
+    return SparkRunner(spark).each(slice_table(listing), of_slices(extract), schema).frame
 
 
-def of_slice(extract: Extract) -> Read:
-    """The same for a row of `slice_table`."""
-    return lambda row: extract(slice_of(row))
+def of_slices(extract: Extract) -> Read:
+    """The same for rows of `slice_table`."""
+    return lambda rows: extract(map(slice_of, rows))

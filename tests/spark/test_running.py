@@ -27,6 +27,7 @@ from pyhudi_expr.spark.running import (
     Row,
     Runner,
     SparkRunner,
+    one_by_one,
     runner,
 )
 from pyhudi_expr.spark.verifying import verify
@@ -62,7 +63,7 @@ def listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def made(way: Runner, items: int) -> list[Row]:
     table = pa.table({"number": pa.array(range(items), pa.int64())})
-    read: Batches = way.each(table, multiples, _READ)
+    read: Batches = way.each(table, one_by_one(multiples), _READ)
     ordered = read.together(2, "remainder").ordered("remainder", "number")
     return sorted(ordered.then(listed, _SUMS).rows(), key=lambda row: int(row["remainder"]))
 

@@ -19,6 +19,7 @@ from pyhudi_expr.reading.slice_rows import SliceReader, parquet_columns, parquet
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
+from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -39,7 +40,7 @@ def bloom_filters(
             value = payloads.bloom_filter(kind, one.base_instant, text)
             yield text_entries([(bloom_filter_key(one.partition, one.base), value)], shards)
 
-    return extract
+    return one_by_one(extract)
 
 
 def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, bytes]:

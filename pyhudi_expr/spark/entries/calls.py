@@ -14,6 +14,7 @@ from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.expressions import IDENTITY, arguments
+from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import read_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -73,7 +74,7 @@ def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: 
             yield pa.record_batch(columns, names=[*_DESCRIBED, "value"])
 
     schema = f"partition string, file string, size long, value {spark_type}"
-    return read_slices(spark, listing, extract, schema)
+    return read_slices(spark, listing, one_by_one(extract), schema)
 
 
 def _of_spark(type_: pa.DataType) -> pa.DataType:

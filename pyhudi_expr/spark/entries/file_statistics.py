@@ -26,6 +26,7 @@ from pyhudi_expr.reading.slice_rows import (
 )
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
+from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import read_slices
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -123,7 +124,7 @@ class FileStatistics:
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(self.of_slice(one), SCHEMA)
 
-        return read_slices(spark, listing, extract, DDL)
+        return read_slices(spark, listing, one_by_one(extract), DDL)
 
 
 def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:

@@ -16,6 +16,7 @@ from pyhudi_expr.reading.slice_rows import SliceReader
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
+from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -40,7 +41,7 @@ def record_index(
         for columns in reader.columns(one, keys.columns):
             yield constant_entries(keys.keys(columns), value, shards, version=written)
 
-    return extract
+    return one_by_one(extract)
 
 
 def instant_ms(instant: str, zone: timezone | None) -> int:

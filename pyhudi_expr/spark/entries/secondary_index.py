@@ -22,6 +22,7 @@ from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
 from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
 from pyhudi_expr.spark.entries.keys import KeyColumns
+from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -50,7 +51,7 @@ def secondary_index(
             spread = shard_keys(texts) if by_value else None
             yield constant_entries(own, entry, shards, shard_keys=spread)
 
-    return extract
+    return one_by_one(extract)
 
 
 def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
