@@ -1,4 +1,6 @@
-"""The clients of `examples/` against the real service: what Trino asks, in Python and in Java."""
+"""The clients of `examples/` against the real service: what Trino and Presto ask, in Python and in
+Java.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,7 @@ from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
 from tests.service.running import running
 
-TRINO = ROOT / "tests" / "data" / "trino" / "tuple_domains.jsonl"
+DATA = ROOT / "tests" / "data"
 TABLE = "cow_v9_txns_simple_meta"
 
 
@@ -26,9 +28,9 @@ def address() -> Iterator[str]:
         yield f"127.0.0.1:{server.port}"
 
 
-def trinos(sql: str, column: str) -> str:
-    """The domain that Trino wrote for some SQL, of another column."""
-    for line in TRINO.read_text().splitlines():
+def domain_of(engine: str, sql: str, column: str) -> str:
+    """The domain that an engine wrote for some SQL, of another column."""
+    for line in (DATA / engine / "tuple_domains.jsonl").read_text("utf-8").splitlines():
         form = json.loads(line)
         if form["sql"] == sql:
             form["tupleDomain"]["columnDomains"][0]["column"] = column
@@ -50,9 +52,12 @@ def run(*command: str, given: str = "") -> list[list[str]]:
 
 
 @pytest.mark.slow
-def test_both_clients_are_told_the_same(golden: Mapping[str, Path], address: str) -> None:
+@pytest.mark.parametrize("engine", ["trino", "presto"])
+def test_both_clients_are_told_the_same(
+    golden: Mapping[str, Path], address: str, engine: str
+) -> None:
     table = str(golden[TABLE])
-    asked = trinos("s >= 'm' OR s IS NULL", "region")
+    asked = domain_of(engine, "s >= 'm' OR s IS NULL", "region")
     by_python = run(sys.executable, "examples/domains.py", address, table, given=asked)
     assert [line[:2] for line in by_python] == [
         ["region=apac", "DROP_PARTITION"],
