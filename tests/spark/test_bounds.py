@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -30,6 +31,10 @@ _COLUMNS: dict[pa.DataType, st.SearchStrategy[Any]] = {
     pa.date32(): st.dates(),
     pa.timestamp("us", "UTC"): st.datetimes(),
     pa.timestamp("ms"): st.datetimes().map(lambda moment: moment.replace(microsecond=0)),
+    pa.timestamp("ns"): st.integers(-(2**63), 2**63 - 1),
+    pa.time32("ms"): st.integers(0, 86_399_999),
+    pa.time64("us"): st.integers(0, 86_399_999_999),
+    pa.binary(16): st.binary(min_size=16, max_size=16),
 }
 
 
@@ -61,10 +66,58 @@ def test_a_footer_says_what_the_values_say(type_: pa.DataType) -> None:
 
 @pytest.mark.parametrize("type_", _COLUMNS, ids=str)
 def test_footers_are_believed(type_: pa.DataType) -> None:
-    examples = {pa.bool_(): True, pa.string(): "a", pa.binary(): b"a", pa.date32(): date.min}
+    examples = {
+        pa.bool_(): True,
+        pa.string(): "a",
+        pa.binary(): b"a",
+        pa.binary(16): bytes(16),
+        pa.date32(): date.min,
+    }
     default = Decimal(1) if pa.types.is_decimal(type_) else 1
     values = pa.array([examples.get(type_, default), *[None] * 5], type_)
     assert footer_range(parquet(values).metadata, 0, type_).is_known
+
+
+@given(st.lists(st.none() | _COLUMNS[pa.decimal128(9, 2)], min_size=1, max_size=12), st.data())
+def test_decimals_that_are_stored_as_integers(values: list[Decimal | None], data: Any) -> None:
+    """As Spark's and Hive's writers store those of few digits."""
+    type_ = pa.decimal128(data.draw(st.sampled_from([9, 18])), 2)
+    file = parquet(pa.array(values, type_), store_decimal_as_integer=True)
+    assert file.schema.column(0).physical_type in ("INT32", "INT64")
+    found = footer_range(file.metadata, 0, type_)
+    assert found.is_known
+    assert (found.range, found.null_count) == of_values(file)
+
+
+_ENDS = st.sampled_from(["", "a", "z", "é", "\ud7ff", "\uffff", "\U0010ffff"])
+_LONG_TEXTS = st.builds(
+    lambda unit, times, end: unit * times + end, _ENDS, st.sampled_from([1, 63, 64, 65, 500]), _ENDS
+)
+
+
+@given(st.lists(st.none() | _LONG_TEXTS, min_size=1, max_size=6))
+def test_bounds_that_a_writer_cut_off_still_hold(values: list[str | None]) -> None:
+    """Polars keeps the first 64 bytes of the least text, and a greater one for the greatest."""
+    for type_ in (pa.string(), pa.binary()):
+        sink = io.BytesIO()
+        column = pa.array(values, pa.string()).cast(type_)
+        pl.DataFrame(pa.table({"c": column})).write_parquet(sink, statistics="full")
+        file = pq.ParquetFile(sink)
+        found, (range_, nulls) = footer_range(file.metadata, 0, type_), of_values(file)
+        assert found.null_count == nulls
+        assert (found.is_known and found.range is None) == (range_ is None)
+        if found.range is not None and range_ is not None:
+            assert found.range.low <= range_.low
+            assert found.range.high >= range_.high
+            # Else all rows would be taken to have this value.
+            assert found.range.low < found.range.high or range_.low == range_.high
+
+
+def test_writers_cut_bounds_off() -> None:
+    sink = io.BytesIO()
+    pl.DataFrame({"c": ["a" * 100, "b" * 100]}).write_parquet(sink, statistics="full")
+    found = footer_range(pq.ParquetFile(sink).metadata, 0, pa.string())
+    assert found.range == Range(b"a" * 64, b"b" * 63 + b"c")
 
 
 def test_zeros_are_the_widest() -> None:
