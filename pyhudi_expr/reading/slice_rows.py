@@ -232,10 +232,17 @@ def parquet_columns(
         if not wanted:
             yield [pa.nulls(file.metadata.num_rows) for _ in names]
             return
-        for batch in file.iter_batches(_BATCH_ROWS, columns=wanted):
+        for batch in _batches(file, wanted):
             yield [leaf(batch, name) for name in names]
     except (OSError, pa.ArrowException) as error:
         raise CorruptFile(shown, f"cannot be read: {error}") from error
+
+
+def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """The rows, a row group at a time: pyarrow holds the bytes of all groups that it is asked for,
+    however few of their rows at once."""
+    for group in range(file.num_row_groups):
+        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
 
 
 def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -247,7 +254,7 @@ def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterat
             yield pa.record_batch([pa.nulls(file.metadata.num_rows)], ["no column"])
             return
         try:
-            yield from file.iter_batches(_BATCH_ROWS, columns=wanted)
+            yield from _batches(file, wanted)
         except (OSError, pa.ArrowException) as error:
             raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
 
