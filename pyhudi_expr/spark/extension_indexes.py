@@ -27,6 +27,7 @@ from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.undoing import room_kept, undone_on_failure
 from pyhudi_expr.reading.slice_rows import scalar_type
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
+from pyhudi_expr.spark.failures import tasks_ended
 from pyhudi_expr.spark.key_changes import is_secondary
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
 from pyhudi_expr.spark.refreshing import Refresh
@@ -116,7 +117,7 @@ def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptio
     change = extension.begin_compaction(table, lock)
     before = change.before
     undone = undone_on_failure(lambda: extension.abort(change, lock))
-    with undone, room_kept(table.storage):
+    with undone, room_kept(table.storage), tasks_ended(spark.sparkContext):
         groups = [] if before is None else list(_with_logs(before))
         if before is None or not groups:
             extension.abort(change, lock)
@@ -148,7 +149,7 @@ def _changed(
             _forget_uncovered(table, change.before)
 
     undone = undone_on_failure(lambda: extension.abort(change, lock, forget))
-    with undone, room_kept(table.storage) as give_back:
+    with undone, room_kept(table.storage) as give_back, tasks_ended(spark.sparkContext):
 
         def end() -> None:
             give_back()

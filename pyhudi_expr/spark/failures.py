@@ -1,19 +1,26 @@
-"""One clear error for a Spark job that failed: what the task said, without the ways it came."""
+"""Spark jobs that fail: one clear error, with what the task said and not the ways it came, and no
+task that goes on writing behind it."""
 
 from __future__ import annotations
 
 import re
+import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 from py4j.protocol import Py4JError
+from pyspark import SparkContext
 from pyspark.errors import PySparkException
+from pyspark.status import StatusTracker
 
 from pyhudi_expr.table.errors import HudiError
 
 # The last line of a task's traceback, where the error is one of ours.
 _OURS = re.compile(r"^pyhudi_expr\.(?:\w+\.)+\w+: (.+)$", re.MULTILINE)
 _LONGEST = 300
+_GROUP = "spark.jobGroup.id"
+_PATIENCE, _PAUSE = 60.0, 0.02  # seconds
 
 
 @contextmanager
@@ -23,6 +30,42 @@ def told_plainly() -> Iterator[None]:
         yield
     except (PySparkException, Py4JError) as error:
         raise HudiError(_cause(str(error))) from error
+
+
+@contextmanager
+def tasks_ended(context: SparkContext) -> Iterator[None]:
+    """When the block fails, its error goes on once no task of the block's jobs is at work any more.
+
+    Spark tells that a job failed while other tasks of it are still writing: what they write after
+    the rest has been taken back would stay.
+    """
+    before = context.getLocalProperty(_GROUP)
+    group = before or f"pyhudi-{uuid.uuid4()}"
+    tracker = context.statusTracker()
+    known = set(tracker.getJobIdsForGroup(group))
+    context.setLocalProperty(_GROUP, group)
+    try:
+        yield
+    except BaseException:
+        give_up = time.monotonic() + _PATIENCE
+        while _at_work(tracker, set(tracker.getJobIdsForGroup(group)) - known):
+            if time.monotonic() > give_up:
+                break
+            time.sleep(_PAUSE)
+        raise
+    finally:
+        context.setLocalProperty(_GROUP, before)  # type: ignore[arg-type] # None: as it was
+
+
+def _at_work(tracker: StatusTracker, jobs: set[int]) -> bool:
+    """Tasks that were begun are known as soon as it is known that their job has ended."""
+    for found in map(tracker.getJobInfo, jobs):
+        stages = [] if found is None else map(tracker.getStageInfo, found.stageIds)
+        if found is not None and found.status == "RUNNING":
+            return True
+        if any(stage is not None and stage.numActiveTasks for stage in stages):
+            return True
+    return False
 
 
 def _cause(text: str) -> str:

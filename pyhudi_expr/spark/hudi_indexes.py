@@ -27,6 +27,7 @@ from pyhudi_expr.reading.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_
 from pyhudi_expr.spark import catching_up
 from pyhudi_expr.spark.building import BuildOptions, Built, sums
 from pyhudi_expr.spark.entries import entries_of_each
+from pyhudi_expr.spark.failures import tasks_ended
 from pyhudi_expr.spark.plans import SECONDARY_INDEX, IndexPlan
 from pyhudi_expr.spark.shard_counts import shard_count
 from pyhudi_expr.spark.shards import ShardTarget, write_shards
@@ -55,7 +56,7 @@ def hudi_build(
     ]
     announced = index_action.announce(table, new, lock, note_of(_registered(planned)))
     undone = undone_on_failure(lambda: index_action.abort(announced, lock))
-    with undone, room_kept(table.storage) as give_back:
+    with undone, room_kept(table.storage) as give_back, tasks_ended(spark.sparkContext):
         built = Snapshot.of(index_action.settled(announced, options.wait))
         partitions = [(p.definition, shards[p.name]) for p in planned.partitions]
         files = _write(spark, built, partitions, announced.instant)
