@@ -113,6 +113,26 @@ def test_bounds_that_a_writer_cut_off_still_hold(values: list[str | None]) -> No
             assert found.range.low < found.range.high or range_.low == range_.high
 
 
+@pytest.mark.parametrize("place", [0, 4, 8])
+def test_what_one_row_group_does_not_tell_is_not_known(place: int) -> None:
+    """Of texts that are too long for it a footer has no bounds."""
+    values = ["a"] * 12
+    values[place] = "b" * 5_000
+    file = parquet(pa.array(values))
+    assert file.num_row_groups == 3
+    assert not footer_range(file.metadata, 0, pa.string()).is_known
+
+
+def test_nulls_that_are_not_counted_are_not_known() -> None:
+    sink = io.BytesIO()
+    told = {"min": True, "max": True, "distinct_count": False, "null_count": False}
+    pl.DataFrame({"c": [1, None, 3]}).write_parquet(sink, statistics=told)
+    file = pq.ParquetFile(sink)
+    assert file.metadata.row_group(0).column(0).statistics.has_min_max
+    assert not file.metadata.row_group(0).column(0).statistics.has_null_count
+    assert not footer_range(file.metadata, 0, pa.int64()).is_known
+
+
 def test_writers_cut_bounds_off() -> None:
     sink = io.BytesIO()
     pl.DataFrame({"c": ["a" * 100, "b" * 100]}).write_parquet(sink, statistics="full")
