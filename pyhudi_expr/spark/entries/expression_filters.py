@@ -48,13 +48,15 @@ def expression_filters(
             "differ between engines; use the kind column_stats"
         )
     texts = found.select("partition", "file", sql.col("value").cast("string"))
-    return texts.mapInArrow(_encoder(shards), ENTRIES)
+    return texts.mapInArrow(filter_maker(shards), ENTRIES)
 
 
-def _encoder(
+def filter_maker(
     shards: int,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """From the texts of files (partition, file, value), those of a file together, to entries."""
+
+    def make(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for (partition, name), texts in _by_file(batches):
             builder = FilterBuilder(len(texts))
             builder.add(ByteStrings.from_arrow(texts.cast(pa.large_binary())))
@@ -62,7 +64,7 @@ def _encoder(
             value = payloads.bloom_filter(SIMPLE, instant, builder.text())
             yield text_entries([(bloom_filter_key(partition, name), value)], shards)
 
-    return encode
+    return make
 
 
 def _by_file(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[_File, pa.Array]]:
