@@ -16,7 +16,7 @@ from pyhudi_expr.cli.locations import directories, is_name, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.cli.sessions import pairs, session, with_spark
-from pyhudi_expr.index.status import status_of, statuses
+from pyhudi_expr.index.status import checked_statuses, status_of
 from pyhudi_expr.spark import dropping, preparing
 from pyhudi_expr.spark.building import BuildOptions, Built
 from pyhudi_expr.spark.plans import KINDS
@@ -207,7 +207,7 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
     """Print a table's indexes: what they are over, where they are, and how fresh."""
     path = _located(table, settings)
     with working("reading the table"):
-        found = statuses(HudiTable.open(path))
+        found = checked_statuses(HudiTable.open(path))
     if as_json:
         click.echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
         return

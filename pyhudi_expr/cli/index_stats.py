@@ -10,14 +10,15 @@ from rich.table import Table
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.index.sizes import IndexSizes, PartitionSize
-from pyhudi_expr.index.status import IndexStatus, statuses
+from pyhudi_expr.index.status import IndexStatus, checked_statuses
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Report]:
     """What there is to know of each index, or of the one of this name. Raises HudiError."""
-    found = [one for one in statuses(table) if name is None or name in (one.name, *one.partitions)]
+    every = checked_statuses(table)
+    found = [one for one in every if name is None or name in (one.name, *one.partitions)]
     if name is not None and not found:
         raise HudiError(f"{table.base_path}: there is no index {name!r}")
     sizes = IndexSizes(table)

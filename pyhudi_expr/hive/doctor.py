@@ -24,7 +24,7 @@ from pyhudi_expr.hive.session import (
     QueryError,
     connected,
 )
-from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.index.status import State, checked_statuses
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -238,7 +238,7 @@ def _registered(wanted: Registration, there: ExistingTable | None) -> Iterator[F
 
 
 def _indexes(table: HudiTable) -> Finding:
-    found = statuses(table)
+    found = checked_statuses(table)
     create = (
         f"pyhudi index create NAME --table {table.base_path} --using column_stats --columns ..."
     )

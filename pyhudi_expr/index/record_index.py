@@ -47,10 +47,10 @@ from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.once import Once
+from pyhudi_expr.index.once import AT_ONCE_BYTES, Once
 from pyhudi_expr.index.planner import Priced, Question, StillReadingError
 from pyhudi_expr.index.record_keys import equality, exact
-from pyhudi_expr.index.row_counts import Counts, row_counts
+from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
 from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.file_group import EncodedRecords
@@ -86,14 +86,19 @@ def describes(mdt: MetadataTable, listing: FileListing) -> bool:
 
 def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None:
     """The table's record index, if it has one that can be asked about the listing."""
-    if RECORD_INDEX not in mdt.partitions or not mdt.table.properties.meta_fields:
-        return None
-    definition = index_definitions(mdt.table).get(RECORD_INDEX)
-    if definition is not None and definition.options.get("isPartitioned", "").lower() == "true":
-        return None
-    if not describes(mdt, listing):
+    if RECORD_INDEX not in mdt.partitions or never_asked(mdt) or not describes(mdt, listing):
         return None
     return RecordIndex(mdt, listing, lambda: row_counts(mdt, listing))
+
+
+def never_asked(mdt: MetadataTable) -> str:
+    """Why no query asks the record index that the table has, whatever it says; empty: they do."""
+    if not mdt.table.properties.meta_fields:
+        return "the table has no meta fields, and Hudi fills it with nothing then"
+    definition = index_definitions(mdt.table).get(RECORD_INDEX)
+    if definition is not None and definition.options.get("isPartitioned", "").lower() == "true":
+        return "it has shards for each partition, where a key may be in several"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -113,6 +118,19 @@ class KeyLocations:
         return self.entries.find(keys, len(self.believed)) | ~self.believed
 
 
+@dataclass(frozen=True)
+class Account:
+    """Of how many slices a query believes what a record index says.
+
+    slices: of the table. uncounted: whose rows cannot be counted; differing: which have not as many
+    entries as rows. The others are believed.
+    """
+
+    slices: int
+    uncounted: int
+    differing: int
+
+
 class RecordIndex(Priced):
     """The entries of `record_index`, and a source of evidence for record keys. Thread safe."""
 
@@ -124,7 +142,7 @@ class RecordIndex(Priced):
         """mdt: what holds the index. rows: of each slice, at most; -1 where that is unknown."""
         self._mdt = mdt
         self._listing = listing
-        self._rows = rows
+        self._counted = Once(rows)
         self._read = Once(self._entries)
         self._complete = Once(self._is_complete)
 
@@ -171,7 +189,7 @@ class RecordIndex(Priced):
         return flags if UNLISTED not in found else np.ones_like(flags)
 
     def _is_complete(self) -> bool:
-        return is_complete(self._mdt, self._rows())
+        return is_complete(self._mdt, self._counted.value())
 
     @property
     def read_bytes(self) -> int:
@@ -186,6 +204,19 @@ class RecordIndex(Priced):
         """The entries, read at the first call. Raises HudiError."""
         return self._read.value()
 
+    def account(self) -> Account:
+        """What queries make of the index, by the rules that they have: an index that is quickly
+        read is counted slice by slice, a larger one as a whole. Raises HudiError."""
+        rows = self._counted.value()
+        unknown = rows == UNKNOWN
+        if self.read_bytes <= AT_ONCE_BYTES:
+            believed = self.loaded().believed
+        else:
+            # Where some rows cannot be counted, the whole tells nothing of the others.
+            is_whole = bool(unknown.any()) or self._complete.value()
+            believed = np.full(len(rows), is_whole)
+        return Account(len(rows), int(unknown.sum()), int((~believed & ~unknown).sum()))
+
     def _entries(self) -> KeyLocations:
         numbers = dict(_listed_groups(self._listing))
         found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
@@ -197,7 +228,7 @@ class RecordIndex(Priced):
                 found_slices.append(slices[places.indices.to_numpy()])
                 found_hashes.append(table.column("id").to_numpy())
         entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
-        return KeyLocations.counted(entries, self._rows())
+        return KeyLocations.counted(entries, self._counted.value())
 
 
 def look_up_bytes(keys: int, whole: float) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
+from pyhudi_expr.index.record_index import never_asked, record_index
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store, kind_of
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
@@ -16,10 +17,14 @@ from pyhudi_expr.mdt.reader import (
     PARTITION_STATS,
     RECORD_INDEX,
     MetadataTable,
+    current_listing,
 )
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.timeline import WRITE_ACTIONS, Instant
 
+_SECONDARY_INDEX = "secondary_index"
 _RESTORE = "restore"
 _MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}
 """The actions of writers that may delete indexes which their settings do not enable."""
@@ -37,6 +42,9 @@ class State(str, Enum):
     DROPPED = "dropped"
     """A writer whose settings do not enable it has deleted it, or a restore took it back; REFRESH
     INDEX brings it back."""
+    DOUBTED = "doubted"
+    """Queries do not believe it about some or all file slices, which are read; the note says why.
+    Told by `checked_statuses` alone."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +82,66 @@ def statuses(table: HudiTable) -> list[IndexStatus]:
     return sorted(every, key=lambda status: status.name)
 
 
-def status_of(table: HudiTable, name: str) -> IndexStatus | None:
+def status_of(
+    table: HudiTable, name: str, of: Callable[[HudiTable], list[IndexStatus]] = statuses
+) -> IndexStatus | None:
     """The index of this name, or with a metadata partition of this name. Raises HudiError."""
-    return next((s for s in statuses(table) if name in (s.name, *s.partitions)), None)
+    return next((s for s in of(table) if name in (s.name, *s.partitions)), None)
+
+
+def checked_statuses(table: HudiTable) -> list[IndexStatus]:
+    """The table's indexes with what queries make of them, for which entries may be counted: some
+    seconds. Raises HudiError.
+
+    A record index of Hudi's metadata table may be there, cover every commit, and lack keys all the
+    same (Flink's writers with Hudi 0.14 delete entries and add none); secondary indexes lead
+    through it.
+    """
+    found = statuses(table)
+    metadata = MetadataTable.open(table) if any(map(_is_of_places, found)) else None
+    if metadata is None:
+        return found
+    state, note = _believed(metadata)
+    return [_checked(status, state, note) if _is_of_places(status) else status for status in found]
+
+
+def _is_of_places(status: IndexStatus) -> bool:
+    of_places = status.kind in (RECORD_INDEX, _SECONDARY_INDEX)
+    return of_places and status.store is Store.HUDI and status.state is State.ACTIVE
+
+
+def _checked(status: IndexStatus, state: State, note: str) -> IndexStatus:
+    """The status of an index of places. state, note: what is made of the record index."""
+    if note and status.kind != RECORD_INDEX:
+        state, note = State.DOUBTED, f"queries do not ask it; its record index: {note}"
+    return replace(status, state=state, note=note)
+
+
+def _believed(metadata: MetadataTable) -> tuple[State, str]:
+    """What queries make of the record index. Only what it lacks is its own fault: rows that cannot
+    be counted are those of log files, until these are compacted."""
+    try:
+        listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+        index = record_index(metadata, listing)
+        account = None if index is None else index.account()
+    except HudiError as error:
+        return State.DOUBTED, f"queries cannot read it: {error}"
+    if account is None:
+        why = never_asked(metadata) or "it does not describe the newest snapshot"
+        return State.DOUBTED, f"queries do not ask it: {why}"
+    notes = []
+    if account.differing:
+        notes.append(
+            f"{account.differing} of {account.slices} file slices are read whatever the key is, as "
+            "they have not as many entries as rows: a writer left keys out, or wrote keys twice; "
+            "refresh it, or build it with store = 'extension'"
+        )
+    if account.uncounted:
+        notes.append(
+            f"{account.uncounted} of {account.slices} file slices are read whatever the key is, as "
+            "the rows of their log files cannot be counted; compact them"
+        )
+    return (State.DOUBTED if account.differing else State.ACTIVE), "; ".join(notes)
 
 
 def _of_extension(table: HudiTable, registered: Sequence[RegisteredIndex]) -> list[IndexStatus]:

@@ -13,7 +13,7 @@ import binascii
 import ipaddress
 from http import HTTPStatus
 
-from pyhudi_expr.index.status import statuses
+from pyhudi_expr.index.status import checked_statuses
 from pyhudi_expr.pages.console import overview_page, table_page
 from pyhudi_expr.service import http
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
@@ -75,7 +75,7 @@ class Console:
         own = [answer for answer in answers if answer.table == asked]
         try:
             table = HudiTable.open(self._roots.resolve(asked))
-            return _html(table_page(asked, table.timeline, statuses(table), own))
+            return _html(table_page(asked, table.timeline, checked_statuses(table), own))
         except (HudiError, RootError) as error:
             return _html(table_page(asked, None, (), own, str(error)))
 

@@ -12,7 +12,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.index.registry import Store
-from pyhudi_expr.index.status import IndexStatus, statuses
+from pyhudi_expr.index.status import IndexStatus, checked_statuses
 from pyhudi_expr.mdt import bootstrap, partitions
 from pyhudi_expr.spark.building import BuildOptions, Built
 from pyhudi_expr.spark.dropping import drop_index
@@ -57,7 +57,7 @@ def run(
             drop_index(statement, options)
             return None
         case ShowIndexes(table=table):
-            return statuses(HudiTable.open(table))
+            return checked_statuses(HudiTable.open(table))
         case RefreshIndex():
             return refresh_index(spark, statement, options)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyhudi_expr.index.registry import Registry, Store, register
-from pyhudi_expr.index.status import State, status_of
+from pyhudi_expr.index.status import State, checked_statuses, status_of
 from pyhudi_expr.mdt import index_recovery
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.partitions import check_restores
@@ -66,6 +66,9 @@ def to_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
         notes = index_recovery.recover(table, options.lock(table.storage), register)
         table = table.refreshed()
         status = status_of(table, status.name) or status
+    if status.kind == RECORD_INDEX:
+        # It covers every commit, and may lack keys that a writer took away.
+        status = status_of(table, status.name, checked_statuses) or status
     if status.state is State.ACTIVE:
         return None
     index = Registry.read(table.storage).indexes.get(status.name)

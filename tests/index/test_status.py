@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
-from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.index.status import State, checked_statuses, status_of, statuses
 from pyhudi_expr.mdt import partitions
+from pyhudi_expr.prune import Pruner
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.mdt import test_extension as extensions
+from tests.prune.judging import groups, request
 
 
 @pytest.fixture
@@ -89,6 +92,37 @@ def test_an_index_that_lags_names_the_first_commit_that_it_lacks(
     assert found["city"].state is State.LAGGING
     assert found["city"].covers != begun
     assert found["city"].note == f"the first that it does not cover is {begun} (commit)"
+
+
+def test_indexes_that_have_all_keys_stay_active(table: HudiTable) -> None:
+    assert checked_statuses(table) == statuses(table)
+
+
+def test_a_record_index_that_lacks_keys_is_shown_as_queries_take_it(
+    flink: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flink's writer deleted entries of keys that are there."""
+    # The files are so small that to read them costs less than to ask the index.
+    monkeypatch.setattr(LookUp, "is_worth", lambda *_: True)
+    path = str(flink["mor_indexed"])
+    assert [status.state for status in statuses(HudiTable.open(path))] == [State.ACTIVE]
+    (status,) = checked_statuses(HudiTable.open(path))
+    # What is read for a key that is nowhere is what the index is not believed about.
+    result = Pruner().prune(path, request("_hoodie_record_key = 'nowhere'"))
+    kept, every = len(groups(result)), len(groups(result, kept_only=False))
+    assert 0 < kept < every
+    assert status.state is State.DOUBTED
+    assert f"{kept} of {every} file slices are read" in status.note
+
+
+def test_an_index_that_cannot_be_read_is_doubted(flink: Mapping[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(flink["mor_indexed"], tmp_path / "table")
+    for file in tmp_path.glob("table/.hoodie/metadata/record_index/*.hfile"):
+        file.write_bytes(b"nothing")
+    status = status_of(HudiTable.open(str(tmp_path / "table")), "record_index", checked_statuses)
+    assert status is not None
+    assert status.state is State.DOUBTED
+    assert "cannot read it" in status.note
 
 
 def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:
