@@ -18,7 +18,14 @@ from pyhudi_expr.cli.sessions import pairs
 from pyhudi_expr.hive.doctor import Finding, Verdict, examine
 from pyhudi_expr.hive.existing import TableName, existing_table
 from pyhudi_expr.hive.registration import Registration, registration, statements
-from pyhudi_expr.hive.session import DEFAULT_PORT, ConnectionFailed, HiveAddress, connected
+from pyhudi_expr.hive.session import (
+    DEFAULT_PORT,
+    STATEMENT_TIMEOUT,
+    TIMEOUT,
+    ConnectionFailed,
+    HiveAddress,
+    connected,
+)
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -26,6 +33,7 @@ _Command = Callable[..., None]
 _PASSWORD = "PYHUDI_HS2_PASSWORD"
 _AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
 _SCHEMES = ("binary", "http", "https")
+_SECONDS = click.FloatRange(min=0, min_open=True)
 
 _NAME = click.option(
     "--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name."
@@ -51,12 +59,16 @@ def _with_address(command: _Command) -> _Command:
         auth: str,
         transport: str,
         kerberos_service: str,
+        timeout: float,
+        statement_timeout: float,
         **others: Any,
     ) -> None:
         host, port = _host_and_port(hs2)
         password = os.environ.get(_PASSWORD)
         address = HiveAddress(
-            host, port, database, user, password, auth, transport, kerberos_service
+            *(host, port, database, user, password, auth, transport, kerberos_service),
+            timeout=timeout,
+            statement_timeout=statement_timeout,
         )
         command(address=address, **others)
 
@@ -93,6 +105,25 @@ def _with_address(command: _Command) -> _Command:
                 help="hive.server2.transport.mode.",
             ),
             click.option("--kerberos-service", default="hive", show_default=True),
+            click.option(
+                "--timeout",
+                type=_SECONDS,
+                default=TIMEOUT,
+                show_default=True,
+                envvar="PYHUDI_HS2_TIMEOUT",
+                metavar="SECONDS",
+                help="For connecting and each answer until a session; also PYHUDI_HS2_TIMEOUT.",
+            ),
+            click.option(
+                "--statement-timeout",
+                type=_SECONDS,
+                default=STATEMENT_TIMEOUT,
+                show_default=True,
+                envvar="PYHUDI_HS2_STATEMENT_TIMEOUT",
+                metavar="SECONDS",
+                help="For each statement; HiveServer2 goes on with one that is given up. Also"
+                " PYHUDI_HS2_STATEMENT_TIMEOUT.",
+            ),
         )
     ):
         decorated = option(decorated)

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import contextlib
+import http.client
 import socket
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from thrift.Thrift import TException
+from thrift.transport.TTransport import TTransportException
 
 from pyhudi_expr.table.errors import HudiError
 
-_CONNECT_SECONDS = 10.0
+if TYPE_CHECKING:
+    from pyhudi_expr.hive.wire import Wire
+
 DEFAULT_PORT = 10000
+TIMEOUT = 30.0
+#: Hive answers a statement when it is done, and DDL may wait for locks and for a large listing.
+STATEMENT_TIMEOUT = 600.0
+
+_BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
+_SHOWN = 80
 
 
 class QueryError(HudiError):
@@ -24,9 +36,11 @@ class ConnectionFailed(HudiError):  # noqa: N818 - names the finding
 
 @dataclass(frozen=True)
 class HiveAddress:
-    """Where a HiveServer2 listens, and as whom to speak to it.
+    """Where a HiveServer2 listens, as whom to speak to it, and how long to wait for it.
 
     auth: PyHive's names (NOSASL, NONE, LDAP, CUSTOM, KERBEROS). scheme: binary, http or https.
+    timeout: seconds for connecting, and for each answer until there is a session.
+    statement_timeout: seconds for each answer in the session.
     """
 
     host: str = "127.0.0.1"
@@ -37,22 +51,29 @@ class HiveAddress:
     auth: str = "NONE"
     scheme: str = "binary"
     kerberos_service: str = "hive"
+    timeout: float = TIMEOUT
+    statement_timeout: float = STATEMENT_TIMEOUT
 
     def __str__(self) -> str:
         return f"{self.host}:{self.port}"
 
 
 class HiveSession:
-    """One session of a HiveServer2."""
+    """One session of a HiveServer2.
 
-    def __init__(self, connection: Any) -> None:
-        """Speak over an open PyHive connection."""
+    is_lost: whether its connection broke, so that nothing more can be asked.
+    """
+
+    def __init__(self, connection: Any, address: HiveAddress | None = None) -> None:
+        """Speak over an open PyHive connection; address: what a lost one is told with."""
         self._cursor = connection.cursor()
+        self._address = address
+        self.is_lost = False
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
         """Run one statement (no semicolon at its end) and return its rows, [] if it has none.
 
-        Raises QueryError.
+        Raises QueryError, and ConnectionFailed (without an address what Thrift raises).
         """
         from pyhive.exc import OperationalError
 
@@ -62,6 +83,11 @@ class HiveSession:
         except OperationalError as error:
             status = getattr(error.args[0], "status", None)
             raise QueryError(getattr(status, "errorMessage", None) or str(error)) from error
+        except _BREAKS as error:
+            self.is_lost = True
+            if self._address is None:
+                raise
+            raise _lost(self._address, statement, error) from error
 
     def set(self, settings: Mapping[str, str]) -> None:
         """SET each of them for the rest of the session."""
@@ -72,47 +98,78 @@ class HiveSession:
 @contextlib.contextmanager
 def connected(address: HiveAddress) -> Iterator[HiveSession]:
     """A session, closed at the end. Raises ConnectionFailed."""
-    connection = _connect(address)
+    wire, connection = _connect(address)
+    session = HiveSession(connection, address)
     try:
-        yield HiveSession(connection)
+        yield session
     finally:
         with contextlib.suppress(Exception):
-            connection.close()
+            if session.is_lost:
+                wire.transport.close()
+            else:
+                wire.wait(address.timeout)
+                connection.close()
 
 
-def _connect(address: HiveAddress) -> Any:
+def _connect(address: HiveAddress) -> tuple[Wire, Any]:
     try:
         from pyhive import hive
+
+        from pyhudi_expr.hive.wire import Wire
     except ModuleNotFoundError as error:
         raise ConnectionFailed(
             f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[hive]'"
         ) from error
-    # PyHive waits for ever where nothing answers.
+    if address.auth in ("LDAP", "CUSTOM") and not address.password:
+        raise ConnectionFailed(f"auth {address.auth} needs a password; set PYHUDI_HS2_PASSWORD")
     try:
-        socket.create_connection((address.host, address.port), _CONNECT_SECONDS).close()
+        socket.create_connection((address.host, address.port), address.timeout).close()
     except OSError as error:
         raise ConnectionFailed(
             f"nobody listens at {address}: {error}; start HiveServer2, or name its host and port"
         ) from error
-    kerberos = address.auth == "KERBEROS"
-    transport = {} if address.scheme == "binary" else {"scheme": address.scheme}
     try:
-        return hive.connect(
-            address.host,
-            address.port,
-            username=address.user,
-            password=address.password,
-            database=address.database,
-            auth=address.auth,
-            kerberos_service_name=address.kerberos_service if kerberos else None,
-            **transport,
+        wire = Wire(address)
+        wire.wait(address.timeout)
+        connection = hive.connect(
+            thrift_transport=wire.transport, username=address.user, database=address.database
         )
+        wire.wait(address.statement_timeout)
+        return wire, connection
     except Exception as error:
+        if _is_late(error):
+            raise ConnectionFailed(
+                f"HiveServer2 at {address} takes the connection and has not answered for"
+                f" {address.timeout:g} s; compare hive.server2.authentication with --auth and"
+                " hive.server2.transport.mode with --transport, look whether HiveServer2 hangs, or"
+                " wait longer with --timeout"
+            ) from error
         raise ConnectionFailed(
             f"HiveServer2 at {address} gives no session with auth {address.auth}:"
             f" {_first_line(error)}; compare hive.server2.authentication and"
             " hive.server2.transport.mode"
         ) from error
+
+
+def _lost(address: HiveAddress, statement: str, error: Exception) -> ConnectionFailed:
+    shown = " ".join(statement.split())[:_SHOWN]
+    if _is_late(error):
+        return ConnectionFailed(
+            f"HiveServer2 at {address} has not answered for {address.statement_timeout:g} s:"
+            f" {shown}; it may still be at work on that, so look there before you run this again,"
+            " or wait longer with --statement-timeout"
+        )
+    return ConnectionFailed(
+        f"HiveServer2 at {address} has closed the connection: {_first_line(error)}, at {shown};"
+        " look into its log, and run this again"
+    )
+
+
+def _is_late(error: Exception) -> bool:
+    """Whether nothing came in time; Thrift tells it in three ways."""
+    if isinstance(error, TTransportException) and error.type == TTransportException.TIMED_OUT:
+        return True
+    return any(isinstance(each, TimeoutError) for each in (error, getattr(error, "inner", None)))
 
 
 def _first_line(error: Exception) -> str:

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyhive import hive
 
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.hive.session import ConnectionFailed, HiveAddress, connected
 
 pytestmark = pytest.mark.hive
 
@@ -129,3 +131,51 @@ def test_without_hiveserver2_the_doctor_says_so_and_looks_at_the_indexes(
     assert "failed   HiveServer2: nobody listens at 127.0.0.1:9" in shown
     assert "mend: start HiveServer2" in shown
     assert "ok       indexes: column_stats active" in shown
+
+
+def test_another_authentication_than_the_servers_is_told(
+    golden: Mapping[str, Path], hive_server: HiveServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    address = f"127.0.0.1:{hive_server.port}"
+    path = str(golden["cow_v9_txns_simple_meta"])
+    assert main(["hive", "register", path, "--hs2", address, "--auth", "NONE"]) == 1
+    shown = capsys.readouterr().err
+    assert f"HiveServer2 at {address} gives no session with auth NONE" in shown
+    assert "compare hive.server2.authentication" in shown
+
+
+def test_a_statement_that_takes_too_long_is_given_up(hive_server: HiveServer) -> None:
+    address = HiveAddress(port=hive_server.port, auth="NOSASL", statement_timeout=0.5)
+    sleep = "SELECT java_method('java.lang.Thread', 'sleep', CAST(5000 AS bigint))"
+    with pytest.raises(ConnectionFailed) as given_up, connected(address) as session:
+        session.run(sleep)
+    told = str(given_up.value)
+    assert f"HiveServer2 at {address} has not answered for 0.5 s: {sleep}" in told
+    assert "--statement-timeout" in told
+
+
+class ByPassword(HiveServer):
+    """One that wants SASL."""
+
+    def connect(self, user: str = "pyhudi") -> hive.Connection:
+        """As PyHive itself connects."""
+        return hive.connect("127.0.0.1", self.port, auth="NONE", username=user)
+
+
+@pytest.mark.long
+def test_tables_are_registered_by_sasl(
+    golden: Mapping[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    register = ["hive", "register", str(golden["cow_v9_txns_simple_meta"]), "--name", "by_sasl"]
+    monkeypatch.setenv("PYHUDI_HS2_USER", "somebody")
+    settings = {"hive.server2.authentication": "NONE"}
+    with ByPassword(tmp_path / "server", settings=settings) as server:
+        monkeypatch.setenv("PYHUDI_HS2", f"127.0.0.1:{server.port}")
+        assert main(register) == 0, capsys.readouterr().err
+        assert main(register) == 0
+        assert "it is up to date" in capsys.readouterr().err
+        assert main([*register, "--auth", "NOSASL", "--timeout", "5"]) == 1
+        assert f"HiveServer2 at 127.0.0.1:{server.port}" in capsys.readouterr().err
