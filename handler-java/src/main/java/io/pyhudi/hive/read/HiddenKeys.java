@@ -1,12 +1,12 @@
 package io.pyhudi.hive.read;
 
-import java.util.List;
+import java.util.Collection;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 import org.apache.hadoop.hive.ql.io.IOConstants;
-import org.apache.hadoop.hive.ql.io.parquet.read.DataWritableReadSupport;
 import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.util.StringUtils;
 import org.apache.hudi.common.model.HoodieRecord;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -25,7 +25,8 @@ final class HiddenKeys {
 
   /** The settings of a task that reads a table, without its record key column. */
   static JobConf in(JobConf job, String table) {
-    List<String> names = DataWritableReadSupport.getColumnNames(job.get(IOConstants.COLUMNS, ""));
+    // Hive's own names of virtual columns, too: each has its type in another setting.
+    Collection<String> names = StringUtils.getStringCollection(job.get(IOConstants.COLUMNS, ""));
     JobConf copy = new JobConf(job);
     copy.set(
         IOConstants.COLUMNS,

@@ -27,4 +27,11 @@ class HiddenKeysTest {
         "a,my_hoodie_record_key,id",
         HiddenKeys.in(job("a,my_hoodie_record_key,id"), "t").get("columns"));
   }
+
+  @Test
+  void virtualColumnsStayBesideTheirTypes() {
+    assertEquals(
+        "_hoodie_record_key_of_no_file,id,INPUT__FILE__NAME",
+        HiddenKeys.in(job("_hoodie_record_key,id,INPUT__FILE__NAME"), "t").get("columns"));
+  }
 }
