@@ -5,7 +5,7 @@ Where it loses rows, fails, or reads few files by chance only, there is nothing 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from py4j.protocol import Py4JJavaError
@@ -33,21 +33,25 @@ NANS = sum(k % 8 == 3 for k in range(FILES))
 OF_FLOATS = {*predicates.FLOATS, *predicates.ORDERED_NANS}
 
 
+#: How many there are of some slices' ids: slices, or files.
+Count = Callable[[Collection[str]], int]
+
+
 def kept_beyond_hudi(
-    spark: SparkSession, path: Path, kept: Mapping[str, int]
+    spark: SparkSession, path: Path, kept: Mapping[str, int], count: Count = len
 ) -> dict[str, tuple[int, int]]:
     """Of predicates, and how many slices they keep, those for which Hudi reads fewer, and how many.
 
     Left out are those by which Hudi's own skipping loses rows, or fails. It is not asked where only
-    slices with matching rows are kept, than which it cannot read fewer.
+    slices with matching rows are kept, than which it cannot read fewer. count: of what is kept.
     """
     more, skipping = {}, read(spark, path, skipping=True)
     for text, matches in groups_with_matches(read(spark, path), kept).items():
         ours = kept[text]
-        if ours <= len(matches):
+        if ours <= count({file_id for _, file_id in matches}):
             continue
         try:
-            theirs = slices_that_hudi_reads(skipping, text)
+            theirs = count(slices_that_hudi_reads(skipping, text))
         except Py4JJavaError:  # types that it does not compare
             continue
         if ours > theirs and not _loses_rows(spark, path, text):
@@ -56,25 +60,27 @@ def kept_beyond_hudi(
 
 
 def kept_beyond_hudi_in_matrix(
-    spark: SparkSession, path: Path, kept: Mapping[str, int], *, has_logs: bool
+    spark: SparkSession, path: Path, kept: Mapping[str, int], *, has_logs: bool, count: Count = len
 ) -> dict[str, tuple[int, int]]:
     """The same for a matrix table, without what Hudi has by chance there."""
     left_out = RIGHT_BY_CHANCE | UNTOLD_BY_LOGS if has_logs else RIGHT_BY_CHANCE
     compared = {text: ours for text, ours in kept.items() if text not in left_out}
     return {
         text: (ours, theirs)
-        for text, (ours, theirs) in kept_beyond_hudi(spark, path, compared).items()
+        for text, (ours, theirs) in kept_beyond_hudi(spark, path, compared, count).items()
         if text not in OF_FLOATS or ours > theirs + NANS
     }
 
 
-def slices_that_hudi_reads(skipping: DataFrame, text: str) -> int:
-    """How many file slices Hudi's own data skipping leaves of a frame that it is enabled for."""
+def slices_that_hudi_reads(skipping: DataFrame, text: str) -> set[str]:
+    """The ids of the slices that Hudi's own data skipping leaves of a frame that has it enabled."""
     plan = skipping.where(text)._jdf.queryExecution().executedPlan()
     scan = plan.collectLeaves().head()
     if scan.nodeName() == "LocalTableScan":
-        return 0  # Spark found that the predicate is never TRUE
-    return sum(partition.files().size() for partition in scan.selectedPartitions())
+        return set()  # Spark found that the predicate is never TRUE
+    listed = [partition.files() for partition in scan.selectedPartitions()]
+    names = (files.apply(n).getPath().getName() for files in listed for n in range(files.size()))
+    return {name.removeprefix(".").partition("_")[0] for name in names}
 
 
 def _loses_rows(spark: SparkSession, path: Path, text: str) -> bool:
