@@ -89,7 +89,12 @@ def clustering_options(table: HudiTable) -> dict[str, str]:
         _METADATA: str(has_metadata).lower(),
         "hoodie.write.table.version": str(table.properties.version),
         "hoodie.write.auto.upgrade": "false",
-        "hoodie.embed.timeline.server": "false",
+        # Without it the tasks of Hudi 1.2 that make `partition_stats` list files by the metadata
+        # table's reader that the driver sends them. Where the driver has brought a secondary index
+        # up to date before, that reader remembers the files of the list, but what Java sends of
+        # each lacks by what it is opened (`BaseFile.pathInfo` is transient; measured: a
+        # NullPointerException). With it the driver is asked for the list.
+        "hoodie.embed.timeline.server": "true",
         **keys,
     }
 

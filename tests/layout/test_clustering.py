@@ -8,7 +8,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,15 +19,17 @@ from pyspark.sql import functions as f
 from devtools.runtime import ROOT, hudi_bundle
 from devtools.tables import HudiTable as Written
 from devtools.tables import TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.index.status import State, checked_statuses, statuses
 from pyhudi_expr.layout import Curve, InvalidLayout, Layout
 from pyhudi_expr.layout.selection import LAYOUT, Size
 from pyhudi_expr.prune import Pruner
+from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.building import BuildOptions
 from pyhudi_expr.spark.clustering import Clustered, ClusterOptions, cluster
 from pyhudi_expr.spark.hudi_client import ClusteringFailed
-from pyhudi_expr.spark.indexes import create_index
+from pyhudi_expr.spark.indexes import create_index, execute
 from pyhudi_expr.spark.statements import CreateIndex
+from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.prune.judging import assert_no_row_lost, read, request
 
@@ -47,6 +50,10 @@ _SPECS = {
     "virtual keys": TableSpec(
         "virtual", key=("id", "u"), partitions=("p",), stats_columns=None, extra=_VIRTUAL
     ),
+}
+_SKIPPING = {
+    "hoodie__metadata__record__index__enable": "true",
+    "hoodie__metadata__global__record__level__index__enable": "true",
 }
 _LAYOUT = Layout(("a", "u"))
 _PREDICATES = (
@@ -143,6 +150,59 @@ def test_rows_stay_and_indexes_follow(
     assert rows.where("v = 1").count() == 60
     if spec.stats_columns is not None:
         assert_no_row_lost(Pruner(), table.path, rows, _PREDICATES)
+
+
+@pytest.mark.parametrize("kind", [TableType.COW, TableType.MOR], ids=["cow", "mor"])
+def test_every_index_of_hudis_metadata_table_follows(
+    spark: SparkSession, made: Callable[..., Written], kind: TableType
+) -> None:
+    """Of a partitioned table with aggregates of partitions and a secondary index."""
+    table = made(TableSpec(f"indexed-{kind.name}", kind, partitions=("p",), stats_columns=None))
+    location = str(table.path)
+    for index in ("stats USING column_stats(u, d, v)", "urls USING secondary_index(u)"):
+        name, using = index.split(" ", 1)
+        execute(spark, f"CREATE INDEX {name} ON '{location}' {using}")
+    before, url = contents(spark, table), frame(spark).where("id = '100'").collect()[0]["u"]
+
+    done = cluster(spark, location, _LAYOUT, ClusterOptions(size=Size(files=12)))
+
+    assert done.files_after == 12
+    assert contents(spark, table) == before
+    kept = assert_indexes_are_right(spark, table, (*_PREDICATES, f"u = '{url}'"))
+    assert kept[f"u = '{url}'"] == 1  # by the secondary index
+    upsert(with_its_indexes(table), changed(frame(spark), 60))
+    cluster(spark, location, Layout(("u",)), ClusterOptions(size=Size(files=9)))
+    rows = read(spark, table.path)
+    assert (rows.count(), rows.where("v = 1").count()) == (_ROWS, 60)
+    kept = assert_indexes_are_right(spark, table, (*_PREDICATES, f"u = '{url}'"))
+    # After log files the secondary index is not believed; ranges leave a file of each partition.
+    assert kept[f"u = '{url}'"] == (1 if kind is TableType.COW else 3)
+
+
+def with_its_indexes(table: Written) -> Written:
+    """For writers that keep the indexes which the table has been given."""
+    server = {"hoodie.embed.timeline.server": "true"}
+    extra = {**table.spec.extra, **server, **writer_options(str(table.path))}
+    return replace(table, spec=replace(table.spec, extra=extra))
+
+
+def assert_indexes_are_right(
+    spark: SparkSession, table: Written, predicates: Sequence[str]
+) -> dict[str, int]:
+    """They say what the files say, and neither we nor Hudi lose rows by them. How many slices each
+    predicate keeps."""
+    opened = HudiTable.open(str(table.path))
+    found = checked_statuses(opened)
+    assert {status.state for status in found} == {State.ACTIVE}, found
+    wrong = [one for status in found for one in verify(spark, opened, status) if not one.is_right]
+    assert not wrong
+    rows = read(spark, table.path)
+    kept = assert_no_row_lost(Pruner(), table.path, rows, predicates)
+    skipping = read(spark, table.path, skipping=True, **_SKIPPING)
+    for text in predicates:
+        right = sorted(row.id for row in rows.where(text).select("id").collect())
+        assert sorted(row.id for row in skipping.where(text).select("id").collect()) == right, text
+    return kept
 
 
 def test_chosen_partitions_and_file_groups_only(
