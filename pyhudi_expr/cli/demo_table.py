@@ -25,6 +25,8 @@ _PROPERTIES = {
     "hoodie.table.keygenerator.type": "SIMPLE",
     "hoodie.datasource.write.hive_style_partitioning": "true",
     "hoodie.populate.meta.fields": "false",
+    # Hudi's own readers fail without it in a table of version 8.
+    "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
     "hoodie.table.create.schema": (
         '{"type"\\:"record","name"\\:"trips","fields"\\:['
         '{"name"\\:"id","type"\\:"long"},{"name"\\:"ts","type"\\:'
