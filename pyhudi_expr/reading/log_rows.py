@@ -9,7 +9,7 @@ from __future__ import annotations
 import io
 import json
 import struct
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
-from pyhudi_expr.table.schema import arrow_schema
+from pyhudi_expr.table.schema import OPERATION_FIELD, arrow_schema
 from pyhudi_expr.table.storage import Storage
 
 _VERSION_WITH_COUNT = 1
@@ -69,6 +69,18 @@ def written(
             elif block.kind is not BlockKind.CORRUPT and block.instant not in pending:
                 found.append((file, block))
     return [_content(file, block, roots) for file, block in found]
+
+
+def has_operations(storage: Storage, logs: Iterable[str]) -> bool:
+    """Whether rows of one of the log files (paths) say what they do to the row before, as those of
+    Flink's changelogs: a row may end another one then. Raises HudiError."""
+    return any(_says_operations(storage, path) for path in logs)
+
+
+def _says_operations(storage: Storage, path: str) -> bool:
+    with storage.open_input(path) as source:
+        blocks = LogFile(source, source.size(), f"{storage.uri}/{path}").blocks
+    return any(OPERATION_FIELD in (block.schema or "") for block in blocks)
 
 
 def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str]]) -> Written:

@@ -21,12 +21,14 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
+from pyhudi_expr.reading.log_rows import has_operations
 from pyhudi_expr.reading.slices import file_slices
 from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
+from pyhudi_expr.table.schema import OPERATION_FIELD
 from pyhudi_expr.table.storage import Storage
 
 _STRATEGY = "org.apache.hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy"
@@ -89,7 +91,8 @@ class ClusteringClient:
             )
             self._config = self._client.getConfig()
             self._services = field(self._client, "tableServiceClient")
-        self._lock = TableLock.of(Storage.open(base_path))
+        self._storage = Storage.open(base_path)
+        self._lock = TableLock.of(self._storage)
 
     def close(self) -> None:
         """Ends what the client keeps running."""
@@ -335,9 +338,6 @@ class Clustering:
         hudi = client._hudi
         meta_client = table.getMetaClient()
         self._schema = hudi.common.table.TableSchemaResolver(meta_client).getTableSchema(False)
-        self._with_meta_fields = hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
-            self._schema, client._config.allowOperationMetadataField()
-        )
         self._strategy = hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy(
             table, client._client.getEngineContext(), client._config
         )
@@ -356,10 +356,22 @@ class Clustering:
         context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
             spark._jsc.sc()
         )
-        arguments = [context, group, self._instant, self._with_meta_fields]
-        return DataFrame(
+        # Unless it reads what rows of a changelog do, Hudi takes those that end others for rows.
+        kept = self._client._config.allowOperationMetadataField()
+        schema = self._client._hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
+            self._schema, kept or has_operations(self._client._storage, self._logs(group))
+        )
+        arguments = [context, group, self._instant, schema]
+        rows = DataFrame(
             called(spark, self._strategy, "readRecordsForGroupAsRow", arguments), spark
         )
+        return rows if kept else rows.drop(OPERATION_FIELD)
+
+    def _logs(self, group: Any) -> Iterator[str]:
+        """The paths of the log files, from the base path."""
+        root = f"{self._client._base_path.rstrip('/')}/"
+        for info in group.getSlices():
+            yield from (str(path).removeprefix(root) for path in info.getDeltaFilePaths())
 
     def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
         """Writes the rows, each Spark partition into files of its own, and replaces the slices.
