@@ -17,7 +17,8 @@ from pyhudi_expr.table.storage import Storage
 
 LOG_ENTRIES = "partition string, shard int, key binary, value binary"
 """Schema of a log's entries: the metadata partition, its shard, the record's key as UTF-8,
-and its payload, empty for a key that is to be deleted. A key comes once."""
+and its payload, empty for a key that is to be deleted. A key comes once, or twice to be deleted
+and then to have this payload."""
 LOG_ENTRY_SCHEMA = pa.schema(
     [
         pa.field("partition", pa.string(), False),
@@ -66,7 +67,7 @@ class LogTarget:
 def write_logs(entries: Batches, tasks: int, target: LogTarget) -> list[WrittenFile]:
     """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
     each with those of one block in memory. Raises HudiError."""
-    ordered = entries.together(tasks, "partition", "shard").ordered("partition", "shard", "key")
+    ordered = entries.together(tasks, "partition", "shard").ordered(*LOG_ENTRY_SCHEMA.names)
     rows = ordered.then(_writer(target), _WRITTEN).rows()
     return [WrittenFile(**row, is_log=True) for row in rows]
 
@@ -76,6 +77,13 @@ def logged(partition: str, entries: pa.RecordBatch) -> pa.RecordBatch:
     partitions = pa.repeat(pa.scalar(partition), entries.num_rows)
     columns = [partitions, *(entries.column(name) for name in ("shard", "key", "value"))]
     return pa.record_batch(columns, schema=LOG_ENTRY_SCHEMA)
+
+
+def deletions(entries: pa.RecordBatch) -> pa.RecordBatch:
+    """That the keys of the entries are to be deleted, of the schema of the entries."""
+    values = pa.repeat(pa.scalar(b"", pa.binary()), entries.num_rows)
+    place = entries.schema.get_field_index("value")
+    return entries.set_column(place, entries.schema.field(place), values)
 
 
 def _writer(target: LogTarget) -> Step:

@@ -34,11 +34,12 @@ from pyhudi_expr.mdt.coverage import Coverage, may_be_covered
 from pyhudi_expr.mdt.extension import Change, Extension
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.partitions import NewPartition
-from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.mdt.reader import COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.reading.slices import FileSlice, slice_table
 from pyhudi_expr.spark.entries import file_entries, slice_entries
 from pyhudi_expr.spark.entries.record_index import instant_ms
 from pyhudi_expr.spark.key_changes import (
+    DELETED,
     IndexedSlice,
     KeyIndexes,
     changer,
@@ -46,7 +47,7 @@ from pyhudi_expr.spark.key_changes import (
     new_entries,
     rows_of,
 )
-from pyhudi_expr.spark.logs import LOG_ENTRIES, LogTarget, logged, write_logs
+from pyhudi_expr.spark.logs import LOG_ENTRIES, LogTarget, deletions, logged, write_logs
 from pyhudi_expr.spark.reverse import ReverseFiles, covered_slice_name, slice_name
 from pyhudi_expr.spark.running import Batches, Row, SparkBatches, one_by_one, runner
 from pyhudi_expr.spark.shards import ENTRIES, ShardTarget, write_shards
@@ -200,13 +201,20 @@ class Refresh:
                     extracts[name] = extract
                 else:
                     frame = file_entries(self.spark, self.table, fresh, definition, shards)
-                    named = sql.lit(name).alias("partition"), "shard", "key", "value"
+                    value = sql.col("value")
+                    if _is_added_up(definition):
+                        value = sql.explode(sql.array(sql.lit(DELETED), value)).alias("value")
+                    named = sql.lit(name).alias("partition"), "shard", "key", value
                     parts.append(SparkBatches(frame.select(*named)))
+
+        added_up = frozenset(d.name for d in self._old if _is_added_up(d))
 
         def read(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
             own = list(slices)
             for name, extract in extracts.items():
                 for batch in extract(own):
+                    if name in added_up:
+                        yield logged(name, deletions(batch))
                     yield logged(name, batch)
 
         if extracts:
@@ -309,6 +317,12 @@ class Refresh:
 
     def _key_definitions(self, definitions: Sequence[IndexDefinition]) -> list[IndexDefinition]:
         return [definition for definition in definitions if _is_of_keys(definition)]
+
+
+def _is_added_up(definition: IndexDefinition) -> bool:
+    """Whether a second entry of a file would be added to the first, counts and all: there may be
+    one, as files come back by rollbacks, and stay when log files are added to them."""
+    return definition.type == COLUMN_STATS
 
 
 def _is_of_keys(definition: IndexDefinition) -> bool:

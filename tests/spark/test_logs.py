@@ -85,6 +85,29 @@ def test_each_file_group_has_its_entries_in_blocks(
         assert file.records == len(records) + len(gone)
 
 
+@pytest.mark.parametrize("block_bytes", [1, 1 << 20])
+def test_a_key_is_deleted_before_it_is_written_anew(tmp_path: Path, block_bytes: int) -> None:
+    keys = [b"a", b"b", b"c"]
+    again: list[_Entry] = [("p", 0, key, value) for value in (b"new", b"") for key in keys]
+    columns = list(zip(*again, strict=True))
+    arrays = [pa.array(c, f.type) for c, f in zip(columns, LOG_ENTRY_SCHEMA, strict=True)]
+    entries = _InBatches([pa.RecordBatch.from_arrays(arrays, schema=LOG_ENTRY_SCHEMA)])
+    target = LogTarget(str(tmp_path), _INSTANT, _INSTANT, block_bytes=block_bytes)
+    (one,) = write_logs(entries, 1, target)
+    content = (tmp_path / one.path).read_bytes()
+    log = LogFile(pa.BufferReader(content), len(content), one.path)
+    said: dict[bytes, list[bytes]] = {key: [] for key in keys}
+    for block in log.blocks:
+        if block.kind == BlockKind.DELETE:
+            for key in log.deleted_keys(block):
+                said[key].append(b"")
+        else:
+            for part in HFile(pa.BufferReader(log.content(block)), block.length, "log").scan():
+                for key, value in zip(part.keys, part.values, strict=True):
+                    said[key].append(value)
+    assert said == {key: [b"", b"new"] for key in keys}
+
+
 def test_nothing_is_written_of_nothing(tmp_path: Path) -> None:
     target = LogTarget(str(tmp_path), _INSTANT, _INSTANT)
     none = LocalBatches([pa.RecordBatch.from_pylist([], schema=LOG_ENTRY_SCHEMA)])
