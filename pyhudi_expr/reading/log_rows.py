@@ -71,16 +71,16 @@ def written(
     return [_content(file, block, roots) for file, block in found]
 
 
-def has_operations(storage: Storage, logs: Iterable[str]) -> bool:
-    """Whether rows of one of the log files (paths) say what they do to the row before, as those of
-    Flink's changelogs: a row may end another one then. Raises HudiError."""
-    return any(_says_operations(storage, path) for path in logs)
+def say_operations(storage: Storage, logs: Iterable[str]) -> list[bool]:
+    """For each block of rows in the log files (paths) whether its rows say what they do to the row
+    before, as those of Flink's changelogs: a row may end another one then. Raises HudiError."""
+    return [OPERATION_FIELD in schema for path in logs for schema in _schemas(storage, path)]
 
 
-def _says_operations(storage: Storage, path: str) -> bool:
+def _schemas(storage: Storage, path: str) -> list[str]:
     with storage.open_input(path) as source:
         blocks = LogFile(source, source.size(), f"{storage.uri}/{path}").blocks
-    return any(OPERATION_FIELD in (block.schema or "") for block in blocks)
+    return [block.schema for block in blocks if block.schema is not None]
 
 
 def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str]]) -> Written:

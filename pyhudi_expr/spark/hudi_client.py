@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 from py4j.java_gateway import JavaPackage
@@ -21,7 +22,7 @@ from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.layout.selection import Group
-from pyhudi_expr.reading.log_rows import has_operations
+from pyhudi_expr.reading.log_rows import say_operations
 from pyhudi_expr.reading.slices import file_slices
 from pyhudi_expr.spark.java_calls import NoSuchMemberError, called, causes, field, jvm, listed
 from pyhudi_expr.table.errors import HudiError
@@ -345,33 +346,52 @@ class Clustering:
     def frames(self) -> list[tuple[str, DataFrame]]:
         """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
         with self._client._named("the slices cannot be read"):
-            return [
-                (group.getSlices()[0].getPartitionPath(), self.frame(group))
-                for group in self._plan.getInputGroups()
-            ]
+            groups = list(self._plan.getInputGroups())
+            for info in (info for group in groups for info in group.getSlices()):
+                said = self._operations(info)
+                if any(said) and not all(said):
+                    raise HudiError(
+                        f"{self._client._base_path}: the log files of {info.getFileId()} hold rows "
+                        "of Flink's changelog and of another writer, and Hudi for Spark would take "
+                        "deleted rows for rows; have Flink compact the table first"
+                    )
+            return [(one.getSlices()[0].getPartitionPath(), self.frame(one)) for one in groups]
 
     def frame(self, group: Any) -> DataFrame:
         """The rows of one of a plan's groups of slices."""
+        kept = self._client._config.allowOperationMetadataField()
+        # Unless it reads what rows of a changelog do, Hudi takes those that end others for rows: it
+        # fails where it reads that and rows of another writer do not say it.
+        slices: dict[bool, list[Any]] = {}
+        for info in group.getSlices():
+            said = self._operations(info)
+            slices.setdefault(kept or (any(said) and all(said)), []).append(info)
+        builder = self._client._hudi.avro.model.HoodieClusteringGroup.newBuilder
+        hidden = () if kept else (OPERATION_FIELD,)
+        frames = (
+            self._rows(builder(group).setSlices(infos).build(), with_operations).drop(*hidden)
+            for with_operations, infos in slices.items()
+        )
+        return reduce(DataFrame.unionByName, frames)
+
+    def _rows(self, group: Any, with_operations: bool) -> DataFrame:
         spark = self._client._spark
         context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
             spark._jsc.sc()
         )
-        # Unless it reads what rows of a changelog do, Hudi takes those that end others for rows.
-        kept = self._client._config.allowOperationMetadataField()
         schema = self._client._hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
-            self._schema, kept or has_operations(self._client._storage, self._logs(group))
+            self._schema, with_operations
         )
         arguments = [context, group, self._instant, schema]
-        rows = DataFrame(
+        return DataFrame(
             called(spark, self._strategy, "readRecordsForGroupAsRow", arguments), spark
         )
-        return rows if kept else rows.drop(OPERATION_FIELD)
 
-    def _logs(self, group: Any) -> Iterator[str]:
-        """The paths of the log files, from the base path."""
+    def _operations(self, info: Any) -> list[bool]:
+        """`say_operations` of a slice's log files."""
         root = f"{self._client._base_path.rstrip('/')}/"
-        for info in group.getSlices():
-            yield from (str(path).removeprefix(root) for path in info.getDeltaFilePaths())
+        logs = [str(path).removeprefix(root) for path in info.getDeltaFilePaths()]
+        return say_operations(self._client._storage, logs)
 
     def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
         """Writes the rows, each Spark partition into files of its own, and replaces the slices.
