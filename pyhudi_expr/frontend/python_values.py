@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyhudi_expr.expr.nodes import Literal
 from pyhudi_expr.frontend.constants import decimal_number, whole_number
 from pyhudi_expr.frontend.hive_types import InexpressibleError
+from pyhudi_expr.frontend.trees import NULL
 
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
@@ -32,7 +33,7 @@ def literal_of(value: Any) -> Literal:
     if isinstance(value, np.generic):
         return _numpy(value)
     if value is None or type(value).__name__ in _PANDAS_NULLS:
-        return Literal(None, pa.null())
+        return NULL
     return _python(value)
 
 
@@ -79,7 +80,7 @@ def _numpy(value: np.generic) -> Literal:
 def _numpy_time(value: np.datetime64) -> Literal:
     unit, count = np.datetime_data(value.dtype)
     if np.isnat(value):
-        return Literal(None, pa.null())
+        return NULL
     if count != 1 or unit not in (*_NUMPY_UNITS, "D"):  # [25s] counts steps of 25 seconds
         raise InexpressibleError(f"a constant of type {value.dtype}")
     if unit == "D":

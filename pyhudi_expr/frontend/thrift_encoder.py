@@ -12,6 +12,7 @@ from pyhudi_expr.frontend.calls import MATCHES
 from pyhudi_expr.frontend.hive_types import type_name
 from pyhudi_expr.frontend.like import pattern_of
 from pyhudi_expr.frontend.thrift_literals import encode_literal
+from pyhudi_expr.frontend.trees import FALSE
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 _OPERATORS = {
@@ -107,10 +108,8 @@ class _Encoder:
             case e.In(term=term, options=options):
                 return self._call("in", [self._term(one) for one in (term, *options)])
             case e.Between(term=term, low=low, high=high):
-                inverted = e.Literal(False, pa.bool_())
-                return self._call(
-                    "between", [self._term(one) for one in (inverted, term, low, high)]
-                )
+                # Hive's first operand says whether the truth is inverted.
+                return self._call("between", [self._term(one) for one in (FALSE, term, low, high)])
             case e.IsNull(term=subject):
                 if isinstance(subject, e.Term):
                     return self._call("isnull", [self._term(subject)])

@@ -8,6 +8,7 @@ from enum import Enum
 
 from pyhudi_expr.index.record_index import never_asked, record_index
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store, kind_of
+from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.reader import (
@@ -24,7 +25,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.timeline import WRITE_ACTIONS, Instant
 
-_SECONDARY_INDEX = "secondary_index"
 _RESTORE = "restore"
 _MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}
 """The actions of writers that may delete indexes which their settings do not enable."""
@@ -106,7 +106,7 @@ def checked_statuses(table: HudiTable) -> list[IndexStatus]:
 
 
 def _is_of_places(status: IndexStatus) -> bool:
-    of_places = status.kind in (RECORD_INDEX, _SECONDARY_INDEX)
+    of_places = status.kind in (RECORD_INDEX, SECONDARY_INDEX)
     return of_places and status.store is Store.HUDI and status.state is State.ACTIVE
 
 

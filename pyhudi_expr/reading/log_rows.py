@@ -71,10 +71,12 @@ def written(
     return [_content(file, block, roots) for file, block in found]
 
 
-def say_operations(storage: Storage, logs: Iterable[str]) -> list[bool]:
-    """For each block of rows in the log files (paths) whether its rows say what they do to the row
-    before, as those of Flink's changelogs: a row may end another one then. Raises HudiError."""
-    return [OPERATION_FIELD in schema for path in logs for schema in _schemas(storage, path)]
+def say_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
+    """Whether rows in the log files (paths) say what they do to the row before, as those of Flink's
+    changelogs: a row may end another one then. Both, where some do; neither, where there are none.
+    Raises HudiError."""
+    schemas = (schema for path in logs for schema in _schemas(storage, path))
+    return frozenset(OPERATION_FIELD in schema for schema in schemas)
 
 
 def _schemas(storage: Storage, path: str) -> list[str]:

@@ -328,6 +328,10 @@ class ClusteringClient:
             ) from error
 
 
+_Slices = Sequence[tuple[Any, frozenset[bool]]]
+"""Each with what `say_operations` finds in its log files."""
+
+
 class Clustering:
     """A clustering that has begun: read its slices, order them, commit them."""
 
@@ -346,31 +350,35 @@ class Clustering:
     def frames(self) -> list[tuple[str, DataFrame]]:
         """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
         with self._client._named("the slices cannot be read"):
-            groups = list(self._plan.getInputGroups())
-            for info in (info for group in groups for info in group.getSlices()):
-                said = self._operations(info)
-                if any(said) and not all(said):
-                    raise HudiError(
-                        f"{self._client._base_path}: the log files of {info.getFileId()} hold rows "
-                        "of Flink's changelog and of another writer, and Hudi for Spark would take "
-                        "deleted rows for rows; have Flink compact the table first"
-                    )
-            return [(one.getSlices()[0].getPartitionPath(), self.frame(one)) for one in groups]
+            frames = []
+            for group in self._plan.getInputGroups():
+                slices = self._slices(group)
+                for info, operations in slices:
+                    if len(operations) > 1:
+                        raise HudiError(
+                            f"{self._client._base_path}: the log files of {info.getFileId()} hold "
+                            "rows of Flink's changelog and of another writer, and Hudi for Spark "
+                            "would take deleted rows for rows; have Flink compact the table first"
+                        )
+                frames.append((slices[0][0].getPartitionPath(), self._merged(group, slices)))
+            return frames
 
     def frame(self, group: Any) -> DataFrame:
         """The rows of one of a plan's groups of slices."""
+        return self._merged(group, self._slices(group))
+
+    def _merged(self, group: Any, slices: _Slices) -> DataFrame:
         kept = self._client._config.allowOperationMetadataField()
         # Unless it reads what rows of a changelog do, Hudi takes those that end others for rows: it
         # fails where it reads that and rows of another writer do not say it.
-        slices: dict[bool, list[Any]] = {}
-        for info in group.getSlices():
-            said = self._operations(info)
-            slices.setdefault(kept or (any(said) and all(said)), []).append(info)
+        by_reading: dict[bool, list[Any]] = {}
+        for info, operations in slices:
+            by_reading.setdefault(kept or operations == {True}, []).append(info)
         builder = self._client._hudi.avro.model.HoodieClusteringGroup.newBuilder
         hidden = () if kept else (OPERATION_FIELD,)
         frames = (
             self._rows(builder(group).setSlices(infos).build(), with_operations).drop(*hidden)
-            for with_operations, infos in slices.items()
+            for with_operations, infos in by_reading.items()
         )
         return reduce(DataFrame.unionByName, frames)
 
@@ -387,11 +395,13 @@ class Clustering:
             called(spark, self._strategy, "readRecordsForGroupAsRow", arguments), spark
         )
 
-    def _operations(self, info: Any) -> list[bool]:
-        """`say_operations` of a slice's log files."""
+    def _slices(self, group: Any) -> _Slices:
         root = f"{self._client._base_path.rstrip('/')}/"
-        logs = [str(path).removeprefix(root) for path in info.getDeltaFilePaths()]
-        return say_operations(self._client._storage, logs)
+        found = []
+        for info in group.getSlices():
+            logs = [str(path).removeprefix(root) for path in info.getDeltaFilePaths()]
+            found.append((info, say_operations(self._client._storage, logs)))
+        return found
 
     def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
         """Writes the rows, each Spark partition into files of its own, and replaces the slices.

@@ -19,10 +19,9 @@ from devtools.service import ServiceProcess
 from devtools.tables import HudiTable, TableType
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.hive.session import QueryError
-from pyhudi_expr.index.key_switching import KeySettings, enable
-from pyhudi_expr.table import hudi_table
-from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.index.key_switching import KeySettings
 from tests.hive.asking import FETCH, MR, Hive
+from tests.hive.keyless import KEYED, NULLS, PEOPLE, Golden, KeyedTable
 from tests.hive.known_rows import KnownRows
 from tests.hive.truths import ZONE
 
@@ -35,7 +34,6 @@ INPUT_FORMATS = {
 }
 VECTORISED = {"hive.vectorized.execution.enabled": "true"}
 BY_ROWS = {"hive.vectorized.execution.enabled": "false"}
-Golden = Mapping[str, Path]
 
 
 @dataclass(frozen=True)
@@ -427,10 +425,6 @@ def test_a_table_cannot_be_made_of_a_query_by_the_handler(hive: Hive, table: Tab
 # Virtual keys
 
 
-_PEOPLE = [(1, "Alice"), (2, "Bob"), (3, "Carol"), (4, "Diana")]
-_NULLS = "SELECT `_hoodie_record_key`, id, name FROM {} WHERE `_hoodie_record_key` IS NULL"
-
-
 @pytest.mark.parametrize("version", [6, 8])
 def test_tables_without_meta_fields_have_the_column_without_values(
     hive: Hive, golden: Golden, version: int
@@ -439,29 +433,23 @@ def test_tables_without_meta_fields_have_the_column_without_values(
     hive.run(
         create_with_handler(name, golden[f"cow_v{version}_simplekeygen_hivestyle_no_metafields"])
     )
-    assert hive.ask_both(f"SELECT id, name FROM {name} WHERE id > 0").rows == _PEOPLE
+    assert hive.ask_both(f"SELECT id, name FROM {name} WHERE id > 0").rows == PEOPLE
     pruned = hive.ask_both(f"SELECT id, name FROM {name} WHERE bytefield = 20")
     assert (pruned.rows, pruned.scan.files_kept) == ([(2, "Bob")], 1)
-    every_way(hive, _NULLS.format(name), [(None, *row) for row in _PEOPLE])
+    every_way(hive, NULLS.format(name), [(None, *row) for row in PEOPLE])
 
 
-@pytest.mark.parametrize(
-    "archive", ["cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle"]
-)
+@pytest.mark.parametrize("archive", KEYED)
 def test_stored_keys_are_hidden_while_keys_are_virtual(
     hive: Hive, golden: Golden, tmp_path: Path, archive: str
 ) -> None:
     """The files have keys, by which Hive 3.1's own reader would filter."""
-    path = shutil.copytree(golden[archive], tmp_path / archive)
-    name = f"hidden_{archive[:3]}"
-    hive.run(create_with_handler(name, path))
-    keyed = hive.ask(f"SELECT `_hoodie_record_key`, id, name FROM {name} WHERE id > 0").rows
-    assert all(row[0] for row in keyed)
+    table = KeyedTable.registered(hive, golden, archive, tmp_path)
+    keyed = table.rows(hive)
 
-    opened = hudi_table.HudiTable.open(str(path))
-    enable(opened, KeySettings(keep_column=True), TableLock(opened.storage))
-    every_way(hive, _NULLS.format(name), [(None, *row[1:]) for row in keyed])
-    none = f"SELECT id FROM {name} WHERE `_hoodie_record_key` = '{keyed[0][0]}'"
+    table.hide_keys(KeySettings(keep_column=True))
+    every_way(hive, NULLS.format(table.name), [(None, *row[1:]) for row in keyed])
+    none = f"SELECT id FROM {table.name} WHERE `_hoodie_record_key` = '{keyed[0][0]}'"
     every_way(hive, none, [])
 
 

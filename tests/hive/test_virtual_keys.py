@@ -6,8 +6,6 @@ files of our own writing.
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -15,16 +13,14 @@ from pyspark.sql import SparkSession
 
 from devtools.ddl import create_with_handler
 from devtools.tables import META_COLUMNS
-from pyhudi_expr.index.key_switching import KeySettings, disable, enable
+from pyhudi_expr.index.key_switching import KeySettings
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, create, write
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.locks import TableLock
 from tests.hive.asking import FETCH, TEZ, Hive
+from tests.hive.keyless import KEYED, NULLS, PEOPLE, Golden, KeyedTable
 from tests.spark.virtual_tables import QUICK, frame, some
 
 pytestmark = pytest.mark.hive
-
-Golden = Mapping[str, Path]
 
 _INPUT_FORMAT = """
 CREATE EXTERNAL TABLE {} (`_hoodie_record_key` string, id int, name string)
@@ -34,8 +30,6 @@ STORED AS INPUTFORMAT 'io.pyhudi.hive.HudiCopyOnWriteInputFormat'
 OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'
 LOCATION '{}'
 """
-_PEOPLE = [(1, "Alice"), (2, "Bob"), (3, "Carol"), (4, "Diana")]
-_NULLS = "SELECT `_hoodie_record_key`, id, name FROM {} WHERE `_hoodie_record_key` IS NULL"
 
 
 @pytest.mark.parametrize(("version", "engine"), [(6, FETCH), (8, TEZ)])
@@ -47,10 +41,10 @@ def test_tables_without_meta_fields_have_the_column_without_values(
     hive.run(create_with_handler(name, path))
     declared = [row[0] for row in hive.ask(f"DESCRIBE {name}").rows]
     assert set(META_COLUMNS) < set(declared)
-    assert hive.ask_both(f"SELECT id, name FROM {name} WHERE id > 0").rows == _PEOPLE
+    assert hive.ask_both(f"SELECT id, name FROM {name} WHERE id > 0").rows == PEOPLE
     pruned = hive.ask_both(f"SELECT id, name FROM {name} WHERE bytefield = 20")
     assert (pruned.rows, pruned.scan.files_kept) == ([(2, "Bob")], 1)
-    assert hive.ask_both(_NULLS.format(name), engine).rows == [(None, *row) for row in _PEOPLE]
+    assert hive.ask_both(NULLS.format(name), engine).rows == [(None, *row) for row in PEOPLE]
 
 
 def test_input_formats_show_no_keys_either(hive: Hive, golden: Golden) -> None:
@@ -63,35 +57,28 @@ def test_input_formats_show_no_keys_either(hive: Hive, golden: Golden) -> None:
             for value in (10, 20, 30)
         ),
     )
-    nulls = hive.ask(_NULLS.format("keyless_partitions"))
-    assert nulls.rows == [(None, *row) for row in _PEOPLE]
+    nulls = hive.ask(NULLS.format("keyless_partitions"))
+    assert nulls.rows == [(None, *row) for row in PEOPLE]
 
 
-@pytest.mark.parametrize(
-    "archive", ["cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle"]
-)
+@pytest.mark.parametrize("archive", KEYED)
 def test_stored_keys_are_hidden_while_keys_are_virtual(
     hive: Hive, golden: Golden, tmp_path: Path, archive: str
 ) -> None:
-    """The files of these tables have keys. Slices of the second are merged with log files."""
-    path = shutil.copytree(golden[archive], tmp_path / archive)
-    name = f"hidden_{archive[:3]}"
-    hive.run(create_with_handler(name, path))
-    stored = f"SELECT `_hoodie_record_key`, id, name FROM {name} WHERE id > 0"
-    keyed = hive.ask(stored).rows
-    assert all(row[0] for row in keyed)
+    table = KeyedTable.registered(hive, golden, archive, tmp_path)
+    name, keyed = table.name, table.rows(hive)
     keyless = [(None, *row[1:]) for row in keyed]
 
-    switch(path, KeySettings(keep_column=True))
-    assert hive.ask(_NULLS.format(name)).rows == keyless
+    table.hide_keys(KeySettings(keep_column=True))
+    assert hive.ask(NULLS.format(name)).rows == keyless
     none = f"SELECT id FROM {name} WHERE `_hoodie_record_key` = '{keyed[0][0]}'"
     assert hive.ask_both(none).rows == []
-    disable(HudiTable.open(str(path)), lock(path))
-    assert hive.ask(stored).rows == keyed
+    table.show_keys()
+    assert table.rows(hive) == keyed
 
-    switch(path, KeySettings())
+    table.hide_keys(KeySettings())
     for engine in (FETCH, TEZ):
-        assert hive.ask_both(_NULLS.format(name), engine).rows == keyless
+        assert hive.ask_both(NULLS.format(name), engine).rows == keyless
     hive.ask_both(f"SELECT id FROM {name} WHERE `_hoodie_commit_time` IS NULL")
     assert hive.server.log().count(f"{archive} has virtual keys") == 1
 
@@ -116,11 +103,3 @@ def test_log_files_are_merged_by_the_keys_that_are_made(
         assert whole.rows == sorted(rows, key=repr)
     changed = hive.ask_both(f"SELECT {columns} FROM merged_virtually WHERE v = 2 AND p = 'p1'")
     assert changed.rows == [row for row in rows if row[2:] == (2, "p1")]
-
-
-def switch(path: Path, settings: KeySettings) -> None:
-    enable(HudiTable.open(str(path)), settings, lock(path))
-
-
-def lock(path: Path) -> TableLock:
-    return TableLock(HudiTable.open(str(path)).storage)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import ClassVar
 
@@ -41,8 +42,10 @@ texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"
 
 
 class Life(RuleBasedStateMachine):
-    """A table, and two pruners: one that has seen all of it, and a new one for each look."""
+    """A table, and two pruners: one that has seen all of it, and a new one for each look. asked: by
+    which predicates."""
 
+    asked: ClassVar[Sequence[str]] = PREDICATES
     spark: ClassVar[SparkSession]
     root: ClassVar[Path]
 
@@ -56,7 +59,9 @@ class Life(RuleBasedStateMachine):
     )
     def begin(self, type_: TableType, version: int, compacted: str) -> None:
         extra = {**MANUAL, "hoodie.metadata.compact.max.delta.commits": compacted}
-        spec = TableSpec("life", type_, version, partitions=("p",), extra=extra)
+        self.create(TableSpec("life", type_, version, partitions=("p",), extra=extra))
+
+    def create(self, spec: TableSpec) -> None:
         shutil.rmtree(self.root / "life", ignore_errors=True)
         self.table = create(rows(self.spark, "true"), spec, self.root)
         self.spark.sql("DROP TABLE IF EXISTS life")
@@ -66,12 +71,12 @@ class Life(RuleBasedStateMachine):
 
     @rule(some=ids, x=values, s=texts)
     def write(self, some: list[int], x: str, s: str) -> None:
-        upsert(self.table, rows(self.spark, f"id in ({_listed(some)})", x=x, s=s))
+        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x, s=s))
         self.writes, self.changed = self.writes + 1, True
 
     @rule(some=ids)
     def forget(self, some: list[int]) -> None:
-        delete(self.table, rows(self.spark, f"id in ({_listed(some)})"))
+        delete(self.table, rows(self.spark, f"id in ({listed(some)})"))
         self.writes, self.changed = 0, True
 
     @rule(first=st.integers(0, 79), x=values)
@@ -81,7 +86,7 @@ class Life(RuleBasedStateMachine):
 
     @rule(some=ids, x=values)
     def fail_to_write(self, some: list[int], x: str) -> None:
-        upsert(self.table, rows(self.spark, f"id in ({_listed(some)})", x=x))
+        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
         ending, content = unfinish(self.table)
         assert_no_row_lost(self.pruner, self.table.path, self._rows(), PREDICATES)
         ending.write_bytes(content)
@@ -111,9 +116,9 @@ class Life(RuleBasedStateMachine):
     def no_row_is_lost(self) -> None:
         if self.changed:
             frame = self._rows().cache()
-            kept = assert_no_row_lost(self.pruner, self.table.path, frame, PREDICATES)
+            kept = assert_no_row_lost(self.pruner, self.table.path, frame, self.asked)
             fresh = Pruner(PruneOptions(footer_wait=20))
-            assert assert_no_row_lost(fresh, self.table.path, frame, PREDICATES) == kept
+            assert assert_no_row_lost(fresh, self.table.path, frame, self.asked) == kept
             frame.unpersist()
         self.changed = False
 
@@ -125,21 +130,26 @@ class Life(RuleBasedStateMachine):
         return read(self.spark, self.table.path)
 
 
-def _listed(numbers: list[int]) -> str:
+def listed(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
 @pytest.mark.timeout(0)
 def test_any_life_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
     Life.spark, Life.root = spark, tmp_path
+    live(Life, LIVES)
+
+
+def live(life: type[Life], times: int) -> None:
+    """So many lives at random; the same one each time, if it is one."""
     run_state_machine_as_test(
-        Life,
+        life,
         settings=settings(
-            max_examples=LIVES,
+            max_examples=times,
             stateful_step_count=STEPS,
             deadline=None,
             database=None,
-            derandomize=LIVES == 1,
+            derandomize=times == 1,
             # To shrink a life would take as many others.
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),

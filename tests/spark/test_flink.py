@@ -53,12 +53,11 @@ _BUCKETS = {
 @dataclass(frozen=True)
 class Case:
     """A table, and what its writer has to be told. own: the indexes that it comes with; writer:
-    options of a writer with Spark; operation: what that one does."""
+    options of a writer with Spark."""
 
     name: str
     own: frozenset[str] = frozenset()
     writer: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
-    operation: str = "upsert"
 
     @property
     def built(self) -> list[str]:
@@ -163,16 +162,12 @@ def judged(spark: SparkSession, path: Path, names: set[str], store: Store) -> No
 
 def rows_are_those_of_a_full_scan(spark: SparkSession, path: Path) -> None:
     """Ours, and those of Hudi with all its skipping."""
-    rows_are_ours(spark, path)
-    right = of_full_scan(spark, path, _PREDICATES)
+    right = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
+    for text, expected_rows in right.items():
+        assert rows(prune_table(spark, str(path), text).frame) == expected_rows, text
     skipping = read(spark, path, skipping=True, **_ALL_SKIPPING)
     for text in _PREDICATES:
         assert rows(skipping.where(text)) == right[text], text
-
-
-def rows_are_ours(spark: SparkSession, path: Path) -> None:
-    for text, right in of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN)).items():
-        assert rows(prune_table(spark, str(path), text).frame) == right, text
 
 
 def of_full_scan(
@@ -217,7 +212,7 @@ def written(spark: SparkSession, case: Case, path: Path, ts: int = 100_000) -> N
         "hoodie.datasource.write.hive_style_partitioning": "false",
         "hoodie.write.table.version": "6",
         "hoodie.write.auto.upgrade": "false",
-        "hoodie.datasource.write.operation": case.operation,
+        "hoodie.datasource.write.operation": "upsert",
         "hoodie.upsert.shuffle.parallelism": "2",
         "hoodie.clean.automatic": "false",
         "hoodie.metadata.index.column.stats.enable": "false",

@@ -7,25 +7,23 @@ PYHUDI_LIVES=N, or PYHUDI_EXAMPLES, tries N lives instead of one.
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import initialize, invariant, precondition, rule, run_state_machine_as_test
+from hypothesis.stateful import initialize, precondition, rule
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
-from devtools.tables import HudiTable, TableSpec, TableType, create, upsert
+from devtools.tables import HudiTable, TableSpec, TableType, upsert
 from pyhudi_expr.index.costs import Left, LookUp
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.index.status import IndexStatus, State, statuses
 from pyhudi_expr.mdt import extension
 from pyhudi_expr.mdt.extension import Extension
 from pyhudi_expr.mdt.reader import MetadataTable
-from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.building import BuildOptions, Built
 from pyhudi_expr.spark.extension_indexes import extension_compact
@@ -34,9 +32,9 @@ from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 from tests.chance import examples
 from tests.marks import long
-from tests.prune.judging import assert_no_row_lost, request
+from tests.prune.judging import request
 from tests.prune.test_changes import PREDICATES, rows, unfinish
-from tests.prune.test_lives import LIVES, STEPS, Life, ids, texts, values
+from tests.prune.test_lives import LIVES, Life, ids, listed, live, texts, values
 from tests.prune.test_table_services import MANUAL, newest
 from tests.spark.test_building_meanwhile import before
 from tests.spark.test_hudi_reads_ours import with_options
@@ -69,6 +67,7 @@ Index = tuple[str, Store]
 class IndexedLife(Life):
     """A life with indexes. Hudi's writers know of those that are theirs, until they forget it."""
 
+    asked = _ASKED
     patch: ClassVar[pytest.MonkeyPatch]
 
     plain: HudiTable
@@ -84,12 +83,8 @@ class IndexedLife(Life):
     def begin(self, type_: TableType, version: int, compacted: str, built: set[Index]) -> None:
         extra = {**MANUAL, "hoodie.metadata.compact.max.delta.commits": compacted}
         spec = TableSpec("life", type_, version, partitions=("p",), stats_columns=None, extra=extra)
-        shutil.rmtree(self.root / "life", ignore_errors=True)
-        self.table = self.plain = create(rows(self.spark, "true"), spec, self.root)
-        self.spark.sql("DROP TABLE IF EXISTS life")
-        self.spark.sql(f"CREATE TABLE life USING hudi LOCATION '{self.table.path}'")
-        self.pruner = Pruner(PruneOptions(footer_wait=20))
-        self.writes, self.indexes, self.saved = 0, {}, None
+        self.create(spec)
+        self.plain, self.indexes, self.saved = self.table, {}, None
         for index in _INDEXES:
             if index in built:
                 self.build(index)
@@ -189,16 +184,6 @@ class IndexedLife(Life):
     def restore(self) -> None:
         self._call(f"rollback_to_savepoint(table => 'life', instant_time => '{self.saved}')")
 
-    @invariant()
-    def no_row_is_lost(self) -> None:
-        if self.changed:
-            frame = self._rows().cache()
-            kept = assert_no_row_lost(self.pruner, self.table.path, frame, _ASKED)
-            fresh = Pruner(PruneOptions(footer_wait=20))
-            assert assert_no_row_lost(fresh, self.table.path, frame, _ASKED) == kept
-            frame.unpersist()
-        self.changed = False
-
     def kept(self, text: str) -> int:
         """How many slices a query reads."""
         return int(Pruner().prune(str(self.table.path), request(text)).keep.sum())
@@ -231,10 +216,6 @@ class IndexedLife(Life):
         return next(name for name, (_, store) in self.indexes.items() if store is Store.EXTENSION)
 
 
-def listed(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers))
-
-
 @pytest.fixture
 def life(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[IndexedLife]:
     """Each index is asked, though the files are so small that to read them would cost less."""
@@ -249,19 +230,7 @@ def life(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.mark.timeout(0)
 def test_any_life_of_a_table_with_indexes(life: type[IndexedLife]) -> None:
-    run_state_machine_as_test(
-        life,
-        settings=settings(
-            max_examples=examples(LIVES),
-            stateful_step_count=STEPS,
-            deadline=None,
-            database=None,
-            derandomize=examples(LIVES) == 1,
-            # To shrink a life would take as many others.
-            phases=[Phase.generate],
-            suppress_health_check=list(HealthCheck),
-        ),
-    )
+    live(life, examples(LIVES))
 
 
 def test_what_is_committed_during_a_refresh_is_left_to_the_next(life: type[IndexedLife]) -> None:
