@@ -1,0 +1,48 @@
+"""The one table of the handler's settings has all that the handler knows, with their defaults."""
+
+import re
+
+from tests.docs.documents import ROOT
+
+_DOCUMENT = ROOT / "handler-java" / "README.md"
+_MAIN = ROOT / "handler-java" / "src" / "main"
+_CONSTANT = re.compile(r'static final String (\w+) = "(hudi\.[\w.]+)";')
+_ROW = re.compile(r"^\| `(hudi\.[\w.]+)` \| (\S+) \| .+ \|$", re.MULTILINE)
+
+
+def source(name):
+    return (_MAIN / "java/io/pyhudi/hive" / name).read_text()
+
+
+def constants(name):
+    """A class's settings, by their names in Java."""
+    return dict(_CONSTANT.findall(source(name)))
+
+
+def test_the_table_has_every_setting_with_its_default():
+    names = constants("PruningSettings.java")
+    put = re.findall(r'defaults\.put\((\w+), "(.*)"\);', source("PruningSettings.java"))
+    defaults = {names[name]: value for name, value in put}
+    assert set(defaults) == set(names.values())
+    rows = _ROW.findall(_DOCUMENT.read_text())
+    assert {name: "" if told == "none" else told.strip("`") for name, told in rows} == defaults
+
+
+def test_what_sessions_and_tables_may_set_is_told():
+    names = constants("PruningSettings.java")
+    told = " ".join(_DOCUMENT.read_text().split())
+    assert all(f"`{name}`" in told for name in constants("AdministratorSettings.java").values())
+    listed = source("AdministratorSettings.java").partition("HARMLESS =")[2].partition(";")[0]
+    harmless = [names[name] for name in re.findall(r"PruningSettings\.(\w+)", listed)]
+    by_default = told.partition("By default both are ")[2].partition(":")[0]
+    assert re.findall(r"`([\w.]+)`", by_default) == harmless
+
+
+def test_no_other_setting_is_read_anywhere():
+    known = {
+        *constants("PruningSettings.java").values(),
+        *constants("AdministratorSettings.java").values(),
+    }
+    for file in _MAIN.rglob("*.java"):
+        used = re.findall(r'"(hudi\.(?:pruning\.[\w.]+|view))"', file.read_text())
+        assert set(used) <= known, file
