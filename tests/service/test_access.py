@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
 import ssl
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,20 +11,15 @@ from thrift.Thrift import TException
 from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from tests.service.certificates import make, service_tls, tls
 from tests.service.running import Gated, closed_by_peer, framed, running
 
 REFUSED = (TException, OSError, EOFError)
-SECRETS = Path(__file__).parents[2] / "docker" / "secrets.sh"
 
 
 @pytest.fixture(scope="module")
 def secrets(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What the containers' secrets are made of, for a service that is called localhost."""
-    if shutil.which("openssl") is None:
-        pytest.skip("openssl is missing")
-    directory = tmp_path_factory.mktemp("secrets")
-    subprocess.run([str(SECRETS), str(directory), "localhost"], check=True)
-    return directory
+    return make(tmp_path_factory.mktemp("secrets"))
 
 
 @pytest.fixture
@@ -34,22 +27,6 @@ def token(tmp_path: Path) -> Path:
     file = tmp_path / "token"
     file.write_text("correct horse battery staple\n")
     return file
-
-
-def tls(secrets: Path, *, certificate: str | None = "hive") -> ssl.SSLContext:
-    """How a caller connects; certificate: the name of its own, or None."""
-    context = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
-    if certificate is not None:
-        context.load_cert_chain(secrets / f"{certificate}.crt", secrets / f"{certificate}.key")
-    return context
-
-
-def service_tls(secrets: Path) -> dict[str, str]:
-    return {
-        "tls_certificate": str(secrets / "service.crt"),
-        "tls_key": str(secrets / "service.key"),
-        "tls_client_ca": str(secrets / "ca.crt"),
-    }
 
 
 @pytest.mark.parametrize(
@@ -144,8 +121,7 @@ def test_who_shows_a_certificate_of_the_authority_is_answered(secrets: Path) -> 
 def test_certificates_are_renewed_while_the_service_runs(
     secrets: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    others = tmp_path_factory.mktemp("others")
-    subprocess.run([str(SECRETS), str(others), "localhost"], check=True)
+    others = make(tmp_path_factory.mktemp("others"))
     mixed = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
     mixed.load_cert_chain(others / "hive.crt", others / "hive.key")
     with running(Gated(), **service_tls(secrets)) as server:

@@ -4,17 +4,20 @@ import asyncio
 import base64
 import http.client
 import shutil
+from pathlib import Path
 
 import pytest
 
 from devtools.runtime import free_port
 from devtools.service import ServiceProcess
 from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.console import Console
 from pyhudi_expr.service.http import Request
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
+from tests.service.certificates import make, service_tls, tls
 
 _TOKEN = "a token of the tests"
 _SECRET = "TXN-0042"
@@ -98,6 +101,50 @@ def test_the_token_is_wanted_where_the_service_wants_one(tmp_path):
     assert status(f"Bearer {_TOKEN}") == 200
     for wrong in ("", "Basic", "Basic !!", basic(_TOKEN), basic("anybody:wrong"), "Bearer wrong"):
         assert status(wrong) == 401
+
+
+def test_the_certificate_is_wanted_where_the_service_wants_one(tmp_path):
+    """Over the connection itself: who shows none is told no page."""
+    secrets = make(tmp_path / "secrets")
+    settings = ServiceSettings(**service_tls(secrets), console_address=f"127.0.0.1:{free_port()}")
+    port = int(settings.console_address.rpartition(":")[2])
+
+    def status(connection):
+        connection.request("GET", "/")
+        return connection.getresponse().status
+
+    def asked(context):
+        return status(http.client.HTTPSConnection("localhost", port, timeout=20, context=context))
+
+    async def all_callers():
+        async with await Console(settings, Metrics()).listen():
+            shown = await asyncio.to_thread(asked, tls(secrets))
+            with pytest.raises((OSError, http.client.HTTPException)):
+                await asyncio.to_thread(asked, tls(secrets, certificate=None))
+            plain = http.client.HTTPConnection("localhost", port, timeout=20)
+            with pytest.raises((OSError, http.client.HTTPException)):
+                await asyncio.to_thread(status, plain)
+            return shown
+
+    assert asyncio.run(all_callers()) == 200
+
+
+def test_a_table_beyond_the_roots_is_not_read(golden, tmp_path):
+    """Somebody may have asked about it; the service refused it, and so does the console."""
+    table = str(golden["mor_v9_txns_simple_meta"])
+
+    def shown(root):
+        settings = ServiceSettings(console_address="127.0.0.1:9100", table_roots=[str(root)])
+        metrics = Metrics()
+        refused = PruneResponse(requestId="r", basePath=table, status=PruneStatus.NOT_PRUNED)
+        metrics.answered(refused, 0.1, "roots")
+        request = Request("/table", {"path": table}, {"host": "127.0.0.1"})
+        return asyncio.run(Console(settings, metrics).answer(request)).body.decode()
+
+    assert "merchant_idx" in shown(Path(table).parent)
+    hidden = shown(tmp_path)
+    assert "merchant_idx" not in hidden
+    assert "problem" in hidden
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9100", "10.0.0.1:9100"])
