@@ -16,6 +16,7 @@ from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.plan import advise
 from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli.main import main
+from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import split, written
@@ -96,6 +97,27 @@ def test_the_index_that_saves_most_comes_first_and_the_next_count_what_it_leaves
 def test_what_helps_no_query_is_not_recommended(table):
     assert advise(table, asked("few = 3", "few > 2")).recommendations == ()
     assert advise(table, asked("scattered = 1 OR few = 2")).recommendations == ()
+
+
+@pytest.mark.parametrize(
+    ("kind", "columns", "condition"),
+    [
+        ("secondary_index", ("scattered",), "scattered = 7"),
+        ("record_index", (), "sorted = 7"),
+    ],
+)
+def test_what_is_registered_is_not_recommended_again(rows, tmp_path, kind, columns, condition):
+    """Nothing is pruned by it here, as a writer has deleted it: it wants a refresh."""
+    # Without their order bounds leave every file.
+    shuffled = rows.take(np.random.default_rng(3).permutation(ROWS))
+    path = written(tmp_path / "table", {"a": split(shuffled, FILES)})
+    properties = tmp_path / "table" / ".hoodie" / "hoodie.properties"
+    properties.write_text(f"{properties.read_text()}\nhoodie.table.recordkey.fields=sorted\n")
+    assert only(advise(path, asked(condition)), kind).candidate == Candidate(kind, columns)
+    registered = RegisteredIndex("gone", kind, columns, {}, Store.HUDI, ("gone",), created="")
+    Registry().with_index(registered).write(HudiTable.open(path).storage)
+    found = advise(path, asked(condition)).recommendations
+    assert kind not in {each.candidate.kind for each in found}
 
 
 def test_an_index_that_is_dearer_than_the_files_is_not_recommended(rows, tmp_path):
