@@ -28,11 +28,12 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.frontend.calls import truth_of
-from pyhudi_expr.frontend.hive_types import InexpressibleError
+from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block
 from pyhudi_expr.frontend.presto_values import value_type
 from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
+from pyhudi_expr.frontend.trino_rules import as_read
 from pyhudi_expr.frontend.widening import widened
 
 _NUMBERS = {
@@ -80,10 +81,16 @@ def _value(node: Any, depth: int) -> _Value:
 
 
 def _variable(node: dict[str, Any], _: int) -> Term:
-    name = node.get("name")
+    name, type_ = node.get("name"), node.get("type")
     if not isinstance(name, str) or not name:
         raise RowExpressionError("a variable without a name")
-    return Column((name,))
+    if not isinstance(type_, str):
+        raise RowExpressionError(f"the variable {name[:60]!r} has no type")
+    if type_.startswith(("char(", "varchar(")):
+        return Column((name,), parse_type(type_))  # it is read cut off, or filled up
+    if type_.startswith("timestamp("):
+        raise InexpressibleError(f"not judged: the type {type_[:40]}")
+    return as_read(Column((name,))) if type_.startswith("timestamp") else Column((name,))
 
 
 def _constant(node: dict[str, Any], _: int) -> Term:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator as of_python
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,14 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.bind import bind
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array
+from pyhudi_expr.expr.evaluate import may_be as may_be_true
 from pyhudi_expr.expr.nodes import Column, Comparison, Op, Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.row_expression import RowExpressionError, parse_row_expression
 from pyhudi_expr.frontend.sql import parse_predicate
 from tests.chance import examples
+from tests.expr.statistics import RowStatistics
 from tests.frontend.test_tuple_domain import SCHEMA
 
 _FILE = Path(__file__).parents[1] / "data" / "presto" / "row_expressions.jsonl"
@@ -78,12 +82,60 @@ INT, DOUBLE = variable("i", "integer"), variable("d", "double")
             "the field of a row",
         ),
         (call("$operator$equal", {**WRITTEN["b"], "@type": "input"}, INT), "input"),
+        (call("$operator$equal", variable("t", "timestamp(0)"), INT), "the type timestamp(0)"),
     ],
 )
 def test_what_is_not_judged_is_unknown(node: Any, reason: str) -> None:
     found = parse_row_expression(json.dumps(node))
     assert isinstance(found, Unknown)
     assert reason in found.reason
+
+
+TIME = variable("t1", "timestamp"), variable("t2", "timestamp")
+OPERATORS = {
+    **{"equal": of_python.eq, "less_than": of_python.lt, "greater_than": of_python.gt},
+    **{"less_than_or_equal": of_python.le, "greater_than_or_equal": of_python.ge},
+    "not_equal": of_python.ne,
+}
+
+
+def may_be(node: Any, types: pa.DataType, row: dict[str, Any]) -> bool:
+    """Whether a file with this row alone may hold a match. types: of its columns."""
+    bound = bind(
+        parse_row_expression(json.dumps(node)), Scope(pa.schema(dict.fromkeys(row, types)))
+    )
+    evidence = StatisticsEvidence(RowStatistics([[row]]))
+    return bool(as_array(may_be_true(bound, True, [evidence]), 1)[0])
+
+
+@given(
+    first=st.integers(-2500, 2500),
+    second=st.integers(-2500, 2500),
+    operator=st.sampled_from(sorted(OPERATORS)),
+)
+def test_no_row_is_lost_whose_times_are_read_with_three_digits(
+    first: int, second: int, operator: str
+) -> None:
+    node = call(f"$operator${operator}", *TIME)
+    for rounding in (0, 500):  # cut off, rounded
+        one, other = ((micros + rounding) // 1000 for micros in (first, second))
+        if OPERATORS[operator](one, other):
+            assert may_be(node, pa.timestamp("us"), {"t1": first, "t2": second})
+
+
+def test_times_are_still_judged() -> None:
+    node = call("$operator$equal", *TIME)
+    assert not may_be(node, pa.timestamp("us"), {"t1": 0, "t2": 5000})
+    null = {"@type": "special", "form": "IS_NULL", "arguments": [TIME[0]]}
+    assert not may_be(null, pa.timestamp("us"), {"t1": 0})
+
+
+def test_texts_are_compared_as_they_are_cut_off_and_filled_up() -> None:
+    for type_, one, other in (("varchar(3)", "abcd", "abce"), ("char(3)", "a", "a ")):
+        node = call("$operator$equal", variable("a", type_), variable("b", type_))
+        assert may_be(node, pa.string(), {"a": one, "b": other})
+    node = call("$operator$equal", variable("a", "varchar"), variable("b", "varchar"))
+    assert not may_be(node, pa.string(), {"a": "abcd", "b": "abce"})
 
 
 def test_the_rest_of_an_and_is_judged() -> None:
@@ -124,6 +176,7 @@ def test_deep_expressions_are_unknown_inside() -> None:
         ("[" * 100_000, "no JSON"),
         ("1", "1 is no expression"),
         ('{"@type": "variable"}', "without a name"),
+        ('{"@type": "variable", "name": "a"}', "'a' has no type"),
         ('{"@type": "constant", "type": "bigint"}', "without a value"),
         ('{"@type": "constant", "type": "bigint", "valueBlock": "!"}', "no base64"),
         ('{"@type": "special", "form": "AND"}', "arguments are no list"),
