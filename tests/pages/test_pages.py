@@ -5,6 +5,7 @@ import shutil
 from html.parser import HTMLParser
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from playwright.sync_api import sync_playwright
 
@@ -13,9 +14,13 @@ from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.layout.analysis import analyze
 from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
 from pyhudi_expr.pages.explanation import explain_page
+from pyhudi_expr.pages.html import megabytes
 from pyhudi_expr.pages.layouts import layouts_page
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.layout.tables import rows as table_rows
+from tests.layout.tables import split, written
+from tests.pages.cells import rows
 
 _VOID = {"meta"}
 
@@ -80,6 +85,40 @@ def test_the_page_of_a_predicate_says_what_the_result_says(golden, name, what):
     assert page.classes.count("write") + page.classes.count("other") >= 2
 
 
+def test_each_part_names_its_indexes_and_what_they_lack(golden):
+    result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
+    told = [
+        [answer.index, f"{answer.files:,}", megabytes(answer.bytes), answer.reason or ""]
+        for node in (result.explanation, *result.explanation.children)
+        for answer in node.answers
+        if answer.files or answer.reason
+    ]
+    assert any(files != "0" for _, files, _, _ in told)
+    assert any(reason for _, _, _, reason in told)
+    header = ["index", "files", "size", "what it lacks"]
+    assert [row for row in rows(content) if len(row) == 4 and row != header] == told
+
+
+def test_layouts_are_told_by_their_bytes_and_each_predicates_files(tmp_path):
+    """Files of unequal size, so that the two are not the same."""
+    one, other = table_rows(4_000, 1), table_rows(400, 2)
+    path = written(tmp_path / "table", {"p": [*split(one, 2), *split(other, 6)]})
+    predicates = ("a < 1000", "b < 'https://www.example.com/100000'")
+    found = analyze(path, list(map(parse_predicate, predicates)))
+    content = layouts_page(found, predicates)
+    shares = {
+        "today" if each.layout is None else str(each.layout): [
+            f"{share:.1%}" for share in (each.mean_bytes, *each.files)
+        ]
+        for each in (found.today, *found.candidates)
+    }
+    assert {row[0]: row[1:] for row in rows(content) if row[0] in shares} == shares
+    assert found.today.mean_bytes != found.today.mean_files
+    today, best = (re.findall("<rect [^>]*>", part) for part in content.split("<figure>")[1:])
+    assert len(today) == 1 + 8  # the frame
+    assert today != best
+
+
 def nodes(explanation):
     return 1 + sum(map(nodes, explanation.children))
 
@@ -90,6 +129,33 @@ def test_the_files_of_two_columns_are_rectangles_the_read_ones_marked(golden):
     assert 0 < kinds.count("kept") <= result.files_kept
     assert len(kinds) <= result.files_total
     assert {"txn_id", "amount"} <= set(re.findall(r">(\w+) →<", content))
+
+
+def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_it_is_read(tmp_path):
+    """Four files with tens of `a`, and of `b` the other way round: ranks from 0 to 7."""
+    crossed = pa.table({"a": np.arange(40), "b": np.arange(40)[::-1]})
+    path = written(tmp_path / "table", {"p": split(crossed, 4)})
+    options = PruneOptions(footers=True, footer_wait=600.0)
+    asked = "a BETWEEN 10 AND 15 AND b > 0"
+    result = Pruner(options).prune(path, PruneRequest(parse_predicate(asked)))
+    content = explain_page(path, asked, result, HudiTable.open(path).timeline.instants)
+    drawn = re.findall(
+        r'<rect class="(kept|dropped)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', content
+    )
+    found = {
+        tuple(
+            round(7 * value / 360) for value in (float(x) - 24, float(y) - 24, float(width))
+        ): kind
+        for kind, x, y, width in drawn
+    }
+    assert found == {
+        (0, 0, 1): "dropped",
+        (2, 2, 1): "kept",
+        (4, 4, 1): "dropped",
+        (6, 6, 1): "dropped",
+    }
+    (judged,) = re.findall(r'<text x="(\d+)" y="52" text-anchor="middle">judged', content)
+    assert f'cx="{judged}"' in content
 
 
 def test_many_files_are_drawn_in_part_the_read_ones_always():

@@ -1,0 +1,77 @@
+"""The console's pages: every number, state and reason stands in its own row."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from pyhudi_expr.index.registry import Store
+from pyhudi_expr.index.status import IndexStatus, State
+from pyhudi_expr.pages.console import Answered, overview_page, table_page
+from tests.pages.cells import rows
+
+ANSWERED = Answered(
+    at=datetime(2026, 3, 4, 5, 6, 7),
+    request="query-1",
+    table="/warehouse/trips",
+    status="OK",
+    instant="20260101000000000",
+    files=10,
+    dropped=4,
+    millis=2.5,
+    told="no index on a column",
+)
+OTHER = replace(ANSWERED, request="query-2", files=30, dropped=29, told="")
+FAILED = Answered(
+    at=ANSWERED.at,
+    request="query-3",
+    table="/warehouse/none",
+    status="NOT_PRUNED",
+    instant=None,
+    files=0,
+    dropped=0,
+    millis=0.1,
+    told="no Hudi table here",
+)
+INDEX = IndexStatus(
+    name="riders",
+    kind="secondary_index",
+    columns=("rider", "city"),
+    store=Store.HUDI,
+    partitions=("secondary_index_riders",),
+    state=State.LAGGING,
+    covers="20251231000000000",
+    note="the table's newest commit is 20260101000000000",
+)
+
+
+def test_tables_sum_their_requests_and_each_request_says_why_not_more():
+    assert rows(overview_page([FAILED, OTHER, ANSWERED])) == [
+        ["table", "requests", "instant", "files not read"],
+        ["/warehouse/none", "1", "not known", "0 of 0"],
+        ["/warehouse/trips", "2", "20260101000000000", "33 of 40"],
+        ["UTC", "request", "table", "status", "files not read", "ms", "why"],
+        [
+            *("2026-03-04 05:06:07", "query-3", "/warehouse/none", "NOT_PRUNED"),
+            *("0 of 0", "0.1", "no Hudi table here"),
+        ],
+        ["2026-03-04 05:06:07", "query-2", "/warehouse/trips", "OK", "29 of 30", "2.5", ""],
+        [
+            *("2026-03-04 05:06:07", "query-1", "/warehouse/trips", "OK"),
+            *("4 of 10", "2.5", "no index on a column"),
+        ],
+    ]
+
+
+def test_an_index_is_shown_with_its_freshness():
+    shown = rows(table_page("/warehouse/trips", None, [INDEX], [ANSWERED]))
+    assert shown[:2] == [
+        ["index", "kind", "columns", "state", "covers", "note"],
+        ["riders", "secondary_index", "rider, city", "lagging", INDEX.covers, INDEX.note],
+    ]
+    assert len(shown) == 4
+
+
+def test_what_cannot_be_read_is_a_problem_and_nothing_asked_is_said():
+    assert ["problem", "no Hudi table here"] in rows(
+        table_page("/warehouse/none", None, [], [FAILED], "no Hudi table here")
+    )
+    assert "Nobody has asked yet." in overview_page([])
