@@ -144,3 +144,10 @@ def test_tables_whose_files_lack_the_partition_columns_are_refused(golden, tmp_p
     object.__setattr__(table, "properties", replace(table.properties, drop_partition_columns=True))
     with pytest.raises(RegistrationRefused, match="do not hold the partition columns"):
         registration(table, NAME, "/t")
+
+
+def test_tables_of_other_files_than_parquet_are_refused(golden):
+    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
+    object.__setattr__(table, "properties", replace(table.properties, base_file_format="ORC"))
+    with pytest.raises(RegistrationRefused, match="base files are ORC; Hive reads Parquet"):
+        registration(table, NAME, "/t")
