@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from substrait.proto import ExtendedExpression
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
@@ -161,6 +162,23 @@ def test_the_tree_is_that_of_every_frontend() -> None:
     above = Comparison(Op.GT, Column(("i",)), Literal(3, pa.int32()))
     equal = Comparison(Op.EQ, Column(("s",)), Literal("x", pa.string()))
     assert found == And((above, equal))
+
+
+@pytest.mark.parametrize(
+    ("kind", "zone"), [("precision_timestamp", None), ("precision_timestamp_tz", "UTC")]
+)
+def test_times_of_each_precision(kind: str, zone: str | None) -> None:
+    """pyarrow writes microseconds for all; others write what they have."""
+    form = ExtendedExpression.FromString(bytes((pc.field("t") == NOON).to_substrait(SCHEMA)))
+    call = form.referred_expr[0].expression.scalar_function
+    literal = getattr(call.arguments[1].value.literal, kind)
+    literal.value = 5
+    for precision, unit in ((0, "s"), (3, "ms"), (6, "us"), (9, "ns")):
+        literal.precision = precision
+        found = parse_substrait(form.SerializeToString())
+        assert found == Comparison(Op.EQ, Column(("t",)), Literal(5, pa.timestamp(unit, zone)))
+    literal.precision = 4
+    assert isinstance(parse_substrait(form.SerializeToString()), Unknown)
 
 
 def test_a_function_that_substrait_has_not_is_unknown() -> None:

@@ -164,3 +164,40 @@ def test_a_filter_that_cannot_be_translated_keeps_all() -> None:
         assert printed(text) == "TRUE"
     assert printed("col = 5 OR upper(name) = 'A'") == "TRUE"
     assert printed("col = 5 AND upper(name) = 'A'") == printed("col = 5")
+
+
+@pytest.mark.parametrize(
+    ("text", "low", "high", "nulls", "is_kept"),
+    [
+        ("d > 5", 0.0, 0.0, 0, True),  # what Hudi's index says of a file with NaN
+        ("d > 5", 0.0, 1.0, 0, False),
+        ("d > 5", 6.0, 7.0, 0, True),
+        ("NOT (d <=> 5)", 5.0, 5.0, 1, True),
+        ("NOT (d <=> 5)", 5.0, 5.0, 0, False),
+        ("NOT (d <=> 5)", 5.0, 6.0, 0, True),
+        ("d > 5", None, None, 2, False),  # nulls alone
+        ("d > 5", None, None, 0, True),
+    ],
+)
+def test_one_row_of_the_index_table(
+    text: str, low: float | None, high: float | None, nulls: int, is_kept: bool
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    condition = to_sql(
+        index_filter(parse_predicate(text), pa.schema({"d": pa.float64()})), Dialect.DUCKDB
+    )
+    row = {"d_minValue": low, "d_maxValue": high, "d_nullCount": nulls, "valueCount": 2}
+    types = dict.fromkeys(row, pa.int64()) | dict.fromkeys(
+        ("d_minValue", "d_maxValue"), pa.float64()
+    )
+    with duckdb.connect() as connection:
+        connection.register("index_table", pa.Table.from_pylist([row], pa.schema(types)))
+        found = connection.sql(f"SELECT 1 FROM index_table WHERE {condition}").fetchall()
+    assert bool(found) is is_kept
+
+
+def test_of_a_pattern_only_its_beginning_is_known() -> None:
+    beginning = printed("name LIKE 'ab%'")
+    assert printed("name LIKE 'ab_d%'") == f"({beginning}) AND ({beginning})"
+    assert printed("NOT (name LIKE 'ab_d%')") == "TRUE"
+    assert printed("name LIKE '_b%'") == "TRUE"
