@@ -239,7 +239,12 @@ class TableSnapshot:
         if self.is_evolved:
             return []  # an old file's statistics may be another column's of today
         found = summaries(
-            self.column_stats, self.values, self.listing, self.schema, _MOST_SUMMARISED
+            self.column_stats,
+            self.values,
+            self.listing,
+            self.row_counts,
+            self.schema,
+            _MOST_SUMMARISED,
         )
         by_value = self._optional.columns_by_value() if self._optional else frozenset[str]()
         return [

@@ -1,7 +1,8 @@
 """What statistics say of a column over all files together: for a planner, not for proofs.
 
 Least and greatest values hold for every row as the files were written; where log files may have
-replaced rows they are wider than need be, and so are counts of nulls.
+replaced rows they are wider than need be, and so are counts of nulls. Where they are marked as
+attained they are the answer of ``min`` and ``max``.
 """
 
 from __future__ import annotations
@@ -30,10 +31,14 @@ from pyhudi_expr.index.bounds_store import BoundsStore
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.entries import decode
 from pyhudi_expr.index.partition_values import PartitionValues
+from pyhudi_expr.index.row_counts import UNKNOWN, Counts
+from pyhudi_expr.index.wrapped_values import WRAPPED_DECIMAL_SCALE
 from pyhudi_expr.table.listing import FileListing
 
 #: Values are distinct only as far as these types can tell neighbours apart.
 _COUNTABLE = frozenset({Kind.INTEGER, Kind.DATE, Kind.BOOLEAN})
+#: Of these a file's statistics are values of its rows: texts may have been cut, floats be NaN.
+_EXACT = frozenset({*_COUNTABLE, Kind.DECIMAL, Kind.WALL_CLOCK, Kind.INSTANT})
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -45,7 +50,8 @@ class ColumnSummary:
     nulls: rows in which it is NULL. least, greatest: between them lies every value; integers,
     floats, Decimals and bytes (UTF-8 for text), dates as days and timestamps in the domain's units.
     distinct: about so many values. length: mean bytes of a text or binary. kept_by_equality: the
-    share of the files that cannot be told to lack a value of the column, on average.
+    share of the files that cannot be told to lack a value of the column, on average. attained:
+    least and greatest are values of rows that a scan gives.
     """
 
     column: BoundColumn
@@ -55,22 +61,26 @@ class ColumnSummary:
     distinct: int | None = None
     length: float | None = None
     kept_by_equality: float | None = None
+    attained: bool = False
 
 
 def summaries(
     stats: ColumnStats | None,
     values: PartitionValues,
     listing: FileListing,
+    rows: Counts | None,
     schema: pa.Schema,
     most_entries: int,
 ) -> list[ColumnSummary]:
     """A summary of each column that has an order, as far as statistics tell; others are left out.
 
+    rows: of each slice, at most, `UNKNOWN` where that is not known; None: known of no slice.
     most_entries: beyond so many entries to read there are only those of partition columns.
     Raises HudiError where the index is unreadable.
     """
     if not listing.num_files:
         return []
+    counts = np.full(listing.num_slices, UNKNOWN, np.int64) if rows is None else rows
     columns = [
         BoundColumn(field.name, field.type, domain)
         for field in schema
@@ -81,17 +91,23 @@ def summaries(
     for column in columns:
         of_partitions = values.bounds(column)
         if of_partitions is not None and _is_known(of_partitions, column.domain).all():
-            found.append(_of_partitions(column, of_partitions, listing))
+            found.append(_of_partitions(column, of_partitions, listing, counts))
         elif stats is not None and stats.entries is not None and affordable:
-            found.append(_of_entries(column, stats, listing))
+            found.append(_of_entries(column, stats, listing, counts))
     return found
 
 
-def _of_partitions(column: BoundColumn, bounds: Bounds, listing: FileListing) -> ColumnSummary:
+def _of_partitions(
+    column: BoundColumn, bounds: Bounds, listing: FileListing, rows: Counts
+) -> ColumnSummary:
     """What the values of the partitions say: there is one in each of a partition's files."""
     ranks = _ranks(bounds.lower)
     _, files = np.unique(ranks[listing.file_partition], return_counts=True)
-    least, greatest = _extremes(bounds, np.ones(len(ranks), np.bool_), column.domain)
+    may_have_rows = np.zeros(len(ranks), np.bool_)
+    may_have_rows[listing.slice_partition[rows != 0]] = True
+    if not may_have_rows.any():
+        return ColumnSummary(column, nulls=0)
+    least, greatest = _extremes(bounds, may_have_rows, column.domain)
     return ColumnSummary(
         column,
         nulls=0,
@@ -100,20 +116,27 @@ def _of_partitions(column: BoundColumn, bounds: Bounds, listing: FileListing) ->
         distinct=len(np.unique(ranks)),
         length=_length(bounds, column.domain),
         kept_by_equality=float((files**2).sum() / len(listing.file_partition) ** 2),
+        # Log files may have deleted all rows of a partition.
+        attained=not ((rows < 0).any() or listing.file_is_log.any()),
     )
 
 
-def _of_entries(column: BoundColumn, stats: ColumnStats, listing: FileListing) -> ColumnSummary:
+def _of_entries(
+    column: BoundColumn, stats: ColumnStats, listing: FileListing, rows: Counts
+) -> ColumnSummary:
     store = BoundsStore(listing.num_files, column.domain)
     nulls = np.full(listing.num_files, -1, np.int64)
+    exact = _is_exact(column.domain) and not listing.file_is_log.any()
     for positions, entries in stats.entries_of(column.name):
         decoded = decode(entries, column, listing.file_is_log[positions])
+        exact = exact and not decoded.doubted.any()
         store.put(positions, decoded.bounds)
         nulls[positions] = entries.null_count
     bounds = store.bounds()
-    base = ~listing.file_is_log
+    has_rows = (rows != 0)[listing.file_slice]
+    base = has_rows & ~listing.file_is_log
     known = _is_known(bounds, column.domain)
-    has_values = np.broadcast_to(bounds.may_be_value, known.shape)
+    has_values = has_rows & bounds.may_be_value
     counted = bool(base.any() and (nulls[base] >= 0).all())
     if (has_values & ~known).any() or not has_values.any():
         return ColumnSummary(column, nulls=int(nulls[base].sum()) if counted else None)
@@ -126,7 +149,13 @@ def _of_entries(column: BoundColumn, stats: ColumnStats, listing: FileListing) -
         distinct=greatest - least + 1 if column.domain.kind in _COUNTABLE else None,
         length=_length(bounds, column.domain),
         kept_by_equality=_kept_by_equality(bounds, has_values),
+        attained=exact,
     )
+
+
+def _is_exact(domain: Domain) -> bool:
+    """Whether bounds that are believed are values, too: the index rounds no more digits."""
+    return domain.kind in _EXACT and domain.scale <= WRAPPED_DECIMAL_SCALE
 
 
 def _is_known(bounds: Bounds, domain: Domain) -> _Flags:

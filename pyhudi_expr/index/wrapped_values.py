@@ -26,7 +26,7 @@ from pyhudi_expr.expr.domains import (
 _BYTES_TYPES = (None, 8, 9)
 _DECIMAL_TYPE = 10
 #: Index version 1 wraps every decimal as decimal(30, 15).
-_WRAPPED_DECIMAL_SCALE = 15
+WRAPPED_DECIMAL_SCALE = 15
 _TIMESTAMP_UNITS = {15: 10**3, 16: 10**6, 17: 10**9, 18: 10**3, 19: 10**6, 20: 10**9}
 #: Index version 1 keeps microseconds and does not say so; it was measured for such columns only.
 _VERSION_1_UNITS = 10**6
@@ -118,7 +118,7 @@ def _unscaled(value: Any, encoding: Encoding, scale: int) -> int | None:
 
 def _decimal_scale(encoding: Encoding) -> int | None:
     if encoding.wrapper == "DecimalWrapper":
-        return _WRAPPED_DECIMAL_SCALE
+        return WRAPPED_DECIMAL_SCALE
     if encoding.type_ordinal != _DECIMAL_TYPE:
         return None
     _, _, scale = (encoding.type_info or "").partition(",")

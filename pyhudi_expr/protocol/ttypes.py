@@ -1000,16 +1000,17 @@ class ColumnSummary(object):
     Attributes:
      - name: As in the table's schema.
      - nulls: Rows in which it is NULL.
-     - least: Every value is between these; neither for text nor for binary.
+     - least: Every value is between these; of text only where they are attained, and not of binary.
      - greatest
      - distinct: About so many distinct values, at most.
      - length: The mean length of a text or binary, in bytes.
      - keptByEquality: The share of the files that "column = one of its values" keeps, on average.
+     - attained: Whether `least` and `greatest` are values of rows that a scan gives: what min and max are.
 
     """
 
 
-    def __init__(self, name=None, nulls=None, least=None, greatest=None, distinct=None, length=None, keptByEquality=None,):
+    def __init__(self, name=None, nulls=None, least=None, greatest=None, distinct=None, length=None, keptByEquality=None, attained=None,):
         self.name = name
         self.nulls = nulls
         self.least = least
@@ -1017,6 +1018,7 @@ class ColumnSummary(object):
         self.distinct = distinct
         self.length = length
         self.keptByEquality = keptByEquality
+        self.attained = attained
 
     def read(self, iprot):
         if iprot._fast_decode is not None and isinstance(iprot.trans, TTransport.CReadableTransport) and self.thrift_spec is not None:
@@ -1064,6 +1066,11 @@ class ColumnSummary(object):
                     self.keptByEquality = iprot.readDouble()
                 else:
                     iprot.skip(ftype)
+            elif fid == 8:
+                if ftype == TType.BOOL:
+                    self.attained = iprot.readBool()
+                else:
+                    iprot.skip(ftype)
             else:
                 iprot.skip(ftype)
             iprot.readFieldEnd()
@@ -1101,6 +1108,10 @@ class ColumnSummary(object):
         if self.keptByEquality is not None:
             oprot.writeFieldBegin('keptByEquality', TType.DOUBLE, 7)
             oprot.writeDouble(self.keptByEquality)
+            oprot.writeFieldEnd()
+        if self.attained is not None:
+            oprot.writeFieldBegin('attained', TType.BOOL, 8)
+            oprot.writeBool(self.attained)
             oprot.writeFieldEnd()
         oprot.writeFieldStop()
         oprot.writeStructEnd()
@@ -1438,6 +1449,7 @@ ColumnSummary.thrift_spec = (
     (5, TType.I64, 'distinct', None, None, ),  # 5
     (6, TType.DOUBLE, 'length', None, None, ),  # 6
     (7, TType.DOUBLE, 'keptByEquality', None, None, ),  # 7
+    (8, TType.BOOL, 'attained', None, None, ),  # 8
 )
 all_structs.append(PruneResponse)
 PruneResponse.thrift_spec = (

@@ -15,7 +15,8 @@ from pyhudi_expr.index.summaries import ColumnSummary
 from pyhudi_expr.protocol import ttypes
 
 _NANOS = 10**9
-_WITHOUT_ENDS = frozenset({Kind.TEXT, Kind.BINARY})
+#: Their ends may be cut, and are no values then.
+_MAY_BE_CUT = frozenset({Kind.TEXT, Kind.BINARY})
 
 
 def to_wire(summary: ColumnSummary) -> ttypes.ColumnSummary:
@@ -28,9 +29,11 @@ def to_wire(summary: ColumnSummary) -> ttypes.ColumnSummary:
         length=summary.length,
         keptByEquality=summary.kept_by_equality,
     )
-    if summary.least is not None and column.domain.kind not in _WITHOUT_ENDS:
+    may_be_cut = column.domain.kind in _MAY_BE_CUT and not summary.attained
+    if summary.least is not None and not may_be_cut:
         sent.least = _literal(summary.least, column)
         sent.greatest = _literal(summary.greatest, column)
+        sent.attained = summary.attained
     return sent
 
 
@@ -41,5 +44,7 @@ def _literal(value: Any, column: BoundColumn) -> ttypes.Literal:
         return ttypes.Literal(type=type_name(column.type), epochSeconds=seconds, nanos=nanos)
     if column.domain.kind is Kind.DATE:
         return ttypes.Literal(type=type_name(column.type), epochDays=value)
+    if column.domain.kind is Kind.TEXT:
+        value = value.decode()
     value = bool(value) if pa.types.is_boolean(column.type) else value
     return encode_literal(Literal(value, column.type))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
@@ -44,6 +45,20 @@ def test_count_is_answered_without_reading_where_it_is_exact(session: HiveSessio
     for query in ("SELECT count(*) FROM counted", "SELECT count(1) FROM counted"):
         assert "TableScan" not in plan(session, query)
         assert session.run(query) == [(len(keys),)]
+
+
+def test_a_commit_that_ends_after_a_later_one_counts_at_once(
+    session: HiveSession, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "late"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    (deleting, _) = sorted((path / ".hoodie" / "timeline").glob("*_*.replacecommit"))
+    ended = deleting.rename(path / "hidden")
+    session.run(create_with_handler("late", path))
+    assert session.run("SELECT count(*) FROM late") == [(16,)]
+    ended.rename(deleting)
+    assert session.run("SELECT count(*) FROM late") == [(12,)]
+    session.run("DROP TABLE late")
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
+from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
+from pyhudi_expr.index.row_counts import UNKNOWN, Counts
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.summaries import ColumnSummary, summaries
 from pyhudi_expr.prune import Pruner, PruneRequest
@@ -94,11 +98,58 @@ def share_kept(pruner: Pruner, path: str, column: str, value: Any) -> float:
     return result.files_kept / result.files_total
 
 
+@pytest.mark.parametrize("view", list(TableView))
+def test_ends_that_are_attained_are_the_answer_of_min_and_max(
+    golden: Mapping[str, Path], view: TableView
+) -> None:
+    found = set()
+    for table, path in golden.items():
+        rows = scan(str(path), view=view).to_table()
+        result = Pruner().prune(str(path), PruneRequest(Literal(True, pa.bool_()), view=view))
+        for summary in result.column_summaries():
+            name = summary.column.name
+            if summary.attained and name in rows.schema.names:
+                assert not result.listing.file_is_log.any()
+                values = [v for v in plain(rows.column(name)).to_pylist() if v is not None]
+                assert (summary.least, summary.greatest) == (min(values), max(values)), name
+                found.add((table, summary.column.domain.kind))
+    kinds = {kind for _, kind in found}
+    assert kinds >= {Kind.INTEGER, Kind.DATE, Kind.DECIMAL, Kind.BOOLEAN, Kind.TEXT}
+    assert not kinds & {Kind.FLOAT, Kind.BINARY}
+    assert {table for table, _ in found} >= {TABLE, "cow_v9_timebasedkeygen_nonhivestyle"}
+
+
+def test_a_partition_without_rows_has_no_part_in_the_ends(golden: Mapping[str, Path]) -> None:
+    snapshot = TableSnapshot(
+        HudiTable.open(str(golden[TABLE])), TableView.SNAPSHOT, None, footers=False
+    )
+    rows = snapshot.row_counts
+    assert rows is not None
+    assert region(snapshot, rows) == replace(region(snapshot, None), attained=True)
+    first = snapshot.listing.slice_partition == 0
+    assert not region(snapshot, np.where(first, UNKNOWN, rows)).attained
+    without = region(snapshot, np.where(first, 0, rows))
+    assert (without.least, without.attained) == (b"eu", True)
+    assert region(snapshot, np.zeros_like(rows)).least is None
+
+
+def region(snapshot: TableSnapshot, rows: Counts | None) -> ColumnSummary:
+    found = summaries(
+        snapshot.column_stats, snapshot.values, snapshot.listing, rows, snapshot.schema, 20
+    )
+    return next(summary for summary in found if summary.column.name == "region")
+
+
 def test_no_more_entries_are_read_than_a_planner_waits_for(golden: Mapping[str, Path]) -> None:
     table = HudiTable.open(str(golden[TABLE]))
     snapshot = TableSnapshot(table, TableView.SNAPSHOT, None, footers=False)
     found = summaries(
-        snapshot.column_stats, snapshot.values, snapshot.listing, snapshot.schema, most_entries=20
+        snapshot.column_stats,
+        snapshot.values,
+        snapshot.listing,
+        None,
+        snapshot.schema,
+        most_entries=20,
     )
     assert [summary.column.name for summary in found] == ["region"]
 
@@ -113,6 +164,8 @@ def test_no_more_entries_are_read_than_a_planner_waits_for(golden: Mapping[str, 
             {"type": "decimal(15,2)", "unscaledValue": (5500).to_bytes(2, "big"), "scale": 2},
         ),
         ("is_international", {"type": "boolean", "booleanValue": False}),
+        # The partitions' values are whole; what a file's statistics have of texts may be cut.
+        ("region", {"type": "string", "stringValue": "apac"}),
         ("txn_id", None),
     ],
 )

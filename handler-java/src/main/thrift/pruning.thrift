@@ -185,7 +185,7 @@ struct ColumnSummary {
   1: required string name,
   /** Rows in which it is NULL. */
   2: optional i64 nulls,
-  /** Every value is between these; neither for text nor for binary. */
+  /** Every value is between these; of text only where they are attained, and not of binary. */
   3: optional Literal least,
   4: optional Literal greatest,
   /** About so many distinct values, at most. */
@@ -193,7 +193,9 @@ struct ColumnSummary {
   /** The mean length of a text or binary, in bytes. */
   6: optional double length,
   /** The share of the files that "column = one of its values" keeps, on average. */
-  7: optional double keptByEquality
+  7: optional double keptByEquality,
+  /** Whether `least` and `greatest` are values of rows that a scan gives: what min and max are. */
+  8: optional bool attained
 }
 
 struct PruneResponse {

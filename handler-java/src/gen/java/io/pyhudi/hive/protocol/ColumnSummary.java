@@ -20,6 +20,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
   private static final org.apache.thrift.protocol.TField DISTINCT_FIELD_DESC = new org.apache.thrift.protocol.TField("distinct", org.apache.thrift.protocol.TType.I64, (short)5);
   private static final org.apache.thrift.protocol.TField LENGTH_FIELD_DESC = new org.apache.thrift.protocol.TField("length", org.apache.thrift.protocol.TType.DOUBLE, (short)6);
   private static final org.apache.thrift.protocol.TField KEPT_BY_EQUALITY_FIELD_DESC = new org.apache.thrift.protocol.TField("keptByEquality", org.apache.thrift.protocol.TType.DOUBLE, (short)7);
+  private static final org.apache.thrift.protocol.TField ATTAINED_FIELD_DESC = new org.apache.thrift.protocol.TField("attained", org.apache.thrift.protocol.TType.BOOL, (short)8);
 
   private static final org.apache.thrift.scheme.SchemeFactory STANDARD_SCHEME_FACTORY = new ColumnSummaryStandardSchemeFactory();
   private static final org.apache.thrift.scheme.SchemeFactory TUPLE_SCHEME_FACTORY = new ColumnSummaryTupleSchemeFactory();
@@ -33,7 +34,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
    */
   public long nulls; // optional
   /**
-   * Every value is between these; neither for text nor for binary.
+   * Every value is between these; of text only where they are attained, and not of binary.
    */
   public @org.apache.thrift.annotation.Nullable Literal least; // optional
   public @org.apache.thrift.annotation.Nullable Literal greatest; // optional
@@ -49,6 +50,10 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
    * The share of the files that "column = one of its values" keeps, on average.
    */
   public double keptByEquality; // optional
+  /**
+   * Whether `least` and `greatest` are values of rows that a scan gives: what min and max are.
+   */
+  public boolean attained; // optional
 
   /** The set of fields this struct contains, along with convenience methods for finding and manipulating them. */
   public enum _Fields implements org.apache.thrift.TFieldIdEnum {
@@ -61,7 +66,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
      */
     NULLS((short)2, "nulls"),
     /**
-     * Every value is between these; neither for text nor for binary.
+     * Every value is between these; of text only where they are attained, and not of binary.
      */
     LEAST((short)3, "least"),
     GREATEST((short)4, "greatest"),
@@ -76,7 +81,11 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
     /**
      * The share of the files that "column = one of its values" keeps, on average.
      */
-    KEPT_BY_EQUALITY((short)7, "keptByEquality");
+    KEPT_BY_EQUALITY((short)7, "keptByEquality"),
+    /**
+     * Whether `least` and `greatest` are values of rows that a scan gives: what min and max are.
+     */
+    ATTAINED((short)8, "attained");
 
     private static final java.util.Map<java.lang.String, _Fields> byName = new java.util.HashMap<java.lang.String, _Fields>();
 
@@ -106,6 +115,8 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
           return LENGTH;
         case 7: // KEPT_BY_EQUALITY
           return KEPT_BY_EQUALITY;
+        case 8: // ATTAINED
+          return ATTAINED;
         default:
           return null;
       }
@@ -153,8 +164,9 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
   private static final int __DISTINCT_ISSET_ID = 1;
   private static final int __LENGTH_ISSET_ID = 2;
   private static final int __KEPTBYEQUALITY_ISSET_ID = 3;
+  private static final int __ATTAINED_ISSET_ID = 4;
   private byte __isset_bitfield = 0;
-  private static final _Fields optionals[] = {_Fields.NULLS,_Fields.LEAST,_Fields.GREATEST,_Fields.DISTINCT,_Fields.LENGTH,_Fields.KEPT_BY_EQUALITY};
+  private static final _Fields optionals[] = {_Fields.NULLS,_Fields.LEAST,_Fields.GREATEST,_Fields.DISTINCT,_Fields.LENGTH,_Fields.KEPT_BY_EQUALITY,_Fields.ATTAINED};
   public static final java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> metaDataMap;
   static {
     java.util.Map<_Fields, org.apache.thrift.meta_data.FieldMetaData> tmpMap = new java.util.EnumMap<_Fields, org.apache.thrift.meta_data.FieldMetaData>(_Fields.class);
@@ -172,6 +184,8 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.DOUBLE)));
     tmpMap.put(_Fields.KEPT_BY_EQUALITY, new org.apache.thrift.meta_data.FieldMetaData("keptByEquality", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
         new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.DOUBLE)));
+    tmpMap.put(_Fields.ATTAINED, new org.apache.thrift.meta_data.FieldMetaData("attained", org.apache.thrift.TFieldRequirementType.OPTIONAL, 
+        new org.apache.thrift.meta_data.FieldValueMetaData(org.apache.thrift.protocol.TType.BOOL)));
     metaDataMap = java.util.Collections.unmodifiableMap(tmpMap);
     org.apache.thrift.meta_data.FieldMetaData.addStructMetaDataMap(ColumnSummary.class, metaDataMap);
   }
@@ -204,6 +218,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
     this.distinct = other.distinct;
     this.length = other.length;
     this.keptByEquality = other.keptByEquality;
+    this.attained = other.attained;
   }
 
   @Override
@@ -224,6 +239,8 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
     this.length = 0.0;
     setKeptByEqualityIsSet(false);
     this.keptByEquality = 0.0;
+    setAttainedIsSet(false);
+    this.attained = false;
   }
 
   /**
@@ -287,7 +304,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
   }
 
   /**
-   * Every value is between these; neither for text nor for binary.
+   * Every value is between these; of text only where they are attained, and not of binary.
    */
   @org.apache.thrift.annotation.Nullable
   public Literal getLeast() {
@@ -295,7 +312,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
   }
 
   /**
-   * Every value is between these; neither for text nor for binary.
+   * Every value is between these; of text only where they are attained, and not of binary.
    */
   public ColumnSummary setLeast(@org.apache.thrift.annotation.Nullable Literal least) {
     this.least = least;
@@ -429,6 +446,35 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
     __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __KEPTBYEQUALITY_ISSET_ID, value);
   }
 
+  /**
+   * Whether `least` and `greatest` are values of rows that a scan gives: what min and max are.
+   */
+  public boolean isAttained() {
+    return this.attained;
+  }
+
+  /**
+   * Whether `least` and `greatest` are values of rows that a scan gives: what min and max are.
+   */
+  public ColumnSummary setAttained(boolean attained) {
+    this.attained = attained;
+    setAttainedIsSet(true);
+    return this;
+  }
+
+  public void unsetAttained() {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.clearBit(__isset_bitfield, __ATTAINED_ISSET_ID);
+  }
+
+  /** Returns true if field attained is set (has been assigned a value) and false otherwise */
+  public boolean isSetAttained() {
+    return org.apache.thrift.EncodingUtils.testBit(__isset_bitfield, __ATTAINED_ISSET_ID);
+  }
+
+  public void setAttainedIsSet(boolean value) {
+    __isset_bitfield = org.apache.thrift.EncodingUtils.setBit(__isset_bitfield, __ATTAINED_ISSET_ID, value);
+  }
+
   @Override
   public void setFieldValue(_Fields field, @org.apache.thrift.annotation.Nullable java.lang.Object value) {
     switch (field) {
@@ -488,6 +534,14 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       }
       break;
 
+    case ATTAINED:
+      if (value == null) {
+        unsetAttained();
+      } else {
+        setAttained((java.lang.Boolean)value);
+      }
+      break;
+
     }
   }
 
@@ -516,6 +570,9 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
     case KEPT_BY_EQUALITY:
       return getKeptByEquality();
 
+    case ATTAINED:
+      return isAttained();
+
     }
     throw new java.lang.IllegalStateException();
   }
@@ -542,6 +599,8 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       return isSetLength();
     case KEPT_BY_EQUALITY:
       return isSetKeptByEquality();
+    case ATTAINED:
+      return isSetAttained();
     }
     throw new java.lang.IllegalStateException();
   }
@@ -622,6 +681,15 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
         return false;
     }
 
+    boolean this_present_attained = true && this.isSetAttained();
+    boolean that_present_attained = true && that.isSetAttained();
+    if (this_present_attained || that_present_attained) {
+      if (!(this_present_attained && that_present_attained))
+        return false;
+      if (this.attained != that.attained)
+        return false;
+    }
+
     return true;
   }
 
@@ -656,6 +724,10 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
     hashCode = hashCode * 8191 + ((isSetKeptByEquality()) ? 131071 : 524287);
     if (isSetKeptByEquality())
       hashCode = hashCode * 8191 + org.apache.thrift.TBaseHelper.hashCode(keptByEquality);
+
+    hashCode = hashCode * 8191 + ((isSetAttained()) ? 131071 : 524287);
+    if (isSetAttained())
+      hashCode = hashCode * 8191 + ((attained) ? 131071 : 524287);
 
     return hashCode;
   }
@@ -738,6 +810,16 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
         return lastComparison;
       }
     }
+    lastComparison = java.lang.Boolean.compare(isSetAttained(), other.isSetAttained());
+    if (lastComparison != 0) {
+      return lastComparison;
+    }
+    if (isSetAttained()) {
+      lastComparison = org.apache.thrift.TBaseHelper.compareTo(this.attained, other.attained);
+      if (lastComparison != 0) {
+        return lastComparison;
+      }
+    }
     return 0;
   }
 
@@ -811,6 +893,12 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       if (!first) sb.append(", ");
       sb.append("keptByEquality:");
       sb.append(this.keptByEquality);
+      first = false;
+    }
+    if (isSetAttained()) {
+      if (!first) sb.append(", ");
+      sb.append("attained:");
+      sb.append(this.attained);
       first = false;
     }
     sb.append(")");
@@ -927,6 +1015,14 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
               org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
             }
             break;
+          case 8: // ATTAINED
+            if (schemeField.type == org.apache.thrift.protocol.TType.BOOL) {
+              struct.attained = iprot.readBool();
+              struct.setAttainedIsSet(true);
+            } else { 
+              org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
+            }
+            break;
           default:
             org.apache.thrift.protocol.TProtocolUtil.skip(iprot, schemeField.type);
         }
@@ -982,6 +1078,11 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
         oprot.writeDouble(struct.keptByEquality);
         oprot.writeFieldEnd();
       }
+      if (struct.isSetAttained()) {
+        oprot.writeFieldBegin(ATTAINED_FIELD_DESC);
+        oprot.writeBool(struct.attained);
+        oprot.writeFieldEnd();
+      }
       oprot.writeFieldStop();
       oprot.writeStructEnd();
     }
@@ -1020,7 +1121,10 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       if (struct.isSetKeptByEquality()) {
         optionals.set(5);
       }
-      oprot.writeBitSet(optionals, 6);
+      if (struct.isSetAttained()) {
+        optionals.set(6);
+      }
+      oprot.writeBitSet(optionals, 7);
       if (struct.isSetNulls()) {
         oprot.writeI64(struct.nulls);
       }
@@ -1039,6 +1143,9 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       if (struct.isSetKeptByEquality()) {
         oprot.writeDouble(struct.keptByEquality);
       }
+      if (struct.isSetAttained()) {
+        oprot.writeBool(struct.attained);
+      }
     }
 
     @Override
@@ -1046,7 +1153,7 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       org.apache.thrift.protocol.TTupleProtocol iprot = (org.apache.thrift.protocol.TTupleProtocol) prot;
       struct.name = iprot.readString();
       struct.setNameIsSet(true);
-      java.util.BitSet incoming = iprot.readBitSet(6);
+      java.util.BitSet incoming = iprot.readBitSet(7);
       if (incoming.get(0)) {
         struct.nulls = iprot.readI64();
         struct.setNullsIsSet(true);
@@ -1072,6 +1179,10 @@ public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, Col
       if (incoming.get(5)) {
         struct.keptByEquality = iprot.readDouble();
         struct.setKeptByEqualityIsSet(true);
+      }
+      if (incoming.get(6)) {
+        struct.attained = iprot.readBool();
+        struct.setAttainedIsSet(true);
       }
     }
   }

@@ -1,8 +1,10 @@
 package io.pyhudi.hive.client;
 
-/** How a scan's pruning ended; everything but PRUNED means that every file is read. */
+/** How a scan's pruning ended; but for the first two every file is read. */
 public enum Outcome {
   PRUNED,
+  /** Statistics answer the query: no file is read. */
+  ANSWERED,
   /** Switched off by a setting. */
   DISABLED,
   /** The query has no filter on this scan. */

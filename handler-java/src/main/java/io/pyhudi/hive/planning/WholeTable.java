@@ -25,7 +25,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What the pruning service says of whole tables, for Hive's planner; asked once for each instant.
+ * What the pruning service says of whole tables, for Hive's planner; asked once for each state of a
+ * table.
  *
  * <p>A service that does not answer costs the time-out once, and is then left alone for the pause
  * of its circuit breaker.
@@ -66,7 +67,7 @@ final class WholeTable<T> {
   private static final class Known<T> {
     private final T value;
 
-    /** When to ask again, by System.nanoTime; null: not for this instant. */
+    /** When to ask again, by System.nanoTime; null: not for this state. */
     private final Long againNanos;
 
     Known(T value, Long againNanos) {
@@ -85,10 +86,19 @@ final class WholeTable<T> {
       return unknown;
     }
     try {
-      HudiTable table = HudiTable.open(conf, basePath);
+      return of(HudiTable.open(conf, basePath), settings);
+    } catch (RuntimeException | LinkageError e) {
+      LOG.warn("{}: nothing is known of it for planning", basePath, e);
+      return unknown;
+    }
+  }
+
+  /** What is said of the table; never fails. */
+  T of(HudiTable table, PruningSettings settings) {
+    try {
       List<Object> key =
           Arrays.asList(
-              table.basePath(), table.newestInstant(), settings.view(), settings.addresses());
+              table.basePath(), table.completedInstants(), settings.view(), settings.addresses());
       synchronized (known) {
         Known<T> found = known.get(key);
         if (found != null && !found.isOld()) {
@@ -101,7 +111,7 @@ final class WholeTable<T> {
       }
       return asked.value;
     } catch (RuntimeException | LinkageError e) {
-      LOG.warn("{}: nothing is known of it for planning", basePath, e);
+      LOG.warn("{}: nothing is known of it for planning", table.basePath(), e);
       return unknown;
     }
   }

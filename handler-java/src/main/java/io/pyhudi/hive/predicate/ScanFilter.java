@@ -5,17 +5,13 @@ import java.util.Collections;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
-import java.util.Map;
 import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
-import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.SerializationUtilities;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
-import org.apache.hadoop.hive.ql.plan.MapWork;
-import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
 
@@ -43,35 +39,10 @@ public final class ScanFilter {
 
   private static boolean isOfTheOnlyScan(
       ExprNodeGenericFuncDesc filter, JobConf job, List<Path> locations) {
-    MapWork work = Utilities.getMapWork(job);
-    Set<String> aliases = work == null ? Collections.emptySet() : aliasesOf(work, locations);
-    if (aliases.size() != 1) {
-      return false;
-    }
-    Operator<? extends OperatorDesc> scan = work.getAliasToWork().get(aliases.iterator().next());
-    if (!(scan instanceof TableScanOperator)) {
-      return false;
-    }
-    TableScanDesc description = ((TableScanOperator) scan).getConf();
-    return description != null
-        && description.getFilterExpr() != null
-        && description.getFilterExpr().getExprString().equals(filter.getExprString());
-  }
-
-  private static Set<String> aliasesOf(MapWork work, List<Path> locations) {
-    Set<String> wanted = new HashSet<>();
-    locations.forEach(location -> wanted.add(pathOf(location)));
-    Set<String> aliases = new HashSet<>();
-    for (Map.Entry<Path, ? extends List<String>> entry : work.getPathToAliases().entrySet()) {
-      if (wanted.contains(pathOf(entry.getKey()))) {
-        aliases.addAll(entry.getValue());
-      }
-    }
-    return aliases;
-  }
-
-  private static String pathOf(Path path) {
-    return Path.getPathWithoutSchemeAndAuthority(path).toString();
+    TableScanOperator scan = OnlyScan.of(job, locations);
+    return scan != null
+        && scan.getConf().getFilterExpr() != null
+        && scan.getConf().getFilterExpr().getExprString().equals(filter.getExprString());
   }
 
   /**

@@ -32,6 +32,11 @@ public final class SliceReaders {
         split.hidesKeysOf() == null ? settings : HiddenKeys.in(settings, split.hidesKeysOf());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
+    if (split.extremes() != null) {
+      RecordReader<NullWritable, ArrayWritable> rows =
+          new ExtremeRowsReader(split.extremes(), projection);
+      return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
+    }
     if (!split.isPlainFile() || (split.mergedSlice() != null && isForHudi(split, projection))) {
       RecordReader<NullWritable, ArrayWritable> rows =
           new MergedSliceReader(split.mergedSlice(), job, projection);

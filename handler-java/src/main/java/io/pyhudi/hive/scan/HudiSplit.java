@@ -1,5 +1,6 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.table.Slice;
 import java.io.DataInput;
 import java.io.DataOutput;
@@ -10,7 +11,7 @@ import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.Reporter;
 
 /**
- * A part of a plain Parquet file, or a whole slice that Hudi has to merge.
+ * A part of a plain Parquet file, a whole slice that Hudi has to merge, or rows that stand for all.
  *
  * <p>Its path is a data file of the slice, or the table's, by which Hive finds the table that it
  * belongs to. The first split of a scan also carries the scan's numbers, since only a task has
@@ -22,6 +23,7 @@ public final class HudiSplit extends FileSplit {
   private String hidesKeysOf;
   private ScanReport report;
   private String table;
+  private ExtremeRows extremes;
 
   /** For Hadoop, which fills it by {@link #readFields}. */
   public HudiSplit() {
@@ -43,6 +45,18 @@ public final class HudiSplit extends FileSplit {
   public static HudiSplit merged(Path basePath, Slice slice, String instant) {
     MergedSlice merged = MergedSlice.of(basePath, slice.fileSlice(), instant);
     return new HudiSplit(merged.anyFile(), 0, Math.max(1, slice.bytes()), new String[0], merged);
+  }
+
+  /** Rows that stand for all rows of a table. */
+  static HudiSplit extremes(Path basePath, ExtremeRows rows) {
+    HudiSplit split = new HudiSplit(basePath, 0, 1, new String[0], null);
+    split.extremes = rows;
+    return split;
+  }
+
+  /** The rows that stand for all rows of the table, or null where files are read. */
+  public ExtremeRows extremes() {
+    return extremes;
   }
 
   /** Makes Hive find the table by its own path, where it would not find it by a data file's. */
@@ -115,6 +129,10 @@ public final class HudiSplit extends FileSplit {
     if (report != null) {
       report.write(out);
     }
+    out.writeBoolean(extremes != null);
+    if (extremes != null) {
+      extremes.write(out);
+    }
   }
 
   @Override
@@ -125,6 +143,7 @@ public final class HudiSplit extends FileSplit {
     hidesKeysOf = readText(in);
     table = readText(in);
     report = in.readBoolean() ? ScanReport.read(in) : null;
+    extremes = in.readBoolean() ? ExtremeRows.read(in) : null;
   }
 
   private static void writeText(DataOutput out, String text) throws IOException {

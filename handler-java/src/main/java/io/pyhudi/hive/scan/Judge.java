@@ -4,6 +4,7 @@ import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningClient;
 import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.predicate.FilterEncoder;
 import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
@@ -24,7 +25,7 @@ import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Turns a scan's filter into a question to the pruning service. Never fails. */
+/** Turns what a scan wants into a question to the pruning service. Never fails. */
 final class Judge {
   private static final Logger LOG = LoggerFactory.getLogger(Judge.class);
   private static final String QUERY_ID = "hive.query.id";
@@ -49,7 +50,7 @@ final class Judge {
     try {
       ExprNodeGenericFuncDesc filter = ScanFilter.of(job, locations);
       if (filter == null) {
-        return Judgement.unpruned(Outcome.NO_FILTER, null, 0);
+        return ofEveryRow(table, locations);
       }
       List<Object> key =
           Arrays.asList(
@@ -62,6 +63,13 @@ final class Judge {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
       return Judgement.unpruned(Outcome.FAILED, e.toString(), 0);
     }
+  }
+
+  private Judgement ofEveryRow(HudiTable table, List<Path> locations) {
+    long start = System.nanoTime();
+    return ExtremeRows.of(job, table, locations, settings)
+        .map(rows -> Judgement.of(rows, micros(start)))
+        .orElseGet(() -> Judgement.unpruned(Outcome.NO_FILTER, null, 0));
   }
 
   private Judgement ask(HudiTable table, ExprNodeGenericFuncDesc filter) {

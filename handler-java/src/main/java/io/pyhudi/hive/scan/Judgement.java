@@ -2,6 +2,7 @@ package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 
@@ -11,14 +12,21 @@ final class Judgement {
   private final String message;
   private final Verdicts verdicts;
   private final PruneCounts counts;
+  private final ExtremeRows extremes;
   private final long elapsedMicros;
 
   private Judgement(
-      Outcome outcome, String message, Verdicts verdicts, PruneCounts counts, long elapsedMicros) {
+      Outcome outcome,
+      String message,
+      Verdicts verdicts,
+      PruneCounts counts,
+      ExtremeRows extremes,
+      long elapsedMicros) {
     this.outcome = outcome;
     this.message = message;
     this.verdicts = verdicts;
     this.counts = counts;
+    this.extremes = extremes;
     this.elapsedMicros = elapsedMicros;
   }
 
@@ -31,11 +39,17 @@ final class Judgement {
         response.getMessage(),
         Verdicts.of(response),
         response.getCounts(),
+        null,
         elapsedMicros);
   }
 
   static Judgement unpruned(Outcome outcome, String message, long elapsedMicros) {
-    return new Judgement(outcome, message, Verdicts.none(), null, elapsedMicros);
+    return new Judgement(outcome, message, Verdicts.none(), null, null, elapsedMicros);
+  }
+
+  /** Where no file has to be read, whatever there is of them. */
+  static Judgement of(ExtremeRows extremes, long elapsedMicros) {
+    return new Judgement(Outcome.ANSWERED, null, Verdicts.none(), null, extremes, elapsedMicros);
   }
 
   Outcome outcome() {
@@ -54,6 +68,11 @@ final class Judgement {
   /** The service's own counts, or null. */
   PruneCounts counts() {
     return counts;
+  }
+
+  /** The rows that stand for all rows of the table, or null. */
+  ExtremeRows extremes() {
+    return extremes;
   }
 
   long elapsedMicros() {

@@ -25,6 +25,7 @@ final class ScanLog {
   private static final Set<Outcome> EXPECTED =
       EnumSet.of(
           Outcome.PRUNED,
+          Outcome.ANSWERED,
           Outcome.DISABLED,
           Outcome.NO_FILTER,
           Outcome.NOT_EXPRESSIBLE,

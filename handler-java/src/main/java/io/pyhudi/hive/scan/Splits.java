@@ -34,6 +34,9 @@ public final class Splits {
     List<HudiSplit> splits = new ArrayList<>();
     List<FileStatus> plain = new ArrayList<>();
     HudiTable table = scan.table();
+    if (scan.extremes() != null) {
+      splits.add(HudiSplit.extremes(table.basePath(), scan.extremes()));
+    }
     boolean isEmpty = scan.slices().isEmpty();
     boolean throughHudi = !isEmpty && table.hasSchemaHistory();
     boolean whole = !isEmpty && !isForHive(table);

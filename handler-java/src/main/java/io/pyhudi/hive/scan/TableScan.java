@@ -1,6 +1,7 @@
 package io.pyhudi.hive.scan;
 
 import io.pyhudi.hive.PruningSettings;
+import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
@@ -19,12 +20,19 @@ public final class TableScan {
   private final List<Slice> slices;
   private final ScanReport report;
   private final boolean ofWholeTable;
+  private final ExtremeRows extremes;
 
-  private TableScan(HudiTable table, List<Slice> slices, ScanReport report, boolean ofWholeTable) {
+  private TableScan(
+      HudiTable table,
+      List<Slice> slices,
+      ScanReport report,
+      boolean ofWholeTable,
+      ExtremeRows extremes) {
     this.table = table;
     this.slices = slices;
     this.report = report;
     this.ofWholeTable = ofWholeTable;
+    this.extremes = extremes;
   }
 
   /**
@@ -56,7 +64,11 @@ public final class TableScan {
   private static TableScan applied(
       HudiTable table, List<Path> locations, Judgement judgement, PruningSettings settings)
       throws IOException {
-    boolean wholeTable = locations.equals(Collections.singletonList(table.basePath()));
+    ExtremeRows extremes = judgement.extremes();
+    if (extremes != null) {
+      return new TableScan(table, Collections.emptyList(), answered(judgement), true, extremes);
+    }
+    boolean wholeTable = table.isWholeIn(locations);
     Tally tally = new Tally();
     try (HudiTable.Listing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
@@ -67,7 +79,19 @@ public final class TableScan {
       listed.forEach(
           (partition, slices) -> tally.add(slices, judgement.verdicts().keep(partition, slices)));
     }
-    return new TableScan(table, tally.kept, tally.report(judgement), wholeTable);
+    return new TableScan(table, tally.kept, tally.report(judgement), wholeTable, null);
+  }
+
+  private static ScanReport answered(Judgement judgement) {
+    ExtremeRows rows = judgement.extremes();
+    return new ScanReport(
+        judgement.outcome(),
+        rows.files(),
+        0,
+        rows.bytes(),
+        0,
+        Collections.emptyMap(),
+        judgement.elapsedMicros());
   }
 
   /** Whether the table was scanned by its base path, and not by paths of its partitions. */
@@ -77,6 +101,11 @@ public final class TableScan {
 
   public HudiTable table() {
     return table;
+  }
+
+  /** The rows that stand for all rows of the table, of which no slice is read then, or null. */
+  ExtremeRows extremes() {
+    return extremes;
   }
 
   public List<Slice> slices() {

@@ -5,6 +5,7 @@ import java.io.FileNotFoundException;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -84,11 +85,21 @@ public final class HudiTable {
     return metaClient;
   }
 
+  /** Whether locations to scan are the whole table, by its base path. */
+  public boolean isWholeIn(List<Path> locations) {
+    return locations.equals(Collections.singletonList(basePath()));
+  }
+
   /** The requested time of the newest completed instant, or null in a table without commits. */
   public String newestInstant() {
     Option<HoodieInstant> newest =
         metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
     return newest.isPresent() ? newest.get().requestedTime() : null;
+  }
+
+  /** Stands for the set of completed instants: the newest may have begun before another ended. */
+  public String completedInstants() {
+    return metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().getTimelineHash();
   }
 
   /**

@@ -5,8 +5,6 @@ import io.pyhudi.hive.protocol.ColumnSummary;
 import io.pyhudi.hive.protocol.Literal;
 import java.nio.ByteBuffer;
 import java.util.ArrayList;
-import java.util.Collections;
-import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
@@ -36,12 +34,6 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoUtils;
  * estimates of how many rows pass a filter or a join, never a reason to leave one out.
  */
 public final class ColumnStatistics {
-  private static final WholeTable<Map<String, ColumnSummary>> DESCRIBED =
-      new WholeTable<>(
-          Collections.emptyMap(),
-          request -> request.setDescribeColumns(true),
-          response -> byName(response.getColumns()));
-
   /** Of a share of the files that an equality keeps, more than this is not worth waiting for. */
   private static final double WORTHWHILE = 0.5;
 
@@ -53,19 +45,11 @@ public final class ColumnStatistics {
 
   /** The statistics as of now, or none; never fails. */
   public static ColumnStatistics of(Configuration conf, Path basePath, PruningSettings settings) {
-    return new ColumnStatistics(DESCRIBED.of(conf, basePath, settings));
+    return of(Described.of(conf, basePath, settings));
   }
 
-  static ColumnStatistics describing(List<ColumnSummary> summaries) {
-    return new ColumnStatistics(byName(summaries));
-  }
-
-  private static Map<String, ColumnSummary> byName(List<ColumnSummary> summaries) {
-    Map<String, ColumnSummary> found = new LinkedHashMap<>();
-    if (summaries != null) {
-      summaries.forEach(summary -> found.put(summary.getName().toLowerCase(Locale.ROOT), summary));
-    }
-    return found;
+  static ColumnStatistics of(Described table) {
+    return new ColumnStatistics(table.columns());
   }
 
   /** Whether an equality on the column is known to leave most of the files. */

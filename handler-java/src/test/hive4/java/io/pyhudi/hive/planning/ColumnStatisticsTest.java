@@ -39,7 +39,7 @@ class ColumnStatisticsTest {
 
   private static List<ColumnStatisticsObj> statistics(String type, ColumnSummary... summaries) {
     FieldSchema field = new FieldSchema("c", type, null);
-    return ColumnStatistics.describing(Arrays.asList(summaries))
+    return ColumnStatistics.of(Described.of(Arrays.asList(summaries), null))
         .of(Collections.singletonList(field), ROWS, SHARE);
   }
 
@@ -126,11 +126,13 @@ class ColumnStatisticsTest {
   @Test
   void anEqualityThatLeavesMostFilesIsKnown() {
     ColumnStatistics known =
-        ColumnStatistics.describing(
-            Arrays.asList(
-                new ColumnSummary("Spread").setKeptByEquality(0.9),
-                new ColumnSummary("sorted").setKeptByEquality(0.1),
-                new ColumnSummary("unknown")));
+        ColumnStatistics.of(
+            Described.of(
+                Arrays.asList(
+                    new ColumnSummary("Spread").setKeptByEquality(0.9),
+                    new ColumnSummary("sorted").setKeptByEquality(0.1),
+                    new ColumnSummary("unknown")),
+                null));
     assertTrue(known.leavesMostFiles("spread"));
     for (String column : Arrays.asList("sorted", "unknown", "missing")) {
       assertFalse(known.leavesMostFiles(column));

@@ -1,0 +1,48 @@
+package io.pyhudi.hive.predicate;
+
+import java.util.Collections;
+import java.util.HashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Set;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.Operator;
+import org.apache.hadoop.hive.ql.exec.TableScanOperator;
+import org.apache.hadoop.hive.ql.exec.Utilities;
+import org.apache.hadoop.hive.ql.plan.MapWork;
+import org.apache.hadoop.hive.ql.plan.OperatorDesc;
+import org.apache.hadoop.mapred.JobConf;
+
+/** The scan of a job's plan that some locations are read for. */
+public final class OnlyScan {
+  private OnlyScan() {}
+
+  /** The scan of the only alias that reads the locations; null: no plan, or several aliases. */
+  public static TableScanOperator of(JobConf job, List<Path> locations) {
+    MapWork work = Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
+    Set<String> aliases = work == null ? Collections.emptySet() : aliasesOf(work, locations);
+    if (aliases.size() != 1) {
+      return null;
+    }
+    Operator<? extends OperatorDesc> scan = work.getAliasToWork().get(aliases.iterator().next());
+    return scan instanceof TableScanOperator && scan.getConf() != null
+        ? (TableScanOperator) scan
+        : null;
+  }
+
+  private static Set<String> aliasesOf(MapWork work, List<Path> locations) {
+    Set<String> wanted = new HashSet<>();
+    locations.forEach(location -> wanted.add(pathOf(location)));
+    Set<String> aliases = new HashSet<>();
+    for (Map.Entry<Path, ? extends List<String>> entry : work.getPathToAliases().entrySet()) {
+      if (wanted.contains(pathOf(entry.getKey()))) {
+        aliases.addAll(entry.getValue());
+      }
+    }
+    return aliases;
+  }
+
+  private static String pathOf(Path path) {
+    return Path.getPathWithoutSchemeAndAuthority(path).toString();
+  }
+}
