@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
@@ -85,7 +86,7 @@ def _print(batches: Iterable[pa.RecordBatch], as_json: bool) -> None:
 def _lines(batch: pa.RecordBatch, as_json: bool) -> Iterator[str]:
     for row in batch.to_pylist():
         if as_json:
-            yield json.dumps(row, ensure_ascii=False, default=_text)
+            yield _json(row)
         else:
             yield "\t".join("NULL" if value is None else _text(value) for value in row.values())
 
@@ -96,5 +97,21 @@ def _text(value: Any) -> str:
     if isinstance(value, bytes):
         return value.hex()
     if isinstance(value, dict | list):
-        return json.dumps(value, ensure_ascii=False, default=_text)
+        return _json(value)
     return str(value)
+
+
+def _json(value: Any) -> str:
+    """JSON has no NaN and no infinity: they are texts."""
+    try:
+        return json.dumps(value, ensure_ascii=False, default=_text, allow_nan=False)
+    except ValueError:
+        return json.dumps(_told(value), ensure_ascii=False, default=_text)
+
+
+def _told(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
+    if isinstance(value, dict):
+        return {name: _told(one) for name, one in value.items()}
+    return [*map(_told, value)] if isinstance(value, list | tuple) else value
