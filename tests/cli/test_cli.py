@@ -38,6 +38,25 @@ def test_the_json_of_prune(run, golden, name):
     assert report["instant"] == HudiTable.open(str(golden[name])).instant
 
 
+def test_counts_instead_of_the_list(run, table):
+    every = json.loads(run("prune", table, "region = 'us'", "--json")[1])
+    _, counted, _ = run("prune", table, "region = 'us'", "--count", "--json")
+    assert json.loads(counted) == {name: every[name] for name in every if name != "kept"}
+    code, out, err = run("prune", table, "region = 'us'", "--count")
+    assert (code, err) == (0, "")
+    assert out.startswith(f"keep {every['files_kept']} of {every['files_total']} files, ")
+    assert ".parquet" not in out
+
+
+def test_files_of_what_was_written_since_an_instant(run, table):
+    """All that is older is left out, whatever the predicate says."""
+    newest = HudiTable.open(str(table)).instant
+    before = json.loads(run("prune", table, "true", "--since", "0", "--json")[1])
+    after = json.loads(run("prune", table, "true", "--since", newest, "--json")[1])
+    assert before["files_kept"] == before["files_total"] > 0
+    assert after["files_kept"] == 0
+
+
 def test_nothing_is_left_for_a_predicate_that_is_never_true(run, table):
     code, out, _ = run("prune", table, "region = 'mars'")
     assert (code, out) == (0, "")
