@@ -111,7 +111,8 @@ QUESTIONS = [
     *("l = 1099511627776", "d >= 0.5", "d < 1e300", "s LIKE 'a%'", "s NOT LIKE 'it%'", "s > 'b'"),
     *("b", "NOT b", "b IS NULL", "m > 1.25", "m = -2.25", "day > DATE '1970-01-03'"),
     *("t < TIMESTAMP '1970-01-01 00:00:00'", "t = TIMESTAMP '1970-01-01 00:00:00.000001'"),
-    *("CASE WHEN i > 1 THEN l ELSE 0 END = 2", "coalesce(i, 0) = 0", "(i > 1) IS NULL"),
+    *("CASE WHEN i > 1 THEN l ELSE 0 END = 2", "CASE WHEN i > 1 THEN l ELSE 0 END = 0"),
+    *("coalesce(i, 0) = 0", "(i > 1) IS NULL"),
     *("NOT ((i > 1) AND (l > 0 OR s IS NOT NULL))", "true", "false", "null", "i = NULL"),
 ]
 
