@@ -1,0 +1,26 @@
+"""The changelog: its newest version is the one that is built, and it names every command."""
+
+import re
+from importlib.metadata import version
+
+import click
+
+from pyhudi_expr.cli.main import cli
+from tests.docs.documents import ROOT
+
+_TEXT = (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_the_newest_version_is_the_one_that_is_built():
+    newest = re.findall(r"^## (\d+\.\d+\.\d+)\b", _TEXT, re.MULTILINE)[0]
+    project = (ROOT / "pyproject.toml").read_text()
+    handler = (ROOT / "handler-java" / "pom.xml").read_text()
+    assert re.search(r'^version = "(.+)"$', project, re.MULTILINE).group(1) == newest
+    assert re.search(r"^  <version>(.+)</version>$", handler, re.MULTILINE).group(1) == newest
+    assert version("pyhudi-expr") == newest
+
+
+def test_it_names_every_command():
+    listed = re.search(r"^- (`pyhudi demo`,.*?)\.$", _TEXT, re.MULTILINE | re.DOTALL).group(1)
+    named = [name.removeprefix("pyhudi ") for name in re.findall(r"`([\w -]+)`", listed)]
+    assert sorted(named) == sorted(cli.list_commands(click.Context(cli)))
