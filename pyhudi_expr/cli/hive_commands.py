@@ -15,17 +15,11 @@ from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples
 from pyhudi_expr.cli.progress import waited_for, working
 from pyhudi_expr.cli.sessions import pairs
+from pyhudi_expr.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
 from pyhudi_expr.hive.doctor import Finding, Verdict, examine
 from pyhudi_expr.hive.existing import TableName, existing_table
 from pyhudi_expr.hive.registration import Registration, registration, statements
-from pyhudi_expr.hive.session import (
-    DEFAULT_PORT,
-    STATEMENT_TIMEOUT,
-    TIMEOUT,
-    ConnectionFailed,
-    HiveAddress,
-    connected,
-)
+from pyhudi_expr.hive.session import ConnectionFailed, connected
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 

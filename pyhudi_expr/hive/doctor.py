@@ -14,16 +14,11 @@ from typing import Any
 
 from thrift.Thrift import TException
 
+from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, existing_table, same_place
 from pyhudi_expr.hive.probe import Probe, find_probe
 from pyhudi_expr.hive.registration import Registration, mismatch, text
-from pyhudi_expr.hive.session import (
-    ConnectionFailed,
-    HiveAddress,
-    HiveSession,
-    QueryError,
-    connected,
-)
+from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, connected
 from pyhudi_expr.index.status import State, checked_statuses
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.client import PruningClient

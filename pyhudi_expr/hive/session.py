@@ -6,21 +6,16 @@ import contextlib
 import http.client
 import socket
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from thrift.Thrift import TException
 from thrift.transport.TTransport import TTransportException
 
+from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.table.errors import HudiError
 
 if TYPE_CHECKING:
     from pyhudi_expr.hive.wire import Wire
-
-DEFAULT_PORT = 10000
-TIMEOUT = 30.0
-#: Hive answers a statement when it is done, and DDL may wait for locks and for a large listing.
-STATEMENT_TIMEOUT = 600.0
 
 _BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
 _SHOWN = 80
@@ -32,30 +27,6 @@ class QueryError(HudiError):
 
 class ConnectionFailed(HudiError):  # noqa: N818 - names the finding
     """There is no session; the message says at which step it ended, and what to do."""
-
-
-@dataclass(frozen=True)
-class HiveAddress:
-    """Where a HiveServer2 listens, as whom to speak to it, and how long to wait for it.
-
-    auth: PyHive's names (NOSASL, NONE, LDAP, CUSTOM, KERBEROS). scheme: binary, http or https.
-    timeout: seconds for connecting, and for each answer until there is a session.
-    statement_timeout: seconds for each answer in the session.
-    """
-
-    host: str = "127.0.0.1"
-    port: int = DEFAULT_PORT
-    database: str = "default"
-    user: str | None = None
-    password: str | None = None
-    auth: str = "NONE"
-    scheme: str = "binary"
-    kerberos_service: str = "hive"
-    timeout: float = TIMEOUT
-    statement_timeout: float = STATEMENT_TIMEOUT
-
-    def __str__(self) -> str:
-        return f"{self.host}:{self.port}"
 
 
 class HiveSession:

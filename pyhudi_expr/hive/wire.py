@@ -9,7 +9,7 @@ import base64
 import getpass
 import logging
 import ssl
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pyhive.hive import Connection, get_installed_sasl
 from thrift.transport.THttpClient import THttpClient
@@ -17,8 +17,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TBufferedTransport
 from thrift_sasl import TSaslClientTransport  # type: ignore[import-untyped]
 
-if TYPE_CHECKING:
-    from pyhudi_expr.hive.session import HiveAddress
+from pyhudi_expr.hive.address import HiveAddress
 
 # Whoever asked for a connection tells that it was refused; by itself Thrift also prints it.
 logging.getLogger("thrift").addHandler(logging.NullHandler())

@@ -2,13 +2,10 @@ package io.pyhudi.hive.read;
 
 import io.pyhudi.hive.planning.ExtremeRows;
 import java.util.List;
-import org.apache.hadoop.io.ArrayWritable;
-import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Writable;
-import org.apache.hadoop.mapred.RecordReader;
 
-/** The two rows by which statistics answer a query, as Hive's Parquet rows. */
-final class ExtremeRowsReader implements RecordReader<NullWritable, ArrayWritable> {
+/** The two rows by which statistics answer a query. */
+final class ExtremeRowsReader extends RowReader {
   private static final int ROWS = 2;
 
   private final ExtremeRows extremes;
@@ -16,43 +13,23 @@ final class ExtremeRowsReader implements RecordReader<NullWritable, ArrayWritabl
   private int given;
 
   ExtremeRowsReader(ExtremeRows extremes, Projection projection) {
+    super(projection.columns());
     this.extremes = extremes;
     this.projection = projection;
   }
 
   @Override
-  public boolean next(NullWritable key, ArrayWritable row) {
-    if (given == ROWS) {
-      return false;
-    }
-    Writable[] values = new Writable[projection.columns()];
+  boolean hasNext() {
+    return given < ROWS;
+  }
+
+  @Override
+  void fill(Writable[] values) {
     for (int column : projection.wanted()) {
       List<Writable> ends = extremes.of(projection.name(column), projection.type(column));
       values[column] = ends.isEmpty() ? null : ends.get(given);
     }
-    row.set(values);
     given++;
-    return true;
-  }
-
-  @Override
-  public NullWritable createKey() {
-    return NullWritable.get();
-  }
-
-  @Override
-  public ArrayWritable createValue() {
-    return new ArrayWritable(Writable.class, new Writable[projection.columns()]);
-  }
-
-  @Override
-  public long getPos() {
-    return given;
-  }
-
-  @Override
-  public float getProgress() {
-    return (float) given / ROWS;
   }
 
   @Override

@@ -6,11 +6,8 @@ import java.util.ArrayList;
 import java.util.List;
 import org.apache.avro.Schema;
 import org.apache.avro.generic.IndexedRecord;
-import org.apache.hadoop.io.ArrayWritable;
-import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobConf;
-import org.apache.hadoop.mapred.RecordReader;
 import org.apache.hudi.common.config.TypedProperties;
 import org.apache.hudi.common.schema.HoodieSchema;
 import org.apache.hudi.common.table.HoodieTableMetaClient;
@@ -18,17 +15,15 @@ import org.apache.hudi.common.table.read.HoodieFileGroupReader;
 import org.apache.hudi.common.util.collection.ClosableIterator;
 
 /** The rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
-final class MergedSliceReader implements RecordReader<NullWritable, ArrayWritable> {
+final class MergedSliceReader extends RowReader {
   private final ClosableIterator<IndexedRecord> records;
-  private final int columns;
   private final List<Integer> targets = new ArrayList<>();
   private final List<Integer> sources = new ArrayList<>();
   private final List<WritableConverter> converters = new ArrayList<>();
-  private long rows;
 
   MergedSliceReader(MergedSlice slice, JobConf job, Projection projection) throws IOException {
+    super(projection.columns());
     TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.instant());
-    columns = projection.columns();
     List<Schema.Field> fields = new ArrayList<>();
     for (int column : projection.wanted()) {
       Schema.Field field = WritableConverters.field(table.schema(), projection.name(column));
@@ -73,38 +68,16 @@ final class MergedSliceReader implements RecordReader<NullWritable, ArrayWritabl
   }
 
   @Override
-  public boolean next(NullWritable key, ArrayWritable row) {
-    if (!records.hasNext()) {
-      return false;
-    }
+  boolean hasNext() {
+    return records.hasNext();
+  }
+
+  @Override
+  void fill(Writable[] values) {
     IndexedRecord record = records.next();
-    Writable[] values = new Writable[columns];
     for (int i = 0; i < targets.size(); i++) {
       values[targets.get(i)] = converters.get(i).nullable(record.get(sources.get(i)));
     }
-    row.set(values);
-    rows++;
-    return true;
-  }
-
-  @Override
-  public NullWritable createKey() {
-    return NullWritable.get();
-  }
-
-  @Override
-  public ArrayWritable createValue() {
-    return new ArrayWritable(Writable.class, new Writable[columns]);
-  }
-
-  @Override
-  public long getPos() {
-    return rows;
-  }
-
-  @Override
-  public float getProgress() {
-    return 0;
   }
 
   @Override
