@@ -84,6 +84,26 @@ def test_each_file_is_asked_by_the_name_of_its_time(told: Told, text: str, expec
     assert kept(told(BEFORE, AFTER), text) == expected
 
 
+@pytest.mark.parametrize(
+    ("then", "now", "expected"),
+    [
+        ("decimal(9, 2)", "decimal(12, 2)", "-----"),
+        ("decimal(9, 2)", "decimal(12, 4)", "-----"),
+        ("decimal(12, 2)", "decimal(9, 2)", "KK-K-"),
+        ("decimal(9, 4)", "decimal(12, 2)", "KK-K-"),
+        ("decimal(9, 2)", "decimal(9, 4)", "KK-K-"),  # fewer digits before the point
+        ("float", "double", "-----"),
+        ("double", "float", "KK-K-"),
+        ("long", "double", "KK-K-"),
+    ],
+)
+def test_bounds_of_narrower_numbers_are_those_of_wider_ones(
+    told: Told, then: str, now: str, expected: str
+) -> None:
+    table = told([*BEFORE, (8, "amount", then)], [*AFTER, (8, "amount", now)])
+    assert kept(table, "amount < 0") == expected
+
+
 def test_a_history_without_changes_changes_nothing(golden: Mapping[str, Path], told: Told) -> None:
     same = told(AFTER, AFTER)
     for text in ("account_id = 'ACC-E'", "txn_id > 'TXN-016'", "currency = 'EUR'"):
