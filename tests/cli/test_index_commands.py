@@ -229,6 +229,24 @@ def test_listing_dropping_and_what_is_up_to_date_need_no_spark(table: Path) -> N
     assert len({len(line) for line in listed.stdout.splitlines()}) == 1
 
 
+def test_the_list_tells_how_fresh_an_index_is_and_what_to_do(run: Run, table: Path) -> None:
+    opened = HudiTable.open(str(table))
+    shops = RegisteredIndex(
+        "shops", "secondary_index", ("s",), {}, Store.HUDI, ("secondary_index_shops",), created=""
+    )
+    Registry().with_index(shops).write(opened.storage)
+    out = run("index", "list", "--table", table)[1]
+    rows = {cells[0]: cells[1:] for cells in map(cells_of, out.splitlines()) if len(cells) == 7}
+    kept, gone = rows["merchant_idx"], rows["shops"]
+    assert kept == ["secondary_index", "merchant_name", "hudi", "active", opened.instant, ""]
+    assert gone[:5] == ["secondary_index", "s", "hudi", "dropped", "-"]
+    assert gone[5].startswith("deleted by the commit ")
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("│")[1:-1]]
+
+
 @pytest.mark.slow
 def test_building_without_spark_says_what_to_install(table: Path) -> None:
     before = contents(table)

@@ -1,4 +1,4 @@
-"""What the doctor says of a table's indexes; no HiveServer2 listens."""
+"""What the doctor says of each link that is broken; for the indexes no HiveServer2 is needed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from devtools.hiveserver import HiveServer
+from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -46,3 +48,58 @@ def test_an_index_that_is_gone_is_told_with_its_way_back(
     assert "record_index active" in found["told"]
     assert found["mend"].startswith("shops: deleted by ")
     assert "refresh it" in found["mend"]
+
+
+@pytest.mark.hive
+def test_the_doctor_says_what_else_is_wrong_and_how_to_mend_it(
+    golden: Mapping[str, Path],
+    capsys: pytest.CaptureFixture[str],
+    hive_server: HiveServer,
+    pruning_service: ServiceProcess,
+    tmp_path: Path,
+) -> None:
+    path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    server = ("--hs2", f"127.0.0.1:{hive_server.port}", "--auth", "NOSASL")
+    here = ("--set", f"hudi.pruning.service.addresses={pruning_service.address}")
+    assert main(["hive", "register", str(path), "--name", "ailing", *server]) == 0
+
+    def wrong(*arguments: str) -> dict[str, tuple[str, str, str]]:
+        capsys.readouterr()
+        code = main(["hive", "doctor", str(path), "--json", *server, *here, *arguments])
+        said = capsys.readouterr()
+        findings = json.loads(said.out)["findings"]
+        assert code == any(one["verdict"] == "failed" for one in findings), said.err
+        return {
+            one["link"]: (one["verdict"], one["told"], one["mend"])
+            for one in findings
+            if one["verdict"] not in ("ok", "skipped")
+        }
+
+    assert wrong("--name", "ailing") == {}
+    off = wrong("--name", "ailing", "--set", "hudi.pruning.enabled=false")
+    assert {link: verdict for link, (verdict, _, _) in off.items()} == {
+        "settings": "failed",
+        "probe": "failed",
+    }
+    assert "SET hudi.pruning.enabled=true" in off["settings"][2]
+    assert "DISABLED" in off["probe"][1]
+    mistyped = wrong("--name", "ailing", "--set", "hudi.pruning.timeout.ms=soon")
+    assert mistyped["settings"][0] == "warning"
+    assert "no number of milliseconds" in mistyped["settings"][2]
+
+    elsewhere = wrong("--name", "ailing", "--location", "/elsewhere")
+    assert elsewhere["registration"][0] == "failed"
+    assert f"reads file:{path}" in elsewhere["registration"][1].replace("file://", "file:")
+    with hive_server.session() as session:
+        session.run(f"CREATE EXTERNAL TABLE native (`txn_id` string) LOCATION '{path}'")
+    native = wrong("--name", "native")
+    assert native["registration"][0] == "failed"
+    assert native["registration"][2].endswith("--name default.native --replace")
+
+    # The table has other columns now.
+    shutil.rmtree(path)
+    shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], path)
+    changed = wrong("--name", "ailing")
+    assert changed["columns"][0] == "failed"
+    assert "in the Hudi table" in changed["columns"][1]
+    assert changed["columns"][2].startswith(f"pyhudi hive register {path} --name default.ailing")
