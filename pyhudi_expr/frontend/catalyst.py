@@ -215,7 +215,7 @@ class _Reader:
             case "AttributeReference", ():
                 return Column((node.fields["name"],), _declared(node))
             case "GetStructField", (_,):
-                return Column(_path(node), _leaf_type(_data_type(node)))
+                return Column(_path(node), _column_type(_data_type(node)))
             case "Literal", ():
                 return self._literal(node)
             case "Cast" | "AnsiCast" | "TryCast", (child,):
@@ -298,7 +298,15 @@ def _declared(node: _Node) -> Type | None:
     """The type of a column as Spark reads it; None for structs and the like."""
     metadata = node.fields.get("metadata")
     char = metadata.get(_CHAR_TYPE) if isinstance(metadata, dict) else None
-    return parse_type(char) if isinstance(char, str) else _leaf_type(node.fields["dataType"])
+    return parse_type(char) if isinstance(char, str) else _column_type(node.fields["dataType"])
+
+
+def _column_type(type_: Any) -> Type | None:
+    """As `_leaf_type`, but of types that are not known, as texts with a collation, nothing is."""
+    found = _leaf_type(type_)
+    if found is None and isinstance(type_, str):
+        raise InexpressibleError(f"not judged: a column of type {type_[:60]}")
+    return found
 
 
 def _path(node: _Node) -> tuple[str, ...]:
