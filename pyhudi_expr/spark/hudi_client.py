@@ -238,7 +238,7 @@ class ClusteringClient:
             by_partition = self._groups(slices, {one.partition: 1 for one in slices})
             group = (
                 self._hudi.avro.model.HoodieClusteringGroup.newBuilder()
-                .setSlices([info for group in by_partition for info in group.getSlices()])
+                .setSlices([info for group in by_partition for info in listed(group.getSlices())])
                 .setNumOutputFileGroups(1)
                 .setMetrics({})
                 .build()
@@ -351,7 +351,7 @@ class Clustering:
         """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
         with self._client._named("the slices cannot be read"):
             frames = []
-            for group in self._plan.getInputGroups():
+            for group in listed(self._plan.getInputGroups()):
                 slices = self._slices(group)
                 for info, operations in slices:
                     if len(operations) > 1:
@@ -398,8 +398,9 @@ class Clustering:
     def _slices(self, group: Any) -> _Slices:
         root = f"{self._client._base_path.rstrip('/')}/"
         found = []
-        for info in group.getSlices():
-            logs = [str(path).removeprefix(root) for path in info.getDeltaFilePaths()]
+        for info in listed(group.getSlices()):
+            paths = listed(info.getDeltaFilePaths())
+            logs = [str(path).removeprefix(root) for path in paths]
             found.append((info, say_operations(self._client._storage, logs)))
         return found
 
@@ -455,7 +456,8 @@ class Clustering:
         the writer's key generator makes of them."""
         if self._client._config.populateMetaFields():
             return
-        planned = {group.getSlices()[0].getPartitionPath() for group in self._plan.getInputGroups()}
+        groups = listed(self._plan.getInputGroups())
+        planned = {group.getSlices()[0].getPartitionPath() for group in groups}
         written = {status.getPartitionPath() for status in listed(statuses.collectAsList())}
         if not written <= planned:
             raise ClusteringFailed(

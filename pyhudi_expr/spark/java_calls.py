@@ -18,7 +18,10 @@ def jvm(spark: SparkSession) -> Any:
 
 
 def listed(stream: Any) -> list[Any]:
-    """The elements of a Java stream or collection."""
+    """The elements of a Java stream or collection.
+
+    Iterating over it ends by an exception of Java's, which PySpark asks dozens of questions about.
+    """
     return list(stream.toArray())
 
 

@@ -50,8 +50,8 @@ WEAKER = frozenset(
         "NOT (CASE WHEN n > 0 THEN i > 0 ELSE i > 20000 END)",
     }
 )
-#: So many DataFrames are read by one job.
-AT_ONCE = 20
+#: So many DataFrames are read by one job, of so many tasks.
+AT_ONCE, TASKS = 20, 2
 
 TABLES = [
     *((COW, 6, HIVE), (COW, 8, LEVELS), (COW, 9, NONE)),
@@ -97,7 +97,9 @@ def rows_of(frames: Sequence[DataFrame]) -> Iterator[list[tuple[int, int]]]:
             for n, frame in enumerate(frames[at : at + AT_ONCE])
         ]
         found: list[list[tuple[int, int]]] = [[] for _ in some]
-        for n, id_, digest in reduce(DataFrame.union, some).collect():
+        # A task begins by reading what Hudi knows of each frame's table: better a few of them.
+        together = reduce(DataFrame.union, some).coalesce(TASKS)
+        for n, id_, digest in together.collect():
             found[n].append((id_, digest))
         yield from map(sorted, found)
 
