@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pyspark.sql import SparkSession
 
 from devtools.ddl import create_native
 from devtools.matrix import Matrices, Partitioning
-from devtools.tables import HudiTable, TableType
+from devtools.tables import HudiTable, TableSpec, TableType, create
+from pyhudi_expr.hive.session import QueryError
 from tests.hive.asking import FETCH, MR, TEZ, Hive
 from tests.hive.truths import Truths
 from tests.marks import long
@@ -151,7 +154,7 @@ def set_our_input_format(hive: Hive, table: HudiTable, name: str) -> None:
     for part in ("", f"PARTITION ({keys})") if keys else ("",):
         hive.run(
             f"ALTER TABLE {name} {part} SET FILEFORMAT INPUTFORMAT '{OURS[table.spec.type]}'"
-            " OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'"
+            " OUTPUTFORMAT 'io.pyhudi.hive.HudiOutputFormat'"
             " SERDE 'org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe'"
         )
 
@@ -189,3 +192,31 @@ def test_a_native_table_gets_the_same_pruning_by_our_input_format(
     # Not the old versions of files that are in the same directories, nor log files.
     counted = hive.ask(f"SELECT count(*) FROM {native}", MR)
     assert counted.rows == [(32 * 24 - 16,)]
+
+
+#: By this Hive refuses them before it plans, those too that have no row to write.
+NO_INSERTS = {"hive.insert.into.external.tables": "false"}
+
+
+@pytest.mark.parametrize("engine", [MR, TEZ])
+def test_nothing_is_written_into_a_native_table_of_our_input_format(
+    hive: Hive, spark: SparkSession, table_root: Path, engine: str
+) -> None:
+    spec = TableSpec(f"kept_from_{engine}", partitions=("q",))
+    table = create(spark.range(0, 8, 1, 1).selectExpr("id", "int(id % 2) AS q"), spec, table_root)
+    hive.run(*create_native(table, spec.name))
+    set_our_input_format(hive, table, spec.name)
+    columns = ", ".join(f"`{column}`" for column, _ in table.hive_columns() if column != "q")
+    rows = f"PARTITION (q=0) SELECT {columns} FROM {spec.name} WHERE id"
+    before = everything_in(table)
+    for write in (f"INSERT INTO {spec.name} {rows}", f"INSERT OVERWRITE TABLE {spec.name} {rows}"):
+        with pytest.raises(QueryError):
+            hive.ask(f"{write} < 5", engine)
+        for condition in ("< 5", "< -5"):
+            with pytest.raises(QueryError, match="external table is not allowed"):
+                hive.ask(f"{write} {condition}", engine, settings=NO_INSERTS)
+    assert everything_in(table) == before
+
+
+def everything_in(table: HudiTable) -> list[Path]:
+    return sorted(file for file in table.path.rglob("*") if file.is_file())

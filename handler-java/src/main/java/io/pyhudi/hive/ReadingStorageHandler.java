@@ -4,7 +4,6 @@ import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.schema.HudiSchemaSerDe;
 import java.util.Map;
 import org.apache.hadoop.hive.metastore.HiveMetaHook;
-import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
 import org.apache.hadoop.hive.ql.metadata.DefaultStorageHandler;
 import org.apache.hadoop.hive.ql.metadata.HiveStoragePredicateHandler;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
@@ -29,7 +28,7 @@ abstract class ReadingStorageHandler extends DefaultStorageHandler
   @Override
   @SuppressWarnings("rawtypes")
   public Class<? extends OutputFormat> getOutputFormatClass() {
-    return MapredParquetOutputFormat.class;
+    return HudiOutputFormat.class;
   }
 
   /** Derives the columns while a table is created; the table then keeps ParquetHiveSerDe. */

@@ -16,7 +16,7 @@ import org.apache.hadoop.hive.metastore.api.MetaException;
 import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
 import org.apache.hadoop.hive.metastore.api.Table;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
-import org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat;
+import io.pyhudi.hive.HudiOutputFormat;
 import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
 
 /** Lets a table into the metastore, and be altered, only as the Hudi table really is. */
@@ -56,7 +56,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
         columns.isCopyOnWrite()
             ? HudiCopyOnWriteInputFormat.class.getName()
             : HudiMergeOnReadInputFormat.class.getName());
-    storage.setOutputFormat(MapredParquetOutputFormat.class.getName());
+    storage.setOutputFormat(HudiOutputFormat.class.getName());
   }
 
   private TableColumns columns(Table table) throws MetaException {

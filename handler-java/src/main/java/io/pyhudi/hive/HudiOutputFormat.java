@@ -1,0 +1,50 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.schema.HudiMetaHook;
+import java.io.IOException;
+import java.util.Properties;
+import org.apache.hadoop.fs.FileSystem;
+import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.FileSinkOperator;
+import org.apache.hadoop.hive.ql.io.HiveOutputFormat;
+import org.apache.hadoop.io.ArrayWritable;
+import org.apache.hadoop.io.NullWritable;
+import org.apache.hadoop.io.Writable;
+import org.apache.hadoop.mapred.JobConf;
+import org.apache.hadoop.mapred.RecordWriter;
+import org.apache.hadoop.util.Progressable;
+
+/**
+ * Writes nothing: a file that Hive has written into a Hudi table would be none of the table's.
+ *
+ * <p>Hive asks the storage handler before it plans; a table that has but an input format is kept by
+ * this from within the tasks, before a row is written.
+ */
+public final class HudiOutputFormat implements HiveOutputFormat<NullWritable, ArrayWritable> {
+  @Override
+  public void checkOutputSpecs(FileSystem ignored, JobConf job) throws IOException {
+    throw refusal();
+  }
+
+  @Override
+  public FileSinkOperator.RecordWriter getHiveRecordWriter(
+      JobConf job,
+      Path path,
+      Class<? extends Writable> valueClass,
+      boolean isCompressed,
+      Properties table,
+      Progressable progress)
+      throws IOException {
+    throw refusal();
+  }
+
+  @Override
+  public RecordWriter<NullWritable, ArrayWritable> getRecordWriter(
+      FileSystem ignored, JobConf job, String name, Progressable progress) throws IOException {
+    throw refusal();
+  }
+
+  private static IOException refusal() {
+    return new IOException(HudiMetaHook.READ_ONLY);
+  }
+}
