@@ -193,6 +193,18 @@ def test_without_a_service_every_file_is_read(hive: Hive, table: Table) -> None:
     assert dead.scan.files_kept == dead.scan.files_considered >= FILES
 
 
+@pytest.mark.parametrize("settings", [VECTORISED, BY_ROWS], ids=["vectorised", "by rows"])
+def test_ends_that_the_index_knows_need_no_file(
+    hive: Hive, table: Table, settings: Mapping[str, str]
+) -> None:
+    ends = "min(i), max(i), min(dec9), max(dec9), max(n), min(l)"
+    answer = hive.ask_both(f"SELECT {ends} FROM {table.name}", MR, settings)
+    assert answer.rows == table.known.ask(f"SELECT {ends} FROM t")
+    is_merged = table.written.spec.type is MOR
+    assert answer.scan.outcomes == ("NO_FILTER" if is_merged else "ANSWERED",)
+    assert (answer.scan.files_kept > 0) == is_merged
+
+
 def test_counts_are_read_and_not_taken_from_what_analyze_left(hive: Hive, table: Table) -> None:
     hive.run(f"ANALYZE TABLE {table.name} COMPUTE STATISTICS")
     counted = hive.ask(f"SELECT count(*), min(i), max(dec9) FROM {table.name}", MR)
