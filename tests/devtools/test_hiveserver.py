@@ -1,11 +1,19 @@
 """HiveServer2 from Maven jars reads Hudi tables on every engine, with Hudi's input formats."""
 
+import os
+import re
+import signal
+import subprocess
+import sys
+
 import pytest
+from pyhive import hive as pyhive
 
 from devtools.ddl import create_native
 from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer
 from devtools.matrix import Matrices, Matrix, Partitioning
 from devtools.tables import TableType
+from tests.docs.documents import ROOT, Runner, pieces
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
@@ -41,3 +49,34 @@ def test_the_log_is_quiet(hive_server: HiveServer, native_table: str) -> None:
         begun = len(hive_server.log())
         session.run("SELECT 1")
     assert hive_server.log()[begun:] == ""
+
+
+@pytest.mark.long
+def test_one_is_started_by_hand_as_the_document_says() -> None:
+    (piece,) = pieces(Runner.SERVER)
+    started = subprocess.Popen(
+        [sys.executable, *piece.words[1:]],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE,
+        text=True,
+        # As in a terminal, whatever these tests were started by: jobs in the background ignore it.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    try:
+        assert started.stdout is not None
+        found = re.fullmatch(
+            r"HiveServer2 listens on 127\.0\.0\.1:(\d+); its log is in (.+)\n",
+            started.stdout.readline(),
+        )
+        assert found is not None
+        with pyhive.connect("127.0.0.1", int(found[1]), auth="NOSASL") as connection:
+            cursor = connection.cursor()
+            cursor.execute("SELECT 1")
+            assert cursor.fetchall() == [(1,)]
+        started.send_signal(signal.SIGINT)
+        started.communicate(timeout=120)
+        assert not os.path.exists(found[2])
+    finally:
+        started.kill()
+        started.communicate()

@@ -19,6 +19,7 @@ DOCUMENTS = sorted(
         *ROOT.glob("*.md"),
         *(ROOT / "docs").glob("*.md"),
         ROOT / "handler-java" / "README.md",
+        ROOT / "hive-conf" / "README.md",
         *(ROOT / "examples").glob("*.md"),
     ]
 )
@@ -37,6 +38,7 @@ class Runner(Enum):
     HIVE = "tests/hive/test_documents.py"
     EXAMPLES = "tests/examples/test_domains.py"
     SERVICE = "tests/service/test_process.py"
+    SERVER = "tests/devtools/test_hiveserver.py"
     CONTAINERS = "tests/containers/conftest.py"
     """The images and the compose file that the lines name."""
 
@@ -46,6 +48,7 @@ _COMMANDS = {
     **dict.fromkeys(("python", "java"), Runner.EXAMPLES),
     **dict.fromkeys(("docker", "docker/build.sh", "docker/secrets.sh"), Runner.CONTAINERS),
     "beeline": Runner.HIVE,
+    ".venv/bin/python": Runner.SERVER,
 }
 _PYHUDI = {
     **dict.fromkeys(
