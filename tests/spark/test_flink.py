@@ -17,6 +17,8 @@ from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.index.status import State, checked_statuses
 from pyhudi_expr.layout import Layout
+from pyhudi_expr.reading.log_rows import say_operations
+from pyhudi_expr.reading.slices import file_slices
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.building import BuildOptions
 from pyhudi_expr.spark.clustering import cluster
@@ -138,6 +140,23 @@ def test_rows_that_a_changelog_ended_do_not_come_back(
     assert cluster(spark, str(path), Layout(("id",))).instant is not None
     assert ids(read(spark, path)) == right
     assert "_hoodie_operation" not in read(spark, path).columns
+
+
+def test_what_flinks_changelog_and_spark_have_logged_together_is_not_clustered(
+    spark: SparkSession, flink: Mapping[str, Path], tmp_path: Path
+) -> None:
+    """Hudi's reader gives rows that the changelog ended: they would be rows from then on."""
+    path = Path(shutil.copytree(flink[_CHANGELOG.name], tmp_path / _CHANGELOG.name))
+    written(spark, _CHANGELOG, path)
+    table = HudiTable.open(str(path))
+    logs = [[one.path(log) for log in one.logs] for one in file_slices(table.listing())]
+    assert frozenset({True, False}) in [say_operations(table.storage, some) for some in logs]
+    with pytest.raises(HudiError, match="of Flink's changelog and of another writer"):
+        cluster(spark, str(path), Layout(("id",)))
+    later = HudiTable.open(str(path))
+    assert later.timeline.writes == table.timeline.writes
+    assert not later.timeline.pending
+    assert later.listing().file_name.equals(table.listing().file_name)
 
 
 def take_back_open_instant(path: Path) -> None:
