@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from pathlib import Path
 
 import pytest
@@ -106,6 +107,21 @@ def test_other_queries_have_the_rows_of_all_files(hive: Hive, table: str, query:
 def test_the_ends_of_partitions_are_known_of_texts_too(hive: Hive, matrices: Matrices) -> None:
     levels = hive.register(matrices.get(TableType.COW, partitioning=Partitioning.LEVELS).table)
     assert is_answered(hive.ask_both(f"SELECT {ends_of('p', 'q', 'dt')} FROM {levels}", TEZ))
+
+
+def test_wall_clocks_are_the_same_in_every_zone(
+    hive: Hive, spark: SparkSession, table_root: Path
+) -> None:
+    """In a night, too, in which New York sets its clocks back."""
+    step = (
+        "timestamp_ntz'2024-11-03 00:30:00.000001' + make_interval(0, 0, 0, 0, 0, cast(id AS int))"
+    )
+    rows = spark.range(0, 400, 1, 4).selectExpr("id", f"{step} AS wall")
+    name = hive.register(create(rows, TableSpec("walls"), table_root))
+    answer = hive.ask_both(f"SELECT {ends_of('wall')} FROM {name}", TEZ)
+    assert is_answered(answer)
+    first = dt.datetime(2024, 11, 3, 0, 30, 0, 1)
+    assert answer.rows == [(first, first + dt.timedelta(minutes=399))]
 
 
 def test_slices_with_log_files_are_read(hive: Hive, matrices: Matrices) -> None:
