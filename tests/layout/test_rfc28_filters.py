@@ -15,6 +15,7 @@ import pytest
 
 from pyhudi_expr.backend.index_filter import index_filter
 from pyhudi_expr.backend.sql import Dialect, to_sql
+from pyhudi_expr.expr.nodes import ALWAYS, Column, Matches, Not
 from pyhudi_expr.frontend.sql import parse_predicate
 from tests.expr.layout import kept
 
@@ -201,3 +202,5 @@ def test_of_a_pattern_only_its_beginning_is_known() -> None:
     assert printed("name LIKE 'ab_d%'") == f"({beginning}) AND ({beginning})"
     assert printed("NOT (name LIKE 'ab_d%')") == "TRUE"
     assert printed("name LIKE '_b%'") == "TRUE"
+    two_letters = Matches(Column(("name",)), ("a", None), whole=True)  # "abc" has three
+    assert index_filter(Not(two_letters), pa.schema(_TYPES)) == ALWAYS
