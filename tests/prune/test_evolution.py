@@ -131,3 +131,30 @@ def test_a_later_write_makes_columns_wider(
             assert rows(pruned(spark, str(table.path), text), *columns) == expected, text
         whole.unpersist()
     assert scan(str(table.path), "f = 2.1").result.files_kept < 3
+
+
+@pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
+def test_a_column_that_was_renamed_and_no_more(
+    spark: SparkSession, tmp_path: Path, type_: TableType
+) -> None:
+    """Nothing but the history of the schemas tells that older files have its values."""
+    name = f"renamed_{type_.name.lower()}"
+    values = [(4 * k + r, 100 * k + r) for k in range(3) for r in range(4)]
+    with session_settings(spark, EVOLVING):
+        frame = spark.createDataFrame(spark.sparkContext.parallelize(values, 3), "id long, a int")
+        table = create(frame, TableSpec(name, type_, extra=EVOLVING), tmp_path)
+        spark.sql(f"CREATE TABLE {name} USING hudi LOCATION '{table.path}'")
+        try:
+            spark.sql(f"ALTER TABLE {name} RENAME COLUMN a TO b")
+        finally:
+            spark.sql(f"DROP TABLE {name}")
+        upsert(table, spark.createDataFrame([(5, 777), (100, 102)], "id long, b int"))
+        whole = read(spark, table.path, hoodie__schema__on__read__enable="true").cache()
+        for text in ("b >= 0", "b = 102", "b = 203", "b IS NULL", "b > 200"):
+            expected = rows(whole.where(text), "id", "b")
+            assert rows(pruned(spark, str(table.path), text), "id", "b") == expected, text
+            assert scanned(table, text, "id", "b") == expected, text
+        assert len(rows(whole.where("b >= 0"), "id")) == len(values) + 1
+        whole.unpersist()
+    result = scan(str(table.path), "b = 203").result
+    assert result.files_kept < result.files_total
