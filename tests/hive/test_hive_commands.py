@@ -13,7 +13,8 @@ from pyhive import hive
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.hive.session import ConnectionFailed, HiveAddress, connected
+from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.session import ConnectionFailed, connected
 
 pytestmark = pytest.mark.hive
 
