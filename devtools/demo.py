@@ -1,7 +1,6 @@
 """`make demo`: the same queries with pruning off and on, in a real HiveServer2, side by side."""
 
 import shutil
-import signal
 import sys
 import time
 from collections.abc import Iterator
@@ -15,7 +14,7 @@ from rich.table import Table
 from devtools import demo_tables
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
-from devtools.process import ServerError, run_logged
+from devtools.process import ServerError, interrupt_at_sigterm, run_logged
 from devtools.reports import ScanReports, ScanTotals
 from devtools.runtime import WORK, RuntimeMissingError
 from devtools.service import ServiceProcess
@@ -82,7 +81,7 @@ def main() -> int:
     console = Console()
     if not console.is_terminal:
         console = Console(width=_LOG_WIDTH)
-    _stop_at_sigterm()
+    interrupt_at_sigterm()
     shutil.rmtree(_RUN_DIR, ignore_errors=True)
     _RUN_DIR.mkdir(parents=True)
     begun = time.monotonic()
@@ -204,15 +203,6 @@ def _shortened(message: str) -> str:
     if len(message) <= _ERROR_CHARACTERS:
         return message
     return message[:_ERROR_CHARACTERS] + " ..."
-
-
-def _stop_at_sigterm() -> None:
-    """End by an exception, so that servers are stopped, when the demo is told to end."""
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from xml.sax.saxutils import escape
 from pyhive import hive
 
 from devtools.hives import HIVE_4, HiveLine
-from devtools.process import ServerError, ServerProcess
+from devtools.process import ServerError, ServerProcess, interrupt_at_sigterm
 from devtools.runtime import (
     ADD_OPENS,
     COLLECTOR,
@@ -232,12 +232,13 @@ class HiveServer:
 
 def main() -> None:
     """Run a HiveServer2 until Ctrl-C, for work by hand."""
+    interrupt_at_sigterm()
     WORK.mkdir(exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix="hive-", dir=WORK))
     try:
-        with HiveServer(run_dir) as server:
+        with suppress(KeyboardInterrupt), HiveServer(run_dir) as server:
             print(f"HiveServer2 listens on 127.0.0.1:{server.port}; its log is in {run_dir}")
-            signal.sigwait({signal.SIGINT, signal.SIGTERM})
+            signal.pause()
     finally:
         shutil.rmtree(run_dir, ignore_errors=True)
 

@@ -25,6 +25,15 @@ def tail(path: Path, lines: int = 40) -> str:
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
+def interrupt_at_sigterm() -> None:
+    """Have SIGTERM end this process as Ctrl-C does, by an exception: servers are stopped then."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)
+
+
 class ServerProcess:
     """One child process in a session of its own, so that Ctrl-C in a terminal reaches only us.
 

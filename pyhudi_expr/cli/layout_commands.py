@@ -24,6 +24,7 @@ from pyhudi_expr.layout.pictures import draw
 from pyhudi_expr.layout.selection import Size
 from pyhudi_expr.pages.layouts import layouts_page
 from pyhudi_expr.spark.writing import HUDI_SESSION
+from pyhudi_expr.table.hudi_table import HudiTable
 
 if TYPE_CHECKING:
     from pyhudi_expr.spark.clustering import Clustered
@@ -86,7 +87,8 @@ def analyze_table(
     if picture is not None:
         draw(found, *_drawn(found), picture)
     if html is not None:
-        write_page(html, layouts_page(found, predicates))
+        instants = HudiTable.open(location(table)).timeline.instants
+        write_page(html, layouts_page(found, predicates, instants))
     if as_json:
         click.echo(reports.as_json(_analysis(found, predicates)))
         return

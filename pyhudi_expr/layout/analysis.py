@@ -29,7 +29,7 @@ from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.orders import InvalidLayout, Layout, Mapping, Pieces, order_of
 from pyhudi_expr.layout.sampling import sampled
 from pyhudi_expr.layout.tilings import PieceStatistics, Tiling
-from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
@@ -83,6 +83,14 @@ class Analysis:
     files: int
     notes: tuple[str, ...]
     sample: Sample = field(repr=False)
+    results: tuple[PruneResult, ...] = field(repr=False)
+    """Of each predicate on the table as it is today."""
+
+    def reads(self, layout: Layout | None, predicate: int) -> npt.NDArray[np.bool_]:
+        """Which files of a layout a predicate would read, as far as the sample tells."""
+        tiling = self.tiling(layout)
+        evidence = StatisticsEvidence(PieceStatistics(self.sample.rows, tiling))
+        return as_array(may_be(self.results[predicate].predicate, True, [evidence]), tiling.count)
 
     def tiling(self, layout: Layout | None) -> Tiling:
         """In which file of a layout the sample's rows would be; None: today's."""
@@ -132,7 +140,9 @@ def analyze(
     notes += list(dict.fromkeys(reason for each in bound for reason in unknown_reasons(each)))
     shares = [_shares(sample, layout, bound, count) for layout in layouts]
     shares.sort(key=lambda one: (one.mean_bytes, one.mean_files))
-    return Analysis(table, listing.instant, today, tuple(shares), count, tuple(notes), sample)
+    return Analysis(
+        table, listing.instant, today, tuple(shares), count, tuple(notes), sample, tuple(results)
+    )
 
 
 def _stored(table: HudiTable, schema: pa.Schema) -> pa.Schema:

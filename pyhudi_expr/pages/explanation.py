@@ -37,7 +37,7 @@ def explain_page(
     asked = [(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence]
     parts = [
         facts(counts),
-        section("What each part rules out", _tree(result.explanation)),
+        section("What each part rules out", tree(result.explanation)),
         section("Indexes that were asked", table(("index", "time"), asked)),
     ]
     drawn = _boxes(result)
@@ -48,7 +48,8 @@ def explain_page(
     return page(f"explain: {predicate}", parts)
 
 
-def _tree(node: Explanation) -> str:
+def tree(node: Explanation) -> str:
+    """A node of a predicate with what it rules out, its parts below it."""
     says = "NOT " if node.negated else ""
     share = node.excluded / node.files if node.files else 0.0
     size = f", {megabytes(node.excluded_bytes)}" if node.excluded else ""
@@ -65,7 +66,7 @@ def _tree(node: Explanation) -> str:
     inner = [
         *([f"<p>{text(node.reason)}</p>"] if node.reason else []),
         *([table(("index", "files", "size", "what it lacks"), answers)] if answers else []),
-        *map(_tree, node.children),
+        *map(tree, node.children),
     ]
     return f"<details open><summary>{head}</summary>{''.join(inner)}</details>"
 

@@ -4,19 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from pyhudi_expr.layout.analysis import Analysis, Shares
 from pyhudi_expr.layout.orders import Layout
 from pyhudi_expr.layout.tilings import quantile_boxes
-from pyhudi_expr.pages.drawings import Boxes, rectangles
+from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
+from pyhudi_expr.pages.explanation import tree
 from pyhudi_expr.pages.html import facts, page, section, table
+from pyhudi_expr.table.timeline import Instant
 
 _SHOWN = 24
+#: So many predicates: each has its tree and two drawings.
+_DRAWN = 8
 
 
-def layouts_page(found: Analysis, predicates: Sequence[str]) -> str:
-    """The page for an analysis. Files are drawn over two columns, if there are two."""
+def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[Instant]) -> str:
+    """The page for an analysis: of each predicate its tree, and what it reads today and would read.
+
+    Files are drawn over two columns, if there are two. instants: of the table's timeline, the
+    oldest first.
+    """
     shares = (found.today, *found.candidates[:_SHOWN])
     rows = [(_name(each), *map(_percent, (each.mean_bytes, *each.files))) for each in shares]
     parts = [
@@ -34,22 +40,24 @@ def layouts_page(found: Analysis, predicates: Sequence[str]) -> str:
     best = found.candidates[0].layout
     used = () if best is None else best.columns
     columns = tuple(dict.fromkeys([*used, *found.sample.rows.column_names]))[:2]
-    if len(columns) == 2:
-        parts.append(
-            section(
-                f"Files over {' and '.join(columns)}, as shares of the rows",
-                rectangles(_drawn(found, None, columns, "today")),
-                rectangles(_drawn(found, best, columns, str(best))),
-            )
-        )
+    for number, predicate in enumerate(predicates[:_DRAWN]):
+        drawn = [
+            rectangles(_drawn(found, layout, number, (columns[0], columns[1])))
+            for layout in (None, best)
+            if len(columns) == 2
+        ]
+        over = f", files over {' and '.join(columns)} as shares of the rows" if drawn else ""
+        parts.append(section(f"{predicate}{over}", tree(found.results[number].explanation), *drawn))
+    parts.append(section("Timeline", timeline(instants, found.instant)))
     return page(f"layouts of {found.table}", parts)
 
 
-def _drawn(found: Analysis, layout: Layout | None, columns: tuple[str, ...], title: str) -> Boxes:
-    tiling = found.tiling(layout)
-    over = (columns[0], columns[1])
-    boxes = quantile_boxes(found.sample.rows, tiling, over)
-    return Boxes(title, over, boxes, np.zeros(len(boxes), np.bool_))
+def _drawn(
+    found: Analysis, layout: Layout | None, predicate: int, columns: tuple[str, str]
+) -> Boxes:
+    boxes = quantile_boxes(found.sample.rows, found.tiling(layout), columns)
+    title = "today" if layout is None else str(layout)
+    return Boxes(title, columns, boxes, found.reads(layout, predicate))
 
 
 def _name(shares: Shares) -> str:

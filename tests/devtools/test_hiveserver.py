@@ -52,7 +52,8 @@ def test_the_log_is_quiet(hive_server: HiveServer, native_table: str) -> None:
 
 
 @pytest.mark.long
-def test_one_is_started_by_hand_as_the_document_says() -> None:
+@pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
+def test_one_is_started_by_hand_as_the_document_says(ending: signal.Signals) -> None:
     (piece,) = pieces(Runner.SERVER)
     started = subprocess.Popen(
         [sys.executable, *piece.words[1:]],
@@ -74,7 +75,7 @@ def test_one_is_started_by_hand_as_the_document_says() -> None:
             cursor = connection.cursor()
             cursor.execute("SELECT 1")
             assert cursor.fetchall() == [(1,)]
-        started.send_signal(signal.SIGINT)
+        started.send_signal(ending)
         started.communicate(timeout=120)
         assert not os.path.exists(found[2])
     finally:

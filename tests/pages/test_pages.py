@@ -105,7 +105,7 @@ def test_layouts_are_told_by_their_bytes_and_each_predicates_files(tmp_path):
     path = written(tmp_path / "table", {"p": [*split(one, 2), *split(other, 6)]})
     predicates = ("a < 1000", "b < 'https://www.example.com/100000'")
     found = analyze(path, list(map(parse_predicate, predicates)))
-    content = layouts_page(found, predicates)
+    content = layouts_page(found, predicates, [])
     shares = {
         "today" if each.layout is None else str(each.layout): [
             f"{share:.1%}" for share in (each.mean_bytes, *each.files)
@@ -114,9 +114,30 @@ def test_layouts_are_told_by_their_bytes_and_each_predicates_files(tmp_path):
     }
     assert {row[0]: row[1:] for row in rows(content) if row[0] in shares} == shares
     assert found.today.mean_bytes != found.today.mean_files
-    today, best = (re.findall("<rect [^>]*>", part) for part in content.split("<figure>")[1:])
+    today, best, *_ = (re.findall("<rect [^>]*>", part) for part in content.split("<figure>")[1:])
     assert len(today) == 1 + 8  # the frame
     assert today != best
+
+
+def test_the_files_that_each_predicate_reads_are_marked_before_and_after(tmp_path):
+    path = written(tmp_path / "table", {"p": split(table_rows(4_000), 8)})
+    predicates = ("a < 1000 AND b < 'https://www.example.com/100000'", "a > 10000000")
+    found = analyze(path, list(map(parse_predicate, predicates)))
+    instants = HudiTable.open(path).timeline.instants
+    content = layouts_page(found, predicates, instants)
+    parsed(content)
+    assert content.count("<details") == sum(nodes(each.explanation) for each in found.results)
+    best = found.candidates[0]
+    figures = content.split("<figure>")[1:]
+    for number in range(2):
+        for layout, drawn in zip((None, best.layout), figures[2 * number :], strict=False):
+            reads = found.reads(layout, number)
+            assert drawn.count('<rect class="kept"') == reads.sum()
+            assert drawn.count('<rect class="dropped"') == (~reads).sum()
+        assert found.reads(best.layout, number).mean() == best.files[number]
+    assert best.files[0] < found.today.files[0]
+    assert content.count("<circle") == len(instants) == 1
+    assert "judged" in content
 
 
 def nodes(explanation):
@@ -185,7 +206,8 @@ def test_the_commands_write_pages(golden, tmp_path, capsys):
     assert main(["layout", "analyze", table, *predicates, "--html", str(page)]) == 0
     content = page.read_text()
     parsed(content)
-    assert content.count("<svg") == 2
+    assert content.count("<figure>") == 4  # two predicates, today and the best layout
+    assert content.count("<circle") == len(HudiTable.open(table).timeline.instants)
     assert main(["explain", table, "true", "--html", str(tmp_path / "no" / "page")]) == 1
     assert "cannot be written" in capsys.readouterr().err
 
@@ -207,7 +229,9 @@ def explanation(golden):
 def layouts(golden):
     predicates = ("txn_id < 'TXN-010'", "amount > 100", "txn_id > 'TXN-015' AND amount < 50")
     table = str(golden["cow_v9_txns_simple_meta"])
-    return layouts_page(analyze(table, list(map(parse_predicate, predicates))), predicates)
+    instants = HudiTable.open(table).timeline.instants
+    found = analyze(table, list(map(parse_predicate, predicates)))
+    return layouts_page(found, predicates, instants)
 
 
 @pytest.mark.slow
