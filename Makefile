@@ -32,7 +32,7 @@ RUNTIME3 := .work/runtime3/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 fuzz test-containers lint types format java java3 runtime \
+.PHONY: help demo test test-fast test-long test-hive3 fuzz test-browser test-containers lint types format java java3 runtime \
 	runtime3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
@@ -57,6 +57,9 @@ test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer ran
 fuzz: $(VENV) ## new random cases for every property that needs no Spark, TIMES=N as many
 	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not containers" tests $(PYTEST_ARGS)
+
+test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROWSER=1 fails where there is none
+	$(BIN)/pytest -m browser tests/pages tests/service $(PYTEST_ARGS)
 
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)

@@ -1,8 +1,10 @@
 """Fixtures that several rooms share."""
 
+import os
+import shutil
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +68,23 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
             content.extractall(target)
         tables[archive.stem] = next(d for d in target.iterdir() if (d / ".hoodie").is_dir())
     return tables
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """Debian's Chromium, through Playwright."""
+    program = shutil.which("chromium")
+    if program is None:
+        told = "there is no Chromium here: apt-get install chromium"
+        if os.environ.get("PYHUDI_NEED_BROWSER") == "1":
+            pytest.fail(told)
+        pytest.skip(told)
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()
 
 
 @pytest.fixture(scope="session")

@@ -1,13 +1,11 @@
 """Pages: what they show, and that they load nothing."""
 
 import re
-import shutil
 from html.parser import HTMLParser
 
 import numpy as np
 import pyarrow as pa
 import pytest
-from playwright.sync_api import sync_playwright
 
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.frontend.sql import parse_predicate
@@ -212,16 +210,6 @@ def test_the_commands_write_pages(golden, tmp_path, capsys):
     assert "cannot be written" in capsys.readouterr().err
 
 
-@pytest.fixture(scope="module")
-def chromium():
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        yield browser
-        browser.close()
-
-
 def explanation(golden):
     return explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])[1]
 
@@ -235,7 +223,7 @@ def layouts(golden):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
+@pytest.mark.browser
 @pytest.mark.parametrize("made", [explanation, layouts])
 def test_a_page_in_a_browser_by_keyboard_light_and_dark(made, chromium, golden, tmp_path):
     (tmp_path / "page.html").write_text(made(golden))

@@ -3,7 +3,6 @@
 import asyncio
 import base64
 import http.client
-import shutil
 from pathlib import Path
 
 import pytest
@@ -160,34 +159,27 @@ def test_an_address_that_is_none_is_refused(address):
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="there is no Chromium here")
-def test_in_a_browser_by_keyboard_light_and_dark(asked):
-    from playwright.sync_api import sync_playwright
-
+@pytest.mark.browser
+def test_in_a_browser_by_keyboard_light_and_dark(asked, chromium):
     port, table = asked
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
-        )
-        papers = set()
-        for scheme in ("light", "dark"):
-            page = browser.new_page(color_scheme=scheme)
-            problems = []
-            page.on("console", lambda message, found=problems: found.append(message.text))
-            page.on("pageerror", lambda error, found=problems: found.append(str(error)))
-            page.goto(f"http://127.0.0.1:{port}/")
-            assert page.title() == "Pruning service"
-            papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-            for _ in range(20):
-                page.keyboard.press("Tab")
-                if page.evaluate("document.activeElement.textContent") == table:
-                    break
-            page.keyboard.press("Enter")
-            page.wait_for_url("**/table?path=*")
-            assert page.locator("h1").inner_text() == table
-            assert page.get_by_role("cell", name="merchant_idx", exact=True).count() == 1
-            assert page.get_by_role("img").count() >= 1
-            assert problems == []
-            page.close()
-        browser.close()
+    papers = set()
+    for scheme in ("light", "dark"):
+        page = chromium.new_page(color_scheme=scheme)
+        problems = []
+        page.on("console", lambda message, found=problems: found.append(message.text))
+        page.on("pageerror", lambda error, found=problems: found.append(str(error)))
+        page.goto(f"http://127.0.0.1:{port}/")
+        assert page.title() == "Pruning service"
+        papers.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+        for _ in range(20):
+            page.keyboard.press("Tab")
+            if page.evaluate("document.activeElement.textContent") == table:
+                break
+        page.keyboard.press("Enter")
+        page.wait_for_url("**/table?path=*")
+        assert page.locator("h1").inner_text() == table
+        assert page.get_by_role("cell", name="merchant_idx", exact=True).count() == 1
+        assert page.get_by_role("img").count() >= 1
+        assert problems == []
+        page.close()
     assert len(papers) == 2
