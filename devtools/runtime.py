@@ -12,6 +12,7 @@ HIVE_CONF = ROOT / "hive-conf"
 HIVE_LIB = WORK / "runtime" / "lib"
 HUDI_AUX = WORK / "runtime" / "aux"
 _HUDI_BUNDLE = "hudi-spark3.5-bundle_2.12"
+_HIVE_JDBC = "4.0.1"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 HANDLER_JAR = ROOT / "handler-java" / "target" / "pyhudi-hive-handler.jar"
 
@@ -70,18 +71,31 @@ def other_hudi_bundle(version: str) -> Path:
     Raises:
         RuntimeMissingError: Maven is missing, or does not get it.
     """
-    folder = WORK / "hudi"
-    found = folder / f"{_HUDI_BUNDLE}-{version}.jar"
-    if not found.is_file():
+    name = f"{_HUDI_BUNDLE}-{version}.jar"
+    return _fetched(f"org.apache.hudi:{_HUDI_BUNDLE}:{version}", WORK / "hudi" / name)
+
+
+def hive_jdbc() -> Path:
+    """Hive's JDBC driver with all that it needs; fetched at its first use (about 44 MB).
+
+    Raises:
+        RuntimeMissingError: Maven is missing, or does not get it.
+    """
+    name = f"hive-jdbc-{_HIVE_JDBC}-standalone.jar"
+    return _fetched(f"org.apache.hive:hive-jdbc:{_HIVE_JDBC}:jar:standalone", WORK / "jdbc" / name)
+
+
+def _fetched(artifact: str, file: Path) -> Path:
+    """The file, which Maven copies from its repositories if it is not there."""
+    if not file.is_file():
         if shutil.which("mvn") is None:
             raise RuntimeMissingError("no mvn found: install Maven")
-        artifact = f"org.apache.hudi:{_HUDI_BUNDLE}:{version}"
         command = ["mvn", "-B", "-q", "-s", str(HIVE_CONF / "settings.xml"), _COPY]
-        command += [f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
+        command += [f"-Dartifact={artifact}", f"-DoutputDirectory={file.parent}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeMissingError(f"Maven does not get {artifact}: {done.stdout[-500:]}")
-    return found
+    return file
 
 
 def aux_jars() -> tuple[Path, ...]:

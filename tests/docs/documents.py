@@ -70,7 +70,7 @@ _OF_SPARK = {"spark", "frame", "changes"}
 
 @dataclass(frozen=True)
 class Piece:
-    """kind: `python`, `sql` or `shell`. number: of the block in its document."""
+    """kind: `python`, `java`, `sql` or `shell`. number: of the block in its document."""
 
     document: str
     number: int
@@ -98,7 +98,7 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 
 def runner_of(piece: Piece) -> Runner:
     """Raises LookupError where no test would run it."""
-    if piece.kind == "sql":
+    if piece.kind in ("sql", "java"):
         return Runner.HIVE
     if piece.kind == "python":
         modules, names = imported(piece.text), used(piece.text)
@@ -127,7 +127,7 @@ def _pieces(document: Path) -> Iterator[Piece]:
     for number, match in enumerate(_BLOCK.finditer(document.read_text())):
         indent, kind, text = match.groups()
         text = "\n".join(line.removeprefix(indent) for line in text.splitlines()) + "\n"
-        if kind == "python":
+        if kind in ("python", "java"):
             yield Piece(name, number, kind, text)
         elif kind == "sql":
             for statement in re.sub(r"--.*", "", text).split(";"):

@@ -47,7 +47,7 @@ def test_a_piece_that_no_test_would_run_is_found():
 
 
 def test_blocks_are_of_kinds_that_are_run_or_only_shown():
-    assert {kind for _, kind in kinds()} <= {"python", "sql", "", *SHOWN}
+    assert {kind for _, kind in kinds()} <= {"python", "java", "sql", "", *SHOWN}
 
 
 @pytest.mark.parametrize("piece", pieces(kind="python"), ids=str)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shutil
+import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
@@ -17,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.reports import ScanReports
+from devtools.runtime import hive_jdbc, java
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import main
@@ -37,6 +39,7 @@ LOCATION '{path}'
 """As Hudi's sync registers it."""
 _LOCATIONS = re.compile(r"(/warehouse/trips|/path/of/table|s3a://lake/trips)\b")
 _NAMED = re.compile(r"TABLE (\w+)")
+_JAVA_SECONDS = 300
 _ASKED = "SELECT id FROM {name} WHERE fare > 169.5"
 
 
@@ -56,6 +59,8 @@ class Reader:
             self._state(text)
         elif piece.kind == "python":
             self._program(text)
+        elif piece.kind == "java":
+            self._java(text)
         elif piece.words[0] == "beeline":
             self._beeline(piece.words)
         else:
@@ -85,6 +90,24 @@ class Reader:
         source = text.replace(f", {self.port})", f', {self.port}, auth="NOSASL")')
         exec(compile(source, "document", "exec"), names)  # noqa: S102  the documents' own examples
         assert sorted(row[0] for row in names["rows"]) == self.ids(100)
+
+    def _java(self, text: str) -> None:
+        """A program in one file, with the driver that the document names."""
+        (called,) = re.findall(r"public class (\w+)", text)
+        asked = {**self.reports.settings(), "hudi.pruning.service.addresses": self.service}
+        settings = ";".join(f"{name}={value}" for name, value in asked.items())
+        program = self.path.parent / f"{called}.java"
+        program.write_text(text.replace("/sales", f"/sales;auth=noSasl?{settings}"))
+        self.reports.take()
+        command = [str(java()), "-cp", str(hive_jdbc()), str(program)]
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=False, timeout=_JAVA_SECONDS
+        )
+        assert done.returncode == 0, done.stderr
+        lines = [line.split() for line in done.stdout.splitlines()]
+        assert sorted(int(number) for number, _ in lines) == self.ids(100)
+        scan = self.reports.take()
+        assert 0 < scan.files_kept < scan.files_considered == 80
 
     def _beeline(self, words: list[str]) -> None:
         """Its statement; the runtime has no beeline."""
