@@ -26,9 +26,9 @@ ROW_BY_ROW = {"hive.vectorized.execution.enabled": "false"}
 ENGINES = [
     pytest.param(FETCH, ROW_BY_ROW, id="fetch"),
     pytest.param(MR, VECTORISED, id="MapReduce, vectorised"),
-    pytest.param(MR, ROW_BY_ROW, id="MapReduce, row by row"),
+    pytest.param(MR, ROW_BY_ROW, id="MapReduce, row by row", marks=pytest.mark.long),
     pytest.param(TEZ, VECTORISED, id="Tez, vectorised"),
-    pytest.param(TEZ, ROW_BY_ROW, id="Tez, row by row"),
+    pytest.param(TEZ, ROW_BY_ROW, id="Tez, row by row", marks=pytest.mark.long),
 ]
 
 
