@@ -3,18 +3,28 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from types import MappingProxyType
 
 import pyarrow as pa
 
 from pyhudi_expr.advice.columns import Looked, location_bytes, secondary_bytes
-from pyhudi_expr.advice.estimates import COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX, Candidate
+from pyhudi_expr.advice.estimates import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+    Candidate,
+)
+from pyhudi_expr.advice.filters import Filters
 from pyhudi_expr.index.row_counts import RECORD_KEY
 
 #: Measured on two cores in a Spark session that has run before (docs/benchmarks.md, index-builds
 #: and query-path): seconds for a file's footer, for one of its columns, for a row.
 _SECONDS_OF_FILE, _SECONDS_OF_FILE_COLUMN, _SECONDS_OF_ROW = 1e-3, 1e-4, 4e-6
+#: For a byte of a filter, nearly all of it for its compression.
+_SECONDS_OF_FILTER_BYTE = 1e-7
 _START_SECONDS = 3.0
 #: Of index-builds: a file's entry for one column.
 _BYTES_OF_FILE_COLUMN = 94.0
@@ -42,20 +52,33 @@ def build_seconds(candidate: Candidate, files: int, rows: int) -> float:
     return _START_SECONDS + rows * _SECONDS_OF_ROW
 
 
+def filter_seconds(filters: Filters, files: int, rows: int) -> float:
+    """The same of filters."""
+    each = _SECONDS_OF_FILE + filters.text_bytes * _SECONDS_OF_FILTER_BYTE
+    of_values = rows * _SECONDS_OF_ROW if filters.are_made else 0.0
+    return _START_SECONDS + files * each + of_values
+
+
 @dataclass(frozen=True)
 class Sizes:
     """Of indexes on one table. sample: some of its rows; groups: the file group of each; growth:
-    how many times as large the table will be."""
+    how many times as large the table will be; filters: of candidates that are such."""
 
     looked: Looked
     sample: pa.Table
     groups: Sequence[str]
     growth: float
+    filters: Mapping[Candidate, Filters] = field(default_factory=lambda: MappingProxyType({}))
 
     def costs(self, candidate: Candidate, there: Set[str]) -> Costs:
         """there: the kinds of indexes that the table has by then; one of values builds the one of
         keys where there is none."""
         files, rows = self.looked.listing.num_files, self.looked.rows
+        if candidate.kind == BLOOM_FILTERS:
+            filters, bases = self.filters[candidate], self.looked.base_files
+            storage = math.ceil(bases * filters.file_bytes * self.growth)
+            seconds = filter_seconds(filters, bases, rows)
+            return Costs(storage, seconds, 0.0, filters.written_bytes)
         seconds = build_seconds(candidate, files, rows)
         if candidate.kind == COLUMN_STATS:
             each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)

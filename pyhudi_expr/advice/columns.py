@@ -48,6 +48,11 @@ class Looked:
             bases = np.sort(np.random.default_rng(_SEED).choice(bases, MOST_FILES, replace=False))
         return Looked(table, listing, bases)
 
+    @property
+    def base_files(self) -> int:
+        """All of the listing's, looked into or not."""
+        return int(np.count_nonzero(~self.listing.file_is_log))
+
     @cached_property
     def rows(self) -> int:
         """The rows of all base files; those not looked into have as many for their size."""

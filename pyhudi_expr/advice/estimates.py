@@ -5,7 +5,7 @@ many rows as the column has for a value on average, spread at random over the fi
 admit it (`index.costs`, by which queries choose among indexes, too). So rare values are judged
 well, and values that lie close together (a day's in a day's files) come out as read from more
 files than they are. An index that a query would not ask, as it is dearer than the files, saves it
-nothing.
+nothing. A Bloom filter tells as much, but for the values that seem to be in it (`filters`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pyhudi_expr.advice.filters import Filters
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundColumn,
@@ -27,16 +28,18 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Op
+from pyhudi_expr.index.bloom_filters import MOST_FILES
 from pyhudi_expr.index.costs import Left, LookUp, slices_hit
 from pyhudi_expr.index.record_index import look_up_bytes
 from pyhudi_expr.prune import PruneResult
 
 COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX = "column_stats", "record_index", "secondary_index"
+BLOOM_FILTERS = "bloom_filters"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, order=True)
 class Candidate:
-    """An index that the table has not. columns: none for `record_index`."""
+    """An index that the table has not. columns: none for one of record keys."""
 
     kind: str
     columns: tuple[str, ...]
@@ -65,13 +68,15 @@ class FooterBounds:
 class WhatIf:
     """One query as it is answered today. rows_of_value: the rows that a value has on average, for
     the columns that are asked for equality; key: the record key's column, if there is one;
-    read_bytes: what the whole of an index of keys or values takes, with what it needs."""
+    read_bytes: what the whole of an index of keys or values takes, with what it needs; filters:
+    what those of a Bloom index are like."""
 
     today: PruneResult
     footers: FooterBounds
     rows_of_value: Mapping[str, float]
     key: str | None
     read_bytes: Mapping[Candidate, float]
+    filters: Mapping[Candidate, Filters]
 
     def read(self, chosen: Sequence[Candidate]) -> Read:
         """What would be read with these indexes besides those that there are."""
@@ -91,19 +96,26 @@ class WhatIf:
         for each in chosen:
             if each.kind == COLUMN_STATS:
                 continue
-            name = self.key if each.kind == RECORD_INDEX else each.columns[0]
+            name = each.columns[0] if each.columns else self.key
             values = equalities(self.today.predicate).get(name or "", 0)
             if not values or name is None:
                 continue
-            if not LookUp(self._look_up_bytes(each, values), values).is_worth(left):
+            if each.kind == BLOOM_FILTERS and result.files_kept > MOST_FILES:
                 continue
-            rows = values * (1.0 if each.kind == RECORD_INDEX else self.rows_of_value[name])
+            if not LookUp(self._look_up_bytes(each, values, left), values).is_worth(left):
+                continue
+            rows = values * (self.rows_of_value[name] if each.columns else 1.0)
             # A value can only lie where the column's bounds admit it.
             where = self._with_bounds({name}) if name in self.footers.known else result
             files = max(min(where.files_kept, result.files_kept), 1)
-            yield slices_hit(rows, files) / max(result.files_kept, 1)
+            hit = slices_hit(rows, files)
+            if each.kind == BLOOM_FILTERS:
+                hit = self.filters[each].kept(hit, result.files_kept, values)
+            yield hit / max(result.files_kept, 1)
 
-    def _look_up_bytes(self, candidate: Candidate, values: int) -> float:
+    def _look_up_bytes(self, candidate: Candidate, values: int, left: Left) -> float:
+        if candidate.kind == BLOOM_FILTERS:
+            return self.filters[candidate].file_bytes * left.slices
         whole = self.read_bytes[candidate]
         return look_up_bytes(values, whole) if candidate.kind == RECORD_INDEX else whole
 

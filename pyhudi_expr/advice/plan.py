@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyhudi_expr.advice.building import Costs, Sizes
 from pyhudi_expr.advice.columns import MOST_FILES, Looked, distinct_values
 from pyhudi_expr.advice.estimates import (
+    BLOOM_FILTERS,
     COLUMN_STATS,
     RECORD_INDEX,
     SECONDARY_INDEX,
@@ -18,17 +19,26 @@ from pyhudi_expr.advice.estimates import (
     equalities,
     without_bounds,
 )
+from pyhudi_expr.advice.filters import Filters, column_filters, key_filters
 from pyhudi_expr.advice.queries import Asked
+from pyhudi_expr.advice.statements import buildable
 from pyhudi_expr.expr.bound import BoundColumn, columns
-from pyhudi_expr.expr.domains import domain_of
+from pyhudi_expr.expr.domains import Kind, domain_of, kind_of
+from pyhudi_expr.index.expression_index import IDENTITY
+from pyhudi_expr.index.registry import Registry, Store
 from pyhudi_expr.index.row_counts import RECORD_KEY
 from pyhudi_expr.index.status import statuses
+from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.spark.plans import EXPRESSION_OPTION, TYPE_OPTION
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
 #: What saves less of what is read is not worth an index.
 _LEAST_SHARE = 0.01
+#: The kinds of values that filters are asked for.
+_FILTERED = frozenset({Kind.TEXT, Kind.INTEGER})
+_IS_FILTERS = {(TYPE_OPTION, BLOOM_FILTERS), (EXPRESSION_OPTION, IDENTITY)}
 
 
 @dataclass(frozen=True)
@@ -56,7 +66,8 @@ class Advice:
 
 
 def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advice:
-    """What indexes would do for the queries, the one first that saves most bytes.
+    """What indexes would do for the queries, the one first that saves most bytes; of those that
+    save as much, to a hundredth, one that Hudi maintains, then the smallest.
 
     growth: how many times as large the table will be. Raises HudiError (no query; the table cannot
     be read).
@@ -82,25 +93,42 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
         name: looked.rows / distinct_values(sample.column(name), looked.rows) for name in equal
     }
     footers = FooterBounds({name: looked.bounds(wanted[name]) for name in sorted(stored)})
-    sizes = Sizes(looked, sample, groups, growth)
     there = {each.kind for each in statuses(table)}
-    left = list(_candidates(table, lacking & stored, equal, key))
-    read_bytes = {each: sizes.read_bytes(each) for each in left if each.kind != COLUMN_STATS}
-    what_ifs = [WhatIf(result, footers, rows_of_value, key, read_bytes) for result in results]
+    offered = {
+        each: how
+        for each in _candidates(table, lacking & stored, equal, key)
+        if (how := buildable(table, each)) is not None
+    }
+    filters = {each: _filters(looked, each, key) for each in offered if each.kind == BLOOM_FILTERS}
+    sizes = Sizes(looked, sample, groups, growth, filters)
+    read_bytes = {
+        each: sizes.read_bytes(each)
+        for each in offered
+        if each.kind in (RECORD_INDEX, SECONDARY_INDEX)
+    }
+    what_ifs = [
+        WhatIf(result, footers, rows_of_value, key, read_bytes, filters) for result in results
+    ]
+    left = list(offered)
     chosen: list[Candidate] = []
     found: list[Recommendation] = []
     today = now = _mean(what_ifs, chosen)
     while left:
-        best, read = min(
-            ((each, _mean(what_ifs, [*chosen, each])) for each in left),
-            key=lambda pair: pair[1].bytes,
-        )
-        if now.bytes - read.bytes < _LEAST_SHARE * now.bytes or not now.bytes:
+        reads = {each: _mean(what_ifs, [*chosen, each]) for each in left}
+        costs = {each: sizes.costs(each, there | {one.kind for one in chosen}) for each in left}
+        least = _LEAST_SHARE * now.bytes
+        worth = [each for each in left if now.bytes and now.bytes - reads[each].bytes >= least]
+        if not worth:
             break
-        statement = _statement(base_path, best)
+        most = min(reads[each].bytes for each in worth) + least
+        _, _, best = min(
+            (offered[each].store is not Store.HUDI, costs[each].storage, each)
+            for each in worth
+            if reads[each].bytes <= most
+        )
+        read, statement = reads[best], offered[best].statement
         saved = Read(now.files - read.files, now.bytes - read.bytes)
-        costs = sizes.costs(best, there | {each.kind for each in chosen})
-        found.append(Recommendation(best, statement, saved.files, saved.bytes, costs))
+        found.append(Recommendation(best, statement, saved.files, saved.bytes, costs[best]))
         chosen.append(best)
         left.remove(best)
         now = read
@@ -115,13 +143,37 @@ def _candidates(
     table: HudiTable, lacking: set[str], equal: set[str], key: str | None
 ) -> Iterator[Candidate]:
     there = statuses(table)
+    kinds = {each.kind for each in there}
     if lacking:
         yield Candidate(COLUMN_STATS, tuple(sorted(lacking)))
-    if key in equal and not any(each.kind == RECORD_INDEX for each in there):
-        yield Candidate(RECORD_INDEX, ())
+    for kind in (RECORD_INDEX, BLOOM_FILTERS):
+        if key in equal and kind not in kinds:
+            yield Candidate(kind, ())
     indexed = {name for each in there if each.kind == SECONDARY_INDEX for name in each.columns}
-    for name in sorted(equal - indexed - {key, RECORD_KEY}):
+    values = equal - {key, RECORD_KEY}
+    for name in sorted(values - indexed):
         yield Candidate(SECONDARY_INDEX, (name,))
+    for name in sorted(values - _with_filters(table)):
+        if kind_of(table.schema().field(name).type) in _FILTERED:
+            yield Candidate(BLOOM_FILTERS, (name,))
+
+
+def _with_filters(table: HudiTable) -> set[str]:
+    """The columns that Bloom filters are there of, or were asked for."""
+    asked = Registry.read(table.storage).indexes.values()
+    found = {name for one in asked if one.options.items() >= _IS_FILTERS for name in one.columns}
+    return found | {
+        name
+        for one in index_definitions(table).values()
+        if one.type == BLOOM_FILTERS and one.function == IDENTITY
+        for name in one.fields
+    }
+
+
+def _filters(looked: Looked, candidate: Candidate, key: str | None) -> Filters:
+    if candidate.columns or key is None:
+        return column_filters(looked, candidate.columns[0])
+    return key_filters(looked, key)
 
 
 def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
@@ -151,10 +203,3 @@ def _mean(what_ifs: Sequence[WhatIf], chosen: Sequence[Candidate]) -> Read:
     reads = [each.read(chosen) for each in what_ifs]
     count = len(reads)
     return Read(sum(r.files for r in reads) / count, sum(r.bytes for r in reads) / count)
-
-
-def _statement(base_path: str, candidate: Candidate) -> str:
-    names = "_".join(candidate.columns[:3]).replace(".", "_") or "keys"
-    name = {COLUMN_STATS: "ranges", RECORD_INDEX: "keys"}.get(candidate.kind, f"by_{names}")
-    columns_ = f" --columns {','.join(candidate.columns)}" if candidate.columns else ""
-    return f"pyhudi index create {name} --table {base_path} --using {candidate.kind}{columns_}"

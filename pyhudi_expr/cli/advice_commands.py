@@ -112,13 +112,17 @@ def _tell(found: Advice) -> None:
         click.echo("no index would save a hundredth of it")
         return
     shown = Table("index", title_justify="left")
-    for heading in ("files less", "MB less", "storage, MB", "build, s", "bytes a row written"):
+    for heading in (
+        *("files less", "MB less", "storage, MB", "build, s"),
+        *("bytes a row written", "bytes a file written"),
+    ):
         shown.add_column(heading, justify="right")
     for each in found.recommendations:
+        costs = each.costs
         index = f"{each.candidate.kind} {', '.join(each.candidate.columns)}"
-        cells = (each.files, each.bytes / 1e6, each.costs.storage / 1e6, each.costs.build_seconds)
-        written = each.costs.bytes_of_row
-        shown.add_row(index, *(f"{cell:.1f}" for cell in cells), f"{written:.1f}")
+        cells = (each.files, each.bytes / 1e6, costs.storage / 1e6, costs.build_seconds)
+        written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
+        shown.add_row(index, *(f"{cell:.1f}" for cell in cells), *written)
     Console(soft_wrap=True).print(shown)
     for each in found.recommendations:
         click.echo(each.statement)

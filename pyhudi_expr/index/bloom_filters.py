@@ -32,7 +32,7 @@ from pyhudi_expr.mdt.records import Payload
 from pyhudi_expr.table.listing import FileListing
 
 #: At some milliseconds for each filter, what a query can wait for.
-_MOST_FILES = 500
+MOST_FILES = 500
 _FILES_AT_ONCE = 32
 _CACHE_BYTES = 64 << 20
 
@@ -71,7 +71,7 @@ class BloomFilters(Priced):
         """What `answered` would read; None: there is nothing to ask, or of too many files."""
         files = len(self._asked(question))
         values = sum(len(of_leaf) for _, of_leaf in wanted)
-        if not values or files > _MOST_FILES:
+        if not values or files > MOST_FILES:
             return None
         return LookUp(self._read_bytes(files), values)
 

@@ -28,6 +28,9 @@ from pyhudi_expr.mdt.kernel import as_bytes
 
 SIMPLE, DYNAMIC = "SIMPLE", "DYNAMIC_V0"
 
+#: Where a base file's footer has the filter of its record keys, and the filter's kind.
+FOOTER_CONTENT, FOOTER_KIND = b"org.apache.hudi.bloomfilter", b"hoodie_bloom_filter_type_code"
+
 _HEAD = struct.Struct(">iiBi")
 _DYNAMIC_HEAD = struct.Struct(">iii")
 _VERSION = -1

@@ -11,7 +11,15 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.bloom import DYNAMIC, SIMPLE, FilterBuilder, UnreadableFilterError, parse
+from pyhudi_expr.mdt.bloom import (
+    DYNAMIC,
+    FOOTER_CONTENT,
+    FOOTER_KIND,
+    SIMPLE,
+    FilterBuilder,
+    UnreadableFilterError,
+    parse,
+)
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import bloom_filter_key
@@ -23,7 +31,6 @@ from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.hudi_table import HudiTable
 
-_CONTENT, _KIND = b"org.apache.hudi.bloomfilter", b"hoodie_bloom_filter_type_code"
 _KINDS = (SIMPLE, DYNAMIC)
 
 
@@ -47,7 +54,8 @@ def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, byte
     """The kind and the text of a file's filter."""
     with parquet_file(reader.storage(), path) as file:
         said = file.metadata.metadata or {}
-        kind, text = said.get(_KIND, b"").decode() or SIMPLE, said.get(_CONTENT, b"")
+        kind = said.get(FOOTER_KIND, b"").decode() or SIMPLE
+        text = said.get(FOOTER_CONTENT, b"")
         # A filter of before the keys became virtual may spell them in another way.
         if keys.are_stored and _is_readable(kind, text):
             return kind, text

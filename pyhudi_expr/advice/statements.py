@@ -1,0 +1,48 @@
+"""The statement that builds a candidate, where it can be built at all."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass
+
+from pyhudi_expr.advice.estimates import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX, Candidate
+from pyhudi_expr.index.registry import Store
+from pyhudi_expr.spark.plans import STORE_OPTION, InvalidIndex, plan
+from pyhudi_expr.spark.statements import CreateIndex
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_NO_LETTERS = re.compile(r"[^A-Za-z0-9_]+")
+
+
+@dataclass(frozen=True)
+class Buildable:
+    """store: Hudi's, or the extension's where Hudi would refuse the index or break it."""
+
+    statement: str
+    store: Store
+
+
+def buildable(table: HudiTable, candidate: Candidate) -> Buildable | None:
+    """None: no store takes it."""
+    for store in Store:
+        options = {STORE_OPTION: store.value}
+        name = _name(candidate)
+        request = CreateIndex(name, table.base_path, candidate.kind, candidate.columns, options)
+        try:
+            plan(table, request)
+        except InvalidIndex:
+            continue
+        words = ["pyhudi", "index", "create", name, "--table", table.base_path]
+        words += ["--using", candidate.kind]
+        words += ["--columns", ",".join(candidate.columns)] if candidate.columns else []
+        words += ["--store", store.value] if store is not Store.HUDI else []
+        return Buildable(shlex.join(words), store)
+    return None
+
+
+def _name(candidate: Candidate) -> str:
+    columns = _NO_LETTERS.sub("_", "_".join(candidate.columns[:3]))
+    if candidate.kind == BLOOM_FILTERS:
+        return f"filters_{columns}" if columns else "filters"
+    return {COLUMN_STATS: "ranges", RECORD_INDEX: "keys"}.get(candidate.kind, f"by_{columns}")
