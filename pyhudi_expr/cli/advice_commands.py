@@ -7,8 +7,9 @@ from pathlib import Path
 
 import click
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 
+from pyhudi_expr.advice.estimates import SECONDARY_INDEX
 from pyhudi_expr.advice.observed import (
     files_below,
     joined,
@@ -111,7 +112,8 @@ def _tell(found: Advice) -> None:
     if not found.recommendations:
         click.echo("no index would save a hundredth of it")
         return
-    shown = Table("index", title_justify="left")
+    # Names of kinds are whole on a narrow terminal, too.
+    shown = Table(Column("index", min_width=len(SECONDARY_INDEX)), title_justify="left")
     for heading in (
         *("files less", "MB less", "storage, MB", "build, s"),
         *("bytes a row written", "bytes a file written"),

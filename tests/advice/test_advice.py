@@ -243,6 +243,8 @@ def test_the_command_prints_a_plan(table, tmp_path, capsys):
     assert main(["advise", table, "--queries", str(file)]) == 0
     shown = capsys.readouterr().out
     assert f"pyhudi index create ranges --table {table} --using column_stats" in shown
+    # In the table, and in the statement.
+    assert shown.count("secondary_index") == 2
     assert main(["advise", table, "--queries", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [each["candidate"]["kind"] for each in report["recommendations"]] == [
