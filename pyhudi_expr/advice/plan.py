@@ -42,8 +42,9 @@ _IS_FILTERS = {(TYPE_OPTION, BLOOM_FILTERS), (EXPRESSION_OPTION, IDENTITY)}
 
 
 @dataclass(frozen=True)
-class Recommendation:
-    """One index, given those before it. files, bytes: what the average query reads less by it."""
+class Judged:
+    """One index, given those before it. files, bytes: what the average query reads less by it;
+    statement: what builds it."""
 
     candidate: Candidate
     statement: str
@@ -54,14 +55,16 @@ class Recommendation:
 
 @dataclass(frozen=True)
 class Advice:
-    """today, planned: what the average query reads now, and with all that is recommended."""
+    """today, planned: what the average query reads now, and with all that is recommended.
+    passed_over: what would not save enough besides."""
 
     table: str
     instant: str | None
     queries: int
     today: Read
     planned: Read
-    recommendations: tuple[Recommendation, ...]
+    recommendations: tuple[Judged, ...]
+    passed_over: tuple[Judged, ...]
     notes: tuple[str, ...]
 
 
@@ -109,34 +112,39 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
     what_ifs = [
         WhatIf(result, footers, rows_of_value, key, read_bytes, filters) for result in results
     ]
-    left = list(offered)
-    chosen: list[Candidate] = []
-    found: list[Recommendation] = []
-    today = now = _mean(what_ifs, chosen)
-    while left:
-        reads = {each: _mean(what_ifs, [*chosen, each]) for each in left}
-        costs = {each: sizes.costs(each, there | {one.kind for one in chosen}) for each in left}
+    found: list[Judged] = []
+    today = now = _mean(what_ifs, [])
+    while True:
+        chosen = [one.candidate for one in found]
+        kinds = there | {one.kind for one in chosen}
+        left = []
+        for each in offered.keys() - set(chosen):
+            read = _mean(what_ifs, [*chosen, each])
+            # Sums of shares come out a little below nothing.
+            saved = max(now.files - read.files, 0.0), max(now.bytes - read.bytes, 0.0)
+            left.append(Judged(each, offered[each].statement, *saved, sizes.costs(each, kinds)))
         least = _LEAST_SHARE * now.bytes
-        worth = [each for each in left if now.bytes and now.bytes - reads[each].bytes >= least]
-        if not worth:
+        most = max((one.bytes for one in left), default=0.0)
+        if not now.bytes or most < least:
             break
-        most = min(reads[each].bytes for each in worth) + least
-        _, _, best = min(
-            (offered[each].store is not Store.HUDI, costs[each].storage, each)
-            for each in worth
-            if reads[each].bytes <= most
+        best = min(
+            (one for one in left if one.bytes >= max(least, most - least)),
+            key=lambda one: (
+                offered[one.candidate].store is not Store.HUDI,
+                one.costs.storage,
+                one.candidate,
+            ),
         )
-        read, statement = reads[best], offered[best].statement
-        saved = Read(now.files - read.files, now.bytes - read.bytes)
-        found.append(Recommendation(best, statement, saved.files, saved.bytes, costs[best]))
-        chosen.append(best)
-        left.remove(best)
-        now = read
+        found.append(best)
+        now = Read(now.files - best.files, now.bytes - best.bytes)
+    left.sort(key=lambda one: (-one.bytes, one.costs.storage, one.candidate))
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
     if len(looked.positions) == MOST_FILES:
         notes.append(f"{MOST_FILES} base files were looked into: others count as read")
     instant = results[0].instant
-    return Advice(base_path, instant, len(asked), today, now, tuple(found), tuple(notes))
+    return Advice(
+        base_path, instant, len(asked), today, now, tuple(found), tuple(left), tuple(notes)
+    )
 
 
 def _candidates(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from pyhudi_expr.advice.observed import (
     read_hive_history,
     read_query_log,
 )
-from pyhudi_expr.advice.plan import Advice
+from pyhudi_expr.advice.plan import Advice, Judged
 from pyhudi_expr.advice.plan import advise as advice_for
 from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli import reports
@@ -109,9 +110,18 @@ def _tell(found: Advice) -> None:
         f"{found.queries} queries read {now.files:.1f} files, {now.bytes / 1e6:.1f} MB on average;"
         f" with all of these {then.files:.1f} files, {then.bytes / 1e6:.1f} MB"
     )
-    if not found.recommendations:
+    if found.recommendations:
+        _show(found.recommendations)
+    else:
         click.echo("no index would save a hundredth of it")
-        return
+    for each in found.recommendations:
+        click.echo(each.statement)
+    if found.passed_over:
+        click.echo("\njudged besides, and not worth it:")
+        _show(found.passed_over)
+
+
+def _show(judged: Sequence[Judged]) -> None:
     # Names of kinds are whole on a narrow terminal, too.
     shown = Table(Column("index", min_width=len(SECONDARY_INDEX)), title_justify="left")
     for heading in (
@@ -119,12 +129,10 @@ def _tell(found: Advice) -> None:
         *("bytes a row written", "bytes a file written"),
     ):
         shown.add_column(heading, justify="right")
-    for each in found.recommendations:
+    for each in judged:
         costs = each.costs
         index = f"{each.candidate.kind} {', '.join(each.candidate.columns)}"
         cells = (each.files, each.bytes / 1e6, costs.storage / 1e6, costs.build_seconds)
         written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
         shown.add_row(index, *(f"{cell:.1f}" for cell in cells), *written)
     Console(soft_wrap=True).print(shown)
-    for each in found.recommendations:
-        click.echo(each.statement)

@@ -123,8 +123,12 @@ def test_what_is_registered_is_not_recommended_again(rows, tmp_path, kind, colum
 def test_an_index_that_is_dearer_than_the_files_is_not_recommended(rows, tmp_path):
     """Queries would not ask it: the rule is theirs (`pyhudi_expr.index.costs`)."""
     narrow = written(tmp_path / "narrow", {"a": split(rows.select(["scattered"]), FILES)})
-    found = advise(narrow, asked("scattered = 2500")).recommendations
-    assert "secondary_index" not in {each.candidate.kind for each in found}
+    found = advise(narrow, asked("scattered = 2500"))
+    assert "secondary_index" not in {each.candidate.kind for each in found.recommendations}
+    (judged,) = (one for one in found.passed_over if one.candidate.kind == "secondary_index")
+    assert (judged.files, judged.bytes) == pytest.approx((0, 0), abs=1e-6)
+    assert judged.costs.storage > 0
+    assert judged.statement.endswith("--using secondary_index --columns scattered")
     # A text of forty characters in each row, and the same index is worth its reading.
     padded = rows.select(["scattered"]).append_column(
         "text", pa.array([np.random.default_rng(n).bytes(20).hex() for n in range(ROWS)])
@@ -245,12 +249,15 @@ def test_the_command_prints_a_plan(table, tmp_path, capsys):
     assert f"pyhudi index create ranges --table {table} --using column_stats" in shown
     # In the table, and in the statement.
     assert shown.count("secondary_index") == 2
+    _, besides = shown.split("judged besides, and not worth it:")
+    assert "bloom_filters" in besides
     assert main(["advise", table, "--queries", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)
     assert [each["candidate"]["kind"] for each in report["recommendations"]] == [
         "column_stats",
         "secondary_index",
     ]
+    assert [each["candidate"]["kind"] for each in report["passed_over"]] == ["bloom_filters"]
     file.write_text("")
     assert main(["advise", table, "--queries", str(file)]) == 1
     assert "no query" in capsys.readouterr().err
