@@ -2,6 +2,7 @@ package io.pyhudi.hive.schema;
 
 import io.pyhudi.hive.HudiCopyOnWriteInputFormat;
 import io.pyhudi.hive.HudiMergeOnReadInputFormat;
+import io.pyhudi.hive.HudiOutputFormat;
 import java.io.IOException;
 import java.util.Arrays;
 import java.util.HashSet;
@@ -16,7 +17,6 @@ import org.apache.hadoop.hive.metastore.api.MetaException;
 import org.apache.hadoop.hive.metastore.api.StorageDescriptor;
 import org.apache.hadoop.hive.metastore.api.Table;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
-import io.pyhudi.hive.HudiOutputFormat;
 import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
 
 /** Lets a table into the metastore, and be altered, only as the Hudi table really is. */
