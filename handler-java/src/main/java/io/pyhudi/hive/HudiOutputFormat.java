@@ -1,6 +1,5 @@
 package io.pyhudi.hive;
 
-import io.pyhudi.hive.schema.HudiMetaHook;
 import java.io.IOException;
 import java.util.Properties;
 import org.apache.hadoop.fs.FileSystem;
@@ -21,6 +20,10 @@ import org.apache.hadoop.util.Progressable;
  * this from within the tasks, before a row is written.
  */
 public final class HudiOutputFormat implements HiveOutputFormat<NullWritable, ArrayWritable> {
+  /** Why a write is refused, wherever. */
+  public static final String READ_ONLY =
+      "Hudi tables are read-only in Hive; write them with Apache Hudi (Spark, Flink)";
+
   @Override
   public void checkOutputSpecs(FileSystem ignored, JobConf job) throws IOException {
     throw refusal();
@@ -45,6 +48,6 @@ public final class HudiOutputFormat implements HiveOutputFormat<NullWritable, Ar
   }
 
   private static IOException refusal() {
-    return new IOException(HudiMetaHook.READ_ONLY);
+    return new IOException(READ_ONLY);
   }
 }

@@ -4,7 +4,6 @@ import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.TableRows;
 import io.pyhudi.hive.predicate.JoinValues;
 import io.pyhudi.hive.scan.ExplainedScan;
-import io.pyhudi.hive.schema.HudiMetaHook;
 import io.pyhudi.hive.table.TableSize;
 import java.net.URI;
 import java.net.URISyntaxException;
@@ -162,6 +161,6 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
 
   @Override
   public void validateSinkDesc(FileSinkDesc sink) throws SemanticException {
-    throw new SemanticException(HudiMetaHook.READ_ONLY);
+    throw new SemanticException(HudiOutputFormat.READ_ONLY);
   }
 }

@@ -21,9 +21,6 @@ import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
 
 /** Lets a table into the metastore, and be altered, only as the Hudi table really is. */
 public final class HudiMetaHook extends DefaultHiveMetaHook {
-  public static final String READ_ONLY =
-      "Hudi tables are read-only in Hive; write them with Apache Hudi (Spark, Flink)";
-
   private static final String PURGE = "external.table.purge";
   private static final Set<String> ALLOWED =
       new HashSet<>(Arrays.asList("ADDPROPS", "DROPPROPS", "ADDCOLS"));
@@ -117,7 +114,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
   /** Hive 4 refuses earlier; Hive 3.1 knows only this way. */
   @Override
   public void preInsertTable(Table table, boolean overwrite) throws MetaException {
-    throw refuse(table, READ_ONLY);
+    throw refuse(table, HudiOutputFormat.READ_ONLY);
   }
 
   @Override
@@ -127,7 +124,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
 
   @Override
   public void commitInsertTable(Table table, boolean overwrite) throws MetaException {
-    throw refuse(table, READ_ONLY);
+    throw refuse(table, HudiOutputFormat.READ_ONLY);
   }
 
   @Override
