@@ -4,21 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, field
-from types import MappingProxyType
+from dataclasses import dataclass
 
 import pyarrow as pa
 
 from pyhudi_expr.advice.columns import Looked, location_bytes, secondary_bytes
-from pyhudi_expr.advice.estimates import (
-    BLOOM_FILTERS,
-    COLUMN_STATS,
-    RECORD_INDEX,
-    SECONDARY_INDEX,
-    Candidate,
-)
+from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.filters import Filters
 from pyhudi_expr.index.row_counts import RECORD_KEY
+from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 
 #: Measured on two cores in a Spark session that has run before (docs/benchmarks.md, index-builds
 #: and query-path): seconds for a file's footer, for one of its columns, for a row.
@@ -68,7 +63,7 @@ class Sizes:
     sample: pa.Table
     groups: Sequence[str]
     growth: float
-    filters: Mapping[Candidate, Filters] = field(default_factory=lambda: MappingProxyType({}))
+    filters: Mapping[Candidate, Filters]
 
     def costs(self, candidate: Candidate, there: Set[str]) -> Costs:
         """there: the kinds of indexes that the table has by then; one of values builds the one of

@@ -31,10 +31,8 @@ from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.index.bloom_filters import MOST_FILES
 from pyhudi_expr.index.costs import Left, LookUp, slices_hit
 from pyhudi_expr.index.record_index import look_up_bytes
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import PruneResult
-
-COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX = "column_stats", "record_index", "secondary_index"
-BLOOM_FILTERS = "bloom_filters"
 
 
 @dataclass(frozen=True, order=True)

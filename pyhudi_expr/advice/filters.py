@@ -13,15 +13,7 @@ import pyarrow.parquet as pq
 from pyhudi_expr.advice.columns import Looked
 from pyhudi_expr.layout.sampling import sampled
 from pyhudi_expr.mdt import hfile_writer, payloads
-from pyhudi_expr.mdt.bloom import (
-    FOOTER_CONTENT,
-    FOOTER_KIND,
-    SIMPLE,
-    BloomFilter,
-    FilterBuilder,
-    UnreadableFilterError,
-    parse,
-)
+from pyhudi_expr.mdt.bloom import SIMPLE, BloomFilter, FilterBuilder, of_footer, parse
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 
 _SEED = 11
@@ -95,18 +87,11 @@ def _made(values: pa.Array) -> bytes:
 
 
 def _of_footers(looked: Looked) -> list[tuple[str, bytes]]:
-    found = (_of_footer(looked, path) for path in _some_paths(looked))
+    found = []
+    for path in _some_paths(looked):
+        with looked.table.storage.open_input(path) as source:
+            found.append(of_footer(pq.read_metadata(source).metadata))
     return [one for one in found if one is not None]
-
-
-def _of_footer(looked: Looked, path: str) -> tuple[str, bytes] | None:
-    with looked.table.storage.open_input(path) as source:
-        said = pq.read_metadata(source).metadata or {}
-    kind, text = said.get(FOOTER_KIND, b"").decode() or SIMPLE, said.get(FOOTER_CONTENT, b"")
-    try:
-        return None if parse(kind, text).is_empty else (kind, text)
-    except UnreadableFilterError:
-        return None
 
 
 def _filters(looked: Looked, texts: list[tuple[str, bytes]], *, are_made: bool) -> Filters:

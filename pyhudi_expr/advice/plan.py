@@ -8,10 +8,6 @@ from dataclasses import dataclass
 from pyhudi_expr.advice.building import Costs, Sizes
 from pyhudi_expr.advice.columns import MOST_FILES, Looked, distinct_values
 from pyhudi_expr.advice.estimates import (
-    BLOOM_FILTERS,
-    COLUMN_STATS,
-    RECORD_INDEX,
-    SECONDARY_INDEX,
     Candidate,
     FooterBounds,
     Read,
@@ -27,8 +23,10 @@ from pyhudi_expr.expr.domains import Kind, domain_of, kind_of
 from pyhudi_expr.index.expression_index import IDENTITY
 from pyhudi_expr.index.registry import Registry, Store
 from pyhudi_expr.index.row_counts import RECORD_KEY
-from pyhudi_expr.index.status import statuses
+from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
+from pyhudi_expr.index.status import IndexStatus, statuses
 from pyhudi_expr.mdt.index_definitions import index_definitions
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.plans import EXPRESSION_OPTION, TYPE_OPTION
 from pyhudi_expr.table.errors import HudiError
@@ -96,10 +94,11 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
         name: looked.rows / distinct_values(sample.column(name), looked.rows) for name in equal
     }
     footers = FooterBounds({name: looked.bounds(wanted[name]) for name in sorted(stored)})
-    there = {each.kind for each in statuses(table)}
+    built = statuses(table)
+    there = {each.kind for each in built}
     offered = {
         each: how
-        for each in _candidates(table, lacking & stored, equal, key)
+        for each in _candidates(table, built, lacking & stored, equal, key)
         if (how := buildable(table, each)) is not None
     }
     filters = {each: _filters(looked, each, key) for each in offered if each.kind == BLOOM_FILTERS}
@@ -148,16 +147,19 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
 
 
 def _candidates(
-    table: HudiTable, lacking: set[str], equal: set[str], key: str | None
+    table: HudiTable,
+    built: Sequence[IndexStatus],
+    lacking: set[str],
+    equal: set[str],
+    key: str | None,
 ) -> Iterator[Candidate]:
-    there = statuses(table)
-    kinds = {each.kind for each in there}
+    kinds = {each.kind for each in built}
     if lacking:
         yield Candidate(COLUMN_STATS, tuple(sorted(lacking)))
     for kind in (RECORD_INDEX, BLOOM_FILTERS):
         if key in equal and kind not in kinds:
             yield Candidate(kind, ())
-    indexed = {name for each in there if each.kind == SECONDARY_INDEX for name in each.columns}
+    indexed = {name for each in built if each.kind == SECONDARY_INDEX for name in each.columns}
     values = equal - {key, RECORD_KEY}
     for name in sorted(values - indexed):
         yield Candidate(SECONDARY_INDEX, (name,))

@@ -6,8 +6,9 @@ import re
 import shlex
 from dataclasses import dataclass
 
-from pyhudi_expr.advice.estimates import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX, Candidate
+from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.index.registry import Store
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.spark.plans import STORE_OPTION, InvalidIndex, plan
 from pyhudi_expr.spark.statements import CreateIndex
 from pyhudi_expr.table.hudi_table import HudiTable

@@ -10,7 +10,6 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
-from pyhudi_expr.advice.estimates import SECONDARY_INDEX
 from pyhudi_expr.advice.observed import (
     files_below,
     joined,
@@ -25,6 +24,7 @@ from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import working
+from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
 
 
 @click.command(

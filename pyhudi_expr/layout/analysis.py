@@ -38,6 +38,8 @@ _ROWS_OF_PIECE = 200
 _MOST_ROWS = 2_000_000
 _MOST_FILES = 256
 _MOST_COLUMNS = 3
+
+_Flags = npt.NDArray[np.bool_]
 _THREADS = 8
 _SEED = 28
 _FOOTER_WAIT = 600.0  # seconds
@@ -86,11 +88,9 @@ class Analysis:
     results: tuple[PruneResult, ...] = field(repr=False)
     """Of each predicate on the table as it is today."""
 
-    def reads(self, layout: Layout | None, predicate: int) -> npt.NDArray[np.bool_]:
-        """Which files of a layout a predicate would read, as far as the sample tells."""
-        tiling = self.tiling(layout)
-        evidence = StatisticsEvidence(PieceStatistics(self.sample.rows, tiling))
-        return as_array(may_be(self.results[predicate].predicate, True, [evidence]), tiling.count)
+    def reads(self, tiling: Tiling) -> list[_Flags]:
+        """Of each predicate the files that it would read, as far as the sample tells."""
+        return _read(self.sample, tiling, [each.predicate for each in self.results])
 
     def tiling(self, layout: Layout | None) -> Tiling:
         """In which file of a layout the sample's rows would be; None: today's."""
@@ -212,14 +212,18 @@ def _shares(
     sample: Sample, layout: Layout, predicates: Sequence[BoundExpression], files: int
 ) -> Shares:
     tiling = _tiled(sample, layout, files)
-    evidence = StatisticsEvidence(PieceStatistics(sample.rows, tiling))
-    kept = [as_array(may_be(each, True, [evidence]), tiling.count) for each in predicates]
+    kept = _read(sample, tiling, predicates)
     rows = tiling.rows / tiling.rows.sum()
     return Shares(
         layout,
         tuple(float(flags.mean()) for flags in kept),
         tuple(float(rows[flags].sum()) for flags in kept),
     )
+
+
+def _read(sample: Sample, tiling: Tiling, predicates: Sequence[BoundExpression]) -> list[_Flags]:
+    evidence = StatisticsEvidence(PieceStatistics(sample.rows, tiling))
+    return [as_array(may_be(each, True, [evidence]), tiling.count) for each in predicates]
 
 
 def _tiled(sample: Sample, layout: Layout, files: int) -> Tiling:

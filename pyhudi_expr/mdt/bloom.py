@@ -18,6 +18,7 @@ import gzip
 import math
 import struct
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -137,6 +138,16 @@ def parse(kind: str, text: bytes) -> BloomFilter:
     except (binascii.Error, struct.error, OSError, EOFError, zlib.error) as error:
         raise UnreadableFilterError(f"the filter's bytes are damaged: {error!r}") from error
     raise UnreadableFilterError(f"filters of kind {kind!r} are not known")
+
+
+def of_footer(metadata: Mapping[bytes, bytes] | None) -> tuple[str, bytes] | None:
+    """The kind and the text of the filter in a base file's footer; None: there is none to use."""
+    said = metadata or {}
+    kind, text = said.get(FOOTER_KIND, b"").decode() or SIMPLE, said.get(FOOTER_CONTENT, b"")
+    try:
+        return None if parse(kind, text).is_empty else (kind, text)
+    except UnreadableFilterError:
+        return None
 
 
 def _head(content: bytes, at: int) -> tuple[int, int]:

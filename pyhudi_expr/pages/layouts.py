@@ -40,24 +40,23 @@ def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[
     best = found.candidates[0].layout
     used = () if best is None else best.columns
     columns = tuple(dict.fromkeys([*used, *found.sample.rows.column_names]))[:2]
+    layouts = [
+        _drawn(found, each, (columns[0], columns[1])) for each in (None, best) if len(columns) == 2
+    ]
     for number, predicate in enumerate(predicates[:_DRAWN]):
-        drawn = [
-            rectangles(_drawn(found, layout, number, (columns[0], columns[1])))
-            for layout in (None, best)
-            if len(columns) == 2
-        ]
+        drawn = [rectangles(of_layout[number]) for of_layout in layouts]
         over = f", files over {' and '.join(columns)} as shares of the rows" if drawn else ""
         parts.append(section(f"{predicate}{over}", tree(found.results[number].explanation), *drawn))
     parts.append(section("Timeline", timeline(instants, found.instant)))
     return page(f"layouts of {found.table}", parts)
 
 
-def _drawn(
-    found: Analysis, layout: Layout | None, predicate: int, columns: tuple[str, str]
-) -> Boxes:
-    boxes = quantile_boxes(found.sample.rows, found.tiling(layout), columns)
+def _drawn(found: Analysis, layout: Layout | None, over: tuple[str, str]) -> list[Boxes]:
+    """Of each predicate."""
+    tiling = found.tiling(layout)
+    boxes = quantile_boxes(found.sample.rows, tiling, over)
     title = "today" if layout is None else str(layout)
-    return Boxes(title, columns, boxes, found.reads(layout, predicate))
+    return [Boxes(title, over, boxes, kept) for kept in found.reads(tiling)]
 
 
 def _name(shares: Shares) -> str:

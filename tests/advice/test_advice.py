@@ -150,7 +150,8 @@ def test_the_first_index_of_values_costs_the_one_of_keys_too(table):
     opened = HudiTable.open(table)
     looked = Looked.at(opened, opened.listing())
     sample, groups = looked.sample(["scattered"])
-    sizes, wanted = Sizes(looked, sample, groups, 1.0), Candidate("secondary_index", ("scattered",))
+    sizes = Sizes(looked, sample, groups, 1.0, filters={})
+    wanted = Candidate("secondary_index", ("scattered",))
     first, next_ = sizes.costs(wanted, set()), sizes.costs(wanted, {"secondary_index"})
     keys = sizes.costs(Candidate("record_index", ()), set())
     assert first.bytes_of_row == next_.bytes_of_row + keys.bytes_of_row

@@ -12,10 +12,10 @@ from pyhudi_expr.advice.plan import advise
 from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.index.sizes import IndexSizes
 from pyhudi_expr.index.status import statuses
-from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.advice.measured import asking, warm_up
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -50,9 +50,7 @@ def advised(spark, tmp_path_factory):
     asked = read_queries(";".join(texts)).asked
     advice = advise(path, asked)
     assert {each.candidate.kind for each in advice.recommendations} == set(_KINDS)
-    # The first one of a session takes longer.
-    execute(spark, f"CREATE INDEX warm ON '{path}' USING column_stats(text)")
-    execute(spark, f"DROP INDEX warm ON '{path}'")
+    warm_up(spark, path)
 
     before, seconds = asking(path, asked), {}
     for number, each in enumerate(advice.recommendations):
@@ -73,13 +71,6 @@ def advised(spark, tmp_path_factory):
         built=built,
         then=index_bytes(path),
     )
-
-
-def asking(path, asked):
-    """The mean of the queries' files and bytes."""
-    pruner = Pruner()
-    found = [pruner.prune(path, PruneRequest(each.predicate)) for each in asked]
-    return np.mean([(each.files_kept, each.bytes_kept) for each in found], axis=0)
 
 
 def costs(advised, kind):

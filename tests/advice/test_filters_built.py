@@ -15,10 +15,10 @@ from pyhudi_expr.cli.index_commands import create as create_command
 from pyhudi_expr.cli.options import names
 from pyhudi_expr.index.sizes import IndexSizes
 from pyhudi_expr.index.status import statuses
-from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
+from tests.advice.measured import asking, warm_up
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -64,21 +64,12 @@ def index_bytes(path):
     }
 
 
-def asking(path, asked):
-    """The mean of the queries' files and bytes."""
-    pruner = Pruner()
-    found = [pruner.prune(path, PruneRequest(each.predicate)) for each in asked]
-    return np.mean([(each.files_kept, each.bytes_kept) for each in found], axis=0)
-
-
 @pytest.fixture(scope="module")
 def advised(spark, tmp_path_factory):
     """A table with the filters that were advised for its queries, and a commit after that."""
     made = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
     path = str(made.path)
-    # The first one of a session takes longer.
-    execute(spark, f"CREATE INDEX warm ON '{path}' USING column_stats(text)")
-    execute(spark, f"DROP INDEX warm ON '{path}'")
+    warm_up(spark, path)
     there = rows(spark, 0, _ROWS, _FILES).select("user").distinct().collect()
     users = sorted(row.user for row in there)
     drawn = np.random.default_rng(1).choice(users, 40, replace=False).tolist()

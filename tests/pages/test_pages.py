@@ -129,10 +129,10 @@ def test_the_files_that_each_predicate_reads_are_marked_before_and_after(tmp_pat
     figures = content.split("<figure>")[1:]
     for number in range(2):
         for layout, drawn in zip((None, best.layout), figures[2 * number :], strict=False):
-            reads = found.reads(layout, number)
+            reads = found.reads(found.tiling(layout))[number]
             assert drawn.count('<rect class="kept"') == reads.sum()
             assert drawn.count('<rect class="dropped"') == (~reads).sum()
-        assert found.reads(best.layout, number).mean() == best.files[number]
+        assert found.reads(found.tiling(best.layout))[number].mean() == best.files[number]
     assert best.files[0] < found.today.files[0]
     assert content.count("<circle") == len(instants) == 1
     assert "judged" in content

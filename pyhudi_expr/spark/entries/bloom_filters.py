@@ -11,15 +11,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.bloom import (
-    DYNAMIC,
-    FOOTER_CONTENT,
-    FOOTER_KIND,
-    SIMPLE,
-    FilterBuilder,
-    UnreadableFilterError,
-    parse,
-)
+from pyhudi_expr.mdt.bloom import SIMPLE, FilterBuilder, of_footer
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 from pyhudi_expr.mdt.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.keys import bloom_filter_key
@@ -30,8 +22,6 @@ from pyhudi_expr.spark.entries.keys import KeyColumns
 from pyhudi_expr.spark.running import one_by_one
 from pyhudi_expr.spark.slices import Extract
 from pyhudi_expr.table.hudi_table import HudiTable
-
-_KINDS = (SIMPLE, DYNAMIC)
 
 
 def bloom_filters(
@@ -53,21 +43,12 @@ def bloom_filters(
 def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, bytes]:
     """The kind and the text of a file's filter."""
     with parquet_file(reader.storage(), path) as file:
-        said = file.metadata.metadata or {}
-        kind = said.get(FOOTER_KIND, b"").decode() or SIMPLE
-        text = said.get(FOOTER_CONTENT, b"")
         # A filter of before the keys became virtual may spell them in another way.
-        if keys.are_stored and _is_readable(kind, text):
-            return kind, text
+        found = of_footer(file.metadata.metadata) if keys.are_stored else None
+        if found is not None:
+            return found
         builder = FilterBuilder(file.metadata.num_rows)
         for columns in parquet_columns(file, keys.columns, f"{reader.base_uri}/{path}"):
             texts = keys.keys(columns).cast(pa.large_binary())
             builder.add(ByteStrings.from_arrow(texts))
         return SIMPLE, builder.text()
-
-
-def _is_readable(kind: str, text: bytes) -> bool:
-    try:
-        return kind in _KINDS and not parse(kind, text).is_empty
-    except UnreadableFilterError:
-        return False
