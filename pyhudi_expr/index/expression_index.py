@@ -28,6 +28,7 @@ from pyhudi_expr.expr.bound import (
     BoundCall,
     BoundColumn,
     BoundComparison,
+    BoundExpression,
     BoundIn,
     BoundIsNull,
     BoundLiteral,
@@ -101,26 +102,51 @@ class Expression:
     column: str
     argument: str | None = None
 
-    def is_that_of(self, term: BoundTerm) -> bool:
-        """Whether the term is the same function of the same column, and believed."""
-        if isinstance(term, BoundColumn):
-            return self.function == IDENTITY and term.name == self.column and term.char is None
-        if not isinstance(term, BoundCall) or not term.args:
-            return False
-        column, *literals = term.args
-        name = _NAMES.get(term.name, term.name)
-        if term.name == "cast" and term.domain.kind is Kind.DATE:
-            name = "to_date"
-        return (
-            isinstance(column, BoundColumn)
-            and (name, column.name) == (self.function, self.column)
-            and column.domain.kind in _BELIEVED.get(name, ())
-            and [_text(literal) for literal in literals] == [self.argument][: self._count]
-        )
 
-    @property
-    def _count(self) -> int:
-        return 0 if self.argument is None else 1
+def expression_of(term: BoundTerm) -> Expression | None:
+    """What an index that answers for the term is over; None: it is no function of a column, or not
+    believed."""
+    if isinstance(term, BoundColumn):
+        return Expression(IDENTITY, term.name) if term.char is None else None
+    if not isinstance(term, BoundCall) or not term.args:
+        return None
+    column, *literals = term.args
+    is_day = term.name == "cast" and term.domain.kind is Kind.DATE
+    name = "to_date" if is_day else _NAMES.get(term.name, term.name)
+    if not isinstance(column, BoundColumn) or column.domain.kind not in _BELIEVED.get(name, ()):
+        return None
+    match [_text(literal) for literal in literals]:
+        case []:
+            return Expression(name, column.name)
+        case [str(argument)]:
+            return Expression(name, column.name, argument)
+    return None
+
+
+@dataclass(frozen=True)
+class Calls:
+    """The calls in a predicate that are one expression. result: a column in their place."""
+
+    calls: frozenset[BoundCall]
+    result: BoundColumn
+
+    @staticmethod
+    def of(expression: Expression, predicate: BoundExpression, name: str) -> Calls | None:
+        """name: of the column; None: there is no such call, or none whose results have bounds."""
+        calls = [
+            term
+            for term in walk(predicate)
+            if isinstance(term, BoundCall) and expression_of(term) == expression
+        ]
+        if not calls or calls[0].domain.kind not in _TYPES:
+            return None
+        domain = calls[0].domain
+        return Calls(frozenset(calls), BoundColumn(name, _TYPES[domain.kind], domain))
+
+    def evidence(self, bounds: Bounds, excepted: Mask = False) -> Evidence:
+        """By bounds of the results. excepted: files of which nothing is said."""
+        evidence = StatisticsEvidence(_Results(self.result, bounds))
+        return _OfCalls(self.calls, self.result, evidence, excepted)
 
 
 def _expression(definition: IndexDefinition) -> Expression | None:
@@ -166,20 +192,15 @@ class ExpressionStatistics:
 
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
-        calls = [
-            term
-            for term in walk(question.predicate)
-            if isinstance(term, BoundCall) and self._expression.is_that_of(term)
-        ]
-        if not calls or calls[0].domain.kind not in _TYPES:
+        found = Calls.of(self._expression, question.predicate, self.name)
+        if found is None:
             return None
-        result = BoundColumn(self.name, _TYPES[calls[0].domain.kind], calls[0].domain)
+        domain = found.result.domain
         with self._lock:
-            if result.domain not in self._known:
-                self._known[result.domain] = self._load(result)
-            bounds = self._known[result.domain].bounds()
-        evidence = StatisticsEvidence(_Results(result, bounds))
-        return _OfCalls(frozenset(calls), result, evidence, self._relabelled(calls[0], question))
+            if domain not in self._known:
+                self._known[domain] = self._load(found.result)
+            bounds = self._known[domain].bounds()
+        return found.evidence(bounds, self._relabelled(next(iter(found.calls)), question))
 
     def _load(self, result: BoundColumn) -> BoundsStore:
         """The entries of the listing's base files. Raises HudiError."""
@@ -303,7 +324,7 @@ class ExpressionFilters(Priced):
         return wanted
 
     def _as_column(self, term: BoundTerm) -> BoundTerm:
-        if isinstance(term, BoundLiteral) or not self._expression.is_that_of(term):
+        if isinstance(term, BoundLiteral) or expression_of(term) != self._expression:
             return term
         return BoundColumn(self.name, _TYPES.get(term.domain.kind, pa.null()), term.domain)
 
