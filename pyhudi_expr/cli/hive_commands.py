@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from dataclasses import asdict
 from functools import wraps
 from typing import Any
 
 import click
 
-from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.locations import directories, location
+from pyhudi_expr.cli.locations import directories
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples
-from pyhudi_expr.cli.progress import waited_for, working
 from pyhudi_expr.cli.sessions import pairs
 from pyhudi_expr.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
-from pyhudi_expr.hive.doctor import Finding, Verdict, examine
-from pyhudi_expr.hive.existing import TableName, existing_table
-from pyhudi_expr.hive.registration import Registration, registration, statements
-from pyhudi_expr.hive.session import ConnectionFailed, connected
-from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.extras import of_extra
 
 _Command = Callable[..., None]
 _PASSWORD = "PYHUDI_HS2_PASSWORD"
@@ -171,23 +163,10 @@ def register(
     time.
     """
     given = pairs(properties)
-    with working("reading the table"):
-        hudi = HudiTable.open(location(table))
-        named = TableName.parse(name or hudi.properties.name, address.database)
-        wanted = registration(hudi, named, seen or location(table), given)
-    with working("asking HiveServer2"):
-        todo = _planned(address, wanted, replacing) if dry_run else _run(address, wanted, replacing)
-    if as_json:
-        click.echo(reports.as_json(_report(wanted, todo, dry_run)))
-        return
-    for statement in todo:
-        click.echo(f"{statement};")
-    done = "would be " if dry_run else ""
-    count = len(wanted.columns)
-    click.echo(
-        f"{named}: {done}registered, {count} columns" if todo else f"{named}: it is up to date",
-        err=True,
-    )
+    with of_extra("hive"):
+        from pyhudi_expr.cli import hive_answers
+    planned = hive_answers.planned(address, table, name, seen, given)
+    hive_answers.register(address, planned, replacing, dry_run, as_json)
 
 
 @hive.command(
@@ -222,62 +201,7 @@ def doctor(
     is broken.
     """
     given = pairs(settings)
-    with working("reading the table"):
-        hudi = HudiTable.open(location(table))
-        named = TableName.parse(name or hudi.properties.name, address.database)
-        wanted = registration(hudi, named, seen or location(table))
-    found = []
-    for finding in waited_for(examine(address, hudi, wanted, given), "asking HiveServer2"):
-        found.append(finding)
-        if not as_json:
-            _tell(finding)
-    if as_json:
-        click.echo(reports.as_json({"table": location(table), "findings": [*map(asdict, found)]}))
-    broken = [finding.link for finding in found if finding.verdict is Verdict.BROKEN]
-    if broken:
-        raise HudiError(f"not every query is pruned: {', '.join(broken)}")
-
-
-_COLOURS = {
-    Verdict.GOOD: "green",
-    Verdict.DOUBTFUL: "yellow",
-    Verdict.BROKEN: "red",
-    Verdict.SKIPPED: "blue",
-}
-
-
-def _tell(finding: Finding) -> None:
-    verdict = click.style(f"{finding.verdict.value:8}", fg=_COLOURS[finding.verdict])
-    click.echo(f"{verdict} {finding.link}: {finding.told}")
-    if finding.mend:
-        click.echo(f"         mend: {finding.mend}")
-
-
-def _run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
-    with connected(address) as session:
-        todo = statements(wanted, existing_table(session, wanted.name), replacing)
-        for statement in todo:
-            session.run(statement)
-        return todo
-
-
-def _planned(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
-    try:
-        with connected(address) as session:
-            return statements(wanted, existing_table(session, wanted.name), replacing)
-    except ConnectionFailed as error:
-        click.echo(f"note: as if Hive had no such table yet: {error}", err=True)
-        return statements(wanted, None)
-
-
-def _report(wanted: Registration, todo: tuple[str, ...], dry_run: bool) -> reports.Report:
-    return {
-        "table": f"{wanted.name.database}.{wanted.name.table}",
-        "location": wanted.location,
-        "columns": [
-            {"name": column.name, "type": column.type, "comment": column.comment}
-            for column in wanted.columns
-        ],
-        "statements": list(todo),
-        "run": not dry_run,
-    }
+    with of_extra("hive"):
+        from pyhudi_expr.cli import hive_answers
+    planned = hive_answers.planned(address, table, name, seen)
+    hive_answers.doctor(address, planned, given, as_json)

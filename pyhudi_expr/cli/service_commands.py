@@ -8,8 +8,7 @@ from pathlib import Path
 import click
 
 from pyhudi_expr.cli.options import examples
-from pyhudi_expr.service.process import serve as serve_until_stopped
-from pyhudi_expr.service.settings import load
+from pyhudi_expr.table.extras import of_extra
 
 
 @click.command(
@@ -40,6 +39,9 @@ def serve(
     Options go before environment variables (PYHUDI_...), these before the file. SIGHUP has the
     settings read again.
     """
+    with of_extra("service"):
+        from pyhudi_expr.service.process import serve as serve_until_stopped
+        from pyhudi_expr.service.settings import load
     read = partial(
         load,
         config,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from pyhudi_expr.cli.progress import shown, working
-from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.extras import of_extra
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -49,13 +49,8 @@ def session(
     purpose: what the bar says; settings: KEY=VALUE each; they go before the defaults. Raises
     HudiError without pyspark.
     """
-    try:
+    with of_extra("spark"):
         from pyspark.sql import SparkSession
-    except ModuleNotFoundError as error:
-        missing = (error.name or "pyspark").partition(".")[0]
-        raise HudiError(
-            f"{missing} is missing; install the extra: pip install 'pyhudi-expr[spark]'"
-        ) from error
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder: Any = SparkSession.builder.appName(f"pyhudi: {purpose}").config(
         "spark.ui.enabled", "false"

@@ -13,6 +13,7 @@ from pyhudi_expr.layout.analysis import Analysis
 from pyhudi_expr.layout.orders import InvalidLayout, Layout
 from pyhudi_expr.layout.tilings import quantile_boxes
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.extras import of_extra
 
 _INCHES = 4.0
 _LEAST = 0.002  # of an axis: what is thinner would not be seen
@@ -51,14 +52,10 @@ def draw_panels(panels: Sequence[Panel], columns: tuple[str, str], target: Path)
 
     Raises HudiError where the picture cannot be written, or the extra is missing.
     """
-    try:
+    with of_extra("pictures"):
         from matplotlib.collections import PatchCollection
         from matplotlib.figure import Figure
         from matplotlib.patches import Rectangle
-    except ModuleNotFoundError as error:
-        raise HudiError(
-            f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[pictures]'"
-        ) from error
     figure = Figure(figsize=(len(panels) * _INCHES, _INCHES), layout="constrained")
     for axes, panel in zip(np.ravel(figure.subplots(1, len(panels))), panels, strict=True):
         boxes = [

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.extras import of_extra
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(.*)$", re.DOTALL)
 _S3_SCHEMES = frozenset({"s3a", "s3n"})
@@ -228,12 +229,8 @@ class _ThereIsOneError(Exception):
 
 def _webhdfs(scheme: str, rest: str) -> tuple[fs.FileSystem, str]:
     """The file system and the path of `//host:port/path`. Raises HudiError without the packages."""
-    try:
+    with of_extra("webhdfs"):
         from fsspec.implementations.webhdfs import WebHDFS
-    except ModuleNotFoundError as error:
-        raise HudiError(
-            f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[webhdfs]'"
-        ) from error
     address, _, path = rest.removeprefix("//").partition("/")
     host, _, port = address.partition(":")
     if not port.isdigit():

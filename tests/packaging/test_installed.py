@@ -55,6 +55,11 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
     assert not {"click", "rich", "thrift", "structlog"} & {each["name"].lower() for each in listed}
     assert "pyhudi-expr[cli]" in run(own / "pyhudi", "--help", cwd=tmp_path, code=1)
 
+    run(own / "python", "-m", "pip", "install", "--quiet", f"{wheel}[cli]", cwd=tmp_path)
+    assert "hive" in run(own / "pyhudi", "--help", cwd=tmp_path)
+    assert "register" in run(own / "pyhudi", "hive", "--help", cwd=tmp_path)
+    assert "pyhudi-expr[service]" in run(own / "pyhudi", "serve", cwd=tmp_path, code=1)
+
     run(own / "python", "-m", "pip", "install", "--quiet", f"{wheel}[service]", cwd=tmp_path)
     report = json.loads(
         run(own / "pyhudi", "prune", table, "region = 'us'", "--json", cwd=tmp_path)

@@ -1,0 +1,63 @@
+"""The command line with the extra `cli` alone: it explains itself, and names what else it needs."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+_OF_OTHER_EXTRAS = """
+    fsspec hudi matplotlib opentelemetry pandas polars prometheus_client puresasl py4j pydantic
+    pydantic_settings pyhive pyspark requests structlog substrait thrift thrift_sasl
+"""
+#: Runs each line of standard input as a command; prints the exit codes and what was printed.
+_PROGRAM = f"""
+import contextlib, io, json, shlex, sys
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {_OF_OTHER_EXTRAS.split()!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Lacking())
+from pyhudi_expr.cli.main import main
+
+def ran(line):
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        code = main(shlex.split(line))
+    return code, out.getvalue(), err.getvalue()
+
+print(json.dumps([ran(line) for line in sys.stdin.read().splitlines()]))
+"""
+
+
+def ran(*lines: object) -> list[tuple[int, str, str]]:
+    """Exit code, standard output and standard error of each, in a process without the others."""
+    command = [sys.executable, "-c", _PROGRAM]
+    done = subprocess.run(
+        command, input="\n".join(map(str, lines)), capture_output=True, text=True, check=True
+    )
+    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
+
+
+@pytest.mark.slow
+def test_every_help_is_there_without_the_other_extras() -> None:
+    groups = ("index", "layout", "virtual-keys", "hive", "serve", "advise", "hive register")
+    for code, out, err in ran("--help", *(f"{name} --help" for name in groups)):
+        assert (code, err) == (0, "")
+        assert "Usage: pyhudi" in out
+    assert "pyhudi" in ran("completion bash")[0][1]
+
+
+@pytest.mark.slow
+def test_a_command_names_the_extra_that_it_lacks() -> None:
+    commands = {
+        "hive register t": "hive",
+        "hive doctor t": "hive",
+        "serve": "service",
+        "prune webhdfs://host:9870/t 'a > 1'": "webhdfs",
+    }
+    for (code, out, err), extra in zip(ran(*commands), commands.values(), strict=True):
+        assert (code, out) == (1, "")
+        assert err.endswith(f" is missing; install the extra: pip install 'pyhudi-expr[{extra}]'\n")
