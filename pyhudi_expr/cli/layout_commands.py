@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pyhudi_expr.cli import reports, sessions
 from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, Commands, examples, names
+from pyhudi_expr.cli.predicate_options import ZONE
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.layout.analysis import Analysis, Shares, analyze
@@ -59,7 +59,7 @@ def layout() -> None:
 )
 @click.option("--columns", help="Judge layouts of these columns only, with commas in between.")
 @click.option("--files", type=int, help="Files that there would be; by default as many as now.")
-@click.option("--zone", help="IANA zone in which queries read instants as wall clocks.")
+@ZONE
 @click.option("--all", "every", is_flag=True, help="Show every layout, not the best ones alone.")
 @click.option(
     "--picture",
@@ -92,7 +92,7 @@ def analyze_table(
     if as_json:
         click.echo(reports.as_json(_analysis(found, predicates)))
         return
-    Console(soft_wrap=True).print(_shares_table(found, predicates, every))
+    reports.print_table(_shares_table(found, predicates, every))
     for note in found.notes:
         click.echo(f"note: {note}", err=True)
 

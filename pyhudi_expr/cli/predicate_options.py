@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from zoneinfo import ZoneInfo
+
 import click
 
 from pyhudi_expr.frontend.sql import DIALECTS
 from pyhudi_expr.table.listing import TableView
 
+_INSTANT = re.compile(r"\d{1,17}|\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3})?)?)?")
+_DIGITS = len("yyyyMMddHHmmssSSS")
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 DIALECT = click.option(
@@ -28,5 +33,50 @@ VIEW = click.option(
 )
 """The parameter `view`: a `TableView`."""
 
-AS_OF = click.option("--as-of", metavar="INSTANT", help="Time travel: as of this instant.")
-"""The parameter `as_of`."""
+
+def known_zone(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
+    """A callback of options: the zone, which has to be known."""
+    try:
+        if name not in (None, "UTC", "Z", "GMT"):
+            ZoneInfo(name)
+    except (KeyError, ValueError, OSError) as error:
+        raise click.BadParameter(f"the zone {name!r} is unknown; Europe/Oslo is one") from error
+    return name
+
+
+ZONE = click.option(
+    "--zone",
+    callback=known_zone,
+    help="IANA zone in which the query reads instants as wall clocks.",
+)
+"""The parameter `zone`."""
+
+
+def instant(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
+    """A callback of options: an instant of a timeline, which people also write as a date."""
+    if text is None:
+        return None
+    found = _INSTANT.fullmatch(text.strip())
+    if not found:
+        raise click.BadParameter(
+            f"{text!r} is no instant: 20240131, 20240131235959000, '2024-01-31 23:59:59' are some"
+        )
+    digits = re.sub(r"\D", "", text)
+    return digits if text.strip().isdigit() else digits.ljust(_DIGITS, "0")
+
+
+AS_OF = click.option(
+    "--as-of",
+    metavar="INSTANT",
+    callback=instant,
+    help="Time travel: as of this instant (20240131235959000, or '2024-01-31 23:59:59').",
+)
+"""The parameter `as_of`: digits, as in the timeline."""
+
+SINCE = click.option(
+    "--since",
+    metavar="INSTANT",
+    callback=instant,
+    help="Only rows that were written after this instant.",
+)
+"""The parameter `since`: digits, as in the timeline."""

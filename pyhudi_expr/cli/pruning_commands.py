@@ -13,7 +13,7 @@ from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.inspection import as_text, inspect_table
 from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
-from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
@@ -36,12 +36,8 @@ def _question(command: _Command) -> _Command:
             DIALECT,
             VIEW,
             AS_OF,
-            click.option(
-                "--since", metavar="INSTANT", help="Only rows that were written after this instant."
-            ),
-            click.option(
-                "--zone", help="IANA zone in which the query reads instants as wall clocks."
-            ),
+            SINCE,
+            ZONE,
             click.option(
                 "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
             ),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 
 from pyhudi_expr.index.status import IndexStatus
@@ -16,6 +17,9 @@ from pyhudi_expr.prune import PruneResult
 
 Report = dict[str, Any]
 _FILE_WIDTH = 240
+_ENDLESS = 100_000
+_TOO_WIDE = 2
+"""How many times the terminal's width a table may want before its rows are no longer told apart."""
 
 
 def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
@@ -50,11 +54,31 @@ def index_report(status: IndexStatus) -> Report:
 
 
 def print_table(table: Table) -> None:
-    """A table as wide as the terminal or, in a file, as its rows may need."""
-    console = Console()
+    """A table as wide as the terminal or, in a file, as its rows may need.
+
+    On a terminal that is too narrow by far each row is some lines "heading: cell".
+    """
+    console = Console(markup=False)  # predicates and names may hold brackets
     if not console.is_terminal:
         console.width = _FILE_WIDTH
+    elif _wanted_width(console, table) > _TOO_WIDE * console.width:
+        console.print("\n".join(_records(table)), soft_wrap=True, highlight=False)
+        return
     console.print(table)
+
+
+def _wanted_width(console: Console, table: Table) -> int:
+    endless = console.options.update_width(_ENDLESS)
+    return Measurement.get(console, endless, table).maximum
+
+
+def _records(table: Table) -> Iterator[str]:
+    if table.title:
+        yield str(table.title)
+    headings = [str(column.header) for column in table.columns]
+    for row in zip(*(column.cells for column in table.columns), strict=True):
+        cells = [f"{heading}: {cell}" for heading, cell in zip(headings, row, strict=True) if cell]
+        yield "\n  ".join(cells)
 
 
 def as_json(report: Report) -> str:

@@ -13,8 +13,8 @@ import click
 import pyarrow as pa
 
 from pyhudi_expr.cli.locations import directories, location
-from pyhudi_expr.cli.options import AS_JSON, examples, names
-from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW
+from pyhudi_expr.cli.options import examples, names
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW, known_zone
 from pyhudi_expr.cli.progress import Counting, waited_for, working
 from pyhudi_expr.frontend.sql import DIALECTS
 from pyhudi_expr.table.listing import TableView
@@ -29,13 +29,19 @@ from pyhudi_expr.table.listing import TableView
 )
 @click.argument("table", shell_complete=directories)
 @click.argument("predicate", default="true")
-@AS_JSON
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each row.")
 @click.option("--columns", default="", help="Top-level columns, with commas; by default all.")
 @click.option("--limit", type=click.IntRange(min=0), help="So many rows at most.")
 @DIALECT
 @VIEW
 @AS_OF
-@click.option("--zone", default="UTC", show_default=True, help="IANA zone of times in PREDICATE.")
+@click.option(
+    "--zone",
+    default="UTC",
+    show_default=True,
+    callback=known_zone,
+    help="IANA zone of times in PREDICATE.",
+)
 def scan(
     table: str,
     predicate: str,

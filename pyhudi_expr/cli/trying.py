@@ -8,14 +8,13 @@ from tempfile import mkdtemp
 from time import perf_counter
 
 import click
-from rich.console import Console
 from rich.table import Table
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
-from pyhudi_expr.cli.predicate_options import DIALECT, VIEW
+from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
@@ -61,12 +60,10 @@ def demo(directory: Path | None, as_json: bool) -> None:
         queries = [dict(zip(names, each, strict=True)) for each in found]
         click.echo(reports.as_json({"table": str(path), "queries": queries}))
         return
-    shown = Table("WHERE")
-    for heading in ("files", "read", "MB read"):
-        shown.add_column(heading, justify="right")
+    shown = _predicates_table("files", "read", "MB read")
     for text, kept, total, size in found:
         shown.add_row(text, f"{total}", f"{kept}", f"{size / 1e6:.2f}")
-    Console(soft_wrap=True).print(shown)
+    reports.print_table(shown)
     click.echo(f"The table is in {path}. Go on with, say:")
     for command in ("inspect", "explain", "scan"):
         predicate = "" if command == "inspect" else ' "fare > 165"'
@@ -92,6 +89,7 @@ def demo(directory: Path | None, as_json: bool) -> None:
 @click.option("--footers", is_flag=True, help="Read Parquet footers where statistics lack.")
 @DIALECT
 @VIEW
+@ZONE
 @AS_JSON
 def bench(
     table: str,
@@ -100,6 +98,7 @@ def bench(
     footers: bool,
     dialect: str,
     view: TableView,
+    zone: str | None,
     as_json: bool,
 ) -> None:
     """Measure how long it takes to prune TABLE by each of PREDICATES, and what that spares.
@@ -108,27 +107,38 @@ def bench(
     The project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
     """
     options = PruneOptions(footers=footers, footer_wait=_FOOTERS.footer_wait)
-    measured = [
-        _measured(options, location(table), text, dialect, view, times) for text in predicates
+    requests = [
+        (text, PruneRequest(parse_predicate(text, DIALECTS[dialect]), view, zone))
+        for text in predicates
     ]
+    measured = [_measured(options, location(table), *each, times) for each in requests]
     if as_json:
-        click.echo(reports.as_json({"table": table, "times": times, "predicates": measured}))
+        click.echo(
+            reports.as_json({"table": location(table), "times": times, "predicates": measured})
+        )
         return
-    shown = Table("WHERE")
-    for heading in ("files", "read", "MB", "MB read", "first, ms", "then, ms (median)"):
-        shown.add_column(heading, justify="right")
+    times_of = ("first, ms", "then, ms (median)")
+    shown = _predicates_table("files", "read", "MB", "MB read", *times_of)
     for one in measured:
         sizes = (f"{one[name] / 1e6:.1f}" for name in ("bytes_total", "bytes_kept"))
         spent = (f"{one[name]:.1f}" for name in ("first_millis", "median_millis"))
         files = (f"{one['files_total']}", f"{one['files_kept']}")
         shown.add_row(one["predicate"], *files, *sizes, *spent)
-    Console(soft_wrap=True).print(shown)
+    reports.print_table(shown)
+
+
+def _predicates_table(*headings: str) -> Table:
+    """Of a predicate, whole on a narrow terminal too, and numbers."""
+    shown = Table()
+    shown.add_column("WHERE", overflow="fold")
+    for heading in headings:
+        shown.add_column(heading, justify="right", overflow="fold")
+    return shown
 
 
 def _measured(
-    options: PruneOptions, path: str, text: str, dialect: str, view: TableView, times: int
+    options: PruneOptions, path: str, text: str, request: PruneRequest, times: int
 ) -> reports.Report:
-    request = PruneRequest(parse_predicate(text, DIALECTS[dialect]), view)
     pruner = Pruner(options)
     spent = []
     with working(f"asking {times + 1} times"):

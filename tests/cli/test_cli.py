@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
@@ -78,6 +79,31 @@ def test_view_instant_zone_and_footers(run, golden):
     zoneless = json.loads(run("prune", cow, predicate, "--footers", "--json")[1])
     assert without["files_kept"] == zoneless["files_kept"] == without["files_total"] == 3
     assert found["files_kept"] == 0
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        (("--as-of", "yesterday"), "no instant"),
+        (("--as-of", "2024-01"), "no instant"),
+        (("--since", "now"), "no instant"),
+        (("--zone", "Oslo"), "the zone 'Oslo' is unknown"),
+    ],
+)
+@pytest.mark.parametrize("command", ["prune", "explain"])
+def test_instants_and_zones_that_nobody_knows_are_refused(run, table, command, given, says):
+    code, out, err = run(command, table, "region = 'us'", *given)
+    assert (code, out) == (2, "")
+    assert says in err
+
+
+def test_an_instant_may_be_written_as_a_date(run, tmp_path):
+    write_demo_table(tmp_path / "trips")  # its one commit is of that day's midnight
+    files = {
+        given: json.loads(run("prune", tmp_path / "trips", "true", "--json", "--as-of", given)[1])
+        for given in ("2024-01-11", "2024-01-11 00:00:01", "20240111000000000", "2024-01-10T23:59")
+    }
+    assert [report["files_kept"] for report in files.values()] == [80, 80, 80, 0]
 
 
 def test_the_dialect_of_the_predicate(run, table):

@@ -69,3 +69,8 @@ def test_bench_measures_a_table_of_ones_own(run, golden):
     assert code == 0
     assert "region = 'us'" in out
     assert run("bench", table)[0] == 2
+
+
+def test_long_predicates_are_whole_in_a_pipe(run, trips):
+    predicate = " OR ".join(f"city = 'a_city_of_a_long_name_{number}'" for number in range(4))
+    assert f"│ {predicate} │" in run("bench", trips, predicate, "--times", "1")[1]

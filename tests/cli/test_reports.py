@@ -1,0 +1,38 @@
+"""Tables on the terminal, in pipes and where there is little room."""
+
+import io
+
+import pytest
+from rich.console import Console
+from rich.table import Table
+
+from pyhudi_expr.cli import reports
+
+
+def printed(monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], width: int) -> list[str]:
+    """What a terminal of that width shows; 0: a file."""
+    screen = io.StringIO()
+    made = {"file": screen, "force_terminal": bool(width), "width": width or None}
+    monkeypatch.setattr(reports, "Console", lambda **own: Console(**made, **own))
+    table = Table("name", "columns")
+    for row in rows:
+        table.add_row(*row)
+    reports.print_table(table)
+    return screen.getvalue().splitlines()
+
+
+def test_rows_that_no_terminal_holds_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    columns = ", ".join(f"column_{number}" for number in range(32))
+    rows = [("ranges", columns), ("keys", "")]
+    lines = printed(monkeypatch, rows, 60)
+    assert lines == ["name: ranges", f"  columns: {columns}", "name: keys"]
+    assert any("ranges" in line and columns[:200] in line for line in printed(monkeypatch, rows, 0))
+
+
+def test_what_fits_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = printed(monkeypatch, [("ranges", "ts, fare")], 60)
+    assert any("│ ranges │ ts, fare │" in line for line in lines)
+
+
+def test_brackets_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any("[bold]x" in line for line in printed(monkeypatch, [("a", "[bold]x")], 0))
