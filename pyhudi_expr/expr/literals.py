@@ -103,7 +103,7 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
             return _text(str(literal.value), char)
         case Kind.BINARY if source.kind is Kind.BINARY:
             return Interval(bytes(literal.value), bytes(literal.value))
-    raise NotComparableError(f"a {source.kind.value} literal against a {domain.kind.value} column")
+    raise NotComparableError(f"{_a(source)} literal against {_a(domain)} column")
 
 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
@@ -166,9 +166,9 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
         seconds = Fraction(int(literal.value), source.units)
         is_instant = source.kind is Kind.INSTANT
     else:
-        raise NotComparableError(f"a {source.kind.value} literal against a {domain.kind.value}")
+        raise NotComparableError(f"{_a(source)} literal against {_a(domain)} column")
     if is_instant and domain.kind is not Kind.INSTANT:
-        raise NotComparableError(f"an instant against a {domain.kind.value} column")
+        raise NotComparableError(f"an instant against {_a(domain)} column")
     low = high = seconds
     if domain.kind is Kind.INSTANT and not is_instant:
         low, high = _instants(seconds, zone)
@@ -176,6 +176,11 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     low, high = low - margin, high + margin
     per_second = Fraction(1, _DAY) if domain.kind is Kind.DATE else Fraction(domain.units)
     return Interval(math.floor(low * per_second), math.ceil(high * per_second))
+
+
+def _a(domain: Domain) -> str:
+    kind = domain.kind.value
+    return f"an {kind}" if kind[0] in "aeiou" else f"a {kind}"
 
 
 def _calendar_margin(seconds: Fraction) -> int:

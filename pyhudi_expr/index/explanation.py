@@ -184,4 +184,15 @@ def _reason(
         return "; ".join(opaque)
     if isinstance(node, Constant):
         return None
-    return "what the indexes know of each file admits a match" if evidence else "there is no index"
+    if not evidence:
+        return "there is no index"
+    if not any(_has_columns(node, source) for source in evidence):
+        return "no index has what it asks of"
+    return "what the indexes know of each file admits a match"
+
+
+def _has_columns(node: BoundExpression, source: NamedEvidence) -> bool:
+    if not isinstance(source.evidence, StatisticsEvidence):
+        return True
+    known = (source.evidence.known(column) for column in columns(node).values())
+    return all(one is not None for one in known)

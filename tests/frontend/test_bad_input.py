@@ -65,8 +65,8 @@ def test_in_every_form(golden: Mapping[str, Path]) -> None:
     [
         ("amount = 'abc'", "a string literal against a decimal column"),
         ("amount IN ('x', 1)", "a string literal against a decimal column"),
-        ("region = 5", "a integer literal against a string column"),
-        ("txn_date = TRUE", "a boolean literal against a date"),
+        ("region = 5", "an integer literal against a string column"),
+        ("txn_date = TRUE", "a boolean literal against a date column"),
         ("region", "a boolean literal against a string column"),
         ("NOT amount", "a boolean literal against a decimal column"),
         ("year(is_international) = 2020", "year() cannot be judged from its operand's bounds"),

@@ -96,6 +96,7 @@ def test_reasons() -> None:
     assert explained("length(s) = 7", STATS).reason == "length() has no order"
     assert explained("x > -1", STATS).reason == "what the indexes know of each file admits a match"
     assert explained("x = 1").reason == "there is no index"
+    assert explained("p = 'a'", STATS).reason == "no index has what it asks of"
     assert "no column" in (explained("y = 1", STATS).reason or "")
     assert "against" in (explained("x = DATE '2020-01-01'", STATS).reason or "")
     doubted = RowStatistics(ROWS, given={("x", 1): NOTHING, ("x", 2): NOTHING})
