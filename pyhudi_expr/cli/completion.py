@@ -15,7 +15,7 @@ _VARIABLE = "_PYHUDI_COMPLETE"
     short_help="Let a shell complete commands and options.",
     epilog=examples(
         ('eval "$(pyhudi completion bash)"', "in ~/.bashrc"),
-        ('eval "$(pyhudi completion zsh)"', "in ~/.zshrc"),
+        ('eval "$(pyhudi completion zsh)"', "in ~/.zshrc, after compinit"),
         ("pyhudi completion fish > ~/.config/fish/completions/pyhudi.fish", ""),
     ),
 )

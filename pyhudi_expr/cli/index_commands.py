@@ -34,7 +34,7 @@ _WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
 def index() -> None:
     """Build, list, refresh, check and drop the indexes of a table.
 
-    Building, refreshing and checking need the extra `spark` (pip install 'pyhudi-expr[spark]'),
+    Building, refreshing and checking need the extra `spark` (pip install 'pyhudi-expr[cli,spark]'),
     and no Hudi jar.
     """
 
@@ -95,8 +95,21 @@ def _writing(command: _Command) -> _Command:
 )
 @click.argument("name")
 @_table
-@click.option("--using", "kind", type=click.Choice(KINDS), default="secondary_index")
-@click.option("--columns", default="", help="The columns, with commas in between.")
+@click.option(
+    "--using",
+    "kind",
+    type=click.Choice(KINDS),
+    default="secondary_index",
+    show_default=True,
+    help="column_stats for ranges, secondary_index for equality of one column, record_index for"
+    " keys, bloom_filters for equality at less cost, expression for functions (--option expr=...).",
+)
+@click.option(
+    "--columns",
+    default="",
+    help="The columns, with commas in between; record_index needs none, column_stats takes the"
+    " first 32.",
+)
 @click.option(
     "--store",
     type=click.Choice(["hudi", "extension"]),
@@ -140,7 +153,11 @@ def create(
     _report_built(built, as_json, f"the index {name} exists")
 
 
-@index.command()
+@index.command(
+    epilog=examples(
+        ("pyhudi index refresh riders --table trips", "after commits, or on a schedule"),
+    )
+)
 @click.argument("name")
 @_table
 @_writing
@@ -154,7 +171,9 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
     _report_built(built, as_json, f"the index {name} is up to date")
 
 
-@index.command()
+@index.command(
+    epilog=examples(("pyhudi index drop riders --table trips --if-exists", "")),
+)
 @click.argument("name")
 @_table
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
@@ -171,7 +190,11 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
         click.echo(f"dropped {name}")
 
 
-@index.command()
+@index.command(
+    epilog=examples(
+        ("pyhudi index verify riders --table trips", ""),
+    )
+)
 @click.argument("name")
 @_table
 @AS_JSON
@@ -200,7 +223,13 @@ def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
         sys.exit(1)
 
 
-@index.command("list")
+@index.command(
+    "list",
+    epilog=examples(
+        ("pyhudi index list --table trips", ""),
+        ("pyhudi index list --table trips --json | jq '.indexes[].state'", ""),
+    ),
+)
 @_table
 @AS_JSON
 def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
@@ -221,7 +250,12 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
     reports.print_table(shown)
 
 
-@index.command()
+@index.command(
+    epilog=examples(
+        ("pyhudi index stats --table trips", "all"),
+        ("pyhudi index stats riders --table trips", "one"),
+    )
+)
 @click.argument("name", required=False)
 @_table
 @AS_JSON

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
+
 import click
 
 _LONGEST = 200
@@ -12,7 +14,16 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 
 class Commands(click.Group):
-    """A group whose help shows whole sentences of its commands."""
+    """A group whose help shows whole sentences of its commands; it knows what a typo was to be."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does. Raises click.UsageError, with the nearest command."""
+        near = get_close_matches(args[0], self.list_commands(ctx), 1)
+        if near and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            raise click.UsageError(f"there is no command {args[0]!r}; is it {near[0]}?", ctx)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         names = self.list_commands(ctx)

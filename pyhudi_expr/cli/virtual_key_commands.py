@@ -88,7 +88,9 @@ def enable(
         click.echo(reports.as_text(saved))
 
 
-@virtual_keys.command()
+@virtual_keys.command(
+    epilog=examples(("pyhudi virtual-keys report /warehouse/trips", "")),
+)
 @_table
 @AS_JSON
 def report(table: str, as_json: bool) -> None:
@@ -141,7 +143,11 @@ def rewrite(
     click.echo(reports.as_json(found) if as_json else reports.as_text(found))
 
 
-@virtual_keys.command()
+@virtual_keys.command(
+    epilog=examples(
+        ("pyhudi virtual-keys disable /warehouse/trips --conf spark.jars=hudi-spark.jar", ""),
+    )
+)
 @_table
 @with_spark
 @_locking

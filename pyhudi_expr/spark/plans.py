@@ -178,7 +178,8 @@ def _check(
     if wanted == 0 and not _are_keys(table, columns):
         raise InvalidIndex(f"{request.kind} is over the record keys; name no columns")
     if wanted == 1 and len(columns) != 1:
-        raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}")
+        todo = "" if columns else "; name the column"
+        raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}{todo}")
     if request.kind == SECONDARY_INDEX and kind_of(columns[0].type) is None:
         raise InvalidIndex(
             f"{table.base_path}: {columns[0].name!r} is of type {columns[0].type}, whose values "

@@ -46,7 +46,7 @@ def test_each_command_explains_itself(path, run):
     assert command.help
     options = [each for each in command.params if isinstance(each, click.Option)]
     assert path in _WITHOUT_JSON or any("--json" in each.opts for each in options)
-    assert len(path) > 1 or "Examples:" in out
+    assert "Examples:" in out
 
 
 @pytest.mark.parametrize("path", [(), ("index",), ("layout",), ("virtual-keys",), ("hive",)])
@@ -114,6 +114,21 @@ def test_shells_beyond_bash_have_a_script(run):
     assert "#compdef pyhudi" in run("completion", "zsh")[1]
     assert "complete" in run("completion", "fish")[1]
     assert run("completion", "cmd")[0] == 2
+
+
+@pytest.mark.parametrize(
+    ("words", "near"),
+    [(["inspct"], "inspect"), (["index", "crete"], "create"), (["virtual_keys"], "virtual-keys")],
+)
+def test_a_mistyped_command_is_told_the_nearest(run, words, near):
+    code, _, err = run(*words)
+    assert code == 2
+    assert f"is it {near}?" in err
+
+
+def test_a_mistyped_command_that_is_like_none_is_refused(run):
+    code, _, err = run("frobnicate")
+    assert (code, "is it" in err) == (2, False)
 
 
 def test_an_interrupted_command_ends_with_130(monkeypatch):

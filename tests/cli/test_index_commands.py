@@ -72,6 +72,7 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
     [
         (["create", "i", "--columns", "merchant_nam"], "did you mean merchant_name"),
         (["create", "i", "--columns", "merchant_name,amount"], "over one column, not 2"),
+        (["create", "i"], "over one column, not 0; name the column"),
         (["create", "my index", "--columns", "merchant_name"], "no name for an index"),
         (["create", "ranges", "--using", "column_stats"], "there is column_stats already"),
         (["create", "keys", "--using", "record_index"], "there is record_index already"),
