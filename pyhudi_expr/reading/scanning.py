@@ -29,6 +29,7 @@ from pyhudi_expr.reading.kept_rows import KeptRows
 from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, columns_of, row_filter
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.extras import of_extra
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
@@ -66,6 +67,11 @@ class Scan:
     _limit: int | None
     _heard: Callable[[Progress], None]
 
+    def __repr__(self) -> str:
+        """A line, for who looks at it instead of its rows."""
+        files = f"{self.result.files_kept} of {self.result.files_total} files"
+        return f"<Scan of {files}: {', '.join(self.schema.names)}>"
+
     def batches(self) -> Iterator[pa.RecordBatch]:
         """The rows, in no order. Raises HudiError where a slice cannot be read."""
         given, slices = 0, 0
@@ -90,14 +96,15 @@ class Scan:
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
         """All rows; options: of `pyarrow.Table.to_pandas`. Needs pandas."""
-        return self.to_table().to_pandas(**options)
+        rows = self.to_table()
+        with of_extra("reading"):  # pyarrow imports pandas
+            frame = rows.to_pandas(**options)
+        return frame
 
     def to_polars(self) -> pl.DataFrame:
         """All rows. Needs polars."""
-        try:
+        with of_extra("reading"):
             import polars
-        except ImportError as error:
-            raise HudiError("polars is missing: pip install polars") from error
         frame = polars.from_arrow(self.to_table())
         assert isinstance(frame, polars.DataFrame)
         return frame

@@ -35,6 +35,10 @@ class HudiTable:
     properties: TableProperties
     timeline: Timeline
 
+    def __repr__(self) -> str:
+        """A line: the timeline may be long."""
+        return f"<HudiTable {self.base_path}, as of {self.instant}>"
+
     @staticmethod
     def open(base_path: str) -> HudiTable:
         """Opens the table at a path or URI (`/a`, `file:///a`, `hdfs://..`, `s3://..`)."""

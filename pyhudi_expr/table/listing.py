@@ -62,6 +62,11 @@ class FileListing:
     _digests: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
+    def __repr__(self) -> str:
+        """A line: there may be a million files."""
+        what = f"{self.num_files} files in {len(self.partitions)} partitions"
+        return f"<FileListing: {what}, {self.view.value}, as of {self.instant}>"
+
     def __reduce__(self) -> tuple[type[FileListing], tuple[Any, ...]]:
         """Sent to other processes without the digests."""
         own = [known.name for known in fields(self) if not known.name.startswith("_")]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -16,6 +18,7 @@ import pyhudi_expr
 from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
 from pyhudi_expr.reading.scanning import Progress, scan
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
 COW, MOR = "cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"
@@ -168,3 +171,44 @@ def test_the_command(golden: Mapping[str, Path], capsys: pytest.CaptureFixture[s
     assert not main(["scan", str(golden[COW]), "--columns", "region", "--limit", "1"])
     assert capsys.readouterr().out.splitlines()[0] == "region"
     assert main(["scan", str(golden[COW]), "regoin = 1"]) == 1
+
+
+def test_what_a_shell_shows_of_it_is_a_line(golden: Mapping[str, Path]) -> None:
+    found = scan(str(golden[COW]), "region = 'us'", ["txn_id", "region"])
+    assert repr(found) == "<Scan of 2 of 5 files: txn_id, region>"
+    listing = repr(found.result.listing)
+    assert listing.startswith("<FileListing: 5 files in 3 partitions, ")
+    assert listing.endswith(f" as of {found.result.instant}>")
+    assert repr(HudiTable.open(str(golden[COW]))) == (
+        f"<HudiTable {golden[COW]}, as of {found.result.instant}>"
+    )
+
+
+_LACKING = """
+import sys
+
+class Lacking:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == sys.argv[2]:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Lacking())
+import pyhudi_expr
+from pyhudi_expr.table.errors import HudiError
+
+try:
+    getattr(pyhudi_expr.scan(sys.argv[1]), f"to_{sys.argv[2]}")()
+except HudiError as error:
+    print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("package", ["pandas", "polars"])
+def test_a_frame_without_its_package_names_the_extra(
+    golden: Mapping[str, Path], package: str
+) -> None:
+    command = [sys.executable, "-c", _LACKING, str(golden[COW]), package]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = f"{package} is missing; install the extra: pip install 'pyhudi-expr[reading]'\n"
+    assert done.stdout == told
