@@ -121,8 +121,9 @@ def _column(table: HudiTable, schema: pa.Schema, name: str) -> _Column:
         found = next((child for child in children if child.name == part), None)
         if found is None:
             names = [child.name for child in children]
+            where = "" if part == name else f" ({part!r})"
             raise InvalidIndex(
-                f"{table.base_path}: there is no column {name!r} ({part!r}): {_or(names, part)}"
+                f"{table.base_path}: there is no column {name!r}{where}: {_or(names, part)}"
             )
         type_, is_nullable = found.type, is_nullable or found.nullable
         nested = pa.types.is_struct(type_)
@@ -195,7 +196,7 @@ def _check(
         if refusal:
             raise InvalidIndex(
                 f"{table.base_path}: {refusal}; it can be kept beside Hudi's metadata table: "
-                f"OPTIONS ({STORE_OPTION} = '{Store.EXTENSION.value}')"
+                f"OPTIONS ({STORE_OPTION} = '{Store.EXTENSION.value}'), or --store extension"
             )
 
 

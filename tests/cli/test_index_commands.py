@@ -70,7 +70,7 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(
     ("arguments", "says"),
     [
-        (["create", "i", "--columns", "merchant_nam"], "did you mean merchant_name"),
+        (["create", "i", "--columns", "merchant_nam"], "no column 'merchant_nam': did you mean"),
         (["create", "i", "--columns", "merchant_name,amount"], "over one column, not 2"),
         (["create", "i"], "over one column, not 0; name the column"),
         (["create", "my index", "--columns", "merchant_name"], "no name for an index"),
