@@ -1,16 +1,19 @@
 package io.pyhudi.hive.planning;
 
 import io.pyhudi.hive.predicate.OnlyScan;
-import java.util.Collections;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hive.ql.exec.Operator;
 import org.apache.hadoop.hive.ql.exec.TableScanOperator;
 import org.apache.hadoop.hive.ql.plan.AggregationDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeColumnDesc;
+import org.apache.hadoop.hive.ql.plan.ExprNodeConstantDesc;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 import org.apache.hadoop.hive.ql.plan.GroupByDesc;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
@@ -19,18 +22,43 @@ import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.mapred.JobConf;
 
-/** The columns of a scan, where a query wants nothing of it but least and greatest values. */
+/** What a query wants of a scan, where it is nothing but least and greatest values and counts. */
 final class AskedExtremes {
-  private AskedExtremes() {}
+  private final Map<String, TypeInfo> columns;
+  private final Set<String> counted;
+  private final boolean countsRows;
 
   /**
-   * The columns by their names in lower case, with their types in Hive; none: the query wants other
-   * things of the rows too, or it cannot be told.
+   * @param columns see {@link #columns}
+   * @param counted those of them of which the values that are not NULL are counted
+   * @param countsRows whether all rows are counted
    */
-  static Map<String, TypeInfo> of(JobConf job, List<Path> locations) {
+  AskedExtremes(Map<String, TypeInfo> columns, Set<String> counted, boolean countsRows) {
+    this.columns = columns;
+    this.counted = counted;
+    this.countsRows = countsRows;
+  }
+
+  /** The columns by their names in lower case, with their types in Hive. */
+  Map<String, TypeInfo> columns() {
+    return columns;
+  }
+
+  /** Whether the values of a column that are not NULL are counted. */
+  boolean counts(String column) {
+    return counted.contains(column);
+  }
+
+  /** Whether anything is counted: then there have to be as many rows as the table has. */
+  boolean countsAny() {
+    return countsRows || !counted.isEmpty();
+  }
+
+  /** What is wanted; none: the query wants other things of the rows too, or it cannot be told. */
+  static Optional<AskedExtremes> of(JobConf job, List<Path> locations) {
     TableScanOperator scan = OnlyScan.of(job, locations);
     if (scan == null || !wantsEveryRow(scan.getConf())) {
-      return Collections.emptyMap();
+      return Optional.empty();
     }
     Operator<? extends OperatorDesc> next = onlyChild(scan);
     SelectDesc selected = null;
@@ -39,8 +67,8 @@ final class AskedExtremes {
       next = onlyChild(next);
     }
     return next != null && next.getConf() instanceof GroupByDesc
-        ? extremes((GroupByDesc) next.getConf(), selected)
-        : Collections.emptyMap();
+        ? of((GroupByDesc) next.getConf(), selected)
+        : Optional.empty();
   }
 
   private static boolean wantsEveryRow(TableScanDesc scan) {
@@ -53,36 +81,75 @@ final class AskedExtremes {
     return children != null && children.size() == 1 ? children.get(0) : null;
   }
 
-  private static Map<String, TypeInfo> extremes(GroupByDesc grouping, SelectDesc selected) {
-    if (!grouping.getKeys().isEmpty()) {
-      return Collections.emptyMap();
+  /**
+   * @param selected what is selected of the scan for the aggregates, or null
+   */
+  static Optional<AskedExtremes> of(GroupByDesc grouping, SelectDesc selected) {
+    if (!grouping.getKeys().isEmpty() || grouping.getAggregators().isEmpty()) {
+      return Optional.empty();
     }
     Map<String, TypeInfo> columns = new HashMap<>();
+    Set<String> counted = new HashSet<>();
+    boolean countsRows = false;
     for (AggregationDesc aggregation : grouping.getAggregators()) {
-      ExprNodeColumnDesc column = isExtreme(aggregation) ? column(aggregation, selected) : null;
-      if (column == null || column.getIsPartitionColOrVirtualCol()) {
-        return Collections.emptyMap();
+      if (isOfRows(aggregation, selected)) {
+        countsRows = true;
+        continue;
       }
-      columns.put(column.getColumn().toLowerCase(Locale.ROOT), column.getTypeInfo());
+      ExprNodeColumnDesc column = column(aggregation, selected);
+      if (column == null || column.getIsPartitionColOrVirtualCol()) {
+        return Optional.empty();
+      }
+      String name = column.getColumn().toLowerCase(Locale.ROOT);
+      columns.put(name, column.getTypeInfo());
+      if (isCount(aggregation)) {
+        counted.add(name);
+      }
     }
-    return columns;
+    return Optional.of(new AskedExtremes(columns, counted, countsRows));
+  }
+
+  /** Whether it is count(*), or count of a constant, which is the same unless that is NULL. */
+  private static boolean isOfRows(AggregationDesc aggregation, SelectDesc selected) {
+    if (!isCount(aggregation) || aggregation.getParameters().isEmpty()) {
+      return isCount(aggregation);
+    }
+    ExprNodeDesc parameter = onlyParameter(aggregation, selected);
+    return parameter instanceof ExprNodeConstantDesc
+        && ((ExprNodeConstantDesc) parameter).getValue() != null;
+  }
+
+  private static boolean isCount(AggregationDesc aggregation) {
+    return aggregation.getGenericUDAFName().equalsIgnoreCase("count") && !aggregation.getDistinct();
   }
 
   private static boolean isExtreme(AggregationDesc aggregation) {
     String name = aggregation.getGenericUDAFName().toLowerCase(Locale.ROOT);
-    return (name.equals("min") || name.equals("max")) && aggregation.getParameters().size() == 1;
+    return name.equals("min") || name.equals("max");
   }
 
-  /** The column of the scan that is aggregated; null: it is something made of columns. */
+  /** The column of the scan that is counted, or of which an end is asked; null: another thing. */
   private static ExprNodeColumnDesc column(AggregationDesc aggregation, SelectDesc selected) {
+    if (!isExtreme(aggregation) && !isCount(aggregation)) {
+      return null;
+    }
+    ExprNodeDesc parameter = onlyParameter(aggregation, selected);
+    return parameter instanceof ExprNodeColumnDesc ? (ExprNodeColumnDesc) parameter : null;
+  }
+
+  /** What is aggregated, as an expression of the scan's columns; null: unknown, or several. */
+  private static ExprNodeDesc onlyParameter(AggregationDesc aggregation, SelectDesc selected) {
+    if (aggregation.getParameters().size() != 1) {
+      return null;
+    }
     ExprNodeDesc parameter = aggregation.getParameters().get(0);
     if (parameter instanceof ExprNodeColumnDesc
         && selected != null
         && !selected.isSelStarNoCompute()) {
       String name = ((ExprNodeColumnDesc) parameter).getColumn();
       int position = selected.getOutputColumnNames().indexOf(name);
-      parameter = position < 0 ? null : selected.getColList().get(position);
+      return position < 0 ? null : selected.getColList().get(position);
     }
-    return parameter instanceof ExprNodeColumnDesc ? (ExprNodeColumnDesc) parameter : null;
+    return parameter;
   }
 }

@@ -18,7 +18,7 @@ final class Described {
   private static final WholeTable<Described> DESCRIBED =
       new WholeTable<>(
           new Described(Collections.emptyMap(), null),
-          request -> request.setDescribeColumns(true),
+          request -> request.setDescribeColumns(true).setCountRows(true),
           Described::read);
 
   private final Map<String, ColumnSummary> columns;
@@ -55,7 +55,7 @@ final class Described {
     return columns;
   }
 
-  /** The files of the table; null: not known. */
+  /** The files and rows of the table; null: not known. */
   PruneCounts counts() {
     return counts;
   }

@@ -3,19 +3,19 @@ package io.pyhudi.hive.planning;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.protocol.ColumnSummary;
 import io.pyhudi.hive.protocol.Literal;
+import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.table.HudiTable;
 import java.io.DataInput;
 import java.io.DataOutput;
 import java.io.IOException;
-import java.util.Arrays;
-import java.util.Collections;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
-import java.util.stream.Collectors;
+import java.util.stream.LongStream;
 import org.apache.hadoop.fs.Path;
+import org.apache.hadoop.hive.ql.exec.Utilities;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.JobConf;
@@ -24,19 +24,32 @@ import org.apache.thrift.TException;
 import org.apache.thrift.TSerializer;
 
 /**
- * Two rows that stand for all rows of a table in a query of nothing but least and greatest values:
- * one has the least of each column that is asked, the other the greatest.
+ * Rows that stand for all rows of a table in a query of nothing but least and greatest values and
+ * counts: the first has the least of each column that is asked, the others the greatest.
+ *
+ * <p>Where nothing is counted there are two. Else there are as many as the table has, and the last
+ * of them have NULL in a column whose values are counted.
  */
 public final class ExtremeRows {
   /** Hive's own: whether queries may be answered by statistics. */
   private static final String BY_STATISTICS = "hive.compute.query.using.stats";
 
-  private final Map<String, List<Literal>> ends;
+  /** One task makes so many in a few seconds; the files may be read by many tasks. */
+  private static final long MOST_IN_BATCHES = 1_000_000_000;
+
+  private static final long MOST_ONE_BY_ONE = 5_000_000;
+
+  private final Map<String, ColumnSummary> columns;
+  private final long rows;
   private final long files;
   private final long bytes;
 
-  private ExtremeRows(Map<String, List<Literal>> ends, long files, long bytes) {
-    this.ends = ends;
+  /**
+   * @param columns by their names in lower case, with both ends and the nulls to give
+   */
+  private ExtremeRows(Map<String, ColumnSummary> columns, long rows, long files, long bytes) {
+    this.columns = columns;
+    this.rows = rows;
     this.files = files;
     this.bytes = bytes;
   }
@@ -51,26 +64,53 @@ public final class ExtremeRows {
     if (!job.getBoolean(BY_STATISTICS, true) || !table.isWholeIn(locations)) {
       return Optional.empty();
     }
-    Map<String, TypeInfo> asked = AskedExtremes.of(job, locations);
-    return asked.isEmpty() ? Optional.empty() : of(asked, Described.of(table, settings));
+    return AskedExtremes.of(job, locations)
+        .flatMap(asked -> of(asked, Described.of(table, settings)))
+        .filter(found -> isQuick(found.rows, Utilities.getIsVectorized(job)));
   }
 
-  static Optional<ExtremeRows> of(Map<String, TypeInfo> asked, Described table) {
-    Map<String, List<Literal>> ends = new TreeMap<>();
-    for (Map.Entry<String, TypeInfo> column : asked.entrySet()) {
-      ColumnSummary summary = table.columns().get(column.getKey());
-      if (summary == null || !summary.isAttained()) {
+  /** Whether so many rows are made before the files could be read. */
+  static boolean isQuick(long rows, boolean vectorized) {
+    return rows <= (vectorized ? MOST_IN_BATCHES : MOST_ONE_BY_ONE);
+  }
+
+  static Optional<ExtremeRows> of(AskedExtremes asked, Described table) {
+    PruneCounts counts = table.counts();
+    boolean isCounted = counts != null && counts.isSetRowsKept() && counts.isRowsAreExact();
+    if (counts == null || (asked.countsAny() && !isCounted)) {
+      return Optional.empty();
+    }
+    long rows = asked.countsAny() ? counts.getRowsKept() : 2;
+    Map<String, ColumnSummary> columns = new TreeMap<>();
+    for (Map.Entry<String, TypeInfo> column : asked.columns().entrySet()) {
+      String name = column.getKey();
+      ColumnSummary known = table.columns().get(name);
+      if (known == null || !isExact(known, column.getValue(), asked.counts(name))) {
         return Optional.empty();
       }
-      List<Literal> found = Arrays.asList(summary.getLeast(), summary.getGreatest());
-      if (!found.stream().allMatch(end -> ExactValues.of(end, column.getValue()).isPresent())) {
+      ColumnSummary given = new ColumnSummary(name);
+      given.setLeast(known.getLeast()).setGreatest(known.getGreatest());
+      given.setNulls(asked.counts(name) ? known.getNulls() : 0);
+      if (!fits(given, rows)) {
         return Optional.empty();
       }
-      ends.put(column.getKey(), found);
+      columns.put(name, given);
     }
     return Optional.of(
-        new ExtremeRows(
-            ends, table.counts().getFilesConsidered(), table.counts().getBytesConsidered()));
+        new ExtremeRows(columns, rows, counts.getFilesConsidered(), counts.getBytesConsidered()));
+  }
+
+  private static boolean isExact(ColumnSummary column, TypeInfo type, boolean isCounted) {
+    return column.isAttained()
+        && ExactValues.of(column.getLeast(), type).isPresent()
+        && ExactValues.of(column.getGreatest(), type).isPresent()
+        && (column.isSetNulls() || !isCounted);
+  }
+
+  /** Whether so many rows have room for both ends. */
+  private static boolean fits(ColumnSummary column, long rows) {
+    long values = rows - column.getNulls();
+    return values > 1 || (values == 1 && column.getLeast().equals(column.getGreatest()));
   }
 
   /** How many files they save from being read. */
@@ -83,39 +123,55 @@ public final class ExtremeRows {
     return bytes;
   }
 
-  /** The values of a column, one in each row; none: the column is not asked. */
-  public List<Writable> of(String column, TypeInfo type) {
-    return ends.getOrDefault(column.toLowerCase(Locale.ROOT), Collections.emptyList()).stream()
-        .map(end -> ExactValues.of(end, type).orElseThrow(IllegalStateException::new))
-        .collect(Collectors.toList());
+  /** How many rows there are. */
+  public long rows() {
+    return rows;
+  }
+
+  /** The value of a column in a row; null: it is NULL, or the column is not asked. */
+  public Writable value(String column, TypeInfo type, long row) {
+    ColumnSummary found = columns.get(column.toLowerCase(Locale.ROOT));
+    if (found == null || row >= rows - found.getNulls()) {
+      return null;
+    }
+    Literal end = row == 0 ? found.getLeast() : found.getGreatest();
+    return ExactValues.of(end, type).orElseThrow(IllegalStateException::new);
+  }
+
+  /** The first row after a row that has other values, or {@link #rows}. */
+  public long endOfAlike(long row) {
+    LongStream nulls = columns.values().stream().mapToLong(column -> rows - column.getNulls());
+    return LongStream.concat(LongStream.of(1, rows), nulls)
+        .filter(end -> end > row)
+        .min()
+        .orElse(rows);
   }
 
   public void write(DataOutput out) throws IOException {
+    out.writeLong(rows);
     out.writeLong(files);
     out.writeLong(bytes);
-    out.writeInt(ends.size());
-    for (Map.Entry<String, List<Literal>> column : ends.entrySet()) {
-      out.writeUTF(column.getKey());
-      for (Literal end : column.getValue()) {
-        write(out, end);
-      }
+    out.writeInt(columns.size());
+    for (ColumnSummary column : columns.values()) {
+      write(out, column);
     }
   }
 
   public static ExtremeRows read(DataInput in) throws IOException {
+    long rows = in.readLong();
     long files = in.readLong();
     long bytes = in.readLong();
-    Map<String, List<Literal>> ends = new TreeMap<>();
+    Map<String, ColumnSummary> columns = new TreeMap<>();
     for (int left = in.readInt(); left > 0; left--) {
-      String column = in.readUTF();
-      ends.put(column, Arrays.asList(readLiteral(in), readLiteral(in)));
+      ColumnSummary column = readColumn(in);
+      columns.put(column.getName(), column);
     }
-    return new ExtremeRows(ends, files, bytes);
+    return new ExtremeRows(columns, rows, files, bytes);
   }
 
-  private static void write(DataOutput out, Literal literal) throws IOException {
+  private static void write(DataOutput out, ColumnSummary column) throws IOException {
     try {
-      byte[] written = new TSerializer().serialize(literal);
+      byte[] written = new TSerializer().serialize(column);
       out.writeInt(written.length);
       out.write(written);
     } catch (TException e) {
@@ -123,13 +179,13 @@ public final class ExtremeRows {
     }
   }
 
-  private static Literal readLiteral(DataInput in) throws IOException {
+  private static ColumnSummary readColumn(DataInput in) throws IOException {
     byte[] written = new byte[in.readInt()];
     in.readFully(written);
     try {
-      Literal literal = new Literal();
-      new TDeserializer().deserialize(literal, written);
-      return literal;
+      ColumnSummary column = new ColumnSummary();
+      new TDeserializer().deserialize(column, written);
+      return column;
     } catch (TException e) {
       throw new IOException(e);
     }

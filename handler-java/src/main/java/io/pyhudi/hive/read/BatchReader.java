@@ -26,7 +26,7 @@ import org.apache.hadoop.mapred.RecordReader;
 
 /**
  * Rows packed into batches, for vectorised queries over what Hive's vectorised Parquet reader
- * cannot read: merged slices, and types nested in nested types.
+ * cannot read: merged slices, types nested in nested types, and rows that stand for others.
  */
 final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch> {
   private final RecordReader<NullWritable, ArrayWritable> rows;
@@ -85,12 +85,31 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
     if (partitionValues.length > 0) {
       context.addPartitionColsToBatch(batch, partitionValues);
     }
+    batch.size =
+        rows instanceof ExtremeRowsReader ? repeat(batch, (ExtremeRowsReader) rows) : pack(batch);
+    return batch.size > 0;
+  }
+
+  private int pack(VectorizedRowBatch batch) throws IOException {
     int size = 0;
     while (size < batch.getMaxSize() && rows.next(NullWritable.get(), row)) {
       assign(batch, size++);
     }
-    batch.size = size;
-    return size > 0;
+    return size;
+  }
+
+  /** One row stands for all of a batch. */
+  private int repeat(VectorizedRowBatch batch, ExtremeRowsReader extremes) {
+    if (!extremes.next(NullWritable.get(), row)) {
+      return 0;
+    }
+    assign(batch, 0);
+    for (int column : filled) {
+      if (batch.cols[column] != null) {
+        batch.cols[column].isRepeating = true;
+      }
+    }
+    return 1 + extremes.skipAlike(batch.getMaxSize() - 1);
   }
 
   private void assign(VectorizedRowBatch batch, int index) {

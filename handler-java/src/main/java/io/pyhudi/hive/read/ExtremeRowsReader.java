@@ -1,35 +1,45 @@
 package io.pyhudi.hive.read;
 
 import io.pyhudi.hive.planning.ExtremeRows;
-import java.util.List;
 import org.apache.hadoop.io.Writable;
 
-/** The two rows by which statistics answer a query. */
+/** The rows by which statistics answer a query; long runs of them are alike. */
 final class ExtremeRowsReader extends RowReader {
-  private static final int ROWS = 2;
-
   private final ExtremeRows extremes;
   private final Projection projection;
-  private int given;
+  private final Writable[] alike;
+  private long given;
+  private long endOfAlike;
 
   ExtremeRowsReader(ExtremeRows extremes, Projection projection) {
     super(projection.columns());
     this.extremes = extremes;
     this.projection = projection;
+    this.alike = new Writable[projection.columns()];
   }
 
   @Override
   boolean hasNext() {
-    return given < ROWS;
+    return given < extremes.rows();
   }
 
   @Override
   void fill(Writable[] values) {
-    for (int column : projection.wanted()) {
-      List<Writable> ends = extremes.of(projection.name(column), projection.type(column));
-      values[column] = ends.isEmpty() ? null : ends.get(given);
+    if (given == endOfAlike) {
+      for (int column : projection.wanted()) {
+        alike[column] = extremes.value(projection.name(column), projection.type(column), given);
+      }
+      endOfAlike = extremes.endOfAlike(given);
     }
+    System.arraycopy(alike, 0, values, 0, alike.length);
     given++;
+  }
+
+  /** Leaves out rows like the last one, so many at most; returns how many. */
+  int skipAlike(int most) {
+    int skipped = (int) Math.min(most, endOfAlike - given);
+    given += skipped;
+    return skipped;
   }
 
   @Override
