@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pyhudi_expr.spark.clustering import Clustered
 
 _Command = Callable[..., None]
+_COUNT = click.IntRange(min=1)
 _CURVES = click.Choice([curve.value for curve in Curve])
 _MAPPINGS = click.Choice([mapping.value for mapping in Mapping])
 _SHOWN = 12
@@ -58,7 +59,7 @@ def layout() -> None:
     help="What queries ask for; repeatable.",
 )
 @click.option("--columns", help="Judge layouts of these columns only, with commas in between.")
-@click.option("--files", type=int, help="Files that there would be; by default as many as now.")
+@click.option("--files", type=_COUNT, help="Files that there would be; by default as many as now.")
 @ZONE
 @click.option("--all", "every", is_flag=True, help="Show every layout, not the best ones alone.")
 @click.option(
@@ -110,8 +111,10 @@ def analyze_table(
 @click.option("--columns", required=True, help="The columns, with commas in between.")
 @click.option("--curve", type=_CURVES, default=Curve.HILBERT.value, show_default=True)
 @click.option("--mapping", type=_MAPPINGS, default=Mapping.SAMPLED.value, show_default=True)
-@click.option("--files", type=int, help="How many files in all; by default as many as there are.")
-@click.option("--target-file-size", type=int, metavar="BYTES", help="How large files shall be.")
+@click.option(
+    "--files", type=_COUNT, help="How many files in all; by default as many as there are."
+)
+@click.option("--target-file-size", type=_COUNT, metavar="BYTES", help="How large files shall be.")
 @click.option("--partition", "partitions", multiple=True, help="Only this one; repeatable.")
 @click.option("--file-group", "groups", multiple=True, help="Only this one (its id); repeatable.")
 @click.option(

@@ -66,7 +66,7 @@ def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **questi
     result = _result(table, predicate, **question)
     if as_json:
         report = reports.count_report if only_counts else reports.prune_report
-        click.echo(reports.as_json(report(table, predicate, result)))
+        click.echo(reports.as_json(report(location(table), predicate, result)))
         return
     if only_counts:
         click.echo(reports.summary(result))
@@ -97,7 +97,7 @@ def explain(table: str, predicate: str, as_json: bool, html: Path | None, **ques
         instants = HudiTable.open(location(table)).timeline.instants
         write_page(html, explain_page(location(table), predicate, result, instants))
     if as_json:
-        click.echo(reports.as_json(reports.explain_report(table, predicate, result)))
+        click.echo(reports.as_json(reports.explain_report(location(table), predicate, result)))
         return
     click.echo(reports.summary(result))
     click.echo(reports.asked(result))

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from shlex import quote
 from typing import Any
 
 from thrift.Thrift import TException
@@ -207,7 +208,8 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
 
 
 def _registered(wanted: Registration, there: ExistingTable | None) -> Iterator[Finding]:
-    register = f"pyhudi hive register {wanted.location} --name {wanted.name}".replace("`", "")
+    name = str(wanted.name).replace("`", "")
+    register = f"pyhudi hive register {quote(wanted.location)} --name {quote(name)}"
     if there is None:
         told = f"{wanted.name} is not in the metastore"
         yield Finding("registration", Verdict.BROKEN, told, register)
@@ -234,9 +236,8 @@ def _registered(wanted: Registration, there: ExistingTable | None) -> Iterator[F
 
 def _indexes(table: HudiTable) -> Finding:
     found = checked_statuses(table)
-    create = (
-        f"pyhudi index create NAME --table {table.base_path} --using column_stats --columns ..."
-    )
+    path = quote(table.base_path)
+    create = f"pyhudi index create NAME --table {path} --using column_stats --columns ..."
     if not found:
         told = "none: only partition values prune"
         return Finding("indexes", Verdict.DOUBTFUL, told, create)

@@ -211,3 +211,11 @@ def test_it_runs_as_a_module(module):
         [sys.executable, "-m", module, "--version"], capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("pyhudi, version ")
+
+
+def test_a_report_names_the_table_by_its_whole_path(run, golden, monkeypatch):
+    table = golden["cow_v9_txns_simple_meta"]
+    monkeypatch.chdir(table.parent)
+    asked = (table.name, "region = 'us'", "--json")
+    for command in ("prune", "explain", "bench"):
+        assert json.loads(run(command, *asked)[1])["table"] == str(table)
