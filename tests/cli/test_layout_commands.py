@@ -71,3 +71,10 @@ def test_what_cannot_be_analyzed_is_refused_in_a_line(run, table, arguments, mes
     assert (code, out) == (1, "")
     assert message in err
     assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("files", ["0", "-1"])
+def test_a_layout_of_no_file_is_refused(run, table, files):
+    code, _, err = run("layout", "analyze", table, *_ASKED, "--files", files)
+    assert code == 2
+    assert "--files" in err

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -31,6 +32,13 @@ def test_a_table_without_indexes_is_told_how_to_get_one(
     found = indexes(capsys, path)
     assert (found["verdict"], found["told"]) == ("warning", "none: only partition values prune")
     assert found["mend"].startswith(f"pyhudi index create NAME --table {path} --using column_stats")
+
+
+def test_a_path_with_spaces_is_mended_as_one_word(
+    golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    path = shutil.copytree(golden["cow_v9_txns_nonpart_nometa"], tmp_path / "my trips")
+    assert str(path) in shlex.split(indexes(capsys, path)["mend"])
 
 
 def test_an_index_that_is_gone_is_told_with_its_way_back(
