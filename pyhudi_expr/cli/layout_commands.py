@@ -153,6 +153,8 @@ def cluster_table(
     """
     wanted = Layout(names(columns), Curve(curve), Mapping(mapping))
     size, options = Size(files, target_file_size), sessions.pairs(writer)
+    with working("reading the table"):  # what is wrong with the command is told before Spark starts
+        wanted.check(HudiTable.open(location(table)).schema())
     with sessions.session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.clustering import ClusterOptions, cluster
 

@@ -1,6 +1,8 @@
 """`pyhudi layout analyze`; `tests/layout/test_clustering.py` runs `pyhudi layout cluster`."""
 
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -78,3 +80,23 @@ def test_a_layout_of_no_file_is_refused(run, table, files):
     code, _, err = run("layout", "analyze", table, *_ASKED, "--files", files)
     assert code == 2
     assert "--files" in err
+
+
+_WITHOUT_SPARK = """
+import sys
+sys.modules["pyspark"] = None
+from pyhudi_expr.cli.main import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("columns", "says"),
+    [("nope", "there is no column 'nope' to lay out by"), ("a", "pyspark is missing")],
+)
+def test_a_wrong_column_is_told_before_spark_starts(table, columns, says):
+    command = [sys.executable, "-c", _WITHOUT_SPARK, "layout", "cluster", table]
+    done = subprocess.run([*command, "--columns", columns], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert says in done.stderr
