@@ -3,6 +3,8 @@
 import json
 import shutil
 import subprocess
+import zipfile
+from email import message_from_bytes
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,20 @@ def python(version: str) -> str | None:
         if works and works.returncode == 0:
             return found
     return None
+
+
+def test_the_wheel_says_what_it_is(wheel):
+    with zipfile.ZipFile(wheel) as files:
+        names = files.namelist()
+        (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
+        told = message_from_bytes(files.read(metadata))
+    assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
+    assert "pyhudi_expr/py.typed" in names
+    prefix = "Programming Language :: Python :: 3."
+    found = [one for one in told.get_all("Classifier", []) if one.startswith(prefix)]
+    assert found == [f"Programming Language :: Python :: {version}" for version in _VERSIONS]
+    assert told["License-Expression"] == "Apache-2.0"
+    assert {"cli", "service", "spark", "hive"} <= set(told.get_all("Provides-Extra", []))
 
 
 @pytest.mark.long
