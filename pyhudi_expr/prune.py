@@ -103,6 +103,12 @@ class PruneResult:
     _partitions: _Flags | None = field(default=None, repr=False)
     _snapshot: TableSnapshot | None = field(default=None, repr=False)
 
+    def __repr__(self) -> str:
+        """A line: there may be a million files."""
+        files = f"{self.files_kept} of {self.files_total} files"
+        notes = "".join(f"; {note}" for note in self.notes)
+        return f"<PruneResult: keep {files}, at instant {self.instant}{notes}>"
+
     @property
     def instant(self) -> str | None:
         """The instant that was judged."""

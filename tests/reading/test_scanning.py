@@ -176,6 +176,8 @@ def test_the_command(golden: Mapping[str, Path], capsys: pytest.CaptureFixture[s
 def test_what_a_shell_shows_of_it_is_a_line(golden: Mapping[str, Path]) -> None:
     found = scan(str(golden[COW]), "region = 'us'", ["txn_id", "region"])
     assert repr(found) == "<Scan of 2 of 5 files: txn_id, region>"
+    kept = f"<PruneResult: keep 2 of 5 files, at instant {found.result.instant}>"
+    assert repr(found.result) == kept
     listing = repr(found.result.listing)
     assert listing.startswith("<FileListing: 5 files in 3 partitions, ")
     assert listing.endswith(f" as of {found.result.instant}>")
