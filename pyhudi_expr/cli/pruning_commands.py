@@ -16,12 +16,17 @@ from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
+from pyhudi_expr.index.snapshot import NO_STATISTICS
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
 #: The command line has time to read every footer that a predicate needs.
 _FOOTER_WAIT_SECONDS = 600.0
+
+_HINT = (
+    "hint: --footers judges files by their own footers; `pyhudi index create` builds column_stats"
+)
 
 _Command = Callable[..., None]
 
@@ -134,4 +139,7 @@ def _result(
     request = PruneRequest(asked, view, zone, as_of, since)
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     with working("judging files"):
-        return Pruner(options).prune(location(table), request)
+        result = Pruner(options).prune(location(table), request)
+    if NO_STATISTICS in result.notes:
+        click.echo(_HINT, err=True)
+    return result

@@ -52,6 +52,8 @@ _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 _MOST_SUMMARISED = 1_000_000
 #: The name of what the partitions' own values say.
 VALUES = "partition values"
+#: A note.
+NO_STATISTICS = "the table has no column_stats: files are not judged"
 
 
 class TableSnapshot:
@@ -132,7 +134,7 @@ class TableSnapshot:
         elif COLUMN_STATS in available:
             notes.append("column_stats lags behind the table: files are not judged")
         else:
-            notes.append("the table has no column_stats: files are not judged")
+            notes.append(NO_STATISTICS)
         # The aggregates describe the newest slices, base files and log files alike.
         newest = as_of is None and self.table.properties.table_type is TableType.COPY_ON_WRITE
         if mdt is not None and PARTITION_STATS in available and newest and covers:

@@ -74,3 +74,9 @@ def test_bench_measures_a_table_of_ones_own(run, golden):
 def test_long_predicates_are_whole_in_a_pipe(run, trips):
     predicate = " OR ".join(f"city = 'a_city_of_a_long_name_{number}'" for number in range(4))
     assert f"│ {predicate} │" in run("bench", trips, predicate, "--times", "1")[1]
+
+
+def test_a_table_without_statistics_comes_with_a_hint(run, trips):
+    for command in ("prune", "explain"):
+        assert "hint: --footers" in run(command, trips, "fare > 165")[2]
+        assert "hint" not in run(command, trips, "fare > 165", "--footers")[2]
