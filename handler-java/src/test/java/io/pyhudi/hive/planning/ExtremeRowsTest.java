@@ -149,6 +149,7 @@ class ExtremeRowsTest {
   void onlyExactNumbersOfRowsCount() {
     PruneCounts unknown = new PruneCounts(7, 0, 1, 0, 700, 0, 1).setRowsAreExact(true);
     for (PruneCounts counts : Arrays.asList(counts(4, false), unknown)) {
+      assertFalse(rows(counts, endsAndRows()).isPresent());
       assertFalse(rows(counts, endsAndRows("n")).isPresent());
       assertFalse(rows(counts, counted("n")).isPresent());
       assertTrue(rows(counts, ends("n")).isPresent());
