@@ -29,6 +29,7 @@ HUDI_SESSION = {
 }
 """What Hudi asks of a Spark session that writes."""
 
+_SECONDARY, _EXPRESSIONS = "secondary_index", "expr_index"
 _ENABLED = {
     COLUMN_STATS: ("hoodie.metadata.index.column.stats.enable",),
     PARTITION_STATS: ("hoodie.metadata.index.partition.stats.enable",),
@@ -37,8 +38,8 @@ _ENABLED = {
         "hoodie.metadata.record.index.enable",
         "hoodie.metadata.global.record.level.index.enable",
     ),
-    "secondary_index": ("hoodie.metadata.index.secondary.enable",),
-    "expr_index": ("hoodie.metadata.index.expression.enable",),
+    _SECONDARY: ("hoodie.metadata.index.secondary.enable",),
+    _EXPRESSIONS: ("hoodie.metadata.index.expression.enable",),
 }
 # By these the writer knows partitions and keys of a table that does not store them.
 _KEY_SETTINGS = {
@@ -49,6 +50,13 @@ _KEY_SETTINGS = {
 }
 _COLUMNS = "hoodie.metadata.index.column.stats.column.list"
 _METADATA = "hoodie.metadata.enable"
+
+# Without it the tasks of Hudi 1.2 that make `partition_stats`, or bring ranges of functions up to
+# date, list files by the metadata table's reader that the driver sends them. Where the driver has
+# used that reader before (for a secondary index, or for the ranges), it remembers the files of the
+# list, but what Java sends of each lacks by what it is opened (`BaseFile.pathInfo` is transient;
+# measured: a NullPointerException). With it the driver is asked for the list.
+_LISTED_BY_DRIVER = {"hoodie.embed.timeline.server": "true"}
 
 
 def writer_options(table: str) -> dict[str, str]:
@@ -65,6 +73,9 @@ def writer_options(table: str) -> dict[str, str]:
     options = {_METADATA: "true"}
     for partition in sorted(partitions):
         options.update(dict.fromkeys(_settings(partition), "true"))
+    kinds = {_kind(partition) for partition in partitions}
+    if _EXPRESSIONS in kinds or {PARTITION_STATS, _SECONDARY} <= kinds:
+        options.update(_LISTED_BY_DRIVER)
     if COLUMN_STATS in partitions:
         definition = index_definitions(opened).get(COLUMN_STATS)
         asked = next((status.columns for status in found if status.kind == COLUMN_STATS), ())
@@ -89,19 +100,18 @@ def clustering_options(table: HudiTable) -> dict[str, str]:
         _METADATA: str(has_metadata).lower(),
         "hoodie.write.table.version": str(table.properties.version),
         "hoodie.write.auto.upgrade": "false",
-        # Without it the tasks of Hudi 1.2 that make `partition_stats` list files by the metadata
-        # table's reader that the driver sends them. Where the driver has brought a secondary index
-        # up to date before, that reader remembers the files of the list, but what Java sends of
-        # each lacks by what it is opened (`BaseFile.pathInfo` is transient; measured: a
-        # NullPointerException). With it the driver is asked for the list.
-        "hoodie.embed.timeline.server": "true",
+        **_LISTED_BY_DRIVER,
         **keys,
     }
 
 
 def _settings(partition: str) -> Iterable[str]:
-    kind = next((kind for kind in _ENABLED if partition.startswith(kind)), None)
+    kind = _kind(partition)
     return () if kind is None else _ENABLED[kind]
+
+
+def _kind(partition: str) -> str | None:
+    return next((kind for kind in _ENABLED if partition.startswith(kind)), None)
 
 
 def _without_meta_fields(columns: Iterable[str]) -> list[str]:
