@@ -180,11 +180,11 @@ class PruneResult:
         left.append((sources[-1].name if sources else VALUES, self.keep))
         return _decreases(listing, left)
 
-    def with_evidence(self, more: Evidence) -> PruneResult:
+    def with_evidence(self, *more: Evidence) -> PruneResult:
         """The same answer had there been this evidence over the files, too."""
         if self._snapshot is None:
             return self
-        sources = [*(source.evidence for source in self.evidence), more]
+        sources = [*(source.evidence for source in self.evidence), *more]
         keep = keep_slices(self.predicate, sources, self.listing, self._snapshot.merging)
         return replace(self, keep=self.keep & keep)
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from pyhudi_expr.advice.columns import Looked, location_bytes, secondary_bytes
 from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.filters import Filters
+from pyhudi_expr.index.expression_index import IDENTITY
 from pyhudi_expr.index.row_counts import RECORD_KEY
 from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
@@ -41,7 +42,7 @@ class Costs:
 
 def build_seconds(candidate: Candidate, files: int, rows: int) -> float:
     """Of a table with so many base files and rows."""
-    if candidate.kind == COLUMN_STATS:
+    if candidate.kind == COLUMN_STATS and candidate.function == IDENTITY:
         each = _SECONDS_OF_FILE + len(candidate.columns) * _SECONDS_OF_FILE_COLUMN
         return _START_SECONDS + files * each
     return _START_SECONDS + rows * _SECONDS_OF_ROW
@@ -76,6 +77,8 @@ class Sizes:
             return Costs(storage, seconds, 0.0, filters.written_bytes)
         seconds = build_seconds(candidate, files, rows)
         if candidate.kind == COLUMN_STATS:
+            # What a function gives is known of base files alone.
+            files = files if candidate.function == IDENTITY else self.looked.base_files
             each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
             return Costs(math.ceil(files * each * self.growth), seconds, 0.0, each)
         each = self._bytes_of_row(candidate)

@@ -17,19 +17,20 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
+from pyhudi_expr.index.bounds_store import BoundsStore
 from pyhudi_expr.index.footers import read_bounds
 from pyhudi_expr.layout.sampling import sampled
 from pyhudi_expr.mdt import hfile_writer, payloads
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
-_THREADS = 8
+THREADS = 8
 _SEED = 77
 _SAMPLE_ROWS = 100_000
 #: Of more base files these many are looked into.
 MOST_FILES = 1000
 _MOST_SAMPLED = 64
+_EVERY_ROW = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,18 @@ class Looked:
         """All of the listing's, looked into or not."""
         return int(np.count_nonzero(~self.listing.file_is_log))
 
+    def some(self, files: int) -> npt.NDArray[np.int64]:
+        """Of at most so many of them the positions, at random but the same each time."""
+        if len(self.positions) <= files:
+            return self.positions
+        rng = np.random.default_rng(_SEED)
+        return np.sort(rng.choice(self.positions, files, replace=False))
+
+    def whole_column(self, path: str, column: str) -> pa.ChunkedArray:
+        """Of a base file; null where the file has no such column. Raises HudiError."""
+        schema = pa.schema([self.table.schema().field(column)])
+        return sampled(self.table.storage, path, schema, _EVERY_ROW, _SEED).column(column)
+
     @cached_property
     def rows(self) -> int:
         """The rows of all base files; those not looked into have as many for their size."""
@@ -61,7 +74,7 @@ class Looked:
             with self.table.storage.open_input(path) as source:
                 return int(pq.read_metadata(source).num_rows)
 
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(THREADS) as pool:
             counted = sum(pool.map(count, self.listing.paths(self.positions)))
         bases = ~self.listing.file_is_log
         size = int(self.listing.file_size[self.positions].sum())
@@ -70,29 +83,18 @@ class Looked:
     def bounds(self, column: BoundColumn) -> Bounds:
         """The column's bounds by the footers, over the listing; unknown for the other files."""
         found = read_bounds(self.table.storage, self.listing.paths(self.positions), column)
-        count = self.listing.num_files
-        maybe, null = np.ones(count, np.bool_), np.ones(count, np.bool_)
-        maybe[self.positions], null[self.positions] = found.may_be_value, found.may_be_null
-        if isinstance(found.lower, np.ndarray):
-            lower, upper = np.full(count, MIN_ORDINAL), np.full(count, MAX_ORDINAL)
-            lower[self.positions], upper[self.positions] = found.lower, found.upper
-            return Bounds(lower, upper, maybe, null)
-        place = np.full(count, -1, np.int64)
-        place[self.positions] = np.arange(len(self.positions))
-        take = pa.array(place, mask=place < 0)
-        return Bounds(found.lower.take(take), found.upper.take(take), maybe, null)
+        store = BoundsStore(self.listing.num_files, column.domain)
+        store.put(self.positions, found)
+        return store.bounds()
 
     def sample(self, columns: Sequence[str]) -> tuple[pa.Table, list[str]]:
         """Some rows of some of the files, of these columns, and the file group of each row."""
-        chosen = self.positions
-        if len(chosen) > _MOST_SAMPLED:
-            rng = np.random.default_rng(_SEED)
-            chosen = np.sort(rng.choice(chosen, _MOST_SAMPLED, replace=False))
+        chosen = self.some(_MOST_SAMPLED)
         schema = self.table.schema()
         wanted = pa.schema([schema.field(name) for name in columns])
         each = math.ceil(_SAMPLE_ROWS / max(len(chosen), 1))
         paths = self.listing.paths(chosen)
-        with ThreadPoolExecutor(_THREADS) as pool:
+        with ThreadPoolExecutor(THREADS) as pool:
             tables = list(
                 pool.map(
                     lambda number: sampled(

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pyhudi_expr.advice.expressions import Ranges, expression_asked
 from pyhudi_expr.advice.filters import Filters
 from pyhudi_expr.expr.bound import (
     BoundAnd,
@@ -30,6 +31,7 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.index.bloom_filters import MOST_FILES
 from pyhudi_expr.index.costs import Left, LookUp, slices_hit
+from pyhudi_expr.index.expression_index import IDENTITY, Calls, Expression
 from pyhudi_expr.index.record_index import look_up_bytes
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import PruneResult
@@ -37,10 +39,17 @@ from pyhudi_expr.prune import PruneResult
 
 @dataclass(frozen=True, order=True)
 class Candidate:
-    """An index that the table has not. columns: none for one of record keys."""
+    """An index that the table has not. columns: none for one of record keys; function: that it is
+    over the results of."""
 
     kind: str
     columns: tuple[str, ...]
+    function: str = IDENTITY
+
+    @property
+    def expression(self) -> Expression:
+        """What an index of one column is over."""
+        return Expression(self.function, self.columns[0])
 
 
 @dataclass(frozen=True)
@@ -65,50 +74,77 @@ class FooterBounds:
 @dataclass(frozen=True)
 class WhatIf:
     """One query as it is answered today. rows_of_value: the rows that a value has on average, for
-    the columns that are asked for equality; key: the record key's column, if there is one;
-    read_bytes: what the whole of an index of keys or values takes, with what it needs; filters:
-    what those of a Bloom index are like."""
+    what is asked for equality; key: the record key, if it is one column; read_bytes: what the
+    whole of an index of keys or values takes, with what it needs; filters: what those of a Bloom
+    index are like."""
 
     today: PruneResult
     footers: FooterBounds
-    rows_of_value: Mapping[str, float]
-    key: str | None
+    ranges: Mapping[Expression, Ranges]
+    rows_of_value: Mapping[Expression, float]
+    key: Expression | None
     read_bytes: Mapping[Candidate, float]
     filters: Mapping[Candidate, Filters]
 
     def read(self, chosen: Sequence[Candidate]) -> Read:
         """What would be read with these indexes besides those that there are."""
-        stats = {name for each in chosen if each.kind == COLUMN_STATS for name in each.columns}
-        result = self._with_bounds(stats) if stats else self.today
-        factor = min([1.0, *self._shares(result, chosen)])
+        stats = [each for each in chosen if each.kind == COLUMN_STATS]
+        plain = {name for each in stats if each.function == IDENTITY for name in each.columns}
+        result = self._with_bounds(plain) if plain else self.today
+        within = self._within(
+            result, [each.expression for each in stats if each.function != IDENTITY]
+        )
+        left = Left(result.files_kept * within, result.bytes_kept * within)
+        factor = min([within, *self._shares(result, left, chosen)])
         return Read(result.files_kept * factor, result.bytes_kept * factor)
 
     def _with_bounds(self, names: set[str]) -> PruneResult:
         known = {name: bounds for name, bounds in self.footers.known.items() if name in names}
         return self.today.with_evidence(StatisticsEvidence(FooterBounds(known)))
 
-    def _shares(self, result: PruneResult, chosen: Sequence[Candidate]) -> Iterator[float]:
+    def _within(self, result: PruneResult, expressions: Sequence[Expression]) -> float:
+        """The share of the files left that ranges of functions' results leave, by the files that
+        were looked into."""
+        found = []
+        slices = np.zeros(len(result.keep), np.bool_)
+        for each in expressions:
+            calls = Calls.of(each, result.predicate, str(each))
+            if calls is not None:
+                found.append(calls.evidence(self.ranges[each].bounds))
+                slices[self.ranges[each].slices] = True
+        before = np.count_nonzero(result.keep & slices)
+        if not before:
+            return 1.0
+        return float(np.count_nonzero(result.with_evidence(*found).keep & slices) / before)
+
+    def _where(self, result: PruneResult, expression: Expression) -> float:
+        """How many of the files the bounds of what is asked for admit it in."""
+        if expression.function != IDENTITY:
+            return result.files_kept * self._within(result, [expression])
+        if expression.column not in self.footers.known:
+            return result.files_kept
+        return min(self._with_bounds({expression.column}).files_kept, result.files_kept)
+
+    def _shares(
+        self, result: PruneResult, left: Left, chosen: Sequence[Candidate]
+    ) -> Iterator[float]:
         """For each index of places that the query would ask, the share of the files that hold what
         is asked for."""
-        left = Left(result.files_kept, result.bytes_kept)
         for each in chosen:
-            if each.kind == COLUMN_STATS:
+            of = each.expression if each.columns else self.key
+            if each.kind == COLUMN_STATS or of is None:
                 continue
-            name = each.columns[0] if each.columns else self.key
-            values = equalities(self.today.predicate).get(name or "", 0)
-            if not values or name is None:
+            values = equalities(self.today.predicate).get(of, 0)
+            if not values:
                 continue
-            if each.kind == BLOOM_FILTERS and result.files_kept > MOST_FILES:
+            if each.kind == BLOOM_FILTERS and left.slices > MOST_FILES:
                 continue
             if not LookUp(self._look_up_bytes(each, values, left), values).is_worth(left):
                 continue
-            rows = values * (self.rows_of_value[name] if each.columns else 1.0)
-            # A value can only lie where the column's bounds admit it.
-            where = self._with_bounds({name}) if name in self.footers.known else result
-            files = max(min(where.files_kept, result.files_kept), 1)
-            hit = slices_hit(rows, files)
+            rows = values * (self.rows_of_value[of] if each.columns else 1.0)
+            hit = slices_hit(rows, max(min(self._where(result, of), left.slices), 1))
             if each.kind == BLOOM_FILTERS:
-                hit = self.filters[each].kept(hit, result.files_kept, values)
+                hit = self.filters[each].kept(hit, left.slices, values)
             yield hit / max(result.files_kept, 1)
 
     def _look_up_bytes(self, candidate: Candidate, values: int, left: Left) -> float:
@@ -118,23 +154,25 @@ class WhatIf:
         return look_up_bytes(values, whole) if candidate.kind == RECORD_INDEX else whole
 
 
-def equalities(predicate: BoundExpression) -> dict[str, int]:
-    """The columns that have to be one of some constants, with how many these are."""
+def equalities(predicate: BoundExpression) -> dict[Expression, int]:
+    """The columns, and functions of them, that have to be one of some constants, with how many
+    these are."""
     parts = predicate.children if isinstance(predicate, BoundAnd) else (predicate,)
-    found: dict[str, int] = {}
+    found: dict[Expression, int] = {}
     for part in parts:
         match part:
             case (
-                BoundComparison(
-                    op=Op.EQ | Op.NULL_SAFE_EQ, left=BoundColumn(name=name), right=BoundLiteral()
-                )
-                | BoundComparison(
-                    op=Op.EQ | Op.NULL_SAFE_EQ, left=BoundLiteral(), right=BoundColumn(name=name)
-                )
+                BoundComparison(op=Op.EQ | Op.NULL_SAFE_EQ, left=term, right=BoundLiteral())
+                | BoundComparison(op=Op.EQ | Op.NULL_SAFE_EQ, left=BoundLiteral(), right=term)
             ):
-                found[name] = min(found.get(name, 1), 1)
-            case BoundIn(term=BoundColumn(name=name), options=options):
-                found[name] = min(found.get(name, len(options)), len(options))
+                count = 1
+            case BoundIn(term=term, options=options):
+                count = len(options)
+            case _:
+                continue
+        of = expression_asked(term)
+        if of is not None:
+            found[of] = min(found.get(of, count), count)
     return found
 
 

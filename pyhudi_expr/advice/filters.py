@@ -11,15 +11,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.advice.columns import Looked
-from pyhudi_expr.layout.sampling import sampled
+from pyhudi_expr.advice.expressions import results
+from pyhudi_expr.index.expression_index import Expression
 from pyhudi_expr.mdt import hfile_writer, payloads
 from pyhudi_expr.mdt.bloom import SIMPLE, BloomFilter, FilterBuilder, of_footer, parse
 from pyhudi_expr.mdt.byte_strings import ByteStrings
 
-_SEED = 11
 #: Whole columns are read of so many files: how many values a file has is no guess then.
 _FILES = 8
-_EVERY_ROW = 1 << 40
 _INSTANT = "20240101000000000"
 
 
@@ -48,10 +47,9 @@ class Filters:
         return self.unfiltered * files + (1.0 - self.unfiltered) * told
 
 
-def key_filters(looked: Looked, key: str) -> Filters:
+def key_filters(looked: Looked, key: Expression) -> Filters:
     """Of record keys: those in the footers, or made of the keys where a footer has none that can
-    be used. key: the column that keys are made of, and of which there are as many values. Raises
-    HudiError."""
+    be used. key: the only column of them, which has as many values. Raises HudiError."""
     if not looked.table.properties.meta_fields:
         return column_filters(looked, key)
     texts = _of_footers(looked)
@@ -60,24 +58,21 @@ def key_filters(looked: Looked, key: str) -> Filters:
     return _filters(looked, texts, are_made=False)
 
 
-def column_filters(looked: Looked, column: str) -> Filters:
-    """Of a column's values, in the size that each file's need. Raises HudiError."""
-    texts = [(SIMPLE, _made(values)) for values in _distinct_texts(looked, column)]
+def column_filters(looked: Looked, expression: Expression) -> Filters:
+    """Of a column's values, or of what a function gives for them, in the size that each file's
+    need. Raises HudiError."""
+    texts = [(SIMPLE, _made(values)) for values in _distinct_texts(looked, expression)]
     return _filters(looked, texts, are_made=True)
 
 
 def _some_paths(looked: Looked) -> list[str]:
-    chosen = looked.positions
-    if len(chosen) > _FILES:
-        chosen = np.sort(np.random.default_rng(_SEED).choice(chosen, _FILES, replace=False))
-    return list(looked.listing.paths(chosen))
+    return list(looked.listing.paths(looked.some(_FILES)))
 
 
-def _distinct_texts(looked: Looked, column: str) -> Iterator[pa.Array]:
-    schema = pa.schema([looked.table.schema().field(column)])
+def _distinct_texts(looked: Looked, expression: Expression) -> Iterator[pa.Array]:
     for path in _some_paths(looked):
-        read = sampled(looked.table.storage, path, schema, _EVERY_ROW, _SEED)
-        yield read.column(column).drop_null().unique().cast(pa.string())
+        given = results(expression, looked.whole_column(path, expression.column))
+        yield given.drop_null().unique().cast(pa.string())
 
 
 def _made(values: pa.Array) -> bytes:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
+
+import pyarrow as pa
 
 from pyhudi_expr.advice.building import Costs, Sizes
 from pyhudi_expr.advice.columns import MOST_FILES, Looked, distinct_values
@@ -15,12 +17,13 @@ from pyhudi_expr.advice.estimates import (
     equalities,
     without_bounds,
 )
+from pyhudi_expr.advice.expressions import calls_asked, ranges, results
 from pyhudi_expr.advice.filters import Filters, column_filters, key_filters
 from pyhudi_expr.advice.queries import Asked
 from pyhudi_expr.advice.statements import buildable
 from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.domains import Kind, domain_of, kind_of
-from pyhudi_expr.index.expression_index import IDENTITY
+from pyhudi_expr.index.expression_index import IDENTITY, Expression
 from pyhudi_expr.index.registry import Registry, Store
 from pyhudi_expr.index.row_counts import RECORD_KEY
 from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
@@ -36,7 +39,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 _LEAST_SHARE = 0.01
 #: The kinds of values that filters are asked for.
 _FILTERED = frozenset({Kind.TEXT, Kind.INTEGER})
-_IS_FILTERS = {(TYPE_OPTION, BLOOM_FILTERS), (EXPRESSION_OPTION, IDENTITY)}
 
 
 @dataclass(frozen=True)
@@ -79,26 +81,25 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
     results = [pruner.prune(base_path, PruneRequest(each.predicate)) for each in asked]
     table = HudiTable.open(base_path)
     looked = Looked.at(table, results[0].listing)
-    lacking = {column.name for result in results for column in without_bounds(result)}
-    wanted = {
-        column.name: column
-        for result in results
-        for column in columns(result.predicate).values()
-        if column.name in lacking or column.name in equalities(result.predicate)
+    predicates = [result.predicate for result in results]
+    asked_of = {column.name: column for each in predicates for column in columns(each).values()}
+    stored = _stored(table, asked_of.values())
+    lacking = {column.name for result in results for column in without_bounds(result)} & stored
+    equal = {one for each in predicates for one in equalities(each) if one.column in stored}
+    calls = {
+        one: call for each in predicates for one, call in calls_asked(each) if one.column in stored
     }
-    stored = _stored(table, wanted.values())
-    equal = {name for result in results for name in equalities(result.predicate)} & stored
     key = _key(table)
-    sample, groups = looked.sample(sorted(equal | _stored_keys(table)))
-    rows_of_value = {
-        name: looked.rows / distinct_values(sample.column(name), looked.rows) for name in equal
-    }
-    footers = FooterBounds({name: looked.bounds(wanted[name]) for name in sorted(stored)})
+    sample, groups = looked.sample(sorted({one.column for one in equal} | _stored_keys(table)))
+    rows_of_value = {one: looked.rows / _distinct(sample, one, looked.rows) for one in equal}
+    bounded = sorted(lacking | {one.column for one in equal if one.function == IDENTITY})
+    footers = FooterBounds({name: looked.bounds(asked_of[name]) for name in bounded})
+    ranges_of = {one: ranges(looked, one, call) for one, call in calls.items()}
     built = statuses(table)
     there = {each.kind for each in built}
     offered = {
         each: how
-        for each in _candidates(table, built, lacking & stored, equal, key)
+        for each in _candidates(table, built, lacking, equal, calls.keys(), key)
         if (how := buildable(table, each)) is not None
     }
     filters = {each: _filters(looked, each, key) for each in offered if each.kind == BLOOM_FILTERS}
@@ -109,7 +110,8 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
         if each.kind in (RECORD_INDEX, SECONDARY_INDEX)
     }
     what_ifs = [
-        WhatIf(result, footers, rows_of_value, key, read_bytes, filters) for result in results
+        WhatIf(result, footers, ranges_of, rows_of_value, key, read_bytes, filters)
+        for result in results
     ]
     found: list[Judged] = []
     today = now = _mean(what_ifs, [])
@@ -149,9 +151,10 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
 def _candidates(
     table: HudiTable,
     built: Sequence[IndexStatus],
-    lacking: set[str],
-    equal: set[str],
-    key: str | None,
+    lacking: Set[str],
+    equal: Set[Expression],
+    called: Set[Expression],
+    key: Expression | None,
 ) -> Iterator[Candidate]:
     kinds = {each.kind for each in built}
     if lacking:
@@ -160,30 +163,45 @@ def _candidates(
         if key in equal and kind not in kinds:
             yield Candidate(kind, ())
     indexed = {name for each in built if each.kind == SECONDARY_INDEX for name in each.columns}
-    values = equal - {key, RECORD_KEY}
+    plain = {one.column for one in equal if one.function == IDENTITY}
+    values = plain - {RECORD_KEY if key is None else key.column, RECORD_KEY}
     for name in sorted(values - indexed):
         yield Candidate(SECONDARY_INDEX, (name,))
-    for name in sorted(values - _with_filters(table)):
-        if kind_of(table.schema().field(name).type) in _FILTERED:
-            yield Candidate(BLOOM_FILTERS, (name,))
+    filtered = [
+        Candidate(BLOOM_FILTERS, (name,))
+        for name in values
+        if kind_of(table.schema().field(name).type) in _FILTERED
+    ]
+    filtered += [Candidate(BLOOM_FILTERS, (one.column,), one.function) for one in called & equal]
+    ranged = [Candidate(COLUMN_STATS, (one.column,), one.function) for one in called]
+    yield from sorted({*filtered, *ranged} - _of_expressions(table))
 
 
-def _with_filters(table: HudiTable) -> set[str]:
-    """The columns that Bloom filters are there of, or were asked for."""
-    asked = Registry.read(table.storage).indexes.values()
-    found = {name for one in asked if one.options.items() >= _IS_FILTERS for name in one.columns}
+def _of_expressions(table: HudiTable) -> set[Candidate]:
+    """The expression indexes that are there, or were asked for."""
+    registered = Registry.read(table.storage).indexes.values()
+    found = {
+        Candidate(
+            one.options.get(TYPE_OPTION, COLUMN_STATS), one.columns, one.options[EXPRESSION_OPTION]
+        )
+        for one in registered
+        if EXPRESSION_OPTION in one.options
+    }
     return found | {
-        name
+        Candidate(one.type, tuple(one.fields), one.function)
         for one in index_definitions(table).values()
-        if one.type == BLOOM_FILTERS and one.function == IDENTITY
-        for name in one.fields
     }
 
 
-def _filters(looked: Looked, candidate: Candidate, key: str | None) -> Filters:
+def _filters(looked: Looked, candidate: Candidate, key: Expression | None) -> Filters:
     if candidate.columns or key is None:
-        return column_filters(looked, candidate.columns[0])
+        return column_filters(looked, candidate.expression)
     return key_filters(looked, key)
+
+
+def _distinct(sample: pa.Table, expression: Expression, rows: int) -> float:
+    values = sample.column(expression.column)
+    return distinct_values(results(expression, values), rows)
 
 
 def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
@@ -199,10 +217,10 @@ def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
     }
 
 
-def _key(table: HudiTable) -> str | None:
+def _key(table: HudiTable) -> Expression | None:
     """The only column of the record key, if it has one."""
     fields = table.properties.record_key_fields
-    return fields[0] if len(fields) == 1 else None
+    return Expression(IDENTITY, fields[0]) if len(fields) == 1 else None
 
 
 def _stored_keys(table: HudiTable) -> set[str]:

@@ -7,9 +7,10 @@ import shlex
 from dataclasses import dataclass
 
 from pyhudi_expr.advice.estimates import Candidate
+from pyhudi_expr.index.expression_index import IDENTITY
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
-from pyhudi_expr.spark.plans import STORE_OPTION, InvalidIndex, plan
+from pyhudi_expr.spark.plans import EXPRESSION_OPTION, STORE_OPTION, InvalidIndex, plan
 from pyhudi_expr.spark.statements import CreateIndex
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -28,6 +29,8 @@ def buildable(table: HudiTable, candidate: Candidate) -> Buildable | None:
     """None: no store takes it."""
     for store in Store:
         options = {STORE_OPTION: store.value}
+        if candidate.function != IDENTITY:
+            options[EXPRESSION_OPTION] = candidate.function
         name = _name(candidate)
         request = CreateIndex(name, table.base_path, candidate.kind, candidate.columns, options)
         try:
@@ -37,13 +40,18 @@ def buildable(table: HudiTable, candidate: Candidate) -> Buildable | None:
         words = ["pyhudi", "index", "create", name, "--table", table.base_path]
         words += ["--using", candidate.kind]
         words += ["--columns", ",".join(candidate.columns)] if candidate.columns else []
+        if candidate.function != IDENTITY:
+            words += ["--option", f"{EXPRESSION_OPTION}={candidate.function}"]
         words += ["--store", store.value] if store is not Store.HUDI else []
         return Buildable(shlex.join(words), store)
     return None
 
 
 def _name(candidate: Candidate) -> str:
-    columns = _NO_LETTERS.sub("_", "_".join(candidate.columns[:3]))
+    called = (candidate.function,) if candidate.function != IDENTITY else ()
+    columns = _NO_LETTERS.sub("_", "_".join((*called, *candidate.columns[:3])))
     if candidate.kind == BLOOM_FILTERS:
         return f"filters_{columns}" if columns else "filters"
+    if called:
+        return f"ranges_{columns}"
     return {COLUMN_STATS: "ranges", RECORD_INDEX: "keys"}.get(candidate.kind, f"by_{columns}")

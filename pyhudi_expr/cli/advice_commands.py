@@ -10,6 +10,7 @@ import click
 from rich.console import Console
 from rich.table import Column, Table
 
+from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.observed import (
     files_below,
     joined,
@@ -24,6 +25,7 @@ from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import working
+from pyhudi_expr.index.expression_index import IDENTITY
 from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
 
 
@@ -131,8 +133,14 @@ def _show(judged: Sequence[Judged]) -> None:
         shown.add_column(heading, justify="right")
     for each in judged:
         costs = each.costs
-        index = f"{each.candidate.kind} {', '.join(each.candidate.columns)}"
+        index = _named(each.candidate)
         cells = (each.files, each.bytes / 1e6, costs.storage / 1e6, costs.build_seconds)
         written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
         shown.add_row(index, *(f"{cell:.1f}" for cell in cells), *written)
     Console(soft_wrap=True).print(shown)
+
+
+def _named(candidate: Candidate) -> str:
+    columns = ", ".join(candidate.columns)
+    of = columns if candidate.function == IDENTITY else f"{candidate.function}({columns})"
+    return f"{candidate.kind} {of}"

@@ -39,7 +39,7 @@ _NAN_SAFE_WRITER = "parquet-mr"
 
 
 @dataclass(frozen=True)
-class _Range:
+class Range:
     """What one footer says of one column; None: unknown."""
 
     lower: Any = None
@@ -48,7 +48,7 @@ class _Range:
     may_be_null: bool = True
 
 
-_UNKNOWN = _Range()
+_UNKNOWN = Range()
 
 
 def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> Bounds:
@@ -56,22 +56,27 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
     with ThreadPoolExecutor(_THREADS) as pool:
         read = functools.partial(_read, storage, column=column)
         ranges = list(pool.map(read, paths))
+    return as_bounds(ranges, column.domain)
+
+
+def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
+    """Those of as many files."""
     may_be_value = np.array([r.may_be_value for r in ranges], dtype=np.bool_)
     may_be_null = np.array([r.may_be_null for r in ranges], dtype=np.bool_)
     lower = [r.lower for r in ranges]
     upper = [r.upper for r in ranges]
-    if column.domain.is_ordinal:
+    if domain.is_ordinal:
         return Bounds(
             np.array([MIN_ORDINAL if v is None else v for v in lower], dtype=np.int64),
             np.array([MAX_ORDINAL if v is None else v for v in upper], dtype=np.int64),
             may_be_value,
             may_be_null,
         )
-    type_ = column.domain.arrow_type
+    type_ = domain.arrow_type
     return Bounds(pa.array(lower, type_), pa.array(upper, type_), may_be_value, may_be_null)
 
 
-def _read(storage: Storage, path: str, column: BoundColumn) -> _Range:
+def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
     import pyarrow.parquet as pq  # here, because most questions read no footer, and it takes time
 
     try:
@@ -82,7 +87,7 @@ def _read(storage: Storage, path: str, column: BoundColumn) -> _Range:
         return _UNKNOWN
 
 
-def _range(footer: pq.FileMetaData, column: BoundColumn) -> _Range:
+def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
     schema = footer.schema.to_arrow_schema()
     name, type_ = resolve(tuple(column.name.split(".")), schema)
     stored = domain_of(type_)
@@ -91,7 +96,7 @@ def _range(footer: pq.FileMetaData, column: BoundColumn) -> _Range:
     if stored.kind is Kind.FLOAT and not (footer.created_by or "").startswith(_NAN_SAFE_WRITER):
         return _UNKNOWN
     if not footer.num_rows:
-        return _Range(may_be_value=False, may_be_null=False)
+        return Range(may_be_value=False, may_be_null=False)
     position = _leaf_position(footer, name)
     if position is None:
         return _UNKNOWN
@@ -105,29 +110,29 @@ def _leaf_position(footer: pq.FileMetaData, name: str) -> int | None:
     return matches[0] if len(matches) == 1 else None
 
 
-def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) -> _Range:
+def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) -> Range:
     statistics = chunk.statistics
     if statistics is None:
         return _UNKNOWN
     may_be_null = not (statistics.has_null_count and statistics.null_count == 0)
     if statistics.has_null_count and statistics.null_count == chunk.num_values:
-        return _Range(may_be_value=False)
+        return Range(may_be_value=False)
     if not statistics.has_min_max:
-        return _Range(may_be_null=may_be_null)
+        return Range(may_be_null=may_be_null)
     lower = _physical(statistics.min_raw, stored, domain, -np.inf)
     upper = _physical(statistics.max_raw, stored, domain, np.inf)
     if lower is None or upper is None or lower > upper:
-        return _Range(may_be_null=may_be_null)
-    return _Range(lower, upper, True, may_be_null)
+        return Range(may_be_null=may_be_null)
+    return Range(lower, upper, True, may_be_null)
 
 
-def _union(left: _Range, right: _Range) -> _Range:
+def _union(left: Range, right: Range) -> Range:
     """What holds of the rows of both."""
     may_be_value = left.may_be_value or right.may_be_value
     may_be_null = left.may_be_null or right.may_be_null
     ranges = [r for r in (left, right) if r.may_be_value]
     lowers, uppers = [r.lower for r in ranges], [r.upper for r in ranges]
-    return _Range(
+    return Range(
         None if None in lowers or not ranges else min(lowers),
         None if None in uppers or not ranges else max(uppers),
         may_be_value,

@@ -1,9 +1,20 @@
 """What is measured of a table with indexes that were advised."""
 
+import shlex
+import time
+
 import numpy as np
 
+from pyhudi_expr.advice.building import build_seconds
+from pyhudi_expr.advice.estimates import Candidate
+from pyhudi_expr.cli.index_commands import create
+from pyhudi_expr.cli.options import names
+from pyhudi_expr.cli.sessions import pairs
+from pyhudi_expr.index.sizes import IndexSizes
+from pyhudi_expr.index.status import statuses
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def asking(path, asked):
@@ -13,7 +24,39 @@ def asking(path, asked):
     return np.mean([(each.files_kept, each.bytes_kept) for each in found], axis=0)
 
 
-def warm_up(spark, path):
-    """Builds an index and drops it: the first one of a session takes longer."""
-    execute(spark, f"CREATE INDEX warm ON '{path}' USING column_stats(text)")
-    execute(spark, f"DROP INDEX warm ON '{path}'")
+def pace(spark, path, files):
+    """Seconds that a build takes on this machine now, for one second that is said."""
+    for _ in range(2):  # the first one of a session takes longer
+        begun = time.perf_counter()
+        execute(spark, f"CREATE INDEX warm ON '{path}' USING column_stats(text)")
+        taken = time.perf_counter() - begun
+        execute(spark, f"DROP INDEX warm ON '{path}'")
+    return taken / build_seconds(Candidate("column_stats", ("text",)), files, rows=0)
+
+
+def built(spark, statement):
+    """Builds what was printed for a shell, in one shard. Returns the seconds that it took."""
+    given = create.make_context("create", shlex.split(statement)[3:]).params
+    columns = ", ".join(names(given["columns"]))
+    listed = f"({columns})" if columns else ""
+    asked = {**pairs(given["extra"]), "store": given["store"], "shards": "1"}
+    options = ", ".join(f"{key} = '{value}'" for key, value in asked.items())
+    begun = time.perf_counter()
+    execute(
+        spark,
+        f"CREATE INDEX {given['name']} ON '{given['table']}' "
+        f"USING {given['kind']} {listed} OPTIONS ({options})",
+    )
+    return time.perf_counter() - begun
+
+
+def index_bytes(path, kinds):
+    """Of the metadata table, by the index's columns: base files, and i times the log files."""
+    table = HudiTable.open(path)
+    return {
+        status.columns: sum(size.base_bytes for size in found)
+        + 1j * sum(size.log_bytes for size in found)
+        for status in statuses(table)
+        if status.kind in kinds
+        for found in [IndexSizes(table).of(status)]
+    }

@@ -15,7 +15,7 @@ from pyhudi_expr.index.status import statuses
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
-from tests.advice.measured import asking, warm_up
+from tests.advice.measured import asking, pace
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -50,15 +50,14 @@ def advised(spark, tmp_path_factory):
     asked = read_queries(";".join(texts)).asked
     advice = advise(path, asked)
     assert {each.candidate.kind for each in advice.recommendations} == set(_KINDS)
-    warm_up(spark, path)
 
-    before, seconds = asking(path, asked), {}
+    before, seconds, second = asking(path, asked), {}, pace(spark, path, _FILES)
     for number, each in enumerate(advice.recommendations):
         columns = ", ".join(each.candidate.columns)
         using = f"USING {each.candidate.kind}({columns}) OPTIONS (shards = '1')"
         begun = time.perf_counter()
         execute(spark, f"CREATE INDEX advised_{number} ON '{path}' {using}")
-        seconds[each.candidate.kind] = time.perf_counter() - begun
+        seconds[each.candidate.kind] = (time.perf_counter() - begun) / second
     after, built = asking(path, asked), index_bytes(path)
     options = {**_SPEC.options(), **writer_options(path)}
     frame = rows(spark, _ROWS, _WRITTEN, 4).write.format("hudi").options(**options)

@@ -20,6 +20,7 @@ from pyhudi_expr.advice.statements import buildable
 from pyhudi_expr.cli.index_commands import create
 from pyhudi_expr.cli.options import names
 from pyhudi_expr.cli.sessions import pairs
+from pyhudi_expr.index.expression_index import IDENTITY, Expression
 from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.mdt.bloom import (
     FOOTER_CONTENT,
@@ -60,6 +61,10 @@ def table(tmp_path_factory):
     properties = path / ".hoodie" / "hoodie.properties"
     properties.write_text(f"{properties.read_text()}\nhoodie.table.recordkey.fields=id\n")
     return base_path
+
+
+def of(column):
+    return Expression(IDENTITY, column)
 
 
 def looked_at(base_path):
@@ -112,7 +117,7 @@ def test_what_a_filter_lets_through_by_mistake_is_told_by_how_full_it_is(tmp_pat
     base_path = written(tmp_path / "table", {"a": [pa.table({"id": keys})]})
     (file,) = Path(base_path).glob("a/*.parquet")
     pq.write_table(pa.table({"id": keys}).replace_schema_metadata(footer), file)
-    found = key_filters(looked_at(base_path), "id")
+    found = key_filters(looked_at(base_path), of("id"))
     others = [ByteStrings.of([f"other-{number}".encode()]) for number in range(1_500)]
     bloom = parse(SIMPLE, builder.text())
     measured = np.mean([bloom.may_hold_any(HashedKeys(one)) for one in others])
@@ -132,7 +137,7 @@ def test_filters_are_as_large_as_the_values_of_a_file_need(table):
     assert keys.file_bytes == pytest.approx(size * 43.13 / 8, rel=0.1)
 
 
-_MADE = [(column_filters, "city"), (key_filters, "id")]
+_MADE = [(column_filters, of("city")), (key_filters, of("id"))]
 
 
 def test_log_files_are_read_whatever_filters_say():

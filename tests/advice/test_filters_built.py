@@ -1,8 +1,6 @@
 """Bloom filters that the advisor recommends: built by what it prints, asked, and kept up to date by
 Hudi's writer. The errors that the documentation states are the bars here."""
 
-import shlex
-import time
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,14 +9,8 @@ import pytest
 from devtools.tables import TableSpec, create
 from pyhudi_expr.advice.plan import advise
 from pyhudi_expr.advice.queries import read_queries
-from pyhudi_expr.cli.index_commands import create as create_command
-from pyhudi_expr.cli.options import names
-from pyhudi_expr.index.sizes import IndexSizes
-from pyhudi_expr.index.status import statuses
 from pyhudi_expr.spark import writer_options
-from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.table.hudi_table import HudiTable
-from tests.advice.measured import asking, warm_up
+from tests.advice.measured import asking, built, index_bytes, pace
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -28,6 +20,7 @@ _FRAME = 5_000
 _COMMIT_FRAME = 6_500
 """The same of the log file that a commit adds."""
 _KEYS, _VALUES = (), ("user",)
+_KINDS = ("bloom_filters", "expression")
 _EXTRA = {"hoodie.index.bloom.num_entries": "1000", "hoodie.bloom.index.filter.type": "SIMPLE"}
 _SPEC = TableSpec("filtered", ordering="number", stats_columns=None, extra=_EXTRA)
 
@@ -40,48 +33,24 @@ def rows(spark, first, count, files):
     )
 
 
-def printed(statement, shards):
-    """The statement that `execute` takes for what was printed for a shell."""
-    given = create_command.make_context("create", shlex.split(statement)[3:]).params
-    columns = ", ".join(names(given["columns"]))
-    listed = f"({columns})" if columns else ""
-    options = f"OPTIONS (store = '{given['store']}', shards = '{shards}')"
-    return (
-        f"CREATE INDEX {given['name']} ON '{given['table']}' "
-        f"USING {given['kind']} {listed} {options}"
-    )
-
-
-def index_bytes(path):
-    """Of the metadata table, by the columns of the index: base files and log files."""
-    table = HudiTable.open(path)
-    return {
-        status.columns: sum(size.base_bytes for size in found)
-        + 1j * sum(size.log_bytes for size in found)
-        for status in statuses(table)
-        if status.kind in ("bloom_filters", "expression")
-        for found in [IndexSizes(table).of(status)]
-    }
-
-
 @pytest.fixture(scope="module")
 def advised(spark, tmp_path_factory):
     """A table with the filters that were advised for its queries, and a commit after that."""
     made = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
     path = str(made.path)
-    warm_up(spark, path)
     there = rows(spark, 0, _ROWS, _FILES).select("user").distinct().collect()
     users = sorted(row.user for row in there)
     drawn = np.random.default_rng(1).choice(users, 40, replace=False).tolist()
     texts = [f"user = {value}" for value in drawn]
     texts += [f"id = 'key-{number}'" for number in range(0, _ROWS, 800)]
     asked = read_queries(";".join(texts)).asked
-    advice, before, seconds = advise(path, asked), asking(path, asked), {}
-    for each in advice.recommendations:
-        begun = time.perf_counter()
-        execute(spark, printed(each.statement, 1))
-        seconds[each.candidate.columns] = time.perf_counter() - begun
-    after, built = asking(path, asked), index_bytes(path)
+    advice, before = advise(path, asked), asking(path, asked)
+    second = pace(spark, path, _FILES)
+    seconds = {
+        each.candidate.columns: built(spark, each.statement) / second
+        for each in advice.recommendations
+    }
+    after, there = asking(path, asked), index_bytes(path, _KINDS)
     options = {**_SPEC.options(), **writer_options(path)}
     frame = rows(spark, _ROWS, _WRITTEN_FILES * _ROWS // _FILES, _WRITTEN_FILES)
     writer = frame.write.format("hudi").options(**options)
@@ -91,8 +60,8 @@ def advised(spark, tmp_path_factory):
         before=before,
         after=after,
         seconds=seconds,
-        built=built,
-        then=index_bytes(path),
+        built=there,
+        then=index_bytes(path, _KINDS),
     )
 
 

@@ -9,9 +9,12 @@ from pyspark.sql import SparkSession
 
 from devtools.spark import session_settings
 from devtools.tables import TableSpec, TableType, create
+from pyhudi_expr.advice.plan import advise
+from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.mdt.index_definitions import index_definitions
 from pyhudi_expr.mdt.reader import MetadataTable
 from pyhudi_expr.prune import PruneOptions, Pruner
+from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.entries import entries
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.marks import long
@@ -86,6 +89,23 @@ def test_expression_indexes(
     explained = pruner.prune(str(table.path), request("length(s) = 6")).explanation
     assert {answer.index: answer.files for answer in explained.answers}["expr_index_long"] == 7
     assert_built_alike(spark, table.path, "expr_index_up")
+    assert_not_advised(str(table.path))
+    # Without it Hudi's writers fail to bring ranges of functions up to date.
+    assert writer_options(str(table.path))["hoodie.embed.timeline.server"] == "true"
+
+
+def assert_not_advised(path: str) -> None:
+    """The advisor knows the indexes that are there."""
+    queries = read_queries("length(s) = 6; lower(s) = 'name_5'; upper(s) = 'NAME_5'")
+    advice = advise(path, queries.asked)
+    judged = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
+    assert {(each.function, each.kind) for each in judged} >= {
+        ("length", "bloom_filters"),
+        ("lower", "bloom_filters"),
+        ("upper", "column_stats"),
+    }
+    there = {("length", "column_stats"), ("lower", "column_stats"), ("upper", "bloom_filters")}
+    assert not there & {(each.function, each.kind) for each in judged}
 
 
 def assert_built_alike(spark: SparkSession, path: Path, name: str) -> None:

@@ -1,0 +1,279 @@
+"""Indexes of what functions give, as candidates of the advisor, against the rows themselves."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.advice import estimates
+from pyhudi_expr.advice.building import Sizes
+from pyhudi_expr.advice.columns import Looked
+from pyhudi_expr.advice.estimates import Candidate
+from pyhudi_expr.advice.expressions import calls_asked, ranges, results
+from pyhudi_expr.advice.filters import column_filters
+from pyhudi_expr.advice.plan import advise
+from pyhudi_expr.advice.queries import read_queries
+from pyhudi_expr.advice.statements import buildable
+from pyhudi_expr.cli.main import main
+from pyhudi_expr.index.expression_index import Expression
+from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.layout.tables import split, written
+
+FILES, ROWS = 20, 20_000
+
+
+def rows():
+    """Names in order but for their case, which no range of the names themselves can tell."""
+    rng = np.random.default_rng(5)
+    is_upper = rng.random(ROWS) < 0.5
+    names = [f"user-{number:06d}" for number in range(ROWS)]
+    mails = [f"a{number}@b" for number in rng.integers(0, 4_000, ROWS)]
+    return pa.table(
+        {
+            "name": [
+                each.upper() if up else each for each, up in zip(names, is_upper, strict=True)
+            ],
+            "padded": [
+                " " * (up + 1) + each + " " for each, up in zip(names, is_upper, strict=True)
+            ],
+            "mail": [
+                each.upper() if up else each for each, up in zip(mails, is_upper, strict=True)
+            ],
+            "note": ["x" * (number // 100) for number in range(ROWS)],
+            "filler": [rng.bytes(40).hex() for _ in range(ROWS)],
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("expressions") / "t", {"a": split(rows(), FILES)})
+
+
+def asked(*conditions):
+    return read_queries(";\n".join(conditions)).asked
+
+
+def recommended(advice):
+    return [each.candidate for each in advice.recommendations]
+
+
+def files_with(values, wanted, files=FILES):
+    """How many files hold a value that is wanted."""
+    found = np.array([wanted(value) for value in values])
+    return int(found.reshape(files, -1).any(axis=1).sum())
+
+
+@pytest.mark.parametrize(
+    ("condition", "function", "column", "value", "wanted"),
+    [
+        ("ltrim(padded) > 'user-0180'", "ltrim", "padded", str.lstrip, "user-0180".__lt__),
+        ("lower(name) = 'user-000123'", "lower", "name", str.lower, "user-000123".__eq__),
+        ("ucase(name) < 'USER-0035'", "upper", "name", str.upper, "USER-0035".__gt__),
+        ("trim(padded) > 'user-0180'", "trim", "padded", str.strip, "user-0180".__lt__),
+        ("length(note) BETWEEN 20 AND 29", "length", "note", len, range(20, 30).__contains__),
+        ("NOT length(note) >= 10", "length", "note", len, (10).__gt__),
+        ("lower(name) LIKE 'user-0003%'", "lower", "name", str.lower, lambda v: v[5:9] == "0003"),
+    ],
+)
+def test_the_files_that_ranges_of_results_leave_are_exact(
+    table, condition, function, column, value, wanted
+):
+    advice = advise(table, asked(condition))
+    (found,) = advice.recommendations
+    assert found.candidate == Candidate("column_stats", (column,), function)
+    left = files_with(map(value, rows().column(column).to_pylist()), wanted)
+    assert advice.planned.files == pytest.approx(left)
+    assert found.files == pytest.approx(FILES - left)
+    # Filters are only asked for equality.
+    filters = {each.candidate for each in advice.passed_over} - {
+        Candidate("column_stats", (column,))
+    }
+    expected = {Candidate("bloom_filters", (column,), function)} if " = " in condition else set()
+    assert filters == expected
+
+
+@pytest.mark.parametrize(
+    ("function", "of_python"),
+    [
+        ("lower", str.lower),
+        ("upper", str.upper),
+        ("trim", lambda value: value.strip(" ")),
+        ("ltrim", lambda value: value.lstrip(" ")),
+        ("rtrim", lambda value: value.rstrip(" ")),
+        ("length", len),
+    ],
+)
+def test_results_are_those_of_the_function(function, of_python):
+    texts = ["", " a B ", "\tü ", "ÄÖ", "  ", None]
+    found = results(Expression(function, "c"), pa.chunked_array([texts]))
+    assert found.to_pylist() == [None if text is None else of_python(text) for text in texts]
+
+
+def test_filters_of_results_leave_the_files_that_hold_them_within_a_tenth(table):
+    drawn = np.random.default_rng(1).choice(4_000, 60, replace=False).tolist()
+    advice = advise(table, asked(*(f"lower(mail) = 'a{number}@b'" for number in drawn)))
+    assert recommended(advice) == [Candidate("bloom_filters", ("mail",), "lower")]
+    mails = [mail.lower() for mail in rows().column("mail").to_pylist()]
+    measured = np.mean([files_with(mails, f"a{number}@b".__eq__) for number in drawn])
+    assert advice.planned.files == pytest.approx(measured, rel=0.1)
+
+
+def test_a_disjunction_needs_the_ranges_of_both_of_its_functions(table):
+    both = "lower(name) < 'user-001' OR length(note) > 189"
+    assert not recommended(advise(table, asked(both)))
+    advice = advise(table, asked(both, "lower(name) < 'user-001'", "length(note) > 189"))
+    assert set(recommended(advice)) == {
+        Candidate("column_stats", ("name",), "lower"),
+        Candidate("column_stats", ("note",), "length"),
+    }
+    assert advice.planned.files == pytest.approx((2 + 1 + 1) / 3)
+
+
+def test_filters_are_asked_of_the_files_that_ranges_of_results_leave(table, monkeypatch):
+    """Queries ask no filters of more files than so many (`index.bloom_filters.MOST_FILES`)."""
+    monkeypatch.setattr(estimates, "MOST_FILES", 10)
+    ranged, filtered = (Candidate(*of, "lower") for of in _RANGED_AND_FILTERED)
+    assert filtered not in recommended(advise(table, asked("lower(mail) = 'a17@b'")))
+    queries = asked("lower(mail) = 'a17@b' AND lower(name) < 'user-010'")
+    assert recommended(advise(table, queries)) == [ranged, filtered]
+
+
+_RANGED_AND_FILTERED = [("column_stats", ("name",)), ("bloom_filters", ("mail",))]
+
+
+def test_values_lie_where_the_ranges_of_results_admit_them(tmp_path):
+    """A thousand rows in one file each, not spread over all."""
+    cities = pa.table(
+        {
+            "city": [f"{'cC'[number % 2]}ity {number // 1000}" for number in range(ROWS)],
+            "filler": rows().column("filler"),
+        }
+    )
+    path = written(tmp_path / "t", {"a": split(cities, FILES)})
+    registered(path, ("city",), {"expr": "lower", "type": "column_stats"})
+    advice = advise(path, asked("lower(city) = 'city 7'"))
+    assert recommended(advice) == [Candidate("bloom_filters", ("city",), "lower")]
+    assert advice.planned.files == pytest.approx(1)
+    opened = HudiTable.open(path)
+    of_results, of_values = (
+        column_filters(Looked.at(opened, opened.listing()), Expression(function, "city"))
+        for function in ("lower", "identity")
+    )
+    assert of_results.text_bytes < of_values.text_bytes
+
+
+def registered(path, columns, options):
+    """As by a user; nothing is pruned by it, as a writer has deleted it."""
+    there = RegisteredIndex("f", "expression", columns, options, Store.HUDI, ("f",), created="")
+    Registry().with_index(there).write(HudiTable.open(path).storage)
+
+
+def test_ranges_of_results_are_known_of_base_files_and_cost_a_reading_of_the_rows(tmp_path):
+    path = written(tmp_path / "t", {"a": split(rows().select(["name"]), FILES)})
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    properties.write_text(properties.read_text().replace("COPY_ON_WRITE", "MERGE_ON_READ"))
+    (tmp_path / "t" / "a" / ".a-0001_20240101000000000.log.1_0-1-2").write_bytes(b"x")
+    opened = HudiTable.open(path)
+    looked = Looked.at(opened, opened.listing())
+    sizes = Sizes(looked, looked.sample([])[0], [], 1.0, filters={})
+    plain = sizes.costs(Candidate("column_stats", ("name",)), set())
+    called = sizes.costs(Candidate("column_stats", ("name",), "lower"), set())
+    assert plain.storage == pytest.approx(called.storage * (FILES + 1) / FILES, rel=1e-3)
+    assert plain.bytes_of_file == called.bytes_of_file
+    values = sizes.costs(Candidate("secondary_index", ("name",)), {"record_index"})
+    assert called.build_seconds == values.build_seconds > plain.build_seconds
+
+
+def test_what_ranges_of_the_column_tell_is_not_paid_for_twice(tmp_path):
+    """Where all names of a file are in one case their own ranges are as good, and Hudi keeps those
+    of all columns in one index."""
+    names = [f"user-{number:06d}" for number in range(ROWS)]
+    path = written(tmp_path / "t", {"a": split(pa.table({"name": names}), FILES)})
+    advice = advise(path, asked("upper(name) < 'USER-003'", "name < 'user-003'"))
+    assert recommended(advice)[0] == Candidate("column_stats", ("name",))
+
+
+@pytest.mark.parametrize("condition", ["substr(name, 2, 3) = 'ser'", "name = lower('user-1')"])
+def test_functions_of_which_no_index_is_believed_are_no_candidates(table, condition):
+    advice = advise(table, asked(condition))
+    judged = {*recommended(advice), *(each.candidate for each in advice.passed_over)}
+    assert {each.function for each in judged} <= {"identity"}
+
+
+@pytest.mark.parametrize("type_", ["column_stats", "bloom_filters"])
+def test_what_is_registered_is_not_recommended_again(tmp_path, type_):
+    path = written(tmp_path / "t", {"a": split(rows(), FILES)})
+    queries = asked("lower(name) = 'user-000123'")
+    candidate = Candidate(type_, ("name",), "lower")
+    advice = advise(path, queries)
+    assert candidate in {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
+    registered(path, ("name",), {"expr": "lower", "type": type_})
+    advice = advise(path, queries)
+    judged = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
+    assert judged
+    assert candidate not in judged
+
+
+def test_partition_columns_are_in_no_file_and_no_candidates(tmp_path):
+    path = written(tmp_path / "t", {"a": [pa.table({"name": ["x"], "p": ["a"]})]})
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    properties.write_text(f"{properties.read_text()}\nhoodie.table.partition.fields=p\n")
+    advice = advise(path, asked("lower(p) = 'a' AND length(p) = 1"))
+    assert (advice.recommendations, advice.passed_over) == ((), ())
+
+
+@pytest.mark.parametrize(("version", "store"), [(6, Store.EXTENSION), (8, Store.HUDI)])
+def test_what_hudi_would_refuse_is_for_the_other_store(tmp_path, version, store):
+    """Hudi has expression indexes from version 8 on."""
+    path = written(tmp_path / "t", {"a": [pa.table({"name": ["x"]})]})
+    properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
+    lines = [line for line in properties.read_text().splitlines() if "table.version" not in line]
+    properties.write_text("\n".join([*lines, f"hoodie.table.version={version}", ""]))
+    said = buildable(HudiTable.open(path), Candidate("column_stats", ("name",), "lower"))
+    assert said.store is store
+    assert ("--store extension" in said.statement) == (store is Store.EXTENSION)
+
+
+def test_of_many_files_some_are_looked_into_and_stand_for_the_others(tmp_path):
+    path = written(tmp_path / "t", {"a": split(rows().select(["name", "filler"]), 200)})
+    lows = range(0, ROWS, 500)
+    texts = [f"lower(name) BETWEEN 'user-{low:06d}' AND 'user-{low + 3999:06d}'" for low in lows]
+    advice = advise(path, asked(*texts))
+    values = [name.lower() for name in rows().column("name").to_pylist()]
+    measured = np.mean(
+        [
+            files_with(values, lambda v, low=low: low <= int(v[5:]) <= low + 3999, files=200)
+            for low in lows
+        ]
+    )
+    assert recommended(advice) == [Candidate("column_stats", ("name",), "lower")]
+    assert advice.planned.files == pytest.approx(measured, rel=0.3)
+
+
+def test_nulls_empty_files_and_files_without_the_column_are_ranges_too(tmp_path):
+    names = pa.table({"name": pa.array(["B", None, "a"])})
+    other = pa.table({"another": pa.array(["x"])})
+    nothing = pa.table({"name": pa.array([], pa.string())})
+    nulls = pa.table({"name": pa.array([None, None], pa.string())})
+    path = written(tmp_path / "t", {"a": [names, other, nothing, nulls]})
+    result = Pruner().prune(path, PruneRequest(asked("lower(name) = 'b'")[0].predicate))
+    ((expression, call),) = calls_asked(result.predicate)
+    opened = HudiTable.open(path)
+    found = ranges(Looked.at(opened, opened.listing()), expression, call)
+    assert found.slices.tolist() == [0, 1, 2, 3]
+    assert found.bounds.lower.to_pylist() == [b"a", None, None, None]
+    assert found.bounds.upper.to_pylist() == [b"b", None, None, None]
+    assert found.bounds.may_be_value.tolist() == [True, False, False, False]
+    assert found.bounds.may_be_null.tolist() == [True, True, False, True]
+
+
+def test_the_plan_names_the_functions(table, tmp_path, capsys):
+    queries = tmp_path / "queries.sql"
+    queries.write_text("lower(name) = 'user-000123'")
+    assert main(["advise", table, "--queries", str(queries)]) == 0
+    told = capsys.readouterr().out
+    assert "lower(name)" in told
+    assert "index create ranges_lower_name" in told
+    assert "--using column_stats --columns name --option expr=lower" in told
