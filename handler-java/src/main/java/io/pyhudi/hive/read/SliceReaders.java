@@ -32,24 +32,22 @@ public final class SliceReaders {
         split.hidesKeysOf() == null ? settings : HiddenKeys.in(settings, split.hidesKeysOf());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
+    boolean isForHive =
+        split.isPlainFile() && (split.mergedSlice() == null || !isForHudi(split, projection));
+    boolean isForBatches =
+        projection.wanted().stream().map(projection::type).allMatch(SliceReaders::isForBatches);
+    if (split.extremes() == null && isForHive && vectorized && isForBatches) {
+      return PlainParquet.batches(split, job, reporter);
+    }
+    RecordReader<NullWritable, ArrayWritable> rows;
     if (split.extremes() != null) {
-      RecordReader<NullWritable, ArrayWritable> rows =
-          new ExtremeRowsReader(split.extremes(), projection);
-      return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
+      rows = new ExtremeRowsReader(split.extremes(), projection);
+    } else if (isForHive) {
+      rows = PlainParquet.rows(split, job, reporter);
+    } else {
+      rows = new MergedSliceReader(split.mergedSlice(), job, projection);
     }
-    if (!split.isPlainFile() || (split.mergedSlice() != null && isForHudi(split, projection))) {
-      RecordReader<NullWritable, ArrayWritable> rows =
-          new MergedSliceReader(split.mergedSlice(), job, projection);
-      return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
-    }
-    if (!vectorized) {
-      return PlainParquet.rows(split, job, reporter);
-    }
-    if (!projection.wanted().stream().map(projection::type).allMatch(SliceReaders::isForBatches)) {
-      RecordReader<NullWritable, ArrayWritable> rows = PlainParquet.rows(split, job, reporter);
-      return asRows(new BatchReader(rows, split, job, projection));
-    }
-    return PlainParquet.batches(split, job, reporter);
+    return vectorized ? asRows(new BatchReader(rows, split, job, projection)) : rows;
   }
 
   @SuppressWarnings("unchecked")
