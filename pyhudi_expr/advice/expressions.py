@@ -34,7 +34,7 @@ _RESULTS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
 """Ranges of the column itself say too little of these; of `year(ts)`, say, they tell as much."""
 
 
-def results(expression: Expression, values: pa.ChunkedArray) -> pa.ChunkedArray:
+def results_of(expression: Expression, values: pa.ChunkedArray) -> pa.ChunkedArray:
     """What the function gives for the column's values."""
     return _RESULTS[expression.function](values)
 
@@ -76,7 +76,7 @@ def ranges(looked: Looked, expression: Expression, call: BoundCall) -> Ranges:
 
 
 def _extremes(looked: Looked, expression: Expression, call: BoundCall, path: str) -> Range:
-    given = results(expression, looked.whole_column(path, expression.column))
+    given = results_of(expression, looked.whole_column(path, expression.column))
     if not call.domain.is_ordinal:
         given = given.cast(call.domain.arrow_type)
     ends = pc.min_max(given).as_py()

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pyhudi_expr.advice.columns import Looked
-from pyhudi_expr.advice.expressions import results
+from pyhudi_expr.advice.expressions import results_of
 from pyhudi_expr.index.expression_index import Expression
 from pyhudi_expr.mdt import hfile_writer, payloads
 from pyhudi_expr.mdt.bloom import SIMPLE, BloomFilter, FilterBuilder, of_footer, parse
@@ -71,7 +71,7 @@ def _some_paths(looked: Looked) -> list[str]:
 
 def _distinct_texts(looked: Looked, expression: Expression) -> Iterator[pa.Array]:
     for path in _some_paths(looked):
-        given = results(expression, looked.whole_column(path, expression.column))
+        given = results_of(expression, looked.whole_column(path, expression.column))
         yield given.drop_null().unique().cast(pa.string())
 
 

@@ -2,18 +2,24 @@
 
 import shlex
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from pyhudi_expr.advice.building import build_seconds
 from pyhudi_expr.advice.estimates import Candidate
+from pyhudi_expr.advice.plan import Advice, advise
+from pyhudi_expr.advice.queries import read_queries
 from pyhudi_expr.cli.index_commands import create
 from pyhudi_expr.cli.options import names
 from pyhudi_expr.cli.sessions import pairs
 from pyhudi_expr.index.sizes import IndexSizes
 from pyhudi_expr.index.status import statuses
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.verifying import Verification, verify
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
@@ -32,6 +38,52 @@ def pace(spark, path, files):
         taken = time.perf_counter() - begun
         execute(spark, f"DROP INDEX warm ON '{path}'")
     return taken / build_seconds(Candidate("column_stats", ("text",)), files, rows=0)
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A table with the indexes that were advised for its queries, and then a commit of Hudi's.
+
+    before, after: what the average query read, files and bytes; seconds: of each build by the
+    index's columns, had the machine the pace of what is said; built, then: bytes of the indexes of
+    some kinds before the commit and after it; verified: how they compare with the table then.
+    """
+
+    advice: Advice
+    before: tuple[float, float]
+    after: tuple[float, float]
+    seconds: Mapping[tuple[str, ...], float]
+    built: Mapping[tuple[str, ...], complex]
+    then: Mapping[tuple[str, ...], complex]
+    verified: Sequence[Verification]
+
+    def costs(self, columns):
+        """Of the index of these columns, as advised."""
+        (found,) = (one for one in self.advice.recommendations if one.candidate.columns == columns)
+        return found.costs
+
+
+def measured(spark, spec, path, queries, kinds, later):
+    """queries: texts; kinds: of indexes; later: the frame that the commit adds."""
+    asked = read_queries(";".join(queries)).asked
+    advice, before = advise(path, asked), asking(path, asked)
+    second = pace(spark, path, len(HudiTable.open(path).listing().file_name))
+    seconds = {
+        each.candidate.columns: built(spark, each.statement) / second
+        for each in advice.recommendations
+    }
+    after, there = asking(path, asked), index_bytes(path, kinds)
+    writer = later.write.format("hudi").options(**{**spec.options(), **writer_options(path)})
+    writer.option("hoodie.datasource.write.operation", "bulk_insert").mode("append").save(path)
+    table = HudiTable.open(path)
+    verified = [
+        one
+        for status in statuses(table)
+        if status.kind in kinds
+        for one in verify(spark, table, status)
+    ]
+    then = index_bytes(path, kinds)
+    return Measured(advice, tuple(before), tuple(after), seconds, there, then, verified)
 
 
 def built(spark, statement):

@@ -8,7 +8,7 @@ from pyhudi_expr.advice import estimates
 from pyhudi_expr.advice.building import Sizes
 from pyhudi_expr.advice.columns import Looked
 from pyhudi_expr.advice.estimates import Candidate
-from pyhudi_expr.advice.expressions import calls_asked, ranges, results
+from pyhudi_expr.advice.expressions import calls_asked, ranges, results_of
 from pyhudi_expr.advice.filters import column_filters
 from pyhudi_expr.advice.plan import advise
 from pyhudi_expr.advice.queries import read_queries
@@ -107,7 +107,7 @@ def test_the_files_that_ranges_of_results_leave_are_exact(
 )
 def test_results_are_those_of_the_function(function, of_python):
     texts = ["", " a B ", "\tü ", "ÄÖ", "  ", None]
-    found = results(Expression(function, "c"), pa.chunked_array([texts]))
+    found = results_of(Expression(function, "c"), pa.chunked_array([texts]))
     assert found.to_pylist() == [None if text is None else of_python(text) for text in texts]
 
 

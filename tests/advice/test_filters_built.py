@@ -1,16 +1,11 @@
 """Bloom filters that the advisor recommends: built by what it prints, asked, and kept up to date by
 Hudi's writer. The errors that the documentation states are the bars here."""
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 
 from devtools.tables import TableSpec, create
-from pyhudi_expr.advice.plan import advise
-from pyhudi_expr.advice.queries import read_queries
-from pyhudi_expr.spark import writer_options
-from tests.advice.measured import asking, built, index_bytes, pace
+from tests.advice.measured import measured
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -43,55 +38,31 @@ def advised(spark, tmp_path_factory):
     drawn = np.random.default_rng(1).choice(users, 40, replace=False).tolist()
     texts = [f"user = {value}" for value in drawn]
     texts += [f"id = 'key-{number}'" for number in range(0, _ROWS, 800)]
-    asked = read_queries(";".join(texts)).asked
-    advice, before = advise(path, asked), asking(path, asked)
-    second = pace(spark, path, _FILES)
-    seconds = {
-        each.candidate.columns: built(spark, each.statement) / second
-        for each in advice.recommendations
-    }
-    after, there = asking(path, asked), index_bytes(path, _KINDS)
-    options = {**_SPEC.options(), **writer_options(path)}
-    frame = rows(spark, _ROWS, _WRITTEN_FILES * _ROWS // _FILES, _WRITTEN_FILES)
-    writer = frame.write.format("hudi").options(**options)
-    writer.option("hoodie.datasource.write.operation", "bulk_insert").mode("append").save(path)
-    return SimpleNamespace(
-        advice=advice,
-        before=before,
-        after=after,
-        seconds=seconds,
-        built=there,
-        then=index_bytes(path, _KINDS),
-    )
-
-
-def costs(advised, columns):
-    (found,) = (one for one in advised.advice.recommendations if one.candidate.columns == columns)
-    assert found.candidate.kind == "bloom_filters"
-    return found.costs
+    later = rows(spark, _ROWS, _WRITTEN_FILES * _ROWS // _FILES, _WRITTEN_FILES)
+    return measured(spark, _SPEC, path, texts, _KINDS, later)
 
 
 def test_what_queries_read_is_right_within_a_tenth(advised):
     today, planned = advised.advice.today, advised.advice.planned
-    assert (today.files, today.bytes) == tuple(advised.before)
-    assert (planned.files, planned.bytes) == pytest.approx(tuple(advised.after), rel=0.1)
+    assert (today.files, today.bytes) == advised.before
+    assert (planned.files, planned.bytes) == pytest.approx(advised.after, rel=0.1)
 
 
 @pytest.mark.parametrize("columns", [_KEYS, _VALUES], ids=["keys", "values"])
 def test_storage_is_right_within_a_tenth_but_for_the_files_frame(advised, columns):
     size = advised.built[columns].real - _FRAME
-    assert costs(advised, columns).storage == pytest.approx(size, rel=0.1)
+    assert advised.costs(columns).storage == pytest.approx(size, rel=0.1)
 
 
 @pytest.mark.parametrize("columns", [_KEYS, _VALUES], ids=["keys", "values"])
 def test_a_build_takes_a_quarter_to_six_times_of_the_seconds_that_were_said(advised, columns):
     """Other work on the machine makes it slower."""
-    estimated, measured = costs(advised, columns).build_seconds, advised.seconds[columns]
-    assert estimated / 4 < measured < 6 * estimated
+    estimated, taken = advised.costs(columns).build_seconds, advised.seconds[columns]
+    assert estimated / 4 < taken < 6 * estimated
 
 
 @pytest.mark.parametrize("columns", [_KEYS, _VALUES], ids=["keys", "values"])
 def test_a_commit_adds_what_was_said_for_each_file(advised, columns):
     grown = advised.then[columns] - advised.built[columns]
     each = (grown.real + grown.imag - _COMMIT_FRAME) / _WRITTEN_FILES
-    assert each == pytest.approx(costs(advised, columns).bytes_of_file, rel=0.1)
+    assert each == pytest.approx(advised.costs(columns).bytes_of_file, rel=0.1)

@@ -1,0 +1,128 @@
+"""Which indexes there could be for what queries ask of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+
+from pyhudi_expr.advice.estimates import Candidate, equalities, without_bounds
+from pyhudi_expr.advice.expressions import calls_asked
+from pyhudi_expr.expr.bound import BoundCall, BoundColumn, columns
+from pyhudi_expr.expr.domains import Kind, domain_of, kind_of
+from pyhudi_expr.index.expression_index import IDENTITY, Expression
+from pyhudi_expr.index.registry import Registry
+from pyhudi_expr.index.row_counts import RECORD_KEY
+from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
+from pyhudi_expr.index.status import IndexStatus
+from pyhudi_expr.mdt.index_definitions import index_definitions
+from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.spark.plans import EXPRESSION_OPTION, TYPE_OPTION
+from pyhudi_expr.table.hudi_table import HudiTable
+
+#: The kinds of values that filters are asked for.
+_FILTERED = frozenset({Kind.TEXT, Kind.INTEGER})
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What queries ask of the columns that base files hold.
+
+    columns: by their names; lacking: those of which no index knows ranges; equal: what is asked for
+    equality; calls: functions of columns, with one call of each; key: the record key, if it is one
+    column.
+    """
+
+    columns: Mapping[str, BoundColumn]
+    lacking: Set[str]
+    equal: Set[Expression]
+    calls: Mapping[Expression, BoundCall]
+    key: Expression | None
+
+    @staticmethod
+    def of(table: HudiTable, results: Sequence[PruneResult]) -> Wanted:
+        """results: of the queries as they are answered today."""
+        predicates = [result.predicate for result in results]
+        asked = {column.name: column for each in predicates for column in columns(each).values()}
+        stored = _stored(table, asked.values())
+        called = (pair for each in predicates for pair in calls_asked(each))
+        return Wanted(
+            columns={name: asked[name] for name in stored},
+            lacking={one.name for result in results for one in without_bounds(result)} & stored,
+            equal={one for each in predicates for one in equalities(each) if one.column in stored},
+            calls={one: call for one, call in called if one.column in stored},
+            key=_key(table),
+        )
+
+    @property
+    def equal_columns(self) -> Set[str]:
+        """Those that are asked for equality, or a function of them."""
+        return {one.column for one in self.equal}
+
+    @property
+    def bounded(self) -> Set[str]:
+        """The columns whose bounds tell what an index would save."""
+        return self.lacking | {one.column for one in self.equal if one.function == IDENTITY}
+
+
+def candidates(
+    table: HudiTable, wanted: Wanted, built: Sequence[IndexStatus]
+) -> Iterator[Candidate]:
+    """Each once. built: the indexes that there are."""
+    equal, key = wanted.equal, wanted.key
+    kinds = {each.kind for each in built}
+    if wanted.lacking:
+        yield Candidate(COLUMN_STATS, tuple(sorted(wanted.lacking)))
+    for kind in (RECORD_INDEX, BLOOM_FILTERS):
+        if key in equal and kind not in kinds:
+            yield Candidate(kind, ())
+    indexed = {name for each in built if each.kind == SECONDARY_INDEX for name in each.columns}
+    plain = {one.column for one in equal if one.function == IDENTITY}
+    values = plain - {RECORD_KEY if key is None else key.column, RECORD_KEY}
+    for name in sorted(values - indexed):
+        yield Candidate(SECONDARY_INDEX, (name,))
+    filtered = [
+        Candidate(BLOOM_FILTERS, (name,))
+        for name in values
+        if kind_of(table.schema().field(name).type) in _FILTERED
+    ]
+    filtered += [
+        Candidate(BLOOM_FILTERS, (one.column,), one.function) for one in wanted.calls.keys() & equal
+    ]
+    ranged = [Candidate(COLUMN_STATS, (one.column,), one.function) for one in wanted.calls]
+    yield from sorted({*filtered, *ranged} - _of_expressions(table))
+
+
+def _of_expressions(table: HudiTable) -> set[Candidate]:
+    """The expression indexes that are there, or were asked for."""
+    registered = Registry.read(table.storage).indexes.values()
+    found = {
+        Candidate(
+            one.options.get(TYPE_OPTION, COLUMN_STATS), one.columns, one.options[EXPRESSION_OPTION]
+        )
+        for one in registered
+        if EXPRESSION_OPTION in one.options
+    }
+    return found | {
+        Candidate(one.type, tuple(one.fields), one.function)
+        for one in index_definitions(table).values()
+    }
+
+
+def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
+    """The plain columns that base files hold and that values can be compared in."""
+    partition_columns = set(table.properties.partition_fields)
+    schema = table.schema()
+    return {
+        column.name
+        for column in wanted
+        if column.name in schema.names
+        and column.name not in partition_columns
+        and domain_of(schema.field(column.name).type) is not None
+    }
+
+
+def _key(table: HudiTable) -> Expression | None:
+    """The only column of the record key, if it has one."""
+    fields = table.properties.record_key_fields
+    return Expression(IDENTITY, fields[0]) if len(fields) == 1 else None
