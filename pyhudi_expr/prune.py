@@ -36,6 +36,7 @@ from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
+from pyhudi_expr.table.timeline import query_instant
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -66,7 +67,8 @@ class PruneRequest:
     """One question. zone: IANA zone in which the engine reads instants as wall clocks.
 
     as_of: an instant (requested time) for time travel; None: the newest. since: an instant for an
-    incremental query: only rows that were written after it, up to `as_of`.
+    incremental query: only rows that were written after it, up to `as_of`. Both may be written as
+    dates (`query_instant`). Raises HudiError: they are none.
     """
 
     predicate: HudiExpression
@@ -74,6 +76,11 @@ class PruneRequest:
     zone: str | None = None
     as_of: str | None = None
     since: str | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("as_of", "since"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, None if given is None else query_instant(given))
 
 
 @dataclass(frozen=True)

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from zoneinfo import ZoneInfo
 
 import click
 
 from pyhudi_expr.frontend.sql import DIALECTS
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.timeline import query_instant
 
-_INSTANT = re.compile(r"\d{1,17}|\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3})?)?)?")
-_DIGITS = len("yyyyMMddHHmmssSSS")
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 
 DIALECT = click.option(
@@ -56,13 +55,10 @@ def instant(_context: click.Context, _option: click.Parameter, text: str | None)
     """A callback of options: an instant of a timeline, which people also write as a date."""
     if text is None:
         return None
-    found = _INSTANT.fullmatch(text.strip())
-    if not found:
-        raise click.BadParameter(
-            f"{text!r} is no instant: 20240131, 20240131235959000, '2024-01-31 23:59:59' are some"
-        )
-    digits = re.sub(r"\D", "", text)
-    return digits if text.strip().isdigit() else digits.ljust(_DIGITS, "0")
+    try:
+        return query_instant(text)
+    except HudiError as error:
+        raise click.BadParameter(str(error)) from error
 
 
 AS_OF = click.option(

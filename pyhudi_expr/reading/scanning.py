@@ -32,6 +32,7 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.extras import of_extra
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.timeline import query_instant
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,15 +135,16 @@ def scan(
     """The rows of a table for which a filter is TRUE, from the files that can hold such.
 
     table: its base path. filter: compared as pyarrow compares. columns: top-level ones; None: all.
-    as_of: an instant for time travel. dialect: of a filter in SQL. zone: in which its times without
-    zone are meant (IANA). limit: rows at most. progress: told after each batch. pruner: of other
-    options, or one that knows the table already.
+    as_of: an instant for time travel, or a date. dialect: of a filter in SQL. zone: in which its
+    times without zone are meant (IANA). limit: rows at most. progress: told after each batch.
+    pruner: of other options, or one that knows the table already.
 
     Raises HudiError: the table cannot be read, there is no such column, or rows cannot be filtered
     so; PredicateSyntaxError, FilterError or SubstraitError: the filter is none.
     """
     opened = HudiTable.open(table)
     check_readable(opened)
+    as_of = None if as_of is None else query_instant(as_of)
     schema = opened.schema(as_of)
     asked, rows = _parsed(filter, schema, dialect, zone)
     result = (pruner or Pruner()).prune(table, PruneRequest(asked, view, zone, as_of))

@@ -30,6 +30,7 @@ from pyhudi_expr.spark.virtual_keys.reading import hide_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.timeline import query_instant
 
 _LOG = logging.getLogger(__name__)
 _COMMIT_TIME = "_hoodie_commit_time"
@@ -61,8 +62,9 @@ def pruned(
 ) -> DataFrame:
     """The rows of a table for which a condition is TRUE, meta columns first.
 
-    table: its base path. as_of: an instant for time travel. since: an instant for an incremental
-    read: only rows written after it. pruner: of other options, or one that knows the table already.
+    table: its base path. as_of: an instant for time travel, or a date. since: the same for an
+    incremental read: only rows written after it. pruner: of other options, or one that knows the
+    table already.
     The logical plan (``explain(True)``) says how many files are dropped.
 
     Raises HudiError: the table cannot be read; Spark's AnalysisException for a condition that is
@@ -86,6 +88,7 @@ def prune_table(
     """As `pruned`, with what was found out about the files."""
     opened = HudiTable.open(table)
     check_readable(opened)
+    as_of = None if as_of is None else query_instant(as_of)
     schema = opened.schema(as_of)
     fields = _spark_schema(opened, schema)
     asked = predicate_of(spark.createDataFrame([], fields), condition)
@@ -99,7 +102,7 @@ def prune_table(
         )
     rows = hide_keys(_rows(spark, opened, fields, result, evolution), opened).where(condition)
     if since is not None:
-        rows = rows.where(rows[_COMMIT_TIME] > since)
+        rows = rows.where(rows[_COMMIT_TIME] > request.since)
     dropped = result.files_total - result.files_kept
     _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
     return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)

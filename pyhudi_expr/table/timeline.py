@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 from functools import cached_property
 
-from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import FileEntry, Storage
 
@@ -162,3 +162,20 @@ def _parse(name: str) -> Instant | None:
         completed=completed,
         file_name=name,
     )
+
+
+_QUERIED = re.compile(r"\d{1,17}|\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3})?)?)?")
+_DIGITS = len("yyyyMMddHHmmssSSS")
+
+
+def query_instant(text: str) -> str:
+    """An instant that a query names, in the digits of the timeline; people write dates, too.
+
+    Raises HudiError: it is neither.
+    """
+    text = text.strip()
+    if not _QUERIED.fullmatch(text):
+        raise HudiError(
+            f"{text!r} is no instant: 20240131, 20240131235959000, '2024-01-31 23:59:59' are some"
+        )
+    return text if text.isdigit() else re.sub(r"\D", "", text).ljust(_DIGITS, "0")

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Mapping
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ import pyarrow.compute as pc
 import pytest
 
 import pyhudi_expr
-from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
+from pyhudi_expr.expr.nodes import ALWAYS, Column, Comparison, Literal, Op
+from pyhudi_expr.prune import PruneRequest
 from pyhudi_expr.reading.scanning import Progress, scan
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -86,14 +88,23 @@ def test_every_kind_of_filter_is_one(golden: Mapping[str, Path]) -> None:
 
 @pytest.mark.parametrize("name", [COW, MOR])
 def test_time_travel(golden: Mapping[str, Path], name: str) -> None:
-    from pyhudi_expr.table.hudi_table import HudiTable
-
     path = golden[name]
     for instant in HudiTable.open(str(path)).timeline.writes[:4]:
         as_of = instant.requested
         found = scan(str(path), columns=["_hoodie_record_key"], as_of=as_of).to_table()
         expected = by_hudi_rs(path, as_of).select(["_hoodie_record_key"])
         assert rows(found) == rows(expected)
+
+
+def test_an_instant_may_be_written_as_a_date(golden: Mapping[str, Path]) -> None:
+    path, every = str(golden[COW]), HudiTable.open(str(golden[COW])).timeline.writes
+    before = datetime.strptime(every[0].requested[:8], "%Y%m%d").date()
+    found = [scan(path, as_of=f"{day}").to_table().num_rows for day in (before, date(2100, 1, 1))]
+    assert found == [0, scan(path).to_table().num_rows]
+    with pytest.raises(HudiError, match="'yesterday' is no instant"):
+        scan(path, as_of="yesterday")
+    with pytest.raises(HudiError, match="'now' is no instant"):
+        PruneRequest(ALWAYS, since="now")
 
 
 def test_columns_limits_and_progress(golden: Mapping[str, Path]) -> None:

@@ -2,8 +2,9 @@
 
 import pytest
 
+from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.storage import FileEntry
-from pyhudi_expr.table.timeline import State, Timeline
+from pyhudi_expr.table.timeline import State, Timeline, query_instant
 
 
 def timeline(*names: str) -> Timeline:
@@ -81,3 +82,25 @@ def test_time_travel_goes_by_requested_time() -> None:
 
 def test_nothing_is_committed_in_an_empty_timeline() -> None:
     assert not timeline().is_committed("001")
+
+
+@pytest.mark.parametrize(
+    ("text", "digits"),
+    [
+        ("20240131", "20240131"),
+        ("001", "001"),
+        (" 20240131235959123 ", "20240131235959123"),
+        ("2024-01-31", "20240131000000000"),
+        ("2024-01-31 23:59", "20240131235900000"),
+        ("2024-01-31T23:59:58", "20240131235958000"),
+        ("2024-01-31 23:59:58.123", "20240131235958123"),
+    ],
+)
+def test_queries_name_instants_by_their_digits_or_as_dates(text: str, digits: str) -> None:
+    assert query_instant(text) == digits
+
+
+@pytest.mark.parametrize("text", ["", "yesterday", "2024-01", "2024-1-31", "20240131235959123456"])
+def test_what_is_no_instant_is_refused(text: str) -> None:
+    with pytest.raises(HudiError, match=f"'{text}' is no instant"):
+        query_instant(text)
