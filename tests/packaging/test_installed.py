@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from devtools.hiveserver import HiveServer
-from devtools.runtime import HANDLER_JAR, aux_jars
+from devtools.runtime import HANDLER_JAR, ROOT, aux_jars
 from tests.packaging.installing import run
 
 _VERSIONS = ("3.10", "3.11", "3.12", "3.13")
@@ -86,6 +86,15 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
 
     every = f"{wheel}[spark,service,cli]"
     run(own / "python", "-m", "pip", "install", "--quiet", "--dry-run", every, cwd=tmp_path)
+
+
+@pytest.mark.hive
+def test_the_jar_holds_its_licence_and_that_of_what_is_in_it():
+    with zipfile.ZipFile(HANDLER_JAR) as files:
+        told = files.read("META-INF/LICENSE").decode()
+        names = files.namelist()
+    assert told == (ROOT / "LICENSE").read_text()
+    assert {"META-INF/LICENSE.txt", "META-INF/NOTICE.txt"} <= set(names)  # libthrift's
 
 
 @pytest.mark.long
