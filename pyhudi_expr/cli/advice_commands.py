@@ -7,8 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import click
-from rich.console import Console
-from rich.table import Column, Table
+from rich.table import Table
 
 from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.observed import (
@@ -26,7 +25,6 @@ from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import DIALECT
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.index.expression_index import IDENTITY
-from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
 
 
 @click.command(
@@ -124,11 +122,10 @@ def _tell(found: Advice) -> None:
 
 
 def _show(judged: Sequence[Judged]) -> None:
-    # Names of kinds are whole on a narrow terminal, too.
-    shown = Table(Column("index", min_width=len(SECONDARY_INDEX)), title_justify="left")
+    shown = Table("index")
     for heading in (
-        *("files less", "MB less", "storage, MB", "build, s"),
-        *("bytes a row written", "bytes a file written"),
+        *("files\nless", "MB\nless", "MB\nstored", "build,\ns"),
+        *("bytes\na row\nwritten", "bytes\na file\nwritten"),
     ):
         shown.add_column(heading, justify="right")
     for each in judged:
@@ -137,7 +134,7 @@ def _show(judged: Sequence[Judged]) -> None:
         cells = (each.files, each.bytes / 1e6, costs.storage / 1e6, costs.build_seconds)
         written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
         shown.add_row(index, *(f"{cell:.1f}" for cell in cells), *written)
-    Console(soft_wrap=True).print(shown)
+    reports.print_table(shown)
 
 
 def _named(candidate: Candidate) -> str:

@@ -61,21 +61,23 @@ def print_table(table: Table) -> None:
     console = Console(markup=False)  # predicates and names may hold brackets
     if not console.is_terminal:
         console.width = _FILE_WIDTH
-    elif _wanted_width(console, table) > _TOO_WIDE * console.width:
+    elif _is_too_wide(console, table):
         console.print("\n".join(_records(table)), soft_wrap=True, highlight=False)
         return
     console.print(table)
 
 
-def _wanted_width(console: Console, table: Table) -> int:
+def _is_too_wide(console: Console, table: Table) -> bool:
+    """Whether words would be cut, or rows no longer told apart."""
     endless = console.options.update_width(_ENDLESS)
-    return Measurement.get(console, endless, table).maximum
+    wanted = Measurement.get(console, endless, table)
+    return wanted.minimum > console.width or wanted.maximum > _TOO_WIDE * console.width
 
 
 def _records(table: Table) -> Iterator[str]:
     if table.title:
         yield str(table.title)
-    headings = [str(column.header) for column in table.columns]
+    headings = [str(column.header).replace("\n", " ") for column in table.columns]
     for row in zip(*(column.cells for column in table.columns), strict=True):
         cells = [f"{heading}: {cell}" for heading, cell in zip(headings, row, strict=True) if cell]
         yield "\n  ".join(cells)

@@ -101,7 +101,7 @@ def prune_table(
             "knows them by their names of now only"
         )
     rows = hide_keys(_rows(spark, opened, fields, result, evolution), opened).where(condition)
-    if since is not None:
+    if request.since is not None:
         rows = rows.where(rows[_COMMIT_TIME] > request.since)
     dropped = result.files_total - result.files_kept
     _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)

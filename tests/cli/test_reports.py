@@ -36,3 +36,9 @@ def test_what_fits_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_brackets_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
     assert any("[bold]x" in line for line in printed(monkeypatch, [("a", "[bold]x")], 0))
+
+
+def test_words_are_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [("ranges_of_every_column", "a_column_with_a_long_name")]
+    lines = printed(monkeypatch, rows, 40)
+    assert lines == ["name: ranges_of_every_column", "  columns: a_column_with_a_long_name"]
