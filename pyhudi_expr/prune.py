@@ -79,8 +79,7 @@ class PruneRequest:
 
     def __post_init__(self) -> None:
         for name in ("as_of", "since"):
-            given = getattr(self, name)
-            object.__setattr__(self, name, None if given is None else query_instant(given))
+            object.__setattr__(self, name, query_instant(getattr(self, name)))
 
 
 @dataclass(frozen=True)

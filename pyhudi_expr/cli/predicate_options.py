@@ -53,8 +53,6 @@ ZONE = click.option(
 
 def instant(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
     """A callback of options: an instant of a timeline, which people also write as a date."""
-    if text is None:
-        return None
     try:
         return query_instant(text)
     except HudiError as error:

@@ -144,7 +144,7 @@ def scan(
     """
     opened = HudiTable.open(table)
     check_readable(opened)
-    as_of = None if as_of is None else query_instant(as_of)
+    as_of = query_instant(as_of)
     schema = opened.schema(as_of)
     asked, rows = _parsed(filter, schema, dialect, zone)
     result = (pruner or Pruner()).prune(table, PruneRequest(asked, view, zone, as_of))

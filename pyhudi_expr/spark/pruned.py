@@ -88,7 +88,7 @@ def prune_table(
     """As `pruned`, with what was found out about the files."""
     opened = HudiTable.open(table)
     check_readable(opened)
-    as_of = None if as_of is None else query_instant(as_of)
+    as_of = query_instant(as_of)
     schema = opened.schema(as_of)
     fields = _spark_schema(opened, schema)
     asked = predicate_of(spark.createDataFrame([], fields), condition)

@@ -168,11 +168,13 @@ _QUERIED = re.compile(r"\d{1,17}|\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{3})?)?
 _DIGITS = len("yyyyMMddHHmmssSSS")
 
 
-def query_instant(text: str) -> str:
-    """An instant that a query names, in the digits of the timeline; people write dates, too.
+def query_instant(text: str | None) -> str | None:
+    """An instant that a query names, if any, in the timeline's digits; people write dates, too.
 
     Raises HudiError: it is neither.
     """
+    if text is None:
+        return None
     text = text.strip()
     if not _QUERIED.fullmatch(text):
         raise HudiError(
