@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 
+import pyarrow as pa
+
 from pyhudi_expr.advice.estimates import Candidate, equalities, without_bounds
 from pyhudi_expr.advice.expressions import calls_asked
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, columns
@@ -81,16 +83,16 @@ def candidates(
     values = plain - {RECORD_KEY if key is None else key.column, RECORD_KEY}
     for name in sorted(values - indexed):
         yield Candidate(SECONDARY_INDEX, (name,))
-    filtered = [
-        Candidate(BLOOM_FILTERS, (name,))
-        for name in values
-        if kind_of(table.schema().field(name).type) in _FILTERED
-    ]
-    filtered += [
-        Candidate(BLOOM_FILTERS, (one.column,), one.function) for one in wanted.calls.keys() & equal
-    ]
-    ranged = [Candidate(COLUMN_STATS, (one.column,), one.function) for one in wanted.calls]
-    yield from sorted({*filtered, *ranged} - _of_expressions(table))
+    schema = table.schema()
+    filtered = {Expression(IDENTITY, name) for name in values if _is_filtered(schema, name)}
+    filtered |= wanted.calls.keys() & equal
+    found = {Candidate.over(BLOOM_FILTERS, one) for one in filtered}
+    found |= {Candidate.over(COLUMN_STATS, one) for one in wanted.calls}
+    yield from sorted(found - _of_expressions(table))
+
+
+def _is_filtered(schema: pa.Schema, name: str) -> bool:
+    return kind_of(schema.field(name).type) in _FILTERED
 
 
 def _of_expressions(table: HudiTable) -> set[Candidate]:

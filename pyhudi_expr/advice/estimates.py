@@ -46,6 +46,11 @@ class Candidate:
     columns: tuple[str, ...]
     function: str = IDENTITY
 
+    @staticmethod
+    def over(kind: str, expression: Expression) -> Candidate:
+        """One of a column, or of a function's results for it."""
+        return Candidate(kind, (expression.column,), expression.function)
+
     @property
     def expression(self) -> Expression:
         """What an index of one column is over."""

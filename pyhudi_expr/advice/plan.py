@@ -87,13 +87,15 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
     }
     rows_of_value = {one: looked.rows / _distinct(sample, one, looked.rows) for one in wanted.equal}
     footers = FooterBounds({name: looked.bounds(wanted.columns[name]) for name in wanted.bounded})
-    ranges_of = {one: ranges(looked, one, call) for one, call in wanted.calls.items()}
+    # Whole columns are read for these: not where nothing is offered.
+    called = {each.expression for each in offered if each.columns} & wanted.calls.keys()
+    ranges_of = {one: ranges(looked, one, wanted.calls[one]) for one in called}
     what_ifs = [
         WhatIf(result, footers, ranges_of, rows_of_value, wanted.key, read_bytes, filters)
         for result in results
     ]
     today = _mean(what_ifs, [])
-    found, left = _ranked(what_ifs, offered, sizes, {each.kind for each in built})
+    found, left = _ranked(today, what_ifs, offered, sizes, {each.kind for each in built})
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
     if len(looked.positions) == MOST_FILES:
         notes.append(f"{MOST_FILES} base files were looked into: others count as read")
@@ -110,6 +112,7 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
 
 
 def _ranked(
+    today: Read,
     what_ifs: Sequence[WhatIf],
     offered: Mapping[Candidate, Buildable],
     sizes: Sizes,
@@ -117,7 +120,7 @@ def _ranked(
 ) -> tuple[list[Judged], list[Judged]]:
     """What is worth it, each given those before it, and what is not. there: kinds of indexes."""
     found: list[Judged] = []
-    now = _mean(what_ifs, [])
+    now = today
     while True:
         chosen = [one.candidate for one in found]
         kinds = there | {one.kind for one in chosen}
