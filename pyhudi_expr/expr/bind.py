@@ -15,23 +15,20 @@ import pyarrow as pa
 
 from pyhudi_expr.expr import choices
 from pyhudi_expr.expr.bound import (
-    BoundAnd,
     BoundColumn,
     BoundExpression,
     BoundIsNull,
     BoundLiteral,
     BoundMatches,
-    BoundNot,
-    BoundOr,
     BoundStartsWith,
     BoundTerm,
-    walk,
 )
 from pyhudi_expr.expr.comparisons import compare, compare_in, float_widths, interval_of
 from pyhudi_expr.expr.domains import (
     Domain,
     Kind,
 )
+from pyhudi_expr.expr.junctions import conjunction, disjunction, negation
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
     And,
@@ -55,8 +52,8 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
     children,
 )
-from pyhudi_expr.expr.simplify import simplified
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
+from pyhudi_expr.expr.truths import is_null, is_true
 
 #: Levels of a predicate, terms included, that are bound; the evaluation walks them recursively.
 #: Nodes without constants, shared ones counted as often as they are used.
@@ -100,12 +97,29 @@ def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
         if found is not None:
             if not choices.are_few(node):
                 raise UnboundError("a condition on too many choices")
-            place, choice = found
-            _check_results(choice, scope)
-            return _bind_piece(choices.taken_apart(node, place, choice), scope)
+            return _taken_apart(node, *found, scope)
     return _bind(node, scope)
 
 
+def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) -> BoundExpression:
+    """A condition on a choice of terms: the choice of the conditions on the terms.
+
+    The guards are never NULL, and exactly one of them is TRUE for a row, so this has the value of
+    the original condition, below a NOT as well.
+    """
+    _check_results(choice, scope)
+    parts: list[BoundExpression] = []
+    skipped: list[BoundExpression] = []
+    for condition, term in choice.branches:
+        taken = is_true(_bind_piece(condition, scope))
+        given = _bind_piece(choices.substituted(leaf, place, term), scope)
+        parts.append(conjunction([*skipped, taken, given]))
+        skipped.append(negation(taken))
+    otherwise = _bind_piece(choices.substituted(leaf, place, choice.otherwise), scope)
+    return disjunction([*parts, conjunction([*skipped, otherwise])])
+
+
+_NO_OR_NULL = Constant(Truth.NO_NULL)
 _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
 
 
@@ -150,44 +164,17 @@ def _bind(node: Any, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: And, scope: Scope) -> BoundExpression:
-    return _conjunction([_bind_piece(child, scope) for child in node.children])
-
-
-def _conjunction(nodes: list[BoundExpression]) -> BoundExpression:
-    children = _flatten(BoundAnd, nodes)
-    kept = tuple(child for child in children if child != Constant(Truth.YES))
-    if Constant(Truth.NO) in kept:
-        return Constant(Truth.NO)
-    return _joined(BoundAnd, kept, Constant(Truth.YES))
+    return conjunction(_bind_piece(child, scope) for child in node.children)
 
 
 @_bind.register
 def _(node: Or, scope: Scope) -> BoundExpression:
-    return _disjunction([_bind_piece(child, scope) for child in node.children])
-
-
-def _disjunction(nodes: list[BoundExpression]) -> BoundExpression:
-    children = _flatten(BoundOr, nodes)
-    kept = tuple(child for child in children if child != Constant(Truth.NO))
-    if Constant(Truth.YES) in kept:
-        return Constant(Truth.YES)
-    return _joined(BoundOr, kept, Constant(Truth.NO))
+    return disjunction(_bind_piece(child, scope) for child in node.children)
 
 
 @_bind.register
 def _(node: Not, scope: Scope) -> BoundExpression:
-    child = _bind_piece(node.child, scope)
-    match child:
-        case BoundNot(child=inner):
-            return inner
-        case Unknown():
-            return child
-        case Constant(truth=truth):
-            swapped = truth & Truth.NULL
-            swapped |= Truth.NO if Truth.YES in truth else Truth(0)
-            swapped |= Truth.YES if Truth.NO in truth else Truth(0)
-            return Constant(swapped)
-    return BoundNot(child)
+    return negation(_bind_piece(node.child, scope))
 
 
 @_bind.register
@@ -218,7 +205,7 @@ def _(node: Between, scope: Scope) -> BoundExpression:
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)
-    return _conjunction([low, high])
+    return conjunction([low, high])
 
 
 @_bind.register
@@ -227,38 +214,7 @@ def _(node: IsNull, scope: Scope) -> BoundExpression:
         return Constant(Truth.YES if node.term.value is None else Truth.NO)
     if isinstance(node.term, Term):
         return BoundIsNull(bind_term(node.term, scope))
-    return _null_of(node.term, scope)
-
-
-def _null_of(node: HudiExpression, scope: Scope) -> BoundExpression:
-    """Whether a condition is NULL: its operands are, where nothing else makes it so."""
-    match node:
-        case Not(child=child):
-            return _null_of(child, scope)
-        case And(children=nodes) | Or(children=nodes):
-            return _perhaps([_null_of(child, scope) for child in nodes])
-        case IsNull() | Comparison(op=Op.NULL_SAFE_EQ):
-            return Constant(Truth.NO)
-        case Matches():  # it stands for a condition of which it says a part only
-            raise UnboundError("whether a pattern gives NULL")
-    literals = [operand for operand in children(node) if isinstance(operand, Literal)]
-    values = [operand for operand in children(node) if not isinstance(operand, Literal)]
-    bound = _bind_piece(node, scope)
-    if any(literal.value is None for literal in literals) or any(map(_may_be_null, walk(bound))):
-        raise UnboundError("whether a condition is NULL that may be so for other reasons")
-    nulls = [_bind_piece(IsNull(value), scope) for value in values]
-    # Not so when one of two ends is NULL and the other one is passed.
-    return _perhaps(nulls) if isinstance(node, Between) and len(values) > 1 else _disjunction(nulls)
-
-
-def _perhaps(causes: list[BoundExpression]) -> BoundExpression:
-    """TRUE only where one of the causes is."""
-    return _conjunction([_disjunction(causes), Unknown("NULL among the operands of a condition")])
-
-
-def _may_be_null(node: BoundExpression | BoundTerm) -> bool:
-    """Whether it is NULL though its operands are not."""
-    return isinstance(node, Unknown) or (isinstance(node, Constant) and Truth.NULL in node.truth)
+    return is_null(_bind_piece(node.term, scope))
 
 
 @_bind.register
@@ -266,10 +222,23 @@ def _(node: In, scope: Scope) -> BoundExpression:
     term = bind_term(node.term, scope)
     literals = [option for option in node.options if isinstance(option, Literal)]
     if len(literals) < len(node.options):
-        raise UnboundError("IN with an option that is no literal")
-    # x IN (NULL, ...) gives NULL instead of FALSE: keeping FALSE is sound.
+        return _in_terms(node, term, scope)
     given = [literal for literal in literals if literal.value is not None]
-    return compare_in(term, given, scope)
+    found = compare_in(term, given, scope)
+    # x IN (NULL, ...) gives NULL instead of FALSE; not all engines see to that under NOT.
+    return found if len(given) == len(literals) else disjunction([found, _NO_OR_NULL])
+
+
+def _in_terms(node: In, term: BoundTerm, scope: Scope) -> BoundExpression:
+    """IN with columns among the options, where no engine converts an operand before it compares."""
+    types = [bind_term(option, scope).domain for option in node.options if not _is_null(option)]
+    if any(domain != term.domain for domain in types):
+        raise UnboundError("IN with options of several types that are no literals")
+    return _bind(Or(tuple(Comparison(Op.EQ, node.term, option) for option in node.options)), scope)
+
+
+def _is_null(term: Term) -> bool:
+    return isinstance(term, Literal) and term.value is None
 
 
 @_bind.register
@@ -292,21 +261,3 @@ def _(node: Matches, scope: Scope) -> BoundExpression:
         raise UnboundError("a pattern for something that is no plain string")
     codes = tuple(None if letter is None else ord(letter) for letter in node.begin)
     return BoundMatches(term, codes, node.whole)
-
-
-def _flatten(
-    kind: type[BoundAnd] | type[BoundOr], nodes: list[BoundExpression]
-) -> list[BoundExpression]:
-    flat: list[BoundExpression] = []
-    for node in nodes:
-        flat.extend(node.children if isinstance(node, kind) else [node])
-    return flat
-
-
-def _joined(
-    kind: type[BoundAnd] | type[BoundOr], nodes: tuple[BoundExpression, ...], empty: Constant
-) -> BoundExpression:
-    if not nodes:
-        return empty
-    distinct = tuple(dict.fromkeys(nodes))
-    return distinct[0] if len(distinct) == 1 else simplified(kind(distinct))

@@ -13,15 +13,11 @@ from dataclasses import replace
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import (
-    ALWAYS,
-    NEVER,
-    And,
     Between,
     Call,
     Case,
     Cast,
     Comparison,
-    Constant,
     HudiExpression,
     In,
     IsNull,
@@ -29,12 +25,8 @@ from pyhudi_expr.expr.nodes import (
     Matches,
     Not,
     Op,
-    Or,
     StartsWith,
     Term,
-    Truth,
-    Unknown,
-    children,
     walk,
 )
 
@@ -90,18 +82,6 @@ def results(choice: Case) -> Iterator[Term]:
             yield term
 
 
-def taken_apart(leaf: HudiExpression, place: Term, choice: Case) -> HudiExpression:
-    """The condition without the choice that is one of its terms."""
-    parts: list[HudiExpression] = []
-    skipped: list[HudiExpression] = []
-    for condition, term in choice.branches:
-        taken = is_true(condition)
-        parts.append(And((*skipped, taken, substituted(leaf, place, term))))
-        skipped.append(Not(taken))
-    parts.append(And((*skipped, substituted(leaf, place, choice.otherwise))))
-    return Or(tuple(parts))
-
-
 def substituted(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
     """The condition with one term in the place of another."""
 
@@ -127,37 +107,3 @@ def substituted(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
         case IsNull(term=term) if isinstance(term, Term):
             return replace(leaf, term=of(term))
     return leaf
-
-
-def is_true(node: HudiExpression) -> HudiExpression:
-    """TRUE where `node` is, FALSE elsewhere."""
-    return _is(node, True)
-
-
-def _is(node: HudiExpression, truth: bool) -> HudiExpression:
-    match node:
-        case And(children=nodes):
-            return (And if truth else Or)(tuple(_is(child, truth) for child in nodes))
-        case Or(children=nodes):
-            return (Or if truth else And)(tuple(_is(child, truth) for child in nodes))
-        case Not(child=child):
-            return _is(child, not truth)
-        case Constant(truth=possible):
-            wanted = Truth.YES if truth else Truth.NO
-            if wanted not in possible:
-                return NEVER
-            return ALWAYS if possible == wanted else Unknown("a constant of no certain value")
-        case Unknown():
-            return node
-        case IsNull() | Comparison(op=Op.NULL_SAFE_EQ):
-            return node if truth else Not(node)
-        case In(options=options):
-            # An option that is NULL makes the result NULL where FALSE is expected.
-            if any(not isinstance(o, Literal) or o.value is None for o in options):
-                return Unknown("IN with NULL as a condition")
-    operands = children(node)
-    if any(isinstance(operand, Literal) and operand.value is None for operand in operands):
-        return NEVER if isinstance(node, Comparison) else Unknown("NULL in a condition")
-    values = [operand for operand in operands if not isinstance(operand, Literal)]
-    given = tuple(Not(IsNull(value)) for value in values)
-    return And((node if truth else Not(node), *given))

@@ -10,8 +10,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.bind import bind
-from pyhudi_expr.expr.bound import BoundComparison, BoundExpression, BoundIn, BoundLiteral
-from pyhudi_expr.expr.nodes import Column, Comparison, Constant, HudiExpression, In, Literal, Op
+from pyhudi_expr.expr.bound import BoundComparison, BoundExpression, BoundIn, BoundLiteral, BoundOr
+from pyhudi_expr.expr.nodes import (
+    Column,
+    Comparison,
+    Constant,
+    HudiExpression,
+    In,
+    Literal,
+    Op,
+    Truth,
+)
 from pyhudi_expr.expr.terms import Scope
 
 SCHEMA = pa.schema({"i": pa.int32(), "s": pa.string()})
@@ -58,6 +67,10 @@ def test_a_literal_that_is_no_integer_is_read_by_itself() -> None:
     assert options(bound(In(Column(("i",)), mixed))) == {(5, 5), (7, 7)}
 
 
-def test_nulls_are_left_out() -> None:
+def test_a_null_is_no_option_and_may_make_the_rest_null() -> None:
     some = (Literal(5, pa.int32()), Literal(None, pa.int32()), Literal(6, pa.int32()))
-    assert options(bound(In(Column(("i",)), some))) == {(5, 5), (6, 6)}
+    match bound(In(Column(("i",)), some)):
+        case BoundOr(children=(among, Constant(truth=Truth.NO_NULL))):
+            assert options(among) == {(5, 5), (6, 6)}
+        case other:
+            raise AssertionError(other)
