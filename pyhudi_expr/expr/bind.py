@@ -18,7 +18,6 @@ from pyhudi_expr.expr.bound import (
     BoundColumn,
     BoundExpression,
     BoundIsNull,
-    BoundLiteral,
     BoundMatches,
     BoundStartsWith,
     BoundTerm,
@@ -27,6 +26,7 @@ from pyhudi_expr.expr.comparisons import compare, compare_in, float_widths, inte
 from pyhudi_expr.expr.domains import (
     Domain,
     Kind,
+    domain_of,
 )
 from pyhudi_expr.expr.junctions import conjunction, disjunction, negation
 from pyhudi_expr.expr.literals import NotComparableError
@@ -36,6 +36,7 @@ from pyhudi_expr.expr.nodes import (
     Call,
     Case,
     Cast,
+    CharType,
     Comparison,
     Constant,
     HudiExpression,
@@ -125,18 +126,29 @@ _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
 
 def _check_results(choice: Case, scope: Scope) -> None:
     """A choice's results must be of one domain, or an engine converts them before it goes on."""
-    terms = list(choices.results(choice))
-    bound = [bind_term(term, scope) for term in terms]
-    if any(isinstance(term, BoundColumn) and term.char is not None for term in bound):
-        raise UnboundError("a CASE of char or varchar columns")
-    computed = [term.domain for term in bound if not isinstance(term, BoundLiteral)]
-    written = [term.domain for term in bound if isinstance(term, BoundLiteral)]
+    computed: list[Domain] = []
+    written: list[Domain] = []
+    for term in choices.results(choice):
+        if isinstance(term, Literal):
+            written.append(_domain_of_constant(term))
+            continue
+        bound = bind_term(term, scope)
+        if isinstance(bound, BoundColumn) and bound.char is not None:
+            raise UnboundError("a CASE of char or varchar columns")
+        computed.append(bound.domain)
     if any(not _converts_alike(one, computed[0]) for one in computed[1:]):
         raise UnboundError("a CASE of several types")
     if computed and any(not _is_written_as(one, computed[0]) for one in written):
         raise UnboundError("a CASE of a column and a constant of another type")
     if not computed and len({domain.kind for domain in written}) > 1:
         raise UnboundError("a CASE of constants of several types")
+
+
+def _domain_of_constant(literal: Literal) -> Domain:
+    domain = None if isinstance(literal.type, CharType) else domain_of(literal.type)
+    if domain is None:
+        raise UnboundError(f"a CASE with a constant of type {literal.type}")
+    return domain
 
 
 def _converts_alike(one: Domain, other: Domain) -> bool:

@@ -73,12 +73,12 @@ def are_few(leaf: HudiExpression) -> bool:
 
 
 def results(choice: Case) -> Iterator[Term]:
-    """The terms that a choice may give, those of nested choices too; no NULLs."""
+    """The terms that a choice may give, those of nested choices too; no NULLs but typed ones."""
     for term in (*(term for _, term in choice.branches), choice.otherwise):
         nested = choice_of(term)
         if nested is not None and nested[0] is term:
             yield from results(nested[1])
-        elif not (isinstance(term, Literal) and term.value is None):
+        elif not (isinstance(term, Literal) and term.type == pa.null()):
             yield term
 
 

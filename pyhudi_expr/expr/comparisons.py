@@ -26,6 +26,8 @@ from pyhudi_expr.expr.domains import (
 )
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
 from pyhudi_expr.expr.functions import casts
+from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal
+from pyhudi_expr.expr.functions.steps import same_or_null
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import (
     Cast,
@@ -71,10 +73,10 @@ def compare(
             if number is not None:
                 return number
     if isinstance(right, Literal):
-        term = bind_term(left, scope)
+        term = _as_compared(bind_term(left, scope), [right])
         return _compare_literal(op, term, interval_of(right, term, scope, floats), False)
     if isinstance(left, Literal):
-        term = bind_term(right, scope)
+        term = _as_compared(bind_term(right, scope), [left])
         return _compare_literal(op, term, interval_of(left, term, scope, floats), True)
     return _compare_terms(op, bind_term(left, scope), bind_term(right, scope), floats)
 
@@ -163,6 +165,23 @@ def _compare_terms(
     return BoundComparison(op, left, right)
 
 
+def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
+    """The term beside literals, as engines read it that make decimals of one type of all.
+
+    Where that type would have more than 38 digits, values that do not fit become NULL.
+    """
+    if term.domain.kind not in _FIXED_POINT:
+        return term
+    domains = [declared_domain(literal.type) for literal in literals]
+    decimals = [as_decimal(d) for d in (term.domain, *domains) if d and d.kind in _FIXED_POINT]
+    scale = max(decimal.scale for decimal in decimals)
+    whole = max(decimal.precision - decimal.scale for decimal in decimals)
+    is_decimal = any(d and d.kind is Kind.DECIMAL for d in (term.domain, *domains))
+    if not is_decimal or scale + whole <= MAX_DIGITS:
+        return term
+    return BoundCall("as compared", same_or_null, (term,), term.domain)
+
+
 def interval_of(
     literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]
 ) -> Interval:
@@ -201,6 +220,7 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
     if own:
         return _among(term, own)
     floats = float_widths(literals, scope)
+    term = _as_compared(term, literals)
     found = [interval_of(literal, term, scope, floats) for literal in literals]
     placed = [place(one, term.domain) for one in found if not one.equals_none]
     options = [one for one in placed if isinstance(one, BoundLiteral)]

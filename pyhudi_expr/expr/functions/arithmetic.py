@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bounds import Bounds, Values, both, either
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
-from pyhudi_expr.expr.functions.casts import as_decimal, conversion
+from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
 from pyhudi_expr.expr.functions.floats import (
     OPERATIONS,
     Binary,
@@ -41,7 +41,7 @@ from pyhudi_expr.expr.functions.signature import (
 from pyhudi_expr.expr.functions.signs import negation
 from pyhudi_expr.expr.functions.steps import Within, same
 
-MAX_DIGITS, _MAX_ARROW_DIGITS = 38, 76
+_MAX_ARROW_DIGITS = 76
 
 
 #: To how many places engines may round decimals that would have more than 38 digits.

@@ -25,6 +25,9 @@ from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Shown
 _FOLD_DAYS = 1
 
 
+#: Digits that decimals have at most.
+MAX_DIGITS = 38
+
 #: Digits of the integers of so many bits.
 INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 

@@ -20,7 +20,7 @@ from pyhudi_expr.expr.functions.signature import (
     opaque,
     ordinals,
 )
-from pyhudi_expr.expr.functions.steps import FloorTo
+from pyhudi_expr.expr.functions.steps import CutTo, FloorTo
 from pyhudi_expr.expr.functions.zones import Instants
 
 
@@ -31,8 +31,12 @@ def _unix_timestamp(site: Site) -> Signature | None:
     clock = clock_of(site)
     if clock is None or isinstance(clock, Signature) or site.zone is None:
         return opaque(LONG, NO_ZONE)
-    # Some engines take the instant back from what the wall clock shows.
-    return Signature(of_first(Instants(site.zone, 1), clock[0]), LONG)
+    # Some engines take the instant back from what the wall clock shows, or a wall clock for UTC's;
+    # some cut fractions of seconds before 1970 off towards zero.
+    at_instant = of_first(Instants(site.zone, 1), clock[0])
+    if site.kind(0) is Kind.DATE:
+        return Signature(at_instant, LONG)
+    return Signature(Hull(at_instant, CutTo(clock[1])), LONG)
 
 
 def as_seconds(domain: Domain, zone: str | None) -> Function | None:

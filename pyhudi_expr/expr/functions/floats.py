@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds, both, either
+from pyhudi_expr.expr.bounds import Bounds, both, either, may_be_nan
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -73,10 +73,20 @@ class _Floats:
                     corners += [step.astype(np.float64) for step in steps]
             lower, upper = reduce(np.minimum, corners), reduce(np.maximum, corners)
         bounds = float_bounds(lower, upper, both(left.may_be_value, right.may_be_value), left)
-        nan = (left.upper == MAX_ORDINAL) | (right.upper == MAX_ORDINAL)
+        nan = _may_give_nan(self.operation, *values) | may_be_nan(left) | may_be_nan(right)
         upper_ordinals = np.where(nan, np.int64(MAX_ORDINAL), bounds.upper)
         nulls = either(left.may_be_null, right.may_be_null)
         return replace(bounds, upper=upper_ordinals, may_be_null=nulls)
+
+
+def _may_give_nan(operation: str, left: tuple[Any, Any], right: tuple[Any, Any]) -> Any:
+    """Whether numbers of these ranges may give NaN: as ``inf - inf``, ``0 * inf``, ``0 / 0``."""
+    infinite = [np.isinf(lower) | np.isinf(upper) for lower, upper in (left, right)]
+    zero = [(lower <= 0) & (upper >= 0) for lower, upper in (left, right)]
+    if operation == "*":
+        return (infinite[0] & zero[1]) | (zero[0] & infinite[1])
+    both_infinite = infinite[0] & infinite[1]
+    return both_infinite | (zero[0] & zero[1]) if operation == "/" else both_infinite
 
 
 def finite_or_infinite(lower: Ordinals, upper: Ordinals) -> tuple[Any, Any]:

@@ -8,8 +8,7 @@ import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, floats_of
-from pyhudi_expr.expr.functions.arithmetic import MAX_DIGITS
-from pyhudi_expr.expr.functions.casts import conversion
+from pyhudi_expr.expr.functions.casts import MAX_DIGITS, conversion
 from pyhudi_expr.expr.functions.floats import finite_or_infinite, float_bounds
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
@@ -32,7 +31,7 @@ def _floor_or_ceiling(site: Site) -> Signature | None:
         return None
     up = site.name != "floor"
     if domain.kind is Kind.INTEGER:
-        return Signature(same, domain)
+        return Signature(same, LONG)
     if domain.kind is Kind.FLOAT:
         return Signature(_WholeDoubles(up), LONG)
     whole = Domain(Kind.DECIMAL, precision=max(domain.precision - domain.scale + 1, 1))
@@ -125,7 +124,25 @@ def _remainder(site: Site) -> Signature | None:
     positive = site.name == "pmod"
     if positive and divisor < 0:
         return None
-    return Signature(of_first(_Remainder(abs(divisor), positive)), LONG)
+    widest = max(site.domains, key=lambda domain: domain.bits)
+    if positive and divisor > _LARGEST_ADDED:
+        return Signature(of_first(_AnyRemainder(divisor)), widest)
+    return Signature(of_first(_Remainder(abs(divisor), positive)), widest)
+
+
+#: Hive adds the divisor to the remainder before it takes the remainder anew: integers overflow.
+_LARGEST_ADDED = 2**30
+
+
+@dataclass(frozen=True)
+class _AnyRemainder:
+    """All remainders of a divisor, of either sign."""
+
+    divisor: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        most = np.int64(self.divisor - 1)
+        return replace(operands[0], lower=-most, upper=most)
 
 
 @dataclass(frozen=True)

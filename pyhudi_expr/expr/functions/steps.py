@@ -18,7 +18,7 @@ from pyhudi_expr.expr.domains import (
     floats_of,
     integer_range,
 )
-from pyhudi_expr.expr.functions.signature import Flags, ordinals, where_known
+from pyhudi_expr.expr.functions.signature import Flags, ordinals, perhaps_null, where_known
 
 # Readers may relabel days before 1582-10-15 (see pyhudi_expr.expr.literals).
 _GREGORIAN_START_DAY = -141_427
@@ -30,6 +30,11 @@ _RELABELLING_DAYS = 400
 def same(*operands: Bounds) -> Bounds:
     """The operand itself."""
     return operands[0]
+
+
+def same_or_null(*operands: Bounds) -> Bounds:
+    """The operand itself, or NULL in its place."""
+    return perhaps_null(operands[0])
 
 
 def integers_to_doubles(*operands: Bounds) -> Bounds:
@@ -269,3 +274,15 @@ class FloorTo:
             upper // self.size,
             operand,
         )
+
+
+@dataclass(frozen=True)
+class CutTo:
+    """`FloorTo`, or with the rest cut off towards zero."""
+
+    size: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        floor = FloorTo(self.size)(*operands)
+        lower, upper = ordinals(floor)
+        return replace(floor, upper=np.where(upper < 0, upper + 1, upper), lower=lower)

@@ -277,16 +277,25 @@ class _Trimmed:
         begins = (starts > ord(" ")) | (not self.left)
         first = lower
         if self.right:
-            # A text may end in spaces where the bound has other characters up to the space.
-            solid = (lower.codes > ord(" ")) & lower.inside
-            places = np.arange(1, lower.codes.shape[1] + 1)
-            first = lower.cut(np.where(solid, places, 0).max(axis=1, initial=0))
+            first = lower.cut(_least_trimmed(lower))
         known = np.ones(len(begins), dtype=np.bool_)
         empty = _Rows(lower.codes, np.zeros_like(lower.lengths)).array(known)
         flags = pa.array(np.asarray(begins, dtype=np.bool_))
         least = pc.if_else(flags, first.array(known), empty)
         upper = _repeated(arrow(operand.upper), len(begins))
         return texts.result(least, pc.if_else(flags, upper, pa.scalar(None, pa.large_binary())))
+
+
+def _least_trimmed(lower: _Rows) -> Ordinals:
+    """How many bytes of each bound the least text may keep without the spaces at its end.
+
+    A text above the bound begins with what it keeps of it, and has spaces from there on where the
+    bound has spaces too, then ends or has a character below the space.
+    """
+    goes_on = np.cumprod((lower.codes >= ord(" ")) & lower.inside, axis=1, dtype=np.int64)
+    solid = (lower.codes > ord(" ")) & (goes_on > 0)
+    places = np.arange(1, lower.codes.shape[1] + 1)
+    return np.asarray(np.where(solid, places, 0).max(axis=1, initial=0))
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,9 @@ _FIELDS = {"yyyy": (0, 4), "MM": (5, 7), "dd": (8, 10), "HH": (11, 13), "mm": (1
 _FIELDS["ss"] = (17, 19)
 
 
-_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'|[^A-Za-z']")
+#: Fields, quoted letters and signs that Java's two formatters, of which engines use either, write
+#: alike. A doubled quote is one of the text; brackets, braces and "#" are signs of one of them.
+_PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'(?!')|[^A-Za-z'\[\]{}#]")
 
 
 #: Parts of a formatted time: texts as they are, and (begin, end) in an ISO text.
