@@ -20,6 +20,10 @@ PYTEST_ARGS ?=
 TEST_PROCESSES ?= $(shell awk '$$1 == "MemTotal:" && $$2 > 18000000 { big = 1 } \
 	END { print 2 + big }' /proc/meminfo 2>/dev/null || echo 2)
 BENCH ?=
+CASES ?= 300000
+SEED ?=
+SOUNDNESS_ARGS ?=
+SOUNDNESS_PROCESSES ?= 2
 TIMES ?= 20
 
 MVN := mvn -B -ntp -s $(MAVEN_SETTINGS)
@@ -32,7 +36,7 @@ RUNTIME3 := .work/runtime3/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 fuzz test-browser test-containers lint types format java java3 runtime \
+.PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers lint types format java java3 runtime \
 	runtime3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
@@ -57,6 +61,10 @@ test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer ran
 fuzz: $(VENV) ## new random cases for every property that needs no Spark, TIMES=N as many
 	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not containers" tests $(PYTEST_ARGS)
+
+soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), judged by Spark and Hive themselves
+	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
+		$(if $(SEED),--seed $(SEED)) $(SOUNDNESS_ARGS)
 
 test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROWSER=1 fails where there is none
 	$(BIN)/pytest -m browser tests/pages tests/service $(PYTEST_ARGS)

@@ -21,7 +21,6 @@ from sqlglot import exp
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.constants import split_timestamp
-from pyhudi_expr.frontend.like import pattern_of
 
 _EPOCH = datetime(1970, 1, 1)
 _SPECIAL = frozenset("%_\\")
@@ -97,6 +96,8 @@ class _Writer:
                 if not isinstance(inner, e.Literal):
                     self._only_in_hive_and_spark("a cast")
                 return exp.Cast(this=self.term(inner), to=self._type(type_))
+            case e.Call(name=e.NO_DECIMAL, args=(inner,)):
+                return self.term(inner)
             case e.Call(name=name, args=args):
                 return self._call(name, [self.term(arg) for arg in args])
             case e.Case(branches=branches, otherwise=otherwise):
@@ -117,11 +118,10 @@ class _Writer:
     def _like(self, term: Term, prefix: str) -> exp.Expr:
         if not _SPECIAL & set(prefix):
             return self._alike(term, f"{prefix}%")
-        if self._dialect is Dialect.HIVE:
-            pattern = pattern_of(prefix)
-            if pattern is None:
-                raise InexpressibleInSqlError("a prefix with a backslash")
-            return self._alike(term, pattern)
+        if self._dialect is Dialect.HIVE:  # whose vectors know no escapes
+            parts = [self._operand(term), exp.Literal.string(prefix)]
+            place = exp.Anonymous(this="instr", expressions=parts)
+            return exp.EQ(this=place, expression=exp.Literal.number(1))
         escaped = _SIGNS.sub(lambda sign: f"{_ESCAPE}{sign[0]}", prefix)
         found = self._alike(term, f"{escaped}%")
         return exp.Escape(this=found, expression=exp.Literal.string(_ESCAPE))

@@ -7,6 +7,7 @@ unknown, and rows stay right.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import singledispatch
 from typing import Any
@@ -19,15 +20,15 @@ from pyhudi_expr.expr.bound import (
     BoundExpression,
     BoundIsNull,
     BoundMatches,
-    BoundStartsWith,
     BoundTerm,
 )
-from pyhudi_expr.expr.comparisons import compare, compare_in, float_widths, interval_of
+from pyhudi_expr.expr.comparisons import compare, compare_in, compare_prefix, float_widths
 from pyhudi_expr.expr.domains import (
     Domain,
     Kind,
     domain_of,
 )
+from pyhudi_expr.expr.functions.casts import MAX_DIGITS
 from pyhudi_expr.expr.junctions import conjunction, disjunction, negation
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
@@ -161,11 +162,12 @@ def _is_written_as(literal: Domain, domain: Domain) -> bool:
         case (Kind.FLOAT, Kind.INTEGER | Kind.DECIMAL):
             return domain.bits == 64
         case (Kind.DECIMAL, Kind.INTEGER):
-            return max(domain.precision - domain.scale, 10) + domain.scale <= 38
+            return max(domain.precision - domain.scale, 10) + domain.scale <= MAX_DIGITS
         case (Kind.INSTANT, Kind.WALL_CLOCK):
             return True
         case (Kind.DECIMAL, Kind.DECIMAL):
-            return literal.scale <= domain.scale
+            whole = max(one.precision - one.scale for one in (domain, literal))
+            return literal.scale <= domain.scale and whole + domain.scale <= MAX_DIGITS
     return _converts_alike(replace(literal, bits=domain.bits, units=domain.units), domain)
 
 
@@ -217,7 +219,19 @@ def _(node: Between, scope: Scope) -> BoundExpression:
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)
-    return conjunction([low, high])
+    inside = conjunction([low, high])
+    return disjunction([inside, *_nan_between(node, scope)]) if floats else inside
+
+
+def _nan_between(node: Between, scope: Scope) -> list[BoundExpression]:
+    """NaN is between any two numbers for Hive's vectors, which ask whether it is beyond one."""
+    nan = Literal(math.nan, pa.float64())
+    terms = (node.term, node.low, node.high)
+    floats = [
+        term for term in terms if not isinstance(term, Literal) and float_widths([term], scope)
+    ]
+    doubt = Unknown("NaN in BETWEEN, which engines judge differently")
+    return [conjunction([compare(Op.EQ, term, nan, scope), doubt]) for term in floats]
 
 
 @_bind.register
@@ -255,14 +269,7 @@ def _is_null(term: Term) -> bool:
 
 @_bind.register
 def _(node: StartsWith, scope: Scope) -> BoundExpression:
-    term = bind_term(node.term, scope)
-    char = term.char if isinstance(term, BoundColumn) else None
-    if term.domain.kind is not Kind.TEXT or char is not None:
-        raise UnboundError("a prefix of something that is no plain string")
-    if not node.prefix:
-        return Constant(Truth.YES_NULL)
-    prefix = interval_of(Literal(node.prefix, pa.string()), term, scope, frozenset()).lower
-    return BoundStartsWith(term, prefix, prefix[:-1] + bytes([prefix[-1] + 1]))
+    return compare_prefix(bind_term(node.term, scope), node.prefix)
 
 
 @_bind.register

@@ -17,6 +17,7 @@ from pyhudi_expr.expr.bound import (
     BoundIn,
     BoundIsNull,
     BoundLiteral,
+    BoundStartsWith,
     BoundTerm,
 )
 from pyhudi_expr.expr.domains import (
@@ -30,6 +31,7 @@ from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal
 from pyhudi_expr.expr.functions.steps import same_or_null
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
 from pyhudi_expr.expr.nodes import (
+    Call,
     Cast,
     CharType,
     Constant,
@@ -72,6 +74,11 @@ def compare(
             number = _number_as_text(op, own, other, scope)
             if number is not None:
                 return number
+    for own, other in ((left, right), (right, left)):
+        if op is Op.EQ and isinstance(own, Call) and isinstance(other, Literal):
+            prefix = _prefix_found(own, other)
+            if prefix is not None:
+                return compare_prefix(bind_term(own.args[0], scope), prefix)
     if isinstance(right, Literal):
         term = _as_compared(bind_term(left, scope), [right])
         return _compare_literal(op, term, interval_of(right, term, scope, floats), False)
@@ -101,6 +108,25 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
     if len(doubts) > 1:
         raise doubts[0]
     return Constant(possible)
+
+
+def _prefix_found(call: Call, place: Literal) -> str | None:
+    """The text that ``instr(s, 'x') = 1`` finds at the beginning; None for any other comparison."""
+    match call, place.value:
+        case Call(name="instr", args=(_, Literal(value=str(text)))), 1:
+            return text
+    return None
+
+
+def compare_prefix(term: BoundTerm, prefix: str) -> BoundExpression:
+    """Whether a text begins so. Raises UnboundError."""
+    char = term.char if isinstance(term, BoundColumn) else None
+    if term.domain.kind is not Kind.TEXT or char is not None:
+        raise UnboundError("a prefix of something that is no plain string")
+    if not prefix:
+        return Constant(Truth.YES_NULL)
+    begin = interval(Literal(prefix, pa.string()), term.domain, None, None).lower
+    return BoundStartsWith(term, begin, begin[:-1] + bytes([begin[-1] + 1]))
 
 
 def _number_as_text(op: Op, term: Term, text: Literal, scope: Scope) -> BoundExpression | None:
@@ -136,7 +162,7 @@ def _compare_literal(
         raise UnboundError("NaN has no order that engines agree on")
     if equality and found.equals_none:
         return Constant(Truth.NO if op is Op.NULL_SAFE_EQ else Truth.NO_NULL)
-    placed = place(found, term.domain)
+    placed = place(found, term)
     if isinstance(placed, BoundLiteral):
         return BoundComparison(op, *((placed, term) if literal_first else (term, placed)))
     if equality:
@@ -222,7 +248,7 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
     floats = float_widths(literals, scope)
     term = _as_compared(term, literals)
     found = [interval_of(literal, term, scope, floats) for literal in literals]
-    placed = [place(one, term.domain) for one in found if not one.equals_none]
+    placed = [place(one, term) for one in found if not one.equals_none]
     options = [one for one in placed if isinstance(one, BoundLiteral)]
     if not options:
         return Constant(Truth.NO_NULL)

@@ -198,6 +198,9 @@ HudiExpression: TypeAlias = (
 #: The `Call` of a value as engines read it that know no microseconds: near what is stored, if it is
 #: a time, and the value itself if it is none.
 TO_MILLISECONDS = "to milliseconds"
+#: The `Call` of a value beside ``<=>`` in Hive: unknown if it is a decimal, and the value itself if
+#: it is none. Hive's vectors have no ``<=>``, and what they have in its place confuses decimals.
+NO_DECIMAL = "no decimal"
 
 ALWAYS = Constant(Truth.YES)
 NEVER = Constant(Truth.NO)

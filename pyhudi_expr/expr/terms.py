@@ -33,6 +33,7 @@ from pyhudi_expr.expr.functions.time_texts import as_text
 from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
 from pyhudi_expr.expr.literals import Interval, interval
 from pyhudi_expr.expr.nodes import (
+    NO_DECIMAL,
     TO_MILLISECONDS,
     Call,
     Cast,
@@ -61,11 +62,15 @@ class Side(Enum):
     BELOW = "below"
 
 
-def place(found: Interval, domain: Domain) -> BoundLiteral | Side:
-    """The interval as a literal of the domain, or the side on which it lies outside."""
+def place(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
+    """The interval as a literal of a term's domain, or the side on which it lies outside.
+
+    Integers that are computed may lie beyond their type: Hive's vectors hold them as longs.
+    """
+    domain = term.domain
     if domain.is_ordinal:
         least, greatest = MIN_ORDINAL, MAX_ORDINAL
-        if domain.kind is Kind.INTEGER:
+        if domain.kind is Kind.INTEGER and isinstance(term, BoundColumn):
             least, greatest = integer_range(domain.bits)
         if found.lower > greatest:
             return Side.ABOVE
@@ -123,7 +128,8 @@ def _(term: Literal, scope: Scope) -> BoundTerm:
     domain = None if isinstance(term.type, CharType) else domain_of(term.type)
     if term.value is None or domain is None:
         raise UnboundError(f"a constant of type {term.type} in a function")
-    placed = place(interval(term, domain, None, scope.zone), domain)
+    found = interval(term, domain, None, scope.zone)
+    placed = place(found, BoundLiteral(found.lower, found.upper, domain))
     if not isinstance(placed, BoundLiteral):
         raise UnboundError(f"a constant beyond the range of its type {term.type}")
     return placed
@@ -162,7 +168,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     found = lookup(Site(term.name, domains, literals, known_zone(scope.zone))) if args else None
     if found is None:
         raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
-    if term.name == TO_MILLISECONDS and found.function is same:
+    if term.name in (TO_MILLISECONDS, NO_DECIMAL) and found.function is same:
         return args[0]
     return BoundCall(term.name, found.function, args, found.domain)
 

@@ -28,6 +28,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
+from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.like import like
 from pyhudi_expr.frontend.trees import FALSE, NULL, TRUE, conjunction, disjunction, value_of
 
@@ -42,6 +43,17 @@ _NAN = Literal(math.nan, pa.float64())
 _CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
 
 
+def known_call(vocabulary: frozenset[str], name: str, args: tuple[Term, ...]) -> Term:
+    """A `call` that a dialect has. Raises InexpressibleError for any other.
+
+    vocabulary: the functions that are no conditions and no choices, see `vocabularies`.
+    """
+    found = call(name, args)
+    if isinstance(found, Call) and found.name not in vocabulary and not _is_condition(found):
+        raise InexpressibleError(f"{name[:60]}() is not judged")
+    return found
+
+
 def call(name: str, args: tuple[Term, ...]) -> Term:
     """A function of terms; the conditions of ``if`` and ``case`` become predicates."""
     match name, args:
@@ -52,6 +64,8 @@ def call(name: str, args: tuple[Term, ...]) -> Term:
         case "case", (subject, *rest) if len(rest) > 1:
             equal: list[HudiExpression] = [Comparison(Op.EQ, subject, term) for term in rest[:-1:2]]
             return _case(equal, tuple(rest))
+        case "locate", (part, text):
+            return Call("instr", (text, part))
         case "unhex", (Literal(value=str(digits)),) if _BYTES.fullmatch(digits):
             return Literal(bytes.fromhex(digits), pa.binary())
     return Call(name, tuple(map(as_value, args)) if name in _CHOICES else args)
@@ -73,7 +87,9 @@ def truth_of(term: Term) -> HudiExpression:
             return Constant(Truth.YES if value else Truth.NO)
         case Column(declared=declared) if declared is None or declared == pa.bool_():
             return Comparison(Op.EQ, term, TRUE)
-        case Case() | Cast(type=pa.bool_()):
+        case Case():
+            return Comparison(Op.EQ, term, TRUE)
+        case Cast(type=type_) if type_ == pa.bool_():
             return Comparison(Op.EQ, term, TRUE)
         case Call(name=name) if name in _CHOICES:
             return Comparison(Op.EQ, term, TRUE)

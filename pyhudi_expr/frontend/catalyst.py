@@ -37,7 +37,7 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.frontend.calls import call, truth_of
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type
-from pyhudi_expr.frontend.like import like, standard_like
+from pyhudi_expr.frontend.like import standard_like
 from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
 
 #: Types whose constants are not written as they are.
@@ -62,6 +62,7 @@ _FUNCTIONS: Mapping[tuple[str, int], str] = {
     ("FromUnixTime", 2): "from_unixtime",
     **{("Upper", 1): "upper", ("Lower", 1): "lower", ("Length", 1): "length"},
     **{("Substring", 3): "substr", ("StringTrim", 1): "trim"},
+    ("StringInstr", 2): "instr",
     **{("StringTrimLeft", 1): "ltrim", ("StringTrimRight", 1): "rtrim"},
 }
 _OF_MANY = {"Concat": "concat", "Greatest": "greatest", "Least": "least", "Coalesce": "coalesce"}
@@ -206,8 +207,7 @@ class _Reader:
     def _like(self, node: _Node, term: Term, pattern: Term) -> HudiExpression:
         match pattern:
             case Literal(value=str(text)):
-                escape = str(self._constants(node.number))
-                return like(term, text) if escape == "\\" else standard_like(term, text, escape)
+                return standard_like(term, text, str(self._constants(node.number)))
         raise InexpressibleError("not judged: a pattern that is no constant")
 
     def _term(self, node: _Node) -> Term:

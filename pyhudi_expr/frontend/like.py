@@ -1,10 +1,9 @@
 r"""LIKE: a pattern's literal beginning, or its whole text.
 
 ``%`` stands for any text and ``_`` for one character. What takes that meaning away from them is an
-engine's own affair. In Hive a backslash does so right before ``%`` or ``_``, and is an ordinary
-character elsewhere (Hive's ``UDFLike``); Spark and Hive's own vectorised reader differ about its
-remaining uses, so only what all of them agree on is judged. In standard SQL (`standard_like`) the
-character after ESCAPE does, and nothing without one.
+engine's own affair. In Hive a backslash does so for a row, but not for its vectors: only what is
+before one is judged (`like`). In Spark a backslash does, and in standard SQL the character after
+ESCAPE, and nothing without one (`standard_like`).
 """
 
 from __future__ import annotations
@@ -26,21 +25,18 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.frontend.trees import conjunction
 
 _PLAIN = re.compile(r"[^%_\\]*")
-_ESCAPED = re.compile(r"(?:[^%_\\]|\\[%_])*")
 _ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x5b\x5d-\x7f]{0,64}")
-_ESCAPE = re.compile(r"\\([%_])")
 _STANDARD_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x7f]{0,64}")
 
 
 def like(term: Term, pattern: str) -> HudiExpression:
-    """``term LIKE pattern`` as far as a literal prefix or the whole text decides it."""
+    """Hive's ``term LIKE pattern`` as far as a literal prefix or the whole text decides it."""
     plain = _match(_PLAIN, pattern)
-    literal = _match(_ESCAPED, pattern)
-    rest = pattern[len(literal) :]
+    rest = pattern[len(plain) :]
     if not rest:
-        return _is(term, _unescaped(literal))
-    if rest == "%" or (literal == plain and not rest.strip("%")):
-        return StartsWith(term, _unescaped(literal))
+        return _is(term, plain)
+    if not rest.strip("%"):
+        return StartsWith(term, plain)
     return _in_part(term, pattern, plain, _match(_ONE_BY_ONE, pattern))
 
 
@@ -54,7 +50,7 @@ def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpressio
         return _is(term, text)
     if not rest.strip("%"):
         return StartsWith(term, text)
-    if escape is None:
+    if escape is None or escape not in pattern:
         return _in_part(term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern))
     if not _is_well_escaped(rest, escape):
         return Unknown(f"LIKE {pattern[:100]!r}, which escapes what is no sign")
@@ -88,11 +84,6 @@ def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpressio
     return conjunction((*necessary, Unknown(f"LIKE {pattern!r} as a whole")))
 
 
-def pattern_of(prefix: str) -> str | None:
-    """The pattern whose `like` is ``StartsWith(term, prefix)``; None where there is none."""
-    return None if "\\" in prefix else re.sub("[%_]", r"\\\g<0>", prefix) + "%"
-
-
 def _is(term: Term, text: str) -> HudiExpression:
     # The prefix keeps this to strings: a date or a timestamp that equals the text as a value may
     # still differ from it as text, which NOT LIKE would take for a proof.
@@ -103,7 +94,3 @@ def _is(term: Term, text: str) -> HudiExpression:
 def _match(expression: re.Pattern[str], pattern: str) -> str:
     found = expression.match(pattern)
     return found[0] if found else ""
-
-
-def _unescaped(text: str) -> str:
-    return _ESCAPE.sub(r"\1", text)

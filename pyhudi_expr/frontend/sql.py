@@ -153,7 +153,9 @@ class _Walk:
         return found or truth_of(self._dialect.call(name, args))
 
     def _compared(self, op: Op, left: exp.Expr, right: exp.Expr) -> Comparison:
-        return Comparison(op, *self._dialect.operands((self._term(left), self._term(right))))
+        dialect = self._dialect
+        as_compared = dialect.null_safe if op is Op.NULL_SAFE_EQ else dialect.operands
+        return Comparison(op, *as_compared((self._term(left), self._term(right))))
 
     def _in(self, node: exp.In) -> HudiExpression:
         if not node.expressions:

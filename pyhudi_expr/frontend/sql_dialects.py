@@ -8,14 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from pyhudi_expr.expr.nodes import Call, Cast, HudiExpression, Literal, Term
-from pyhudi_expr.frontend.calls import call
+from pyhudi_expr.expr.nodes import NO_DECIMAL, Call, Cast, HudiExpression, Literal, Term
+from pyhudi_expr.frontend import vocabularies
+from pyhudi_expr.frontend.calls import known_call
 from pyhudi_expr.frontend.constants import fold, instant
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type
 from pyhudi_expr.frontend.like import like, standard_like
@@ -39,9 +41,9 @@ class SqlDialect:
 
     cast: a term as a type that sqlglot names. call, predicate: functions by name, in lower case;
     predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
-    operands: the terms of one comparison, as the engine compares them. time: a term that may be a
-    time, as the engine reads it. arithmetic: a call of an operator's sign. Those that give terms
-    raise InexpressibleError.
+    operands: the terms of one comparison, as the engine compares them. null_safe: those of
+    ``<=>``. time: a term that may be a time, as the engine reads it. arithmetic: a call of an
+    operator's sign. Those that give terms raise InexpressibleError.
     """
 
     name: str
@@ -52,6 +54,7 @@ class SqlDialect:
     predicate: Callable[[str, tuple[Term, ...]], HudiExpression | None]
     like: Callable[[Term, str, str | None], HudiExpression]
     operands: Callable[[tuple[Term, ...]], tuple[Term, ...]]
+    null_safe: Callable[[tuple[Term, ...]], tuple[Term, ...]]
     time: Callable[[Term], Term]
     arithmetic: Callable[[str, tuple[Term, ...]], Term]
 
@@ -77,6 +80,12 @@ def _hive_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
 
 def _as_it_is(given: _Given) -> _Given:
     return given
+
+
+def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    if any(isinstance(term, Literal) and term.value is None for term in terms):
+        return terms  # Hive makes IS NULL of it
+    return tuple(term if isinstance(term, Literal) else Call(NO_DECIMAL, (term,)) for term in terms)
 
 
 def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
@@ -153,7 +162,7 @@ def _type_of(to: exp.DataType, types: dict[exp.DType, pa.DataType], decimal: str
 
 
 def _spark_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
-    return like(term, pattern) if escape in (None, "\\") else standard_like(term, pattern, escape)
+    return standard_like(term, pattern, "\\" if escape is None else escape)
 
 
 def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
@@ -191,10 +200,11 @@ HIVE = SqlDialect(
     reader=_hive_reader,
     exact=tokens.hive_tokens,
     cast=_hive_cast,
-    call=call,
+    call=partial(known_call, vocabularies.HIVE),
     predicate=_no_predicate,
     like=_hive_like,
     operands=_as_it_is,
+    null_safe=_no_decimals,
     time=_as_it_is,
     arithmetic=Call,
 )
@@ -204,6 +214,8 @@ SPARK = replace(
     reader=_spark_reader,
     exact=tokens.spark_tokens,
     cast=_spark_cast,
+    call=partial(known_call, vocabularies.SPARK),
+    null_safe=_as_it_is,
     like=_spark_like,
 )
 TRINO = SqlDialect(
@@ -215,6 +227,7 @@ TRINO = SqlDialect(
     predicate=trino_predicate,
     like=standard_like,
     operands=trino_operands,
+    null_safe=trino_operands,
     time=as_read,
     arithmetic=_trino_arithmetic,
 )

@@ -13,11 +13,12 @@ from typing import TypeAlias, cast
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth, Unknown
-from pyhudi_expr.frontend.calls import as_value, call, is_null, truth_of
+from pyhudi_expr.frontend.calls import as_value, is_null, known_call, truth_of
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, parse_type
 from pyhudi_expr.frontend.thrift_literals import BadRequestError, decode_literal
 from pyhudi_expr.frontend.trees import MAX_DEPTH, conjunction, disjunction, value_of
+from pyhudi_expr.frontend.vocabularies import SENT
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
 
 __all__ = ["BadRequestError", "Limits", "decode"]
@@ -219,7 +220,7 @@ class _Decoder:
             return terms
         name = node.functionName.lower()
         if name != "cast":
-            return call(name, terms)
+            return _call(name, terms)
         if len(terms) != 1 or node.type is None:
             raise BadRequestError(f"node {index} of the filter is a cast without value or type")
         term, type_ = terms[0], parse_type(node.type)
@@ -228,6 +229,14 @@ class _Decoder:
 
     def _unknown(self, index: int, node: Node) -> _Value:
         return Unknown((node.text or "something that the engine could not say")[:200])
+
+
+def _call(name: str, terms: tuple[Term, ...]) -> Term:
+    """A function; one that no rule is about stays a term, so that what is around it is judged."""
+    try:
+        return known_call(SENT, name, terms)
+    except InexpressibleError:
+        return e.Call(f"unjudged {name}", terms)
 
 
 def _check_count(index: int, count: int, wanted: tuple[int, int | None]) -> None:

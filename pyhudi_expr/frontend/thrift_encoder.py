@@ -10,7 +10,6 @@ from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.calls import MATCHES
 from pyhudi_expr.frontend.hive_types import type_name
-from pyhudi_expr.frontend.like import pattern_of
 from pyhudi_expr.frontend.thrift_literals import encode_literal
 from pyhudi_expr.frontend.trees import FALSE
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PredicateOperator, TruthValue
@@ -115,9 +114,7 @@ class _Encoder:
                     return self._call("isnull", [self._term(subject)])
                 return self._call("isnull", [self._condition(subject)])
             case e.StartsWith(term=term, prefix=prefix):
-                pattern = pattern_of(prefix)
-                name, text = ("startswith", prefix) if pattern is None else ("like", pattern)
-                return self._call(name, [self._term(term), self._text(text)])
+                return self._call("startswith", [self._term(term), self._text(prefix)])
             case e.Matches(term=term, begin=begin, whole=whole):
                 if "_" in begin:
                     raise ValueError("a pattern with a sign of LIKE as a letter")

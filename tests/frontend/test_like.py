@@ -16,7 +16,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Unknown,
 )
-from pyhudi_expr.frontend.like import like, pattern_of
+from pyhudi_expr.frontend.like import like, standard_like
 
 S = Column(("s",))
 
@@ -32,14 +32,18 @@ def test_a_trailing_percent_is_a_prefix():
     assert like(S, "%") == StartsWith(S, "")
 
 
-def test_a_backslash_escapes_wildcards_only():
-    assert like(S, r"a\%b\_%") == StartsWith(S, "a%b_")
-    # Readers differ about the rest, so only what comes before it counts.
-    for pattern in (r"a\b%", r"a\\%", "a\\", r"a\_b%%", r"a\_b_%"):
+def test_only_what_is_before_a_backslash_counts_in_hive():
+    # Its vectors take a backslash for a character, its rows for an escape.
+    for pattern in (r"a\%b\_%", r"a\b%", r"a\\%", "a\\", r"a\_b%%", r"a\_b_%"):
         found = like(S, pattern)
         assert isinstance(found, And), pattern
         assert found.children[0] == StartsWith(S, "a"), pattern
         assert isinstance(found.children[1], Unknown), pattern
+
+
+def test_an_escape_gives_a_sign_its_own_meaning():
+    assert standard_like(S, r"a\%b\_%", "\\") == StartsWith(S, "a%b_")
+    assert standard_like(S, "ab_d%", "\\") == standard_like(S, "ab_d%", None)
 
 
 def test_other_patterns_begin_with_characters_one_by_one():
@@ -89,12 +93,3 @@ TEXTS = st.text(alphabet="ab%_\\", max_size=6)
 def test_it_never_contradicts_hive(pattern, text):
     matches = hive_regex(pattern).fullmatch(text) is not None
     assert value_of(like(S, pattern), text) in (matches, None)
-
-
-@given(TEXTS)
-def test_a_prefix_has_a_pattern_unless_it_has_a_backslash(prefix):
-    pattern = pattern_of(prefix)
-    if pattern is None:
-        assert "\\" in prefix
-    else:
-        assert like(S, pattern) == StartsWith(S, prefix)

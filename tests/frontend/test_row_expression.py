@@ -19,7 +19,7 @@ from pyhudi_expr.expr.evaluate import may_be as may_be_true
 from pyhudi_expr.expr.nodes import Column, Comparison, Op, Unknown
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.row_expression import RowExpressionError, parse_row_expression
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql import SPARK, parse_predicate
 from tests.chance import examples
 from tests.expr.statistics import RowStatistics
 from tests.frontend.test_tuple_domain import SCHEMA
@@ -44,7 +44,7 @@ def without_types(node: Any) -> Any:
 @pytest.mark.parametrize("sql", WRITTEN)
 def test_what_presto_wrote_is_the_tree_of_its_sql(sql: str) -> None:
     found = parse_row_expression(json.dumps(WRITTEN[sql]))
-    assert without_types(found) == without_types(parse_predicate(sql))
+    assert without_types(found) == without_types(parse_predicate(sql, SPARK))
     assert not isinstance(bind(found, Scope(SCHEMA, "UTC")), Unknown)
 
 

@@ -26,7 +26,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
-from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
+from pyhudi_expr.frontend.sql import SPARK, PredicateSyntaxError, parse_predicate
 
 A, B = Column(("a",)), Column(("b",))
 ONE, TWO = Literal(1, pa.int32()), Literal(2, pa.int32())
@@ -53,8 +53,8 @@ def eq(value: object, type_: pa.DataType) -> Comparison:
     ],
 )
 def test_comparisons(operator, op):
-    assert parse_predicate(f"a {operator} 1") == Comparison(op, A, ONE)
-    assert parse_predicate(f"1 {operator} a") == Comparison(op, ONE, A)
+    assert parse_predicate(f"a {operator} 1", SPARK) == Comparison(op, A, ONE)
+    assert parse_predicate(f"1 {operator} a", SPARK) == Comparison(op, ONE, A)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_comparisons(operator, op):
     ],
 )
 def test_structure(text, expected):
-    assert parse_predicate(text) == expected
+    assert parse_predicate(text, SPARK) == expected
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_only_the_piece_that_cannot_be_said_is_unknown():
 def test_like_and_not_like():
     assert parse_predicate("a LIKE 'x%'") == StartsWith(A, "x")
     assert parse_predicate("a NOT LIKE 'x%'") == Not(StartsWith(A, "x"))
-    assert parse_predicate(r"a LIKE 'x\_%'") == StartsWith(A, "x_")
+    assert parse_predicate(r"a LIKE 'x\_%'", SPARK) == StartsWith(A, "x_")
     assert parse_predicate("a LIKE NULL") == Constant(Truth.NULL)
 
 

@@ -10,6 +10,7 @@ from pyhudi_expr.expr.functions.steps import (
     DecimalsToDoubles,
     FloatsToIntegers,
     FloorTo,
+    OfDigits,
     Rounded,
     Scale,
     Truncated,
@@ -93,7 +94,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.INTEGER, Kind.FLOAT) if target.bits == 64:
             return integers_to_doubles
         case (Kind.INTEGER, Kind.DECIMAL) if target.is_ordinal:
-            return Scale(10**target.scale, target.precision)
+            return OfDigits(Scale(10**target.scale), target.precision)
         case (Kind.INTEGER, Kind.DECIMAL):
             return Widened(source, target) if _holds(target, as_decimal(source)) else None
         case (Kind.DECIMAL, Kind.DECIMAL):
@@ -128,8 +129,8 @@ def _rescaling(source: Domain, target: Domain) -> Function | None:
     if not source.is_ordinal:
         return None
     if target.scale >= source.scale:
-        return Scale(10 ** (target.scale - source.scale), target.precision)
-    return Rounded(10 ** (source.scale - target.scale))
+        return OfDigits(Scale(10 ** (target.scale - source.scale)), target.precision)
+    return OfDigits(Rounded(10 ** (source.scale - target.scale)), target.precision)
 
 
 def as_read(domain: Domain) -> Function | None:

@@ -8,9 +8,16 @@ import numpy as np
 
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.expr.functions.signature import Rule, Signature, Site, ordinals, where_known
+from pyhudi_expr.expr.functions.signature import (
+    Rule,
+    Signature,
+    Site,
+    opaque,
+    ordinals,
+    where_known,
+)
 from pyhudi_expr.expr.functions.steps import same
-from pyhudi_expr.expr.nodes import TO_MILLISECONDS
+from pyhudi_expr.expr.nodes import NO_DECIMAL, TO_MILLISECONDS
 
 _MILLIS = 1000
 
@@ -38,4 +45,13 @@ def _to_milliseconds(site: Site) -> Signature | None:
     return Signature(_Near(domain.units // _MILLIS) if is_finer else same, domain)
 
 
-RULES: dict[str, Rule] = {TO_MILLISECONDS: _to_milliseconds}
+def _no_decimal(site: Site) -> Signature | None:
+    if len(site.domains) != 1:
+        return None
+    domain = site.domains[0]
+    if domain.kind is Kind.DECIMAL:
+        return opaque(domain, "<=> of decimals in Hive, whose vectors find other rows")
+    return Signature(same, domain)
+
+
+RULES: dict[str, Rule] = {TO_MILLISECONDS: _to_milliseconds, NO_DECIMAL: _no_decimal}

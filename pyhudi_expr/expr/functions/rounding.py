@@ -49,8 +49,8 @@ class _WholeDoubles:
     def __call__(self, *operands: Bounds) -> Bounds:
         (operand,) = operands
         ends = [floats_of(end) for end in ordinals(operand)]
-        lower, upper = (np.ceil(end) if self.up else np.floor(end) for end in ends)
         with np.errstate(invalid="ignore"):
+            lower, upper = (np.ceil(end) if self.up else np.floor(end) for end in ends)
             inside = (lower >= -(2.0**62)) & (upper <= 2.0**62)
         whole = [np.where(inside, end, 0).astype(np.int64) for end in (lower, upper)]
         return Within(MIN_ORDINAL, MAX_ORDINAL).result(whole[0], whole[1], inside, operand)
@@ -94,6 +94,9 @@ def _round(site: Site) -> Signature | None:
     return Signature(of_first(rounded), target) if rounded else opaque(target, "a wide decimal")
 
 
+_LARGEST_LONG = 2.0**63
+
+
 @dataclass(frozen=True)
 class _RoundedDoubles:
     """Doubles to some places, halves away from zero; near a half the next value is allowed for."""
@@ -112,8 +115,11 @@ class _RoundedDoubles:
             exact = [np.abs(end) * factor < 2.0**30 for end in (first, last)]
         lower = np.where(exact[0], nudged(lower, -np.inf), nudged(first - 1, -np.inf))
         upper = np.where(exact[1], nudged(upper, np.inf), nudged(last + 1, np.inf))
-        bounds = float_bounds(lower, upper, operand.may_be_value, operand)
+        # Hive's vectors round by way of longs: larger doubles become the largest, NaN zero.
+        lower, upper = np.minimum(lower, _LARGEST_LONG), np.maximum(upper, -_LARGEST_LONG)
         nan = operand.upper == MAX_ORDINAL
+        lower = np.where(nan, np.minimum(lower, 0), lower)
+        bounds = float_bounds(lower, upper, operand.may_be_value, operand)
         return replace(bounds, upper=np.where(nan, np.int64(MAX_ORDINAL), bounds.upper))
 
 

@@ -191,12 +191,14 @@ class _Shifted:
         lower, upper = ordinals(days)
         amounts = ordinals(amount)
         first, last = amounts if self.sign > 0 else amounts[::-1]
-        known = [within(end, MAX_DAY) for end in (lower, upper, first, last)]
+        # Beyond some engine's days results wrap around, to either end.
+        known = within(lower, MAX_DAY) & within(upper, MAX_DAY)
+        known = known & within(first, MAX_DAY) & within(last, MAX_DAY)
         nulls = either(days.may_be_null, amount.may_be_null)
         values = replace(days, may_be_null=nulls)
         with np.errstate(over="ignore"):
             least, greatest = lower + self.sign * first, upper + self.sign * last
-        return where_known(known[0] & known[2], least, known[1] & known[3], greatest, values)
+        return where_known(known, least, known, greatest, values)
 
 
 RULES: dict[str, Rule] = {

@@ -18,7 +18,13 @@ from pyhudi_expr.expr.domains import (
     floats_of,
     integer_range,
 )
-from pyhudi_expr.expr.functions.signature import Flags, ordinals, perhaps_null, where_known
+from pyhudi_expr.expr.functions.signature import (
+    Flags,
+    Function,
+    ordinals,
+    perhaps_null,
+    where_known,
+)
 
 # Readers may relabel days before 1582-10-15 (see pyhudi_expr.expr.literals).
 _GREGORIAN_START_DAY = -141_427
@@ -49,17 +55,22 @@ def integers_to_doubles(*operands: Bounds) -> Bounds:
 
 
 def doubles_to_floats(*operands: Bounds) -> Bounds:
+    """Doubles as floats; Hive's vectors leave them as they are."""
     (operand,) = operands
     lower, upper = ordinals(operand)
     with np.errstate(over="ignore"):
         singles = [floats_of(ends).astype(np.float32) for ends in (lower, upper)]
     first, last = (float_ordinals(ends) for ends in singles)
-    return where_known(lower != MIN_ORDINAL, first, upper != MAX_ORDINAL, last, operand)
+    least, greatest = np.minimum(lower, first), np.maximum(upper, last)
+    return where_known(lower != MIN_ORDINAL, least, upper != MAX_ORDINAL, greatest, operand)
 
 
 @dataclass(frozen=True)
 class Within:
-    """A narrowing that keeps values inside [least, greatest] and wraps or nulls the others."""
+    """A narrowing that keeps values inside [least, greatest].
+
+    The others wrap or become NULL, or are left beyond their type, as in Hive's vectors.
+    """
 
     least: int
     greatest: int
@@ -70,10 +81,10 @@ class Within:
         return self.result(lower, upper, (lower >= self.least) & (upper <= self.greatest), operand)
 
     def result(self, lower: Ordinals, upper: Ordinals, inside: Flags, operand: Bounds) -> Bounds:
-        """The given bounds where `inside`; elsewhere anything of the range, and perhaps NULL."""
+        """The given bounds where `inside`; elsewhere anything, and perhaps NULL."""
         return Bounds(
-            np.where(inside, lower, np.int64(self.least)),
-            np.where(inside, upper, np.int64(self.greatest)),
+            np.where(inside, lower, np.int64(MIN_ORDINAL)),
+            np.where(inside, upper, np.int64(MAX_ORDINAL)),
             operand.may_be_value,
             operand.may_be_null | ~inside,
         )
@@ -81,10 +92,9 @@ class Within:
 
 @dataclass(frozen=True)
 class Scale:
-    """A multiplication by a positive factor; results of more digits may be NULL."""
+    """A multiplication by a positive factor; results that are very large may be NULL."""
 
     factor: int
-    digits: int = 18
 
     def __call__(self, *operands: Bounds) -> Bounds:
         (operand,) = operands
@@ -94,9 +104,24 @@ class Scale:
         with np.errstate(over="ignore"):
             least = np.where(within(lower, limit), lower * factor, np.int64(MIN_ORDINAL))
             greatest = np.where(within(upper, limit), upper * factor, np.int64(MAX_ORDINAL))
-        most = 10**self.digits - 1
-        fits = within(least, most) & within(greatest, most)
+        fits = within(least, _MOST_DIGITS) & within(greatest, _MOST_DIGITS)
         return Bounds(least, greatest, operand.may_be_value, operand.may_be_null | ~fits)
+
+
+_MOST_DIGITS = 10**18 - 1
+
+
+@dataclass(frozen=True)
+class OfDigits:
+    """Unscaled values of a decimal of so many digits; what has more is NULL, or anything."""
+
+    convert: Function
+    digits: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        converted = self.convert(*operands)
+        most = 10**self.digits - 1
+        return Within(-most, most)(converted)
 
 
 @dataclass(frozen=True)

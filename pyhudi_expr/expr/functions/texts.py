@@ -332,7 +332,7 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("substr", "substring", "left"), _substring),
     **dict.fromkeys(("concat", "||"), _concatenation),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), _trim),
-    **dict.fromkeys(("length", "char_length", "character_length"), _unordered(_INT)),
+    **dict.fromkeys(("length", "char_length", "character_length", "instr"), _unordered(_INT)),
     **dict.fromkeys(("regexp_extract", "regexp_replace", "reverse"), _unordered(_TEXT)),
 }
 

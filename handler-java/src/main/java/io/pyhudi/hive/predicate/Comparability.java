@@ -1,6 +1,11 @@
 package io.pyhudi.hive.predicate;
 
+import java.util.List;
 import org.apache.hadoop.hive.ql.exec.FunctionRegistry;
+import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPEqualNS;
+import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPNotEqualNS;
 import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector.PrimitiveCategory;
 import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
@@ -14,6 +19,21 @@ final class Comparability {
     PrimitiveCategory a = category(left);
     PrimitiveCategory b = category(right);
     return a != null && (a == b || (isText(a) && isText(b)));
+  }
+
+  /**
+   * Refuses {@code <=>} of decimals. Hive's vectors have no such operator; what they use in its
+   * place finds rows that are not equal.
+   */
+  static void checkNullSafe(GenericUDF function, List<ExprNodeDesc> operands)
+      throws InexpressibleException {
+    if (function instanceof GenericUDFOPEqualNS || function instanceof GenericUDFOPNotEqualNS) {
+      for (ExprNodeDesc operand : operands) {
+        if (category(operand.getTypeInfo()) == PrimitiveCategory.DECIMAL) {
+          throw new InexpressibleException("<=> of decimals");
+        }
+      }
+    }
   }
 
   private static boolean isText(PrimitiveCategory category) {

@@ -134,6 +134,7 @@ public final class FilterEncoder {
     if (children.size() > MAX_OPERANDS) {
       throw new InexpressibleException("more operands than a service takes");
     }
+    Comparability.checkNullSafe(function, children);
     int start = nodes.size();
     try {
       return searchArgument(expression);

@@ -86,6 +86,7 @@ final class Terms {
     }
     if (expression instanceof ExprNodeGenericFuncDesc) {
       ExprNodeGenericFuncDesc function = (ExprNodeGenericFuncDesc) expression;
+      Comparability.checkNullSafe(function.getGenericUDF(), function.getChildren());
       String name = Functions.nameOf(function.getGenericUDF());
       List<Integer> arguments = new ArrayList<>();
       for (ExprNodeDesc child : function.getChildren()) {

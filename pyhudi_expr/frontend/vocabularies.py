@@ -1,0 +1,35 @@
+"""The functions that each dialect has with the meaning of the rule of that name.
+
+The rules are in `pyhudi_expr.expr.functions`. A name is here only if the dialect's engine is a
+witness for its rule: `tests/truth` has an expression for each. A function that is missing is not
+judged, and keeps the files.
+"""
+
+from __future__ import annotations
+
+from pyhudi_expr.expr.nodes import NO_DECIMAL, TO_MILLISECONDS
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||"})
+#: Those that Hive and Spark have alike.
+_COMMON = frozenset(
+    {
+        *("pmod", "negative", "positive", "abs", "floor", "ceil", "ceiling", "round"),
+        *("greatest", "least", "year", "quarter", "month", "day", "dayofmonth", "hour"),
+        *("minute", "second", "to_date", "date", "last_day", "date_add", "date_sub", "datediff"),
+        *("add_months", "plus interval", "unix_timestamp", "to_unix_timestamp", "from_unixtime"),
+        *("date_format", "dayofweek", "weekofyear", "upper", "ucase", "lower", "lcase", "substr"),
+        *("substring", "concat", "trim", "ltrim", "rtrim", "length", "char_length"),
+        *("character_length", "regexp_extract", "regexp_replace", "reverse", "instr"),
+        *("coalesce", "nvl", "nullif"),
+    }
+)
+#: Functions of Spark that Hive has not got.
+_ONLY_SPARK = frozenset(
+    {"mod", "dayofyear", "weekday", "dateadd", "date_diff", "date_trunc", "left", "ifnull", "nvl2"}
+)
+#: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day. What Hive has not
+#: got is read as Spark's, for text that is neither's.
+HIVE = _ARITHMETIC | _COMMON | _ONLY_SPARK
+SPARK = HIVE | {"trunc"}
+#: What clients of the service send, Hive among them.
+SENT = HIVE | {TO_MILLISECONDS, NO_DECIMAL}

@@ -1,0 +1,166 @@
+"""Random predicates of a dialect: terms of `templates`, compared with what they really give."""
+
+from __future__ import annotations
+
+import math
+import random
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pyarrow as pa
+
+from tests.truth import values
+from tests.truth.templates import CONDITIONS, CONSTANTS, FAMILIES, SPARK, TERMS, UNIONS, Template
+
+_SLOT = re.compile(r"\{(#?[a-z]+)\}")
+_MOST_DEPTH = 2
+_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "=", "<=>")
+
+
+@dataclass(frozen=True)
+class Term:
+    """text: SQL. gives: its family. source: the template's text, or the column."""
+
+    text: str
+    gives: str
+    source: str
+
+
+@dataclass(frozen=True)
+class Predicate:
+    """text: SQL. source: what is mainly asked about, for the figures of each function."""
+
+    text: str
+    source: str
+
+
+class Grammar:
+    """Draws terms and conditions of a dialect."""
+
+    def __init__(self, dialect: str, chance: random.Random, zone: str) -> None:
+        self._chance = chance
+        self._zone = zone
+        self._terms = [one for one in TERMS if dialect in one.dialects]
+        self._conditions = [one for one in CONDITIONS if dialect in one.dialects]
+        self._spells_safe_equal = dialect == SPARK
+
+    def term(self) -> Term:
+        """A function of columns, mostly; each template is as likely as any other."""
+        if self._chance.random() < 0.08:
+            family = self._chance.choice(list(FAMILIES))
+            return Term(self._chance.choice(FAMILIES[family]), family, "column")
+        return self._filled(self._chance.choice(self._terms), 1)
+
+    def condition(self) -> Predicate:
+        """One of the conditions that are no comparison with a constant."""
+        template = self._chance.choice(self._conditions)
+        return Predicate(self._filled(template, 1).text, template.text)
+
+    def comparisons(self, term: Term, found: Sequence[Any], type_: pa.DataType) -> list[Predicate]:
+        """The term compared with what it gives for the rows, or nearly so.
+
+        found: what it gives; without NULLs.
+        """
+        spelled = [text for one in found if (text := spell(one, type_, self._zone)) is not None]
+        if not spelled:
+            return [Predicate(f"{term.text} IS NULL", term.source)]
+        draw = lambda: self._chance.choice(spelled)  # noqa: E731
+        operator = self._chance.choice(_COMPARISONS)
+        texts = [f"{term.text} = {draw()}", f"{term.text} {operator} {draw()}"]
+        texts.append(f"{term.text} {self._chance.choice(_COMPARISONS[1:6])} {draw()}")
+        kind = self._chance.random()
+        if kind < 0.15:
+            texts.append(f"{term.text} IN ({draw()}, {draw()}, {draw()})")
+        elif kind < 0.3:
+            texts.append(f"{term.text} BETWEEN {draw()} AND {draw()}")
+        elif kind < 0.45:
+            texts.append(f"{term.text} IS NULL")
+        elif kind < 0.6:
+            other = self._chance.choice(FAMILIES[term.gives])
+            texts.append(f"{other} {operator} {term.text}")
+        elif kind < 0.7:
+            texts.append(f"{draw()} {operator} {term.text}")
+        return [Predicate(text, term.source) for text in texts]
+
+    def combined(self, predicates: Sequence[Predicate]) -> Predicate:
+        """Some of the predicates under connectives."""
+        p, q, r = (self._chance.choice(predicates) for _ in range(3))
+        form = self._chance.choice(_FORMS)
+        return Predicate(form.format(p.text, q.text, r.text), p.source)
+
+    def _filled(self, template: Template, depth: int) -> Term:
+        def fill(match: re.Match[str]) -> str:
+            return self._slot(match[1], depth)
+
+        return Term(_SLOT.sub(fill, template.text), template.gives, template.text)
+
+    def _slot(self, name: str, depth: int) -> str:
+        if name.startswith("#"):
+            return self._constant(name[1:])
+        family = self._chance.choice(UNIONS[name]) if name in UNIONS else name
+        if depth < _MOST_DEPTH and self._chance.random() < 0.25:
+            fitting = [one for one in self._terms if one.gives == family]
+            if fitting:
+                return f"({self._filled(self._chance.choice(fitting), depth + 1).text})"
+        return self._chance.choice(FAMILIES[family])
+
+    def _constant(self, kind: str) -> str:
+        match kind:
+            case "number":
+                return str(values.integer(self._chance, pa.int64()))
+            case "daytext":
+                return f"'{date.fromordinal(self._chance.randint(1, 3_652_059)).isoformat()}'"
+        return self._chance.choice(CONSTANTS[kind])
+
+
+_FORMS = (
+    *("NOT ({0})", "({0}) AND ({1})", "({0}) OR NOT ({1})", "({0}) IS NULL", "({0}) IS NOT NULL"),
+    *("CASE WHEN {0} THEN 1 ELSE 0 END = 1", "coalesce({0}, false)", "if({0}, {1}, {2})"),
+    *("({0}) IS NOT TRUE", "NOT (({0}) AND ({1}))", "CASE WHEN NOT ({0}) THEN {1} END"),
+    *("coalesce({0}, {1}) = ({2})", "NOT coalesce({0}, true)"),
+)
+
+
+def spell(value: Any, type_: pa.DataType, zone: str) -> str | None:
+    """A value as SQL of Hive and Spark; None where it has no spelling."""
+    if value is None:
+        return None
+    for applies, spelled in _SPELLINGS:
+        if applies(type_):
+            return spelled(value, zone)
+    return None
+
+
+def quoted(text: str) -> str:
+    """A text constant of Hive and Spark."""
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'").replace("\x00", "\\0")
+    return f"'{escaped}'"
+
+
+def _float(value: float, _: str) -> str:
+    infinity = "Infinity" if value > 0 else "-Infinity"
+    shown = repr(value) if math.isfinite(value) else "NaN" if math.isnan(value) else infinity
+    return f"CAST('{shown}' AS DOUBLE)"
+
+
+def _time(value: datetime, zone: str) -> str:
+    wall = value
+    if value.tzinfo is not None:
+        wall = value.astimezone(timezone.utc if zone == "UTC" else ZoneInfo(zone))
+    return f"TIMESTAMP '{wall.replace(tzinfo=None).isoformat(sep=' ')}'"
+
+
+_SPELLINGS: Sequence[tuple[Callable[[pa.DataType], bool], Callable[[Any, str], str]]] = (
+    (pa.types.is_boolean, lambda value, _: str(value).lower()),
+    (pa.types.is_integer, lambda value, _: str(value)),
+    (pa.types.is_floating, _float),
+    (pa.types.is_decimal, lambda value, _: f"{Decimal(value):f}"),
+    (pa.types.is_string, lambda value, _: quoted(value)),
+    (pa.types.is_date32, lambda value, _: f"DATE '{value.isoformat()}'"),
+    (pa.types.is_timestamp, _time),
+)

@@ -1,0 +1,235 @@
+"""What predicates are made of: for each function, cast and condition that has a rule, a text.
+
+A text has slots. A slot in lower case is a term of that family, one with ``#`` before it a constant
+of that kind. Families are named in `FAMILIES`. A rule without a template has no witness, and
+`tests/truth/test_rules.py` fails.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+HIVE, SPARK, TRINO, PRESTO = "hive", "spark", "trino", "presto"
+_BOTH = frozenset({HIVE, SPARK})
+
+#: The columns of each family of terms.
+FAMILIES: Mapping[str, Sequence[str]] = {
+    "bool": ("b", "b2"),
+    "int": ("i1", "i2", "i4", "j4", "i8", "j8"),
+    "small": ("i1", "i2", "i4", "j4"),
+    "float": ("f4", "g4", "f8", "g8"),
+    "decimal": ("d5", "d18", "d20", "d38", "e38"),
+    "text": ("s", "t"),
+    "bytes": ("y",),
+    "date": ("dt", "du"),
+    "instant": ("ts", "tu"),
+    "clock": ("tn", "tm"),
+}
+#: Families that stand for one of several.
+UNIONS: Mapping[str, Sequence[str]] = {
+    "num": ("int", "int", "float", "decimal", "decimal"),
+    "exact": ("int", "decimal"),
+    "time": ("instant", "clock"),
+    "when": ("date", "instant", "clock"),
+    "any": ("bool", "int", "float", "decimal", "text", "date", "instant", "clock"),
+}
+#: Kinds of constants, by SQL text; those in `pyhudi_expr` that depend on values are made there.
+CONSTANTS: Mapping[str, Sequence[str]] = {
+    "n": ("0", "1", "2", "3", "7", "12", "-1", "-2", "-5", "13", "100", "-400"),
+    "many": ("0", "1", "-1", "1000", "-100000", "2147483647", "-2147483648"),
+    "places": ("0", "1", "2", "3", "6", "10", "-1", "-2", "-3"),
+    "divisor": ("1", "2", "3", "7", "10", "100", "-3", "-7", "127", "1000", "2147483647"),
+    "wide": ("9223372036854775807", "2147483648", "4294967296", "1000000007"),
+    "real": (
+        *("CAST('0.5' AS DOUBLE)", "CAST('-2' AS DOUBLE)", "CAST('3' AS DOUBLE)", "1e10", "1e300"),
+        *("CAST('1e-300' AS DOUBLE)", "CAST('NaN' AS DOUBLE)", "CAST('0' AS DOUBLE)"),
+    ),
+    "exact": ("0.5", "1.5", "-2.50", "0.001", "100.0", "12345678901234567890.5", "0.0", "3"),
+    "count": ("0", "1", "2", "3", "5", "17", "-1"),
+    "start": ("1", "0", "2", "-1", "-2", "3"),
+    "part": ("'a'", "' '", "'x'", "'ab'", "''", "'%'", "'é'", "'I'", "'i'", "'_'", "'😀'"),
+    "separator": ("'-'", "''", "','", "' '", "'ab'"),
+    "unit": (
+        *("'year'", "'YYYY'", "'yy'", "'quarter'", "'month'", "'MM'", "'mon'", "'week'"),
+        *("'day'", "'dd'", "'hour'", "'minute'", "'second'", "'DECADE'", "'x'", "'MICROSECOND'"),
+    ),
+    "pattern": (
+        *("'yyyy-MM-dd'", "'yyyyMM'", "'yyyy/MM/dd HH:mm:ss'", "'yyyy'", "'yyyy-MM-dd HH'"),
+        *("'yyyy[-MM]'", "\"yyyy'a''b'MM\"", "\"yyyy'T'MM\"", "'MM-dd'", "'yy'", "'yyy-MM'"),
+        *("'yyyy-MM-dd EEE'", "'y-M-d'", "'YYYY-ww'", "'uuuu-MM'", "'yyyy.MM'", "'yyyy#MM'"),
+        *("'yyyy{MM}'", "\"yyyy''MM\"", "\"''yyyy\"", "'yyyyé'", "'yyyy_MM'", "'yyyy MM'"),
+        *("'yyyy-MM-dd HH:mm:ss.SSS'", "'hh:mm a'", "'yyyy,MM'", "'yyyy;MM'", "'yyyy(MM)'"),
+    ),
+    "like": (
+        *("'a%'", "'%a'", "'a_'", "'_'", "'%'", "''", "'a\\\\%'", "'a\\\\_b'", "'name\\\\_005%'"),
+        *("'a\\\\\\\\%'", "'x%'", "'é%'", "'😀%'", "'a%b'", "'_a%'", "'2020-0%'", "'__'", "'a '"),
+        *("'name_005'", "'I%'", "'i%'", "' %'", "'1_'", "'xx%x'", "'a\\\\b'", "'\\\\%'"),
+    ),
+    "regexp": (
+        *("'^a'", "'^name_005'", "'a'", "'^a|b'", "'^ab?'", "'^(ab)'", "'^a$'", "'^x+'", "'^[ab]'"),
+        *("'^a.c'", "'^a*'", "'^ab{0}'", "'(?i)^a'", "'^1.0'", "'^é'", "'^abc'", "'^a\\\\.b'"),
+    ),
+    "interval": (
+        *("INTERVAL '1' MONTH", "INTERVAL '-13' MONTH", "INTERVAL '1' YEAR", "INTERVAL '1' DAY"),
+        *("INTERVAL '-400' DAY", "INTERVAL '1' HOUR", "INTERVAL '-30' MINUTE"),
+        *("INTERVAL '1' SECOND", "INTERVAL '24' HOUR"),
+    ),
+    "months": ("INTERVAL '1' MONTH", "INTERVAL '-13' MONTH", "INTERVAL '1' YEAR"),
+}
+
+
+@dataclass(frozen=True)
+class Template:
+    """A term. gives: its family. dialects: those that have it."""
+
+    text: str
+    gives: str
+    dialects: frozenset[str] = _BOTH
+
+
+def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
+    """One for each line, or each piece between ";"."""
+    pieces = [piece.strip() for piece in texts.replace("\n", ";").split(";")]
+    return [Template(piece, gives, frozenset(dialects) or _BOTH) for piece in pieces if piece]
+
+
+TERMS: Sequence[Template] = [
+    # Numbers
+    *_each("{int} + {int}; {int} - {int}; {int} * {int}; {int} + {#n}; {#n} - {int}", "int"),
+    *_each("{int} * {#n}; {int} + {#wide}; {int} * {#wide}; {#wide} - {int}", "int"),
+    *_each("{int} % {#divisor}; pmod({int}, {#divisor}); {int} % {#wide}", "int"),
+    *_each("pmod({int}, {#wide}); {int} % {int}; pmod({int}, {int})", "int"),
+    *_each("mod({int}, {#divisor})", "int", SPARK),
+    *_each("- {int}; negative({int}); positive({int}); abs({int}); {int} div {#divisor}", "int"),
+    *_each("{int} div {int}; sign({int}); sign({float})", "int"),
+    *_each("{float} + {float}; {float} - {#real}; {float} * {#real}; {#real} - {float}", "float"),
+    *_each("{float} * {float}; {float} / {float}; {int} / {int}; {num} / {#real}", "float"),
+    *_each("{int} / {#divisor}; {#real} / {float}; {float} + {int}; {float} * {decimal}", "float"),
+    *_each("- {float}; negative({float}); positive({float}); abs({float})", "float"),
+    *_each("{float} % {#real}; pmod({float}, {#real})", "float"),
+    *_each("round({float}); round({float}, {#places})", "float"),
+    *_each("sqrt({num}); power({num}, {#n}); exp({num}); ln({num}); log10({num})", "float"),
+    *_each("log2({num}); pow({float}, {#real}); cbrt({float})", "float"),
+    *_each("floor({float}); ceil({float}); ceiling({float}); floor({int}); ceil({int})", "int"),
+    *_each("round({int}); round({int}, {#places}); bround({int}, {#places})", "int"),
+    *_each("floor({decimal}); ceil({decimal}); ceiling({decimal})", "decimal"),
+    *_each("{decimal} + {decimal}; {decimal} - {decimal}; {decimal} * {decimal}", "decimal"),
+    *_each("{decimal} / {decimal}; {decimal} + {int}", "decimal"),
+    *_each("{decimal} * {int}; {decimal} - {#exact}", "decimal"),
+    *_each("{decimal} * {#exact}; {#exact} + {decimal}; {decimal} / {#exact}", "decimal"),
+    *_each("{decimal} % {#exact}; pmod({decimal}, {#exact})", "decimal"),
+    *_each("{int} * {#exact}; {int} / {#exact}", "decimal"),
+    *_each("- {decimal}; negative({decimal}); positive({decimal}); abs({decimal})", "decimal"),
+    *_each("round({decimal})", "decimal"),
+    *_each("round({decimal}, {#places}); bround({decimal}, {#places})", "decimal"),
+    *_each("bround({float}); bround({float}, {#places})", "float"),
+    *_each("greatest({int}, {int}); least({int}, {int}); greatest({int}, {#n})", "int"),
+    *_each("greatest({float}, {float}); least({float}, {#real})", "float"),
+    *_each("greatest({decimal}, {decimal}); least({decimal}, {#exact})", "decimal"),
+    *_each("greatest({text}, {text}); least({text}, {#part})", "text"),
+    *_each("greatest({date}, {date}); least({date}, {date})", "date"),
+    *_each("greatest({instant}, {instant}); least({instant}, {instant})", "instant"),
+    # Dates and times
+    *_each("year({when}); quarter({when}); month({when}); day({when}); dayofmonth({when})", "int"),
+    *_each("hour({time}); minute({time})", "int"),
+    *_each("second({time}); weekofyear({when}); dayofweek({when})", "int"),
+    *_each("dayofyear({when}); weekday({when})", "int", SPARK),
+    *_each("year({text}); month({text}); day({text})", "int"),
+    *_each("to_date({when}); date({when}); last_day({when}); date_add({when}, {#many})", "date"),
+    *_each("date_sub({when}, {#n})", "date", SPARK),
+    *_each("date_add({date}, {small}); add_months({date}, {#n})", "date", SPARK),
+    *_each("date_sub({when}, {#n}); date_add({date}, {small})", "date", HIVE),
+    *_each("add_months({date}, {#n}); add_months({instant}, {#n})", "text", HIVE),
+    *_each("dateadd({date}, {#n}); {date} + {#n}; {date} - {#n}", "date", SPARK),
+    *_each("{date} + {#months}; {date} - {#months}; {date} + INTERVAL '3' DAY", "date", SPARK),
+    *_each("{instant} + {#interval}; {instant} - {#interval}", "instant"),
+    *_each("{clock} + {#interval}; {clock} - {#interval}", "clock", SPARK),
+    *_each("to_date({text}); trunc({date}, {#unit})", "date"),
+    *_each("trunc({instant}, {#unit})", "date", SPARK),
+    *_each("trunc({instant}, {#unit})", "text", HIVE),
+    *_each("date_trunc({#unit}, {instant})", "instant", SPARK),
+    *_each("date_trunc({#unit}, {clock})", "clock", SPARK),
+    *_each("date_trunc({#unit}, {date})", "instant", SPARK),
+    *_each("datediff({when}, {when})", "int"),
+    *_each("date_diff({date}, {date})", "int", SPARK),
+    *_each("months_between({when}, {when})", "float"),
+    *_each("unix_timestamp({when}); to_unix_timestamp({when})", "int"),
+    *_each("unix_timestamp({text})", "int"),
+    *_each("from_unixtime({int}); from_unixtime({int}, {#pattern})", "text"),
+    *_each("date_format({when}, {#pattern}); date_format({text}, {#pattern})", "text"),
+    *_each("to_timestamp({text})", "instant", SPARK),
+    # Texts
+    *_each("upper({text}); ucase({text}); lower({text}); lcase({text}); reverse({text})", "text"),
+    *_each("trim({text}); ltrim({text}); rtrim({text}); initcap({text})", "text"),
+    *_each("substr({text}, {#start}, {#count}); substring({text}, {#start}, {#count})", "text"),
+    *_each("substr({text}, {#start}); concat({text}, {text}); concat({#part}, {text})", "text"),
+    *_each("concat({text}, {#part}); concat({text}, {#part}, {text}); {text} || {#part}", "text"),
+    *_each("concat({text}, {int}); concat({#part}, {date}); concat({text}, {decimal})", "text"),
+    *_each("left({text}, {#count}); right({text}, {#count})", "text", SPARK),
+    *_each("concat_ws({#separator}, {text}, {text}); concat_ws({#separator}, {text})", "text"),
+    *_each("concat_ws({#separator}, {#part}, {text}, {text})", "text"),
+    *_each("replace({text}, {#part}, {#part}); translate({text}, {#part}, {#part})", "text"),
+    *_each("lpad({text}, {#count}, {#part}); rpad({text}, {#count}, {#part})", "text"),
+    *_each("repeat({text}, {#count}); regexp_replace({text}, {#regexp}, {#part})", "text"),
+    *_each("regexp_extract({text}, {#regexp}, 0)", "text"),
+    *_each("substring_index({text}, {#part}, {#count})", "text"),
+    *_each("length({text}); instr({text}, {#part}); locate({#part}, {text})", "int"),
+    *_each("char_length({text}); character_length({text}); ascii({text})", "int"),
+    # Casts
+    *_each("CAST({num} AS TINYINT); CAST({num} AS SMALLINT); CAST({num} AS INT)", "int"),
+    *_each("CAST({num} AS BIGINT); CAST({bool} AS INT); CAST({text} AS INT)", "int"),
+    *_each("CAST({text} AS BIGINT); bigint({num}); int({float})", "int", SPARK),
+    *_each("CAST({text} AS BIGINT); CAST({text} AS TINYINT)", "int", HIVE),
+    *_each("CAST({instant} AS BIGINT); CAST({instant} AS INT)", "int", SPARK),
+    *_each("CAST({num} AS FLOAT); CAST({num} AS DOUBLE); CAST({text} AS DOUBLE)", "float"),
+    *_each("CAST({instant} AS DOUBLE)", "float", SPARK),
+    *_each("CAST({num} AS DECIMAL(10,2)); CAST({num} AS DECIMAL(38,10))", "decimal"),
+    *_each("CAST({num} AS DECIMAL(20,0)); CAST({num} AS DECIMAL(5,4))", "decimal"),
+    *_each("CAST({num} AS DECIMAL(38,37)); CAST({text} AS DECIMAL(10,2))", "decimal"),
+    *_each("CAST({num} AS STRING); CAST({when} AS STRING); CAST({bool} AS STRING)", "text"),
+    *_each("CAST({instant} AS DATE); CAST({text} AS DATE); CAST({clock} AS DATE)", "date"),
+    *_each("CAST({date} AS TIMESTAMP); CAST({text} AS TIMESTAMP)", "instant"),
+    *_each("CAST({num} AS BOOLEAN)", "bool"),
+    # Choices
+    *_each("coalesce({int}, {int}); nvl({int}, {#n}); coalesce({int}, {#n})", "int"),
+    *_each("coalesce({float}, {#real})", "float"),
+    *_each("coalesce({decimal}, {decimal}); if({bool}, {int}, {int})", "float"),
+    *_each("coalesce({decimal}, {#exact})", "decimal"),
+    *_each("coalesce(CAST(NULL AS DECIMAL(38,30)), {decimal})", "decimal"),
+    *_each("coalesce({text}, {text}); nvl({text}, {#part}); nullif({text}, {#part})", "text"),
+    *_each("nvl2({text}, {#part}, {text})", "text", SPARK),
+    *_each("ifnull({int}, {int})", "int", SPARK),
+    *_each("nullif({int}, {int}); CASE WHEN {int} > {#n} THEN {int} END", "int"),
+    *_each("CASE WHEN {bool} THEN {int} ELSE {#n} END", "int"),
+    *_each("CASE {int} WHEN {#n} THEN 1 ELSE 0 END", "int"),
+    *_each("coalesce({date}, {date}); if({int} > {#n}, {date}, {date})", "date"),
+    *_each("coalesce({instant}, {instant})", "instant"),
+]  # fmt: skip
+
+CONDITIONS: Sequence[Template] = [
+    *_each("{text} LIKE {#like}; {text} RLIKE {#regexp}; {text} NOT LIKE {#like}", "bool"),
+    *_each("startswith({text}, {#part}); contains({text}, {#part})", "bool", SPARK),
+    *_each("{date} LIKE {#like}; {int} LIKE {#like}", "bool", SPARK),
+    *_each(
+        "instr({text}, {#part}) = 1; locate({#part}, {text}) = 1; 1 <> instr({text}, {#part})",
+        "bool",
+    ),
+    *_each("isnan({float})", "bool", SPARK),
+    *_each("isnull({any}); isnotnull({any})", "bool"),
+    *_each("istrue({bool}); isfalse({bool}); isnottrue({bool}); isnotfalse({bool})", "bool", HIVE),
+    *_each("{bool} = {bool}; NOT {bool}; {bool} IS TRUE; {bool} IS NOT FALSE", "bool"),
+    *_each("{int} = {text}; {float} = {text}; {decimal} < {text}; {int} < {#number}", "bool"),
+    *_each("{date} = {#daytext}; {date} < {instant}; {instant} >= {#daytext}", "bool"),
+    *_each("{clock} < {instant}; {date} < {clock}", "bool", SPARK),
+    *_each(
+        "{int} < {float}; {int} = {decimal}; {float} < {decimal}; {decimal} < {decimal}", "bool"
+    ),
+    *_each("{int} IN ({int}, {#n}); {decimal} IN ({#exact}, {#exact}, NULL)", "bool"),
+    *_each("{int} IN ({#real}, {#n}); {int} BETWEEN {#real} AND {#exact}", "bool"),
+    *_each("{decimal} > 1.00000000000000000000000001", "bool"),
+    *_each("{int} BETWEEN {int} AND {int}; {float} BETWEEN {#real} AND {float}", "bool"),
+    *_each("{text} BETWEEN {#part} AND {text}; {when} BETWEEN {date} AND {date}", "bool"),
+    *_each("{text} IN ({#part}, {#part}); {date} IN ({#daytext}, {#daytext})", "bool"),
+    *_each("{date} < current_date(); {instant} > current_timestamp()", "bool"),
+]

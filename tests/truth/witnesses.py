@@ -1,0 +1,174 @@
+"""The engines as witnesses: what each says of random predicates, and what our front doors read."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from devtools.spark import SHORT_QUERIES, spark_session
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.frontend.sql import HIVE, SPARK, parse_predicate
+from pyhudi_expr.frontend.thrift import decode
+from tests.truth import templates
+from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
+from tests.truth.engines.hive import HiveEngine, Way, hive_jvm, sent_filter
+from tests.truth.engines.spark import SparkEngine
+from tests.truth.predicates import Grammar, Predicate, Term
+from tests.truth.soundness import Hearing
+
+_TERMS, _CONDITIONS, _COMBINED = 120, 60, 60
+_SHOWN_VALUES = 200
+_FILTERS = frozenset({Way.VECTOR_FILTER.name.lower(), Way.VECTOR_FILTER_OF_ONE.name.lower()})
+
+
+class Witness(Protocol):
+    """An engine that can be heard."""
+
+    def circumstances(self, chance: random.Random, zone: str) -> Circumstances:
+        """Settings that change what functions give, at random."""
+
+    def hear(
+        self, rows: pa.Table, circumstances: Circumstances, chance: random.Random
+    ) -> Iterator[Hearing]:
+        """Some hundreds of predicates over the rows."""
+
+
+class SparkWitness:
+    """Spark, by SQL text and by its analysed expressions."""
+
+    def __init__(self, engine: SparkEngine) -> None:
+        self._engine = engine
+
+    def circumstances(self, chance: random.Random, zone: str) -> Circumstances:
+        """See `Witness`."""
+        policy = chance.choice(("EXCEPTION", "CORRECTED", "LEGACY"))
+        return Circumstances(zone, {"spark.sql.legacy.timeParserPolicy": policy})
+
+    def hear(
+        self, rows: pa.Table, circumstances: Circumstances, chance: random.Random
+    ) -> Iterator[Hearing]:
+        """See `Witness`."""
+        grammar = Grammar(templates.SPARK, chance, circumstances.zone)
+        asked = predicates(grammar, self._engine, rows, circumstances, chance)
+        texts = [one.text for one in asked]
+        judged = self._engine.judge(rows, texts, circumstances)
+        analysed = self._engine.analysed(rows, texts, circumstances)
+        for predicate, judgement, tree in zip(asked, judged, analysed, strict=True):
+            if isinstance(judgement, Answer):
+                readings = {"sql": parse_predicate(predicate.text, SPARK)}
+                if not isinstance(tree, Refusal):
+                    readings["catalyst"] = tree
+                truths = {"spark": judgement.truths}
+                yield Hearing(templates.SPARK, *_of(predicate), circumstances, truths, readings)
+
+
+class HiveWitness:
+    """Hive's evaluators, row by row and by vectors, by SQL text and by the handler's filter.
+
+    Which values a comparison may be about is Spark's word.
+    """
+
+    def __init__(self, engines: dict[str, HiveEngine], values: SparkEngine) -> None:
+        self._engines = engines
+        self._values = values
+
+    def circumstances(self, chance: random.Random, zone: str) -> Circumstances:
+        """See `Witness`."""
+        formatter = chance.choice(("DATETIME", "SIMPLE"))
+        return Circumstances(zone, {"hive.datetime.formatter": formatter})
+
+    def hear(
+        self, rows: pa.Table, circumstances: Circumstances, chance: random.Random
+    ) -> Iterator[Hearing]:
+        """See `Witness`."""
+        grammar = Grammar(templates.HIVE, chance, circumstances.zone)
+        session = Circumstances(circumstances.zone)
+        asked = predicates(grammar, self._values, rows, session, chance)
+        texts = [one.text for one in asked]
+        judged = {
+            name: engine.judge(rows, texts, circumstances) for name, engine in self._engines.items()
+        }
+        for number, predicate in enumerate(asked):
+            said = {name: answers[number] for name, answers in judged.items()}
+            truths = {
+                name: _only_true(one.truths) if name in _FILTERS else one.truths
+                for name, one in said.items()
+                if isinstance(one, Answer)
+            }
+            if truths:
+                readings = _hive_readings(predicate.text, said.values())
+                yield Hearing(templates.HIVE, *_of(predicate), circumstances, truths, readings)
+
+
+def _only_true(truths: pa.BooleanArray) -> pa.BooleanArray:
+    """What a filter says: not whether a row that it leaves out is FALSE or NULL."""
+    return pc.if_else(truths, truths, pa.scalar(None, pa.bool_()))
+
+
+def _hive_readings(text: str, said: Sequence[Judgement]) -> dict[str, HudiExpression]:
+    readings = {"sql": parse_predicate(text, HIVE)}
+    sent = next((one.filter for one in said if isinstance(one, Answer) and one.filter), None)
+    if sent is not None:
+        readings["handler"] = decode(sent_filter(sent).filter)
+    return readings
+
+
+def predicates(
+    grammar: Grammar,
+    engine: SparkEngine,
+    rows: pa.Table,
+    circumstances: Circumstances,
+    chance: random.Random,
+) -> list[Predicate]:
+    """Comparisons of terms with what they give, conditions, and some of both under connectives."""
+    terms = [grammar.term() for _ in range(_TERMS)]
+    given = engine.values(rows, [term.text for term in terms], circumstances)
+    found = [grammar.condition() for _ in range(_CONDITIONS)]
+    for term, values in zip(terms, given, strict=True):
+        found += _compared(grammar, term, values, rows)
+    return found + [grammar.combined(found) for _ in range(_COMBINED)]
+
+
+def _compared(
+    grammar: Grammar, term: Term, values: pa.Array | Refusal, rows: pa.Table
+) -> list[Predicate]:
+    if isinstance(values, Refusal):  # by Spark, which has no such function
+        values = rows[templates.FAMILIES[term.gives][0]].combine_chunks()
+    try:
+        listed = values.drop_null()[:_SHOWN_VALUES].to_pylist()
+    except (ValueError, OverflowError):  # times beyond Python's
+        listed = []
+    return grammar.comparisons(term, listed, values.type)
+
+
+def _of(predicate: Predicate) -> tuple[str, str]:
+    return predicate.text, predicate.source
+
+
+@contextmanager
+def witnesses(dialects: Sequence[str]) -> Iterator[dict[str, Witness]]:
+    """The witnesses of these dialects, their engines running."""
+    with (
+        tempfile.TemporaryDirectory() as scratch,
+        spark_session("truth", cores=1, heap="1g", settings=SHORT_QUERIES) as session,
+    ):
+        session.sparkContext.setLogLevel("OFF")
+        spark = SparkEngine(session, Path(scratch))
+        found: dict[str, Witness] = {}
+        if templates.SPARK in dialects:
+            found[templates.SPARK] = SparkWitness(spark)
+        if templates.HIVE not in dialects:
+            yield found
+            return
+        with hive_jvm() as jvm:
+            ways = Way
+            engines = {way.name.lower(): HiveEngine(jvm, way) for way in ways}
+            found[templates.HIVE] = HiveWitness(engines, spark)
+            yield found
