@@ -245,6 +245,13 @@ def test_filters_are_those_that_the_handler_sends(jvm: HiveJvm, predicate: str) 
     assert bind(decode(request.filter), scope) == bind(parse_predicate(predicate), scope)
 
 
+def test_lists_of_unlike_constants_are_sent(jvm: HiveJvm) -> None:
+    rows = pa.table({"x": pa.array([Decimal("1.50")])})
+    [answer] = HiveEngine(jvm).judge(rows, ["x IN (1.5BD, 2S)"], Circumstances())
+    assert isinstance(answer, Answer)
+    assert answer.filter is not None
+
+
 @pytest.mark.parametrize("predicate", ["x", "hash(x) = rand()"])
 def test_there_is_no_filter_where_the_handler_does_not_ask(jvm: HiveJvm, predicate: str) -> None:
     rows = pa.table({"x": pa.array([True])})
