@@ -19,6 +19,7 @@ from tests.truth.engines.hive import HiveEngine, HiveJvm, Way, hive_jvm, sent_fi
 pytestmark = pytest.mark.hive
 
 _BERLIN = "Europe/Berlin"
+_AS_WRITTEN = {"hive.cbo.enable": "false"}
 _VECTORS = (Way.VECTORS, Way.VECTORS_OF_ONE)
 _FILTERS = (Way.VECTOR_FILTER, Way.VECTOR_FILTER_OF_ONE)
 
@@ -36,11 +37,11 @@ def _truths(
     *,
     way: Way = Way.ROWS,
     zone: str = "UTC",
-    settings: Mapping[str, str] | None = None,
+    settings: Mapping[str, str] = _AS_WRITTEN,
 ) -> list[bool | None]:
     """Of a predicate on the column `x`."""
     [answer] = HiveEngine(jvm, way).judge(
-        pa.table({"x": column}), [predicate], Circumstances(zone, settings or {})
+        pa.table({"x": column}), [predicate], Circumstances(zone, settings)
     )
     assert isinstance(answer, Answer), answer
     found: list[bool | None] = answer.truths.to_pylist()
@@ -140,13 +141,15 @@ def test_wall_clocks_are_shown_as_they_are_and_functions_know_the_zone(jvm: Hive
     assert _truths(jvm, "from_unixtime(0) = '1970-01-01 01:00:00'", column, zone=_BERLIN) == [True]
 
 
+@pytest.mark.parametrize("calcite", ["true", "false"])
 @pytest.mark.parametrize(
     ("formatter", "shown"), [("DATETIME", "2020-07"), ("SIMPLE", "2020[-07]"), (None, "2020-07")]
 )
 def test_settings_are_those_of_the_question(
-    jvm: HiveJvm, formatter: str | None, shown: str
+    jvm: HiveJvm, formatter: str | None, shown: str, calcite: str
 ) -> None:
     settings = {"hive.datetime.formatter": formatter} if formatter else {}
+    settings |= {"hive.cbo.enable": calcite}
     column = _instants(dt.datetime(2020, 7, 1))
     predicate = f"date_format(x, 'yyyy[-MM]') = '{shown}'"
     assert _truths(jvm, predicate, column, settings=settings) == [True]
@@ -170,6 +173,40 @@ def test_trim_takes_spaces_only(jvm: HiveJvm, way: Way) -> None:
 def test_rows_find_nan_equal_to_itself_and_vectors_do_not(jvm: HiveJvm, way: Way) -> None:
     column = pa.array([float("nan"), 1.0])
     assert _truths(jvm, "x = x", column, way=way) == [way is Way.ROWS, True]
+
+
+@pytest.mark.parametrize("way", list(Way))
+@pytest.mark.parametrize(
+    ("predicate", "truths"),
+    [
+        ("x = x", [True, True, False]),  # It is x IS NOT NULL, for NaN, too.
+        ("false", [False, False, False]),
+        ("x = x OR x IS NULL", [True, True, True]),
+        ("x > 0 AND x IS NULL", [False, False, False]),
+        ("x = '1'", [True, False, None]),
+        ("NOT (x < 1 OR x > 5)", [True, False, None]),
+        ("nosuch IS NULL OR x = 1", None),
+    ],
+)
+def test_calcite_has_a_say_by_default(
+    jvm: HiveJvm, way: Way, predicate: str, truths: list[bool | None] | None
+) -> None:
+    rows = pa.table({"x": pa.array([1.0, -1.0, None])})
+    if way in _FILTERS and truths:
+        truths = [bool(truth) for truth in truths]
+    [judged] = HiveEngine(jvm, way).judge(rows, [predicate], Circumstances())
+    assert (judged.truths.to_pylist() if isinstance(judged, Answer) else None) == truths
+
+
+def test_calcite_makes_types_alike_so_that_filters_can_be_sent(jvm: HiveJvm) -> None:
+    rows = pa.table({"x": pa.array([dt.date(2020, 1, 1)])})
+    predicates = ["x = '2020-01-01'"]
+    [without] = HiveEngine(jvm).judge(rows, predicates, Circumstances(settings=_AS_WRITTEN))
+    [with_it] = HiveEngine(jvm).judge(rows, predicates, Circumstances())
+    assert isinstance(without, Answer)
+    assert isinstance(with_it, Answer)
+    assert without.filter is None
+    assert with_it.filter is not None
 
 
 def test_what_fails_fails_alone(jvm: HiveJvm) -> None:
@@ -206,6 +243,13 @@ def test_filters_are_those_that_the_handler_sends(jvm: HiveJvm, predicate: str) 
     assert request.timeZone == _BERLIN
     scope = Scope(rows.schema)
     assert bind(decode(request.filter), scope) == bind(parse_predicate(predicate), scope)
+
+
+def test_lists_of_unlike_constants_are_sent(jvm: HiveJvm) -> None:
+    rows = pa.table({"x": pa.array([Decimal("1.50")])})
+    [answer] = HiveEngine(jvm).judge(rows, ["x IN (1.5BD, 2S)"], Circumstances())
+    assert isinstance(answer, Answer)
+    assert answer.filter is not None
 
 
 @pytest.mark.parametrize("predicate", ["x", "hash(x) = rand()"])

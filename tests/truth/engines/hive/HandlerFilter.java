@@ -29,9 +29,9 @@ final class HandlerFilter {
       // Hive gives a scan no other.
       return null;
     }
-    job.set(
-        TableScanDesc.FILTER_EXPR_CONF_STR,
-        SerializationUtilities.serializeExpression((ExprNodeGenericFuncDesc) predicate));
+    // As the optimizer leaves it; the compiler's own lists (of IN) cannot be read back.
+    ExprNodeGenericFuncDesc copy = (ExprNodeGenericFuncDesc) predicate.clone();
+    job.set(TableScanDesc.FILTER_EXPR_CONF_STR, SerializationUtilities.serializeExpression(copy));
     ExprNodeGenericFuncDesc filter = ScanFilter.of(job, Collections.emptyList());
     List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
     if (nodes.get(nodes.size() - 1).getKind() == NodeKind.UNKNOWN) {

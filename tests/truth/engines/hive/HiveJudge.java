@@ -9,6 +9,7 @@ import java.io.FileInputStream;
 import java.io.FileOutputStream;
 import java.io.IOException;
 import org.apache.hadoop.hive.ql.metadata.HiveException;
+import org.apache.hadoop.hive.ql.parse.SemanticException;
 import org.apache.hadoop.hive.ql.plan.ExprNodeDesc;
 
 /**
@@ -22,7 +23,7 @@ public final class HiveJudge {
 
   private HiveJudge() {}
 
-  public static void main(String[] arguments) throws IOException, HiveException {
+  public static void main(String[] arguments) throws IOException, HiveException, SemanticException {
     DataInputStream questions =
         new DataInputStream(
             new BufferedInputStream(new FileInputStream(FileDescriptor.in), BUFFER));
@@ -38,7 +39,7 @@ public final class HiveJudge {
       }
       Rows rows = Rows.read(q.rows());
       Evaluation evaluation = Evaluation.Way.values()[q.way()].of(rows, session);
-      Predicates predicates = new Predicates(rows.type());
+      Predicates predicates = new Predicates(rows.type(), session.conf());
       for (String text : q.predicates()) {
         judge(text, predicates, evaluation, session).write(answers);
       }

@@ -3,6 +3,8 @@ package io.pyhudi.truth;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import org.apache.hadoop.hive.conf.HiveConf;
+import org.apache.hadoop.hive.conf.HiveConf.ConfVars;
 import org.apache.hadoop.hive.ql.exec.ColumnInfo;
 import org.apache.hadoop.hive.ql.parse.ASTNode;
 import org.apache.hadoop.hive.ql.parse.ParseDriver;
@@ -22,18 +24,25 @@ final class Predicates {
   private final RowResolver columns = new RowResolver();
   private final ParseDriver parser = new ParseDriver();
 
-  Predicates(StructTypeInfo type) {
+  private final CalciteRewriting rewriting;
+
+  /** The setting hive.cbo.enable decides, which is true by default, whether Calcite has a say. */
+  Predicates(StructTypeInfo type, HiveConf conf) throws SemanticException {
     List<String> names = new ArrayList<>(type.getAllStructFieldNames());
     for (String name : names) {
       columns.put(
           TABLE, name, new ColumnInfo(name, type.getStructFieldTypeInfo(name), TABLE, false));
     }
+    rewriting =
+        conf.getBoolVar(ConfVars.HIVE_CBO_ENABLED)
+            ? new CalciteRewriting(TABLE, columns, conf)
+            : null;
   }
 
   /** The condition of a WHERE clause; what is no boolean is cast, as SemanticAnalyzer does it. */
   ExprNodeDesc parse(String text) throws ParseException, SemanticException {
-    ASTNode tree = parser.parseExpression(text);
-    TypeCheckCtx context = new TypeCheckCtx(columns);
+    ASTNode tree = rewritten(parser.parseExpression(text), text);
+    TypeCheckCtx context = new TypeCheckCtx(columns, false, true);
     Map<ASTNode, ExprNodeDesc> found = ExprNodeTypeCheck.genExprNode(tree, context);
     ExprNodeDesc predicate = found.get(tree);
     if (predicate == null) {
@@ -43,5 +52,17 @@ final class Predicates {
         ? predicate
         : ExprNodeTypeCheck.getExprNodeDefaultExprProcessor()
             .createConversionCast(predicate, TypeInfoFactory.booleanTypeInfo);
+  }
+
+  private ASTNode rewritten(ASTNode tree, String text) throws ParseException {
+    if (rewriting == null) {
+      return tree;
+    }
+    try {
+      return rewriting.rewrite(tree);
+    } catch (SemanticException | RuntimeException e) {
+      // Where Calcite fails, Hive compiles without it (CBOFallbackStrategy). The tree has changed.
+      return parser.parseExpression(text);
+    }
   }
 }

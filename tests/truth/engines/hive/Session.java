@@ -5,6 +5,8 @@ import java.util.TimeZone;
 import org.apache.hadoop.hive.conf.HiveConf;
 import org.apache.hadoop.hive.conf.HiveConf.ConfVars;
 import org.apache.hadoop.hive.ql.exec.MapredContext;
+import org.apache.hadoop.hive.ql.metadata.Hive;
+import org.apache.hadoop.hive.ql.metadata.HiveException;
 import org.apache.hadoop.hive.ql.session.SessionState;
 import org.apache.hadoop.mapred.JobConf;
 
@@ -21,7 +23,7 @@ record Session(String zone, Map<String, String> settings, HiveConf conf, JobConf
    * @param zone of the JVM, in which Parquet's instants become wall clocks, and of the session,
    *     unless the settings say otherwise
    */
-  static Session start(String zone, Map<String, String> settings) {
+  static Session start(String zone, Map<String, String> settings) throws HiveException {
     TimeZone.setDefault(TimeZone.getTimeZone(zone));
     HiveConf conf = new HiveConf(SessionState.class);
     conf.setVar(ConfVars.HIVE_LOCAL_TIME_ZONE, zone);
@@ -30,6 +32,9 @@ record Session(String zone, Map<String, String> settings, HiveConf conf, JobConf
     SessionState state = new SessionState(conf);
     SessionState.setCurrentSessionState(state);
     state.setupQueryCurrentTimestamp();
+    // The compiler asks it for the settings; no metastore is needed.
+    Hive.closeCurrent();
+    Hive.getWithoutRegisterFns(conf);
     JobConf job = new JobConf(conf);
     MapredContext.close();
     MapredContext.init(true, job);

@@ -2,9 +2,9 @@ package io.pyhudi.truth;
 
 import java.util.Arrays;
 import java.util.Collections;
-import java.util.HashSet;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 import org.apache.hadoop.hive.common.type.DataTypePhysicalVariation;
 import org.apache.hadoop.hive.ql.exec.vector.ColumnVector;
 import org.apache.hadoop.hive.ql.exec.vector.DateColumnVector;
@@ -61,10 +61,7 @@ final class VectorEvaluation implements Evaluation {
 
   @Override
   public byte[] truths(ExprNodeDesc predicate) throws HiveException {
-    Set<Integer> used = new HashSet<>();
-    for (String name : predicate.getCols()) {
-      used.add(names.indexOf(name));
-    }
+    Set<Integer> used = columnsOf(predicate);
     VectorizationContext context =
         new VectorizationContext(
             "truth",
@@ -89,6 +86,13 @@ final class VectorEvaluation implements Evaluation {
       }
     }
     return truths;
+  }
+
+  private Set<Integer> columnsOf(ExprNodeDesc predicate) {
+    List<String> found = predicate.getCols();
+    return found == null
+        ? Collections.emptySet()
+        : found.stream().map(names::indexOf).collect(Collectors.toSet());
   }
 
   /** Whether nothing but VectorUDFAdaptor works in it, which calls what rows are evaluated by. */
