@@ -91,14 +91,20 @@ def trino_cast(term: Term, type_: Type) -> Term:
 
 
 def trino_operands(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """What a comparison compares: columns as they are read where times may be compared."""
+    """What a comparison compares: columns as they are read where times may be compared.
+
+    Raises InexpressibleError where one may have a zone, see `as_read`.
+    """
     no_times = sum(isinstance(term, Literal) and not _is_time(term.type) for term in terms)
     if no_times >= len(terms) - 1:
         return terms
+    read = tuple(map(as_read, terms))
     if not any(map(_is_fine, terms)):
-        return tuple(map(_read, terms))
+        return read
     # Presto cuts the constant off: it is a millisecond away as well, and so are the others from it.
-    return tuple(term if _is_fine(term) else _near(_read(term)) for term in terms)
+    return tuple(
+        term if _is_fine(term) else _near(found) for term, found in zip(terms, read, strict=True)
+    )
 
 
 def _near(term: Term) -> Call:
@@ -118,18 +124,19 @@ def _is_fine(term: Term) -> bool:
 
 
 def as_read(term: Term) -> Term:
-    """The term with columns that may be times as they are read, for their calendar.
+    """The term with columns that may be times as they are read.
 
-    Raises InexpressibleError where it may be a constant with a zone, whose calendar it has.
+    Raises InexpressibleError where it may have a zone: its calendar is that of this zone, and
+    columns, which have none, are compared with it as wall clocks of a zone that nobody names.
     """
     if _may_have_zone(term):
-        raise InexpressibleError("not judged: the calendar of a constant's own zone")
+        raise InexpressibleError("not judged: a time with a zone")
     return _read(term)
 
 
 def _may_have_zone(term: Term) -> bool:
     match term:
-        case Literal(type=pa.TimestampType(tz=str())):
+        case Literal(type=pa.TimestampType(tz=str())) | Cast(type=pa.TimestampType(tz=str())):
             return True
         case Case(branches=branches, otherwise=otherwise):
             return any(map(_may_have_zone, (*(result for _, result in branches), otherwise)))
