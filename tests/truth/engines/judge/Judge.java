@@ -188,7 +188,7 @@ final class Judge {
         private boolean compiles(Predicate predicate) {
             try {
                 engine.analyze(session, query(Form.PLAIN, List.of(predicate)));
-            } catch (RuntimeException | StackOverflowError refused) {
+            } catch (RuntimeException | StackOverflowError | LinkageError refused) {
                 predicate.reason = message(refused);
             }
             return predicate.reason == null;
@@ -205,7 +205,7 @@ final class Judge {
                         letters[number] = form.letter(values.next());
                     }
                 }
-            } catch (RuntimeException | StackOverflowError refused) {
+            } catch (RuntimeException | StackOverflowError | LinkageError refused) {
                 return message(refused);
             }
             for (int i = 0; i < truths.length; i++) {
