@@ -34,9 +34,11 @@ RUNTIME := .work/runtime/.ready
 HANDLER := handler-java/target/pyhudi-hive-handler.jar
 RUNTIME3 := .work/runtime3/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
+JUDGES := .work/truth/trino/.ready .work/truth/presto/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
-.PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers lint types format java java3 runtime \
+.PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers \
+	test-truth-engines truth-engines lint types format java java3 runtime \
 	runtime3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
@@ -71,6 +73,9 @@ test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROW
 
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
+
+test-truth-engines: $(VENV) $(JUDGES) ## Trino and Presto as judges of the rules for them
+	PYHUDI_NEED_TRUTH_ENGINES=1 $(BIN)/pytest tests/truth/engines $(PYTEST_ARGS)
 
 lint: $(VENV) ## style of the Python code
 	$(BIN)/ruff check .
@@ -117,6 +122,15 @@ $(RUNTIME3): hive-conf/hive3/pom.xml
 	$(MVN) -q -f hive-conf/hive3/pom.xml package -Druntime.dir="$(CURDIR)/.work/runtime3.new"
 	rm -rf .work/runtime3
 	mv .work/runtime3.new .work/runtime3
+	@touch $@
+
+truth-engines: $(JUDGES) ## fetch Trino and Presto into .work/truth
+.work/truth/%/.ready: tests/truth/engines/%/pom.xml
+	@echo "fetching $* (Trino: about 90 MB, Presto: 150 MB) ..."
+	rm -rf .work/truth/$*.new
+	$(MVN) -q -f $< package -Djars.dir="$(CURDIR)/.work/truth/$*.new"
+	rm -rf .work/truth/$*
+	mv .work/truth/$*.new .work/truth/$*
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it

@@ -100,6 +100,7 @@ def _constant(node: dict[str, Any], _: int) -> Term:
     try:
         values = read_presto_block(block)
     except BlockError as error:
+        value_type(type_)  # of rows and the like, whose blocks are others, nothing is judged
         raise RowExpressionError(f"a constant of type {type_[:40]}: {error}") from None
     if len(values) != 1:
         raise RowExpressionError(f"a constant of {len(values)} values")

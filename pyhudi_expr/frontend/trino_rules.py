@@ -91,23 +91,69 @@ def trino_cast(term: Term, type_: Type) -> Term:
 
 
 def trino_operands(terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """What a comparison compares: columns as they are read where times may be compared."""
+    """What a comparison compares: columns as they are read where times may be compared.
+
+    Raises InexpressibleError where one may have a zone, see `as_read`.
+    """
     no_times = sum(isinstance(term, Literal) and not _is_time(term.type) for term in terms)
-    return terms if no_times >= len(terms) - 1 else tuple(map(as_read, terms))
+    if no_times >= len(terms) - 1:
+        return terms
+    read = tuple(map(as_read, terms))
+    if not any(map(_is_fine, terms)):
+        return read
+    # Presto cuts the constant off: it is a millisecond away as well, and so are the others from it.
+    return tuple(
+        term if _is_fine(term) else _near(found) for term, found in zip(terms, read, strict=True)
+    )
+
+
+def _near(term: Term) -> Call:
+    return Call(TO_MILLISECONDS, (term,))
 
 
 def _is_time(type_: Type) -> bool:
     return not isinstance(type_, CharType) and pa.types.is_temporal(type_)
 
 
+def _is_fine(term: Term) -> bool:
+    """Whether it is a constant time of more than three digits of a second."""
+    match term:
+        case Literal(value=int(value), type=pa.TimestampType(unit="us" | "ns" as unit)):
+            return value % (1000 if unit == "us" else 10**6) != 0
+    return False
+
+
 def as_read(term: Term) -> Term:
-    """The term with columns that may be times as they are read."""
+    """The term with columns that may be times as they are read.
+
+    Raises InexpressibleError where it may have a zone: its calendar is that of this zone, and
+    columns, which have none, are compared with it as wall clocks of a zone that nobody names.
+    """
+    if _may_have_zone(term):
+        raise InexpressibleError("not judged: a time with a zone")
+    return _read(term)
+
+
+def _may_have_zone(term: Term) -> bool:
+    match term:
+        case Literal(type=pa.TimestampType(tz=str())) | Cast(type=pa.TimestampType(tz=str())):
+            return True
+        case Case(branches=branches, otherwise=otherwise):
+            return any(map(_may_have_zone, (*(result for _, result in branches), otherwise)))
+        case Call(args=args):
+            return any(map(_may_have_zone, args))
+    return False
+
+
+def _read(term: Term) -> Term:
     match term:
         case Column():
-            return Call(TO_MILLISECONDS, (term,))
+            return _near(term)
+        case Literal() if _is_fine(term):
+            return _near(term)
         case Case(branches=branches, otherwise=otherwise):
-            read = tuple((condition, as_read(result)) for condition, result in branches)
-            return Case(read, as_read(otherwise))
+            read = tuple((condition, _read(result)) for condition, result in branches)
+            return Case(read, _read(otherwise))
         case Call(name=name, args=args) if name in _CHOICES or name in ("greatest", "least"):
-            return Call(name, tuple(map(as_read, args)))
+            return Call(name, tuple(map(_read, args)))
     return term

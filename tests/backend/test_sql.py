@@ -28,8 +28,11 @@ def is_writable(text: str) -> bool:
 
 @pytest.mark.parametrize("text", [*filter(is_writable, (*ALL, *ONLY_SPARK))])
 def test_hives_sql_is_read_as_the_same(text: str) -> None:
-    written = to_sql(parse_predicate(text, SPARK), Dialect.HIVE)
-    assert to_sql(parse_predicate(written, SPARK), Dialect.HIVE) == written
+    predicate = parse_predicate(text, SPARK)
+    written = to_sql(predicate, Dialect.HIVE)
+    again = parse_predicate(written, SPARK)
+    # A prefix with signs of LIKE is written as what instr() gives.
+    assert again == predicate or to_sql(again, Dialect.HIVE) == written
 
 
 @pytest.mark.parametrize("dialect", Dialect)

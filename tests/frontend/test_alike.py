@@ -64,7 +64,12 @@ SCHEMA = pa.schema(
         **{"n": pa.int32(), "none": pa.int32(), "p": pa.string(), "q": pa.int32()},
     }
 )
-_NEAR = "ts = TIMESTAMP '1969-12-20 01:02:03.456788'"
+_NEAR = frozenset(
+    {
+        "ts = TIMESTAMP '1969-12-20 01:02:03.456788'",
+        "ts BETWEEN TIMESTAMP '1970-06-01 00:00:00' AND TIMESTAMP '1970-09-01 00:00:00.000001'",
+    }
+)
 TABLE = (*ALL, *ONLY_SPARK)
 #: Of the rest, some has other words or meanings there, as times have, which are read in part.
 SAID_ALIKE = (
@@ -175,11 +180,11 @@ FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
     "arrow": (through_arrow, 100),
     "filter lists": (through_filter_lists, 100),
 }
-#: Read with three digits, a time may be the next microsecond's; Arrow's IN and CASE are spelled in
-#: more nodes; a text with U+FFFD may have been none of Unicode, to a client in Java; a filter list
-#: has an IN that is never NULL.
+#: Read with three digits, a time may be another one near; Arrow's IN and CASE are spelled in more
+#: nodes; a text with U+FFFD may have been none of Unicode, to a client in Java; a filter list has
+#: an IN that is never NULL.
 WEAKER = {
-    **dict.fromkeys(("trino", "presto"), frozenset({_NEAR})),
+    **dict.fromkeys(("trino", "presto"), _NEAR),
     "arrow": frozenset(
         {
             *("i IN (1, NULL)", "i = 1 AND i IN (2, 3)"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import operator as of_python
 from pathlib import Path
@@ -68,6 +69,10 @@ def variable(name: str, type_: str) -> dict[str, Any]:
 
 
 INT, DOUBLE = variable("i", "integer"), variable("d", "double")
+ROW = {
+    **{"@type": "constant", "type": "row(integer)"},
+    "valueBlock": base64.b64encode(b"\x03\0\0\0ROW").decode(),
+}
 
 
 @pytest.mark.parametrize(
@@ -83,6 +88,7 @@ INT, DOUBLE = variable("i", "integer"), variable("d", "double")
         ),
         (call("$operator$equal", {**WRITTEN["b"], "@type": "input"}, INT), "input"),
         (call("$operator$equal", variable("t", "timestamp(0)"), INT), "the type timestamp(0)"),
+        (call("$operator$equal", ROW, ROW), "the type 'row(integer)'"),
     ],
 )
 def test_what_is_not_judged_is_unknown(node: Any, reason: str) -> None:

@@ -1,0 +1,164 @@
+"""What Trino and Presto say of rows, where it is known from their documentation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from datetime import date, datetime, timezone
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
+from tests.truth.engines.java_judge import JavaJudge
+
+UTC = Circumstances()
+
+
+@pytest.fixture(params=["trino", "presto"])
+def judge(request: pytest.FixtureRequest) -> JavaJudge:
+    found: JavaJudge = request.getfixturevalue(request.param)
+    return found
+
+
+def truths(judgement: Judgement) -> list[bool | None]:
+    assert isinstance(judgement, Answer), judgement
+    found: list[bool | None] = judgement.truths.to_pylist()
+    return found
+
+
+def ask(
+    judge: JavaJudge, values: Sequence[Any], type_: pa.DataType, predicate: str
+) -> list[bool | None]:
+    (found,) = judge.judge(pa.table({"a": pa.array(values, type_)}), [predicate], UTC)
+    return truths(found)
+
+
+@pytest.mark.parametrize(
+    ("type_", "value", "text"),
+    [
+        (pa.bool_(), True, "true"),
+        (pa.int8(), -128, "tinyint '-128'"),
+        (pa.int16(), -(2**15), "smallint '-32768'"),
+        (pa.int32(), 2**31 - 1, "2147483647"),
+        (pa.int64(), -(2**63), "bigint '-9223372036854775808'"),
+        (pa.float32(), 0.1, "real '0.1'"),
+        (pa.float32(), math.inf, "CAST(infinity() AS real)"),
+        (pa.float64(), 5e-324, "double '4.9e-324'"),
+        (pa.float64(), -math.inf, "-infinity()"),
+        (
+            pa.decimal128(38, 10),
+            Decimal("-1" + "0" * 27 + ".5"),
+            f"DECIMAL '-1{'0' * 27}.5000000000'",
+        ),
+        (pa.string(), "", "''"),
+        (pa.string(), "a,b;c'~\\", "'a,b;c''~\\'"),
+        (pa.string(), "\0\t\x7f\u0301\U0001f600", r"U&'\0000\0009\007f\0301\+01F600'"),
+        (pa.string(), "~", "'~'"),
+        (pa.binary(), b"\xff\x00", "X'FF00'"),
+        (pa.date32(), date(1, 1, 1), "DATE '0001-01-01'"),
+        (pa.date32(), date(9999, 12, 31), "DATE '9999-12-31'"),
+        (pa.timestamp("us"), datetime(1, 1, 1), "TIMESTAMP '0001-01-01 00:00:00.000'"),
+        (
+            pa.timestamp("us", "UTC"),
+            datetime(2020, 6, 1, 12, 0, 0, 123000, timezone.utc),
+            "TIMESTAMP '2020-06-01 12:00:00.123'",
+        ),
+    ],
+)
+def test_values_arrive_as_they_are(
+    judge: JavaJudge, type_: pa.DataType, value: Any, text: str
+) -> None:
+    predicates = [f"a = {text}", f"typeof(a) = typeof({text})", "a IS NULL"]
+    rows = pa.table({"a": pa.array([None, value], type_)})
+    equal, same_type, null = judge.judge(rows, predicates, UTC)
+    assert truths(equal) == [None, True]
+    assert pa.types.is_string(type_) or truths(same_type) == [True, True]
+    assert truths(null) == [True, False]
+
+
+def test_both_zeros_and_nan_arrive(judge: JavaJudge) -> None:
+    for type_ in (pa.float32(), pa.float64()):
+        zeros = ask(judge, [0.0, -0.0, math.nan], type_, "1 / CAST(a AS double) > 0")
+        assert zeros == [True, False, False]
+        assert ask(judge, [0.0, -0.0, math.nan], type_, "is_nan(a)") == [False, False, True]
+
+
+def test_trino_rounds_times_to_milliseconds(trino: JavaJudge) -> None:
+    second = "to_unixtime(a) * 1000 = 1"
+    assert ask(
+        trino, [500, 499, 1499], pa.timestamp("us"), second.replace("a)", "a AT TIME ZONE 'UTC')")
+    ) == [True, False, True]
+
+
+def test_presto_cuts_times_off(presto: JavaJudge) -> None:
+    times = [999, -999, 1000, -1000]
+    found = ask(presto, times, pa.timestamp("us"), "a = TIMESTAMP '1970-01-01 00:00:00'")
+    assert found == [True, True, False, False]
+
+
+def test_zones(trino: JavaJudge, presto: JavaJudge) -> None:
+    """A time without zone is a wall clock in Trino, and in Presto an instant, shown in the zone."""
+    rows = pa.table({"t": pa.array([datetime(2020, 6, 1, 23)], pa.timestamp("us", "UTC"))})
+    berlin = Circumstances(zone="Europe/Berlin")
+    for judge, hour in ((trino, 23), (presto, 1)):
+        (found,) = judge.judge(rows, [f"hour(t) = {hour}"], berlin)
+        assert truths(found) == [True]
+
+
+def test_a_setting_reaches_the_session(presto: JavaJudge) -> None:
+    rows = pa.table({"t": pa.array([datetime(2020, 6, 1, 23)], pa.timestamp("us", "UTC"))})
+    wall_clocks = Circumstances("Europe/Berlin", {"legacy_timestamp": "false"})
+    (found,) = presto.judge(rows, ["hour(t) = 23"], wall_clocks)
+    assert truths(found) == [True]
+
+
+def test_one_that_fails_fails_alone(judge: JavaJudge) -> None:
+    rows = pa.table({"a": pa.array([0, 1, None], pa.int32()), "s": ["x", "1", None]})
+    given = {
+        "a = 1": [False, True, None],
+        "1 / a = 1": "zero",
+        "a + 2147483647 > 0": "overflow",
+        "CAST(s AS integer) = 1": "cast",
+        "a = ": "mismatched",
+        "a": "boolean",
+        "nothing(a) = 1": "nothing",
+        "b = 1": "cannot be resolved",
+        "s = '1' -- the end": [False, True, None],
+        "CASE WHEN a <> 0 THEN 1 / a END = 1": [None, True, None],
+    }
+    for (text, expected), found in zip(
+        given.items(), judge.judge(rows, list(given), UTC), strict=True
+    ):
+        if isinstance(expected, str):
+            assert isinstance(found, Refusal), text
+            assert expected in found.reason.lower(), text
+        else:
+            assert truths(found) == expected, text
+
+
+def test_many_predicates_of_which_some_fail(judge: JavaJudge) -> None:
+    """More than one query holds: each has its own answer, in order."""
+    rows = pa.table({"a": pa.array(range(20), pa.int64())})
+    found = judge.judge(rows, [f"100 / (a - {i}) > 0 OR a = {i}" for i in range(10, 40)] * 7, UTC)
+    for i, judgement in zip([*range(10, 40)] * 7, found, strict=True):
+        if i < 20:
+            assert isinstance(judgement, Refusal)
+        else:
+            assert truths(judgement) == [a == i or i - a > 100 for a in range(20)]
+
+
+def test_a_row_that_fails_may_be_null(trino: JavaJudge) -> None:
+    rows = pa.table({"a": pa.array([0, 1, None], pa.int32())})
+    with JavaJudge(trino.engine, nulls_for_failures=True) as judge:
+        found, none = judge.judge(rows, ["1 / a = 1", "a = "], UTC)
+        assert truths(found) == [None, True, None]
+        assert isinstance(none, Refusal)
+
+
+def test_other_rows_take_the_place_of_the_first(judge: JavaJudge) -> None:
+    assert ask(judge, [1, 2], pa.int32(), "a = 1") == [True, False]
+    assert ask(judge, ["x"], pa.string(), "a = 'x'") == [True]
+    assert ask(judge, [1, 2], pa.int32(), "a = 2") == [False, True]
