@@ -87,7 +87,7 @@ class _Translation:
         if values and floats and not self.is_in:
             found = _is_equal_to_any(term, [float(one.value) for one in values])
         elif values:
-            found = term.isin(pa.array([_scalar(one).as_py() for one in values], values[0].type))
+            found = term.isin(pa.array(list(map(_scalar, values)), values[0].type))
         missing = pc.scalar(pa.scalar(None, pa.bool_()))
         if len(values) < len(options):
             found = pc.if_else(found, True, missing)

@@ -46,7 +46,7 @@ def row_filter(
         condition = to_arrow(_fitted(predicate, schema, zone), is_in=is_in)
         schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
         return condition
-    except (InexpressibleInArrowError, pa.ArrowException, ValueError) as error:
+    except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
 
