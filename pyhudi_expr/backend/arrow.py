@@ -83,15 +83,24 @@ class _Translation:
         floats = all(_is_floating(one.type) for one in values)
         if len(literals) < len(options) or not (floats or len({one.type for one in values}) == 1):
             return _joined(or_, [term == self._term(option) for option in options])
-        found = pc.scalar(False)
-        if values and floats and not self.is_in:
-            found = _is_equal_to_any(term, [float(one.value) for one in values])
-        elif values:
+        if not values:
+            found = pc.scalar(False)
+        elif floats:
+            found = self._in_floats(term, [float(one.value) for one in values])
+        else:
             found = term.isin(pa.array(list(map(_scalar, values)), values[0].type))
         missing = pc.scalar(pa.scalar(None, pa.bool_()))
         if len(values) < len(options):
             found = pc.if_else(found, True, missing)
         return pc.if_else(term.is_null(), missing, found)
+
+    def _in_floats(self, term: pc.Expression, values: list[float]) -> pc.Expression:
+        if self.is_in:
+            return term.isin(pa.array(values, pa.float64()))
+        numbers = [value for value in values if not math.isnan(value)]
+        zeros = [0.0, -0.0] if 0.0 in numbers else []
+        doubles = term.cast(pa.float64(), safe=False)  # else the numbers would become floats
+        return doubles.isin(pa.array([*numbers, *zeros], pa.float64()))
 
     def _term(self, term: Term) -> pc.Expression:
         match term:
@@ -112,13 +121,6 @@ class _Translation:
                     shown = pc.if_else(condition, self._term(then), shown)
                 return shown
         raise InexpressibleInArrowError(f"the rules of an engine: {term!s:.200}")
-
-
-def _is_equal_to_any(term: pc.Expression, values: Sequence[float]) -> pc.Expression:
-    """Among doubles, and never NULL. Adding 0.0 makes one zero of both."""
-    numbers = [value + 0.0 for value in values if not math.isnan(value)]
-    doubles = pc.add(term.cast(pa.float64(), safe=False), pc.scalar(0.0))
-    return doubles.isin(pa.array(numbers, pa.float64()))
 
 
 def _joined(
