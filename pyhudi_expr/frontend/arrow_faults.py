@@ -1,4 +1,5 @@
-"""What is wrong with a pyarrow expression over a table's columns, before rows are read for it."""
+"""What pyarrow says of an expression over a table's columns, before rows are read for it: what is
+wrong with it, and which columns it reads."""
 
 from __future__ import annotations
 
@@ -22,6 +23,29 @@ def fault_of(expression: pc.Expression, schema: pa.Schema) -> str | None:
         missing = _NO_COLUMN.match(found)
         path = tuple(_NAME.findall(missing[1])) if missing else ()
         return (_unresolved(path, schema) if path else None) or found.partition("\n")[0][:200]
+    return None
+
+
+def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:
+    """The schema's top-level columns that the expression reads; all where pyarrow names none.
+
+    An expression does not tell, but pyarrow names the first column that it misses.
+    """
+    known = pa.schema([])
+    while (missing := _missing(expression, known)) is not None:
+        if not missing or missing[0] in known.names or missing[0] not in schema.names:
+            return list(schema.names)
+        known = known.append(schema.field(missing[0]))
+    return list(known.names)
+
+
+def _missing(expression: pc.Expression, schema: pa.Schema) -> tuple[str, ...] | None:
+    """The path of a column that the schema lacks, empty where it has no name; None: it has all."""
+    try:
+        schema.empty_table().filter(expression)
+    except (pa.ArrowException, ValueError) as error:
+        found = _NO_COLUMN.match(str(error))
+        return tuple(_NAME.findall(found[1])) if found else ()
     return None
 
 

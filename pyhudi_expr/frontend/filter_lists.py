@@ -87,7 +87,11 @@ def _built(column: Column, operator: str, value: Any) -> HudiExpression:
 def _in(column: Column, values: Any) -> HudiExpression:
     if isinstance(values, str | bytes) or not isinstance(values, Collection):
         raise FilterError(f"{shown(values)} is no collection of values for IN")
-    return is_in(column, tuple(map(literal_of, values)))
+    try:
+        options = tuple(values)
+    except TypeError as error:  # an array of no dimension
+        raise FilterError(f"{shown(values)} is no collection of values for IN") from error
+    return is_in(column, tuple(map(literal_of, options)))
 
 
 def _column(name: Any) -> Column:

@@ -17,6 +17,7 @@ from pyhudi_expr.frontend.trees import NULL
 _EPOCH = dt.datetime(1970, 1, 1)
 _MICROSECOND = dt.timedelta(microseconds=1)
 _PANDAS_NULLS = ("NaTType", "NAType")
+_LEAST_DECIMAL_BITS = 128
 _NUMPY_UNITS = ("s", "ms", "us", "ns")
 
 
@@ -60,11 +61,11 @@ def _python(value: Any) -> Literal:
 
 def _time(value: dt.datetime) -> Literal:
     nanos = getattr(value, "nanosecond", 0)  # of pandas
-    zone = None if value.tzinfo is None else "UTC"
-    if zone is not None:
-        value = value.astimezone(dt.timezone.utc).replace(tzinfo=None)
+    offset = value.utcoffset()
+    zone = None if offset is None else "UTC"
     plain = dt.datetime(*value.timetuple()[:6], value.microsecond)
-    micros = (plain - _EPOCH) // _MICROSECOND
+    # The instant may lie before the year 1, or after 9999: no datetime is it then.
+    micros = (plain - _EPOCH - (offset or dt.timedelta())) // _MICROSECOND
     if nanos:
         return Literal(micros * 1000 + nanos, pa.timestamp("ns", zone))
     return Literal(micros, pa.timestamp("us", zone))
@@ -83,9 +84,12 @@ def _numpy_time(value: np.datetime64) -> Literal:
         return NULL
     if count != 1 or unit not in (*_NUMPY_UNITS, "D"):  # [25s] counts steps of 25 seconds
         raise InexpressibleError(f"a constant of type {value.dtype}")
-    if unit == "D":
-        return Literal(int(value.astype("int64")), pa.date32())
-    return Literal(int(value.astype("int64")), pa.timestamp(unit))
+    number = int(value.astype("int64"))
+    if unit != "D":
+        return Literal(number, pa.timestamp(unit))
+    if not -(2**31) <= number < 2**31:
+        raise InexpressibleError(f"a day beyond {pa.date32()}")
+    return Literal(number, pa.date32())
 
 
 def _arrow(value: pa.Scalar) -> Literal:
@@ -104,4 +108,8 @@ def _arrow(value: pa.Scalar) -> Literal:
         return Literal(float(value.as_py()), type_)
     if pa.types.is_temporal(type_):
         raise InexpressibleError(f"a constant of type {type_}")
+    if pa.types.is_string_view(type_) or pa.types.is_binary_view(type_):
+        return _python(value.as_py())
+    if pa.types.is_decimal(type_) and type_.bit_width < _LEAST_DECIMAL_BITS:
+        type_ = pa.decimal128(type_.precision, type_.scale)
     return Literal(value.as_py(), type_)

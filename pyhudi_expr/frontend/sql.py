@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 
 import pyarrow as pa
 from sqlglot import exp
@@ -278,7 +278,12 @@ def _constant(node: exp.Expr) -> Literal:
 def _number(text: str) -> Literal:
     if _EXPONENT & set(text):
         return Literal(float(text), pa.float64())
-    return decimal_number(Decimal(text)) if "." in text else whole_number(int(text))
+    if "." not in text:
+        return whole_number(int(text))
+    try:
+        return decimal_number(Decimal(text))
+    except InvalidOperation as error:  # as which sqlglot reads `.1.5`
+        raise _UnsupportedError(f"{text[:100]!r} is no number") from error
 
 
 def _negative(term: Term) -> Term:

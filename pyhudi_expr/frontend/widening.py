@@ -15,11 +15,13 @@ _WIDER: dict[pa.DataType, tuple[pa.DataType, ...]] = {
 }
 
 
-def widened(term: Term, source: pa.DataType | None, target: pa.DataType | None) -> Cast:
+def widened(term: Term, source: pa.DataType | None, target: pa.DataType | None) -> Term:
     """A term of one type as another; None: a type that is no number.
 
     Raises InexpressibleError: the cast may change a value.
     """
+    if source is not None and source == target:
+        return term
     if source is None or target is None or target not in _WIDER.get(source, ()):
         raise InexpressibleError(f"not judged: a cast from {source} to {target}")
     return Cast(term, target)

@@ -49,6 +49,7 @@ class Range:
 
 
 _UNKNOWN = Range()
+_NO_ROWS = Range(may_be_value=False, may_be_null=False)
 
 
 def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> Bounds:
@@ -57,6 +58,24 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
         read = functools.partial(_read, storage, column=column)
         ranges = list(pool.map(read, paths))
     return as_bounds(ranges, column.domain)
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """The row groups of files, in their order (a `Statistics`).
+
+    footers: of the files. unread: columns whose stored values are not what readers show.
+    """
+
+    footers: Sequence[pq.FileMetaData]
+    unread: frozenset[str] = frozenset()
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        if column.name in self.unread:
+            return None
+        ranges = [one for footer in self.footers for one in _known_groups(footer, column)]
+        return as_bounds(ranges, column.domain)
 
 
 def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
@@ -88,21 +107,38 @@ def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
 
 
 def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
+    return functools.reduce(_union, _groups(footer, column), _NO_ROWS)
+
+
+def _known_groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
+    try:
+        return _groups(footer, column)
+    except (ValueError, pa.ArrowException):  # such as of a column that the file does not have
+        return [_UNKNOWN] * footer.num_row_groups
+
+
+def _groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
+    """What is known of each row group. Raises ValueError, ArrowException."""
+    groups = range(footer.num_row_groups)
     schema = footer.schema.to_arrow_schema()
     name, type_ = resolve(tuple(column.name.split(".")), schema)
-    stored = domain_of(type_)
-    if stored is None or stored.kind is not column.domain.kind:
-        return _UNKNOWN
-    if stored.kind is Kind.FLOAT and not (footer.created_by or "").startswith(_NAN_SAFE_WRITER):
-        return _UNKNOWN
-    if not footer.num_rows:
-        return Range(may_be_value=False, may_be_null=False)
-    position = _leaf_position(footer, name)
-    if position is None:
-        return _UNKNOWN
-    chunks = [footer.row_group(i).column(position) for i in range(footer.num_row_groups)]
-    parts = [_chunk_range(chunk, stored, column.domain) for chunk in chunks if chunk.num_values]
-    return functools.reduce(_union, parts)
+    stored, position = domain_of(type_), _leaf_position(footer, name)
+    if (
+        stored is None
+        or stored.kind is not column.domain.kind
+        or position is None
+        or (stored.kind is Kind.FLOAT and not _is_nan_safe(footer))
+    ):
+        return [_UNKNOWN for _ in groups]
+    chunks = [footer.row_group(group).column(position) for group in groups]
+    return [
+        _chunk_range(chunk, stored, column.domain) if chunk.num_values else _NO_ROWS
+        for chunk in chunks
+    ]
+
+
+def _is_nan_safe(footer: pq.FileMetaData) -> bool:
+    return (footer.created_by or "").startswith(_NAN_SAFE_WRITER)
 
 
 def _leaf_position(footer: pq.FileMetaData, name: str) -> int | None:

@@ -18,12 +18,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
+from pyhudi_expr.keys.definition import RECORD_KEY, hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.changed_slices import ChangedSlices
 from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
 from pyhudi_expr.reading.log_rows import one_batch
+from pyhudi_expr.reading.row_filter import FilterNotApplicable
+from pyhudi_expr.reading.row_groups import matching
 from pyhudi_expr.reading.slice_rows import (
     SliceReader,
     UnmergeableSlice,
@@ -31,7 +33,7 @@ from pyhudi_expr.reading.slice_rows import (
     parquet_file,
 )
 from pyhudi_expr.reading.slices import FileSlice, file_slices
-from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
@@ -93,17 +95,25 @@ class KeptRows:
             some = paths[start : start + _AT_ONCE]
             fragments = self._fragments(some)
             alike = _are_alike(fragments, self.read)
+            plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
             seen: set[str] = set()
-            dataset = self._dataset([one for one, is_ in zip(fragments, alike, strict=True) if is_])
-            scanner = dataset.scanner(columns=self.schema.names, filter=self.filter)
-            for tagged in scanner.scan_batches():
+            hidden = hidden_columns(self.table.properties)
+            dataset = self._dataset(matching(plain, self.result.predicate, hidden))
+            for tagged in self._scanned(dataset):
                 begun = tagged.fragment.path not in seen
                 seen.add(tagged.fragment.path)
                 columns = tagged.record_batch.columns
-                yield int(begun), pa.RecordBatch.from_arrays(columns, schema=self.schema)
+                batch = pa.RecordBatch.from_arrays(columns, schema=self.read)
+                yield int(begun), self._chosen(pa.Table.from_batches([batch]))
             for path, is_ in zip(some, alike, strict=True):
                 if not is_:
                     yield from self._of_file(path, ByName().columns("", path))
+
+    def _scanned(self, dataset: ds.Dataset) -> Iterator[ds.TaggedRecordBatch]:
+        try:
+            yield from dataset.scanner(columns=self.read.names).scan_batches()
+        except (OSError, pa.ArrowException) as error:
+            raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
 
     def _of_file(self, path: str, columns: FileColumns) -> Iterator[tuple[int, pa.RecordBatch]]:
         """A base file that has other columns than the table has now."""
@@ -160,7 +170,10 @@ class KeptRows:
             key = rows.schema.get_field_index(RECORD_KEY)
             rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
         if self.filter is not None:
-            rows = rows.filter(self.filter)
+            try:
+                rows = rows.filter(self.filter)
+            except (pa.ArrowException, ValueError) as error:  # such as an overflow
+                raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
         return one_batch(rows.select(self.schema.names))
 
     def _merged(self) -> _Flags:
@@ -181,7 +194,7 @@ class KeptRows:
         listing = self.result.listing
         return listing.paths(listing.of_files(slices))
 
-    def _fragments(self, paths: list[str]) -> list[ds.Fragment]:
+    def _fragments(self, paths: list[str]) -> list[ds.ParquetFileFragment]:
         storage = self.table.storage
         # What is guaranteed of a file is not read from it: keys that are stored stay hidden.
         is_hidden = is_virtual(self.table.properties)
@@ -190,16 +203,22 @@ class KeptRows:
             _FORMAT.make_fragment(storage.full(path), storage.filesystem, known) for path in paths
         ]
 
-    def _dataset(self, fragments: list[ds.Fragment]) -> ds.Dataset:
+    def _dataset(self, fragments: list[ds.ParquetFileFragment]) -> ds.Dataset:
         schema = self.table.schema(self.result.instant)
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
 
 
-def _are_alike(fragments: list[ds.Fragment], schema: pa.Schema) -> list[bool]:
-    """Of each file whether pyarrow reads its columns as Hudi's readers do."""
+def _are_alike(fragments: list[ds.ParquetFileFragment], schema: pa.Schema) -> list[bool]:
+    """Of each file whether pyarrow reads its columns as Hudi's readers do. Raises CorruptFile."""
     with ThreadPoolExecutor(_THREADS) as pool:
-        files = pool.map(lambda fragment: fragment.physical_schema, fragments)
-        return [are_read_alike(file, schema) for file in files]
+        return [are_read_alike(file, schema) for file in pool.map(_schema, fragments)]
+
+
+def _schema(fragment: ds.ParquetFileFragment) -> pa.Schema:
+    try:
+        return fragment.physical_schema
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
 
 
 def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:

@@ -13,9 +13,9 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.backend.arrow import InexpressibleInArrowError, to_arrow
+from pyhudi_expr.backend.arrow import TO_DOUBLE, InexpressibleInArrowError, to_arrow
 from pyhudi_expr.expr import nodes as e
-from pyhudi_expr.expr.nodes import Column, HudiExpression, Literal, Term, walk
+from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
 from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.constants import decimal_number, fold, split_timestamp, timestamp
 from pyhudi_expr.table.errors import HudiError
@@ -28,10 +28,13 @@ class FilterNotApplicable(HudiError):  # noqa: N818 - names the finding
     """Rows cannot be filtered by the predicate here; the message says by which part of it."""
 
 
-def row_filter(predicate: HudiExpression, schema: pa.Schema, zone: str | None) -> pc.Expression:
-    """The predicate for pyarrow's tables and datasets of the schema.
+def row_filter(
+    predicate: HudiExpression, schema: pa.Schema, zone: str | None, *, is_in: bool = False
+) -> pc.Expression:
+    """The predicate for pyarrow's tables of the schema.
 
-    zone: in which instants are shown as wall clocks. Raises FilterNotApplicable.
+    zone: in which instants are shown as wall clocks. is_in: IN finds floats as pyarrow's `is_in`
+    does, see `to_arrow`. Raises FilterNotApplicable.
     """
     for node in walk(predicate):
         match node:
@@ -40,10 +43,10 @@ def row_filter(predicate: HudiExpression, schema: pa.Schema, zone: str | None) -
             case Column(path=path):
                 _name(path, schema)
     try:
-        condition = to_arrow(_fitted(predicate, schema, zone))
+        condition = to_arrow(_fitted(predicate, schema, zone), is_in=is_in)
         schema.empty_table().filter(condition)  # types that pyarrow cannot compare are found here
         return condition
-    except (InexpressibleInArrowError, pa.ArrowException, ValueError) as error:
+    except (InexpressibleInArrowError, pa.ArrowException, ValueError, OverflowError) as error:
         raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
 
 
@@ -95,57 +98,67 @@ def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[
     target = types.pop() if len(types) == 1 else None
     numbers = _numbers(terms, schema)
     return tuple(
-        numbers(_converted(term, target, zone) if target is not None else term)
-        if isinstance(term, Literal)
-        else _fitted(term, schema, zone)
+        numbers(
+            (_converted(term, target, zone) if target is not None else term)
+            if isinstance(term, Literal)
+            else _fitted(term, schema, zone)
+        )
         for term in terms
     )
 
 
-def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Literal], Literal]:
-    """How constants become numbers of the kind that they are compared with.
+def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Term], Term]:
+    """How terms become numbers of the kind that they are compared with.
 
-    pyarrow would make doubles of decimals that are not the nearest ones: 3.14159 would be none.
+    pyarrow would make doubles of decimals that are not the nearest ones (3.14159 would be none),
+    and fail where an integer is none.
     """
-    columns = [node for term in terms for node in walk(term) if isinstance(node, Column)]
+    nodes = [node for term in terms for node in walk(term)]
+    columns = [node for node in nodes if isinstance(node, Column)]
     types = [_name(column.path, schema)[1] for column in columns]
     decimals = [type_ for type_ in types if pa.types.is_decimal(type_)]
     floats = [type_ for type_ in types if pa.types.is_floating(type_)]
-    if not floats:
-        return (
-            (lambda literal: _exact(literal, decimals)) if decimals else (lambda literal: literal)
-        )
-    if decimals:
+    if floats and decimals:
         raise FilterNotApplicable(
             "rows cannot be filtered: decimals against floating-point numbers"
         )
-    narrow = all(type_ == floats[0] for type_ in types)
-    return lambda literal: _floating(literal, floats[0] if narrow else pa.float64())
+    if decimals:
+        return lambda term: _exact(term, decimals)
+    if not floats and not any(_is_double(node) for node in nodes):
+        return lambda term: term
+    single = len(floats) == len(types) and set(floats) == {pa.float32()}
+    return lambda term: _floating(term, pa.float32() if single else pa.float64(), schema)
 
 
-def _floating(literal: Literal, of_columns: pa.DataType) -> Literal:
-    """Decimals as doubles; integers as the columns' type, which pyarrow refuses for large ones."""
-    type_, value = literal.type, literal.value
-    if not isinstance(type_, pa.DataType):
-        return literal
-    if pa.types.is_decimal(type_):
-        return Literal(None if value is None else float(value), pa.float64())
-    if pa.types.is_integer(type_) and value is not None:
-        return Literal(float(value), of_columns)
-    return literal
+def _is_double(node: Any) -> bool:
+    return isinstance(node, Literal) and isinstance(node.value, float)
 
 
-def _exact(literal: Literal, columns: Sequence[pa.DataType]) -> Literal:
+def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
+    """Decimals and columns of integers as doubles; integers as the columns' type."""
+    if isinstance(term, Column) and pa.types.is_integer(_name(term.path, schema)[1]):
+        return Call(TO_DOUBLE, (term,))
+    if not isinstance(term, Literal) or term.value is None:
+        return term
+    if not isinstance(term.type, pa.DataType):
+        return term
+    if pa.types.is_decimal(term.type):
+        return Literal(float(term.value), pa.float64())
+    if pa.types.is_integer(term.type):
+        return Literal(float(term.value), of_columns)
+    return term
+
+
+def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
     """A double as the decimal of its digits, which are the same for decimals of so few."""
-    value = literal.value
-    if not isinstance(value, float):
-        return literal
-    if not isfinite(value) or any(type_.precision > _DIGITS_OF_DOUBLES for type_ in columns):
+    if not isinstance(term, Literal) or not isinstance(term.value, float):
+        return term
+    if not isfinite(term.value) or any(type_.precision > _DIGITS_OF_DOUBLES for type_ in columns):
         raise FilterNotApplicable(
-            f"rows cannot be filtered: decimals against the double {value}; write it without an "
-            "exponent"
+            f"rows cannot be filtered: decimals against the double {term.value}; write it without "
+            "an exponent"
         )
-    return decimal_number(Decimal(repr(value)))
+    return decimal_number(Decimal(repr(term.value)))
 
 
 def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:

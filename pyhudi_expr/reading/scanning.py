@@ -18,7 +18,7 @@ import pyarrow.dataset as ds
 
 from pyhudi_expr.expr.nodes import ALWAYS, HudiExpression, Unknown
 from pyhudi_expr.expr.terms import UnboundError, resolve
-from pyhudi_expr.frontend.arrow_faults import fault_of
+from pyhudi_expr.frontend.arrow_faults import columns_read, fault_of
 from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
@@ -113,6 +113,9 @@ class Scan:
     def to_dataset(self) -> ds.Dataset:
         """The files to read as pyarrow's dataset, of all columns and rows: to be filtered there.
 
+        pyarrow believes the statistics of floats then, and may lose rows with NaN or -0.0; filters
+        over tables in memory, and those of `scan`, lose none.
+
         Raises UnsupportedTable where log files have to be merged into one of the slices, or columns
         were changed since it was written.
         """
@@ -134,10 +137,10 @@ def scan(
 ) -> Scan:
     """The rows of a table for which a filter is TRUE, from the files that can hold such.
 
-    table: its base path. filter: compared as pyarrow compares. columns: top-level ones; None: all.
-    as_of: an instant for time travel, or a date. dialect: of a filter in SQL. zone: in which its
-    times without zone are meant (IANA). limit: rows at most. progress: told after each batch.
-    pruner: of other options, or one that knows the table already.
+    table: its base path. filter: compared as pyarrow compares, SQL of each dialect, too. columns:
+    top-level ones; None: all. as_of: an instant for time travel, or a date. dialect: of a filter in
+    SQL. zone: in which its times without zone are meant (IANA). limit: rows at most. progress: told
+    after each batch. pruner: of other options, or one that knows the table already.
 
     Raises HudiError: the table cannot be read, there is no such column, or rows cannot be filtered
     so; PredicateSyntaxError, FilterError or SubstraitError: the filter is none.
@@ -150,7 +153,11 @@ def scan(
     result = (pruner or Pruner()).prune(table, PruneRequest(asked, view, zone, as_of))
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     wanted = pa.schema([schema.field(name).remove_metadata() for name in names])
-    read = schema if isinstance(filter, pc.Expression) else _with_filtered(wanted, schema, asked)
+    if isinstance(filter, pc.Expression):
+        compared = columns_read(filter, schema)
+    else:
+        compared = columns_of(asked, schema)
+    read = _with_filtered(wanted, schema, compared)
     if RECORD_KEY in read.names and is_virtual(opened.properties):
         warn_of_stored_keys(opened)
     evolution = Evolution.of(opened, result)
@@ -174,7 +181,7 @@ def _parsed(
         asked = parse_filters(filter)
     else:
         asked = filter  # type: ignore[assignment]
-    return asked, row_filter(asked, schema, zone)
+    return asked, row_filter(asked, schema, zone, is_in=isinstance(filter, list | tuple))
 
 
 def _of_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
@@ -188,9 +195,9 @@ def _of_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
         return Unknown(f"a pyarrow expression that has no Substrait form: {error!s:.200}")
 
 
-def _with_filtered(wanted: pa.Schema, schema: pa.Schema, asked: HudiExpression) -> pa.Schema:
+def _with_filtered(wanted: pa.Schema, schema: pa.Schema, compared: Sequence[str]) -> pa.Schema:
     """The columns that are read: those that are wanted, and those that rows are filtered by."""
-    names = [*wanted.names, *columns_of(asked, schema)]
+    names = [*wanted.names, *compared]
     return pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(names)])
 
 

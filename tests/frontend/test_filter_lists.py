@@ -74,6 +74,7 @@ def test_filters(filters: list[Any], expected: Any) -> None:
         ([("a", "~", 1)], "the operator '~' is none of"),
         ([("a", 3, 1)], "no operator"),
         ([("a", "in", "abc")], "no collection"),
+        ([("a", "in", np.array(1))], "no collection"),
         ([("", "=", 1)], "no column's name"),
         ([(7, "=", 1)], "no column's name"),
         ([DEEP], "is not \\(column"),
@@ -104,7 +105,8 @@ class TestNullsInLists:
         assert not kept[0] or wanted[0]  # the file of nothing but NULL is judged exactly
 
 
-NEW_YORK = dt.timezone(dt.timedelta(hours=-5))
+NEW_YORK, TOKYO = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-5, 9))
+INSTANT = pa.timestamp("us", "UTC")
 
 
 @pytest.mark.parametrize(
@@ -122,6 +124,8 @@ NEW_YORK = dt.timezone(dt.timedelta(hours=-5))
         (np.int16(3), Literal(3, pa.int16())),
         (np.float32(0.5), Literal(0.5, pa.float32())),
         (np.str_("x"), Literal("x", pa.string())),
+        (dt.datetime(1, 1, 1, tzinfo=TOKYO), Literal(-62_135_629_200 * 10**6, INSTANT)),
+        (dt.datetime(9999, 12, 31, 23, tzinfo=NEW_YORK), Literal(253_402_315_200 * 10**6, INSTANT)),
         (np.datetime64("1970-01-02"), Literal(1, pa.date32())),
         (np.datetime64("1970-01-02", "ns"), Literal(86_400 * 10**9, pa.timestamp("ns"))),
         (np.datetime64("NaT"), Literal(None, pa.null())),
@@ -129,6 +133,8 @@ NEW_YORK = dt.timezone(dt.timedelta(hours=-5))
         (pa.scalar(1, pa.date32()), Literal(1, pa.date32())),
         (pa.scalar(None, pa.int8()), Literal(None, pa.int8())),
         (pa.array(["x"]).dictionary_encode()[0], Literal("x", pa.string())),
+        (pa.scalar("x", pa.string_view()), Literal("x", pa.string())),
+        (pa.scalar(b"x", pa.binary_view()), Literal(b"x", pa.binary())),
     ],
 )
 def test_constants(value: Any, expected: Literal) -> None:
@@ -150,6 +156,7 @@ def test_nan_is_a_number() -> None:
         np.datetime64("2020", "Y"),
         np.datetime64(1, "25s"),  # steps of 25 seconds
         np.datetime64(1, "2D"),
+        np.datetime64(2**40, "D"),
         np.longdouble(1),
         np.timedelta64(1, "s"),
         10**80,

@@ -5,6 +5,10 @@ PYHUDI_EXAMPLES sets how many times as many filters are tried.
 
 from __future__ import annotations
 
+import contextlib
+import datetime as dt
+import math
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,10 +26,15 @@ from pyhudi_expr.expr.bound import columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.expr.text import render
-from pyhudi_expr.frontend.sql import PredicateSyntaxError, parse_predicate
+from pyhudi_expr.frontend.filter_lists import FilterError, parse_filters
+from pyhudi_expr.frontend.json_decoder import loads
+from pyhudi_expr.frontend.json_encoder import dumps
+from pyhudi_expr.frontend.sql import DIALECTS, PredicateSyntaxError, SqlDialect, parse_predicate
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
 from pyhudi_expr.frontend.thrift_encoder import encode
 from pyhudi_expr.protocol.ttypes import Literal, Node, NodeKind, PredicateOperator, PruneRequest
+from pyhudi_expr.reading.row_filter import row_filter
+from pyhudi_expr.table.errors import HudiError
 from tests.chance import examples
 from tests.expr.statistics import RowStatistics
 from tests.prune.predicates import ALL, ONLY_SPARK
@@ -71,6 +80,15 @@ def judge(predicate: e.HudiExpression) -> None:
         as_array(may_be(bound, truth, EVIDENCE), 1)
 
 
+def judge_rows(predicate: e.HudiExpression) -> None:
+    """What `scan` makes of it, too, and what is written of it."""
+    judge(predicate)
+    judge(loads(dumps(predicate)))
+    for zone in (None, "Europe/Berlin"):
+        with contextlib.suppress(HudiError):
+            row_filter(predicate, SCHEMA, zone)
+
+
 def decode_and_judge(filter_: list[Any]) -> None:
     try:
         predicate = decode(filter_, Limits(nodes=2_000))
@@ -108,19 +126,62 @@ def test_flipped_bytes(filter_: list[Node], data: st.DataObject) -> None:
     decode_and_judge(request.filter or [])
 
 
-@settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
+#: Pieces of SQL, some of which begin what does not end.
+PIECES = [
+    *("(", ")", "'", '"', "`", " NOT ", " IS NULL", "CASE ", " END", "9" * 400, "-", ".", "1e999"),
+    *("--", "/*", "\\", "\0", "\ud800", "X'0", "DATE '", "TIMESTAMP '", "{", "?", ":a", ";"),
+    *("INTERVAL '9' YEAR", "cast(", " as decimal(99,1))", " as char(0))", "::int", "IN ()", ","),
+    *("overlay(s placing '", "substr(s from ", "extract(", "trim(both ", "[0]", "x -> x"),
+]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+@settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from((*ALL, *ONLY_SPARK)), st.data())
-def test_any_text(text: str, data: st.DataObject) -> None:
-    at = data.draw(st.integers(0, len(text)))
-    cut = data.draw(st.integers(0, 5))
-    piece = data.draw(
-        st.sampled_from(["(", ")", "'", " NOT ", " IS NULL", "CASE ", "9" * 400, "-"])
-    )
+def test_any_text(dialect: SqlDialect, text: str, data: st.DataObject) -> None:
+    for _ in range(data.draw(st.integers(1, 3))):
+        at = data.draw(st.integers(0, len(text)))
+        cut = data.draw(st.integers(0, 5))
+        text = text[:at] + data.draw(st.sampled_from(PIECES)) + text[at + cut :]
     try:
-        predicate = parse_predicate(text[:at] + piece + text[at + cut :])
+        predicate = parse_predicate(text, dialect)
     except PredicateSyntaxError:
         return
-    judge(predicate)
+    judge_rows(predicate)
+
+
+FAR = [dt.timezone(dt.timedelta(hours=hours)) for hours in (-12, 14)]
+VALUES = st.one_of(
+    *(st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=3), st.binary()),
+    *(st.decimals(), st.dates(), st.datetimes(timezones=st.sampled_from([None, *FAR])), st.times()),
+    st.sampled_from(
+        [2**63, -(2**63), 10**76, 10**5000, -0.0, math.inf, "\ud800", "NaN", "2020-01-01"]
+    ),
+    st.sampled_from([Decimal("sNaN"), Decimal("1e400"), Decimal("0E+50"), Decimal("1E-76")]),
+    st.sampled_from([np.datetime64(2**62, unit) for unit in ("D", "s", "ns")]),
+    st.sampled_from(
+        [np.float16(1.5), np.uint64(2**64 - 1), np.array(1), np.array([1]), [1], {}, object]
+    ),
+    st.sampled_from([pa.scalar(2**62, pa.timestamp("s", zone)) for zone in (None, "UTC")]),
+    st.sampled_from(
+        [
+            *(pa.scalar(2**31 - 1, pa.date32()), pa.scalar("x", pa.string_view()), pa.scalar([1])),
+            *(pa.scalar(1, pa.duration("s")), pa.scalar(2**64 - 1, pa.uint64()), pa.scalar(None)),
+        ]
+    ),
+)
+
+
+@settings(max_examples=examples(1000), suppress_health_check=[HealthCheck.too_slow])
+@given(st.sampled_from(SCHEMA.names), st.data())
+def test_any_filter_list(name: str, data: st.DataObject) -> None:
+    operator = data.draw(st.sampled_from(["=", "!=", "<", ">=", "<=>", "in", "not in", "is"]))
+    value = data.draw(st.lists(VALUES, max_size=3) if "in" in operator else VALUES)
+    try:
+        predicate = parse_filters([(name, operator, value)])
+    except FilterError:
+        return
+    judge_rows(predicate)
 
 
 def test_a_deep_predicate_is_unknown() -> None:

@@ -220,6 +220,7 @@ def test_casts_and_functions_of_columns_keep_their_names_and_types():
         "current_date > a",
         "CAST(a AS map<string,int>) = 1",
         "a = 1" + "0" * 80,
+        "a = .1.5",
     ],
 )
 def test_what_cannot_be_said_is_unknown_with_a_reason(text):

@@ -191,6 +191,12 @@ def test_what_changes_no_value_stays_a_column(dialect: SqlDialect) -> None:
         assert bound == bind(parse_predicate(plain, HIVE), Scope(schema))
 
 
+@pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
+@pytest.mark.parametrize("arguments", ["a PLACING 'x' FROM 1", "a PLACING 'x' FROM 1 FOR 2"])
+def test_overlay_is_not_judged(dialect: SqlDialect, arguments: str) -> None:
+    assert is_unknown(parse_predicate(f"overlay({arguments}) = 'x'", dialect))
+
+
 @PRESTOS
 @pytest.mark.parametrize(
     "text",

@@ -9,6 +9,6 @@ from sqlglot.parser import Parser
 #: The functions whose arguments are no mere list.
 OF_OWN_SYNTAX: dict[str, Any] = {
     name: Parser.FUNCTION_PARSERS[name]
-    for name in ("CAST", "EXTRACT", "SUBSTRING", "TRIM", "TRY_CAST")
+    for name in ("CAST", "EXTRACT", "OVERLAY", "SUBSTRING", "TRIM", "TRY_CAST")
 }
 HEX_STRINGS: list[Any] = [("X'", "'"), ("x'", "'")]
