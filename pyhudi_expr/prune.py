@@ -26,6 +26,7 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.commit_times import COMMIT_TIME
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
+from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.snapshot import VALUES, TableSnapshot
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
@@ -68,7 +69,8 @@ class PruneRequest:
 
     as_of: an instant (requested time) for time travel; None: the newest. since: an instant for an
     incremental query: only rows that were written after it, up to `as_of`. Both may be written as
-    dates (`query_instant`). Raises HudiError: they are none.
+    dates (`query_instant`). reader: where partition columns get their values from.
+    Raises HudiError: the instants are none.
     """
 
     predicate: HudiExpression
@@ -76,6 +78,7 @@ class PruneRequest:
     zone: str | None = None
     as_of: str | None = None
     since: str | None = None
+    reader: PartitionReader = PartitionReader.ANY
 
     def __post_init__(self) -> None:
         for name in ("as_of", "since"):
@@ -235,15 +238,16 @@ class Pruner:
         """
         snapshot = self._snapshot(base_path, request)
         asked = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
-        predicate = snapshot.completed(asked)
+        reading = snapshot.reading(request.reader, asked)
+        predicate = snapshot.completed(asked, reading)
         needed = list(columns(predicate).values())
         notes = [*snapshot.notes, *unknown_reasons(predicate)]
         values = snapshot.value_evidence()
         by_values = _judge_partitions(predicate, values, snapshot)
-        aggregates = _aggregate_evidence(snapshot, needed, notes)
+        aggregates = _aggregate_evidence(snapshot, needed, notes, reading)
         partitions = by_values & _judge_partitions(predicate, values + aggregates, snapshot)
         evidence = snapshot.file_evidence(
-            predicate, needed, partitions, self._options.footer_wait, notes
+            predicate, needed, partitions, self._options.footer_wait, notes, reading
         )
         keep = keep_slices(
             predicate, [source.evidence for source in evidence], snapshot.listing, snapshot.merging
@@ -256,7 +260,7 @@ class Pruner:
             partition_keep=by_values,
             predicate=predicate,
             notes=tuple(notes),
-            evidence=evidence + snapshot.spread_aggregates(),
+            evidence=evidence + snapshot.spread_aggregates(reading),
             _partitions=partitions,
             _snapshot=snapshot,
         )
@@ -356,10 +360,10 @@ def _judge_partitions(
 
 
 def _aggregate_evidence(
-    snapshot: TableSnapshot, needed: Sequence[BoundColumn], notes: list[str]
+    snapshot: TableSnapshot, needed: Sequence[BoundColumn], notes: list[str], reading: Reading
 ) -> list[NamedEvidence]:
     try:
-        return snapshot.aggregate_evidence(needed)
+        return snapshot.aggregate_evidence(needed, reading)
     except HudiError as error:
         notes.append(f"partition_stats cannot be read: {error}")
         return []

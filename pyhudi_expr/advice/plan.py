@@ -16,6 +16,7 @@ from pyhudi_expr.advice.filters import Filters, column_filters, key_filters
 from pyhudi_expr.advice.queries import Asked
 from pyhudi_expr.advice.statements import Buildable, buildable
 from pyhudi_expr.index.expression_index import Expression
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.index.registry import Store
 from pyhudi_expr.index.row_counts import RECORD_KEY
 from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
@@ -66,7 +67,8 @@ def advise(base_path: str, asked: Sequence[Asked], growth: float = 1.0) -> Advic
     if not asked:
         raise HudiError(f"{base_path}: there is no query on it to judge indexes by")
     pruner = Pruner()
-    results = [pruner.prune(base_path, PruneRequest(each.predicate)) for each in asked]
+    requests = (PruneRequest(each.predicate, reader=PartitionReader.ENGINE) for each in asked)
+    results = [pruner.prune(base_path, request) for request in requests]
     table = HudiTable.open(base_path)
     looked = Looked.at(table, results[0].listing)
     wanted, built = Wanted.of(table, results), statuses(table)

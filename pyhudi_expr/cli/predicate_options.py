@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from pyhudi_expr.frontend.sql import DIALECTS
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.timeline import query_instant
@@ -21,6 +22,14 @@ DIALECT = click.option(
     help="The SQL that the predicate or the queries are written in.",
 )
 """The parameter `dialect`: a key of `DIALECTS`."""
+
+_READERS = {"hive": PartitionReader.ENGINE, "spark": PartitionReader.HUDI_SPARK}
+
+
+def reader_of(dialect: str) -> PartitionReader:
+    """Where the engine of the dialect takes the values of partition columns from."""
+    return _READERS.get(dialect, PartitionReader.ANY)
+
 
 VIEW = click.option(
     "--view",

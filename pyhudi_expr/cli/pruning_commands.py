@@ -13,7 +13,7 @@ from pyhudi_expr.cli.html_option import AS_HTML, write_page
 from pyhudi_expr.cli.inspection import as_text, inspect_table
 from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
-from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE, reader_of
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
 from pyhudi_expr.index.snapshot import NO_STATISTICS
@@ -136,7 +136,7 @@ def _result(
     footers: bool,
 ) -> PruneResult:
     asked = parse_predicate(predicate, DIALECTS[dialect])
-    request = PruneRequest(asked, view, zone, as_of, since)
+    request = PruneRequest(asked, view, zone, as_of, since, reader_of(dialect))
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     with working("judging files"):
         result = Pruner(options).prune(location(table), request)

@@ -14,7 +14,7 @@ from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.locations import directories, location
 from pyhudi_expr.cli.options import AS_JSON, examples
-from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE
+from pyhudi_expr.cli.predicate_options import DIALECT, VIEW, ZONE, reader_of
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
@@ -107,8 +107,12 @@ def bench(
     The project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
     """
     options = PruneOptions(footers=footers, footer_wait=_FOOTERS.footer_wait)
+    reader = reader_of(dialect)
     requests = [
-        (text, PruneRequest(parse_predicate(text, DIALECTS[dialect]), view, zone))
+        (
+            text,
+            PruneRequest(parse_predicate(text, DIALECTS[dialect]), view, zone, reader=reader),
+        )
         for text in predicates
     ]
     measured = [_measured(options, location(table), *each, times) for each in requests]

@@ -14,9 +14,10 @@ from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
-from pyhudi_expr.expr.nodes import Column, IsNull, Not
+from pyhudi_expr.expr.nodes import Column, HudiExpression, IsNull, Not
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.hive.columns import quoted
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
@@ -40,10 +41,14 @@ def find_probe(table: HudiTable) -> Probe | None:
     """
     pruner = Pruner()
     for predicate in _predicates(pruner, table):
-        result = pruner.prune(table.base_path, PruneRequest(parse_predicate(predicate)))
+        result = pruner.prune(table.base_path, _request(parse_predicate(predicate)))
         if result.files_kept < result.files_total:
             return Probe(predicate, result.files_kept, result.files_total)
     return None
+
+
+def _request(predicate: HudiExpression) -> PruneRequest:
+    return PruneRequest(predicate, reader=PartitionReader.ENGINE)
 
 
 def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
@@ -51,7 +56,7 @@ def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
         simple = pa.types.is_string(field.type) or pa.types.is_integer(field.type)
         if not simple or field.name in META_FIELDS:
             continue
-        asked = PruneRequest(Not(IsNull(Column((field.name,)))))
+        asked = _request(Not(IsNull(Column((field.name,)))))
         result = pruner.prune(table.base_path, asked)
         for column in columns(result.predicate).values():
             for source in result.evidence:

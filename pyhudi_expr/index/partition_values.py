@@ -1,7 +1,8 @@
 """Evidence from partition paths: a partition's path spells the values that its rows share.
 
 Only key generators that write a column's value into the path as it is are believed: a path that
-was formatted from a timestamp, or that cannot be taken apart without doubt, says nothing.
+was formatted from a timestamp, or that cannot be taken apart without doubt, says nothing. Nor does
+one that readers of paths take for another value than files hold (`path_values`).
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
+from pyhudi_expr.expr.evaluate import Statistics
 from pyhudi_expr.table.properties import TableProperties
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -32,6 +35,7 @@ _IDENTITY_GENERATORS = frozenset(
     }
 )
 _INTEGER = re.compile(r"-?(0|[1-9][0-9]*)", re.ASCII)
+_ENCODED_OTHERS = re.compile("%[89a-fA-F][0-9a-fA-F]")
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 
 
@@ -51,14 +55,10 @@ class PathLayout:
 def path_layout(properties: TableProperties) -> PathLayout:
     """How the table spells values; fields whose path is not their value have an empty name."""
     generator = properties.key_generator.rpartition(".")[2].upper().removesuffix("KEYGENERATOR")
-    kinds = {}
-    for item in properties.raw.get("hoodie.table.partition.fields", "").split(","):
-        name, _, kind = item.strip().partition(":")
-        kinds[name] = kind.upper() or ("" if "CUSTOM" in generator else "SIMPLE")
-    believed = generator in _IDENTITY_GENERATORS
+    believed = ("SIMPLE",) if "CUSTOM" in generator else ("SIMPLE", "")
     fields = tuple(
-        name if believed and kinds.get(name) == "SIMPLE" else ""
-        for name in properties.partition_fields
+        name if generator in _IDENTITY_GENERATORS and kind in believed else ""
+        for name, kind in properties.partition_fields_and_kinds
     )
     return PathLayout(fields, properties.hive_style_partitioning, properties.url_encoded_partitions)
 
@@ -104,6 +104,32 @@ class PartitionValues:
         )
 
 
+class OfPartition:
+    """The bounds of its partition for each file (a `Statistics` over files)."""
+
+    def __init__(self, partitions: Statistics, position: npt.NDArray[np.int32]) -> None:
+        """position: of each file's partition."""
+        self._partitions = partitions
+        self._position = position
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        known = self._partitions.bounds(column)
+        if known is None:
+            return None
+        return Bounds(
+            self._spread(known.lower),
+            self._spread(known.upper),
+            self._spread(known.may_be_value),
+            self._spread(known.may_be_null),
+        )
+
+    def _spread(self, values: Any) -> Any:
+        if isinstance(values, np.ndarray):
+            return values[self._position]
+        return values.take(pa.array(self._position)) if isinstance(values, pa.Array) else values
+
+
 def _values(path: str, layout: PathLayout) -> list[str] | None:
     """The path's values, outermost first; None when it does not fit the layout."""
     segments = path.split("/")
@@ -120,11 +146,14 @@ def _values(path: str, layout: PathLayout) -> list[str] | None:
         # not the value, and a percent sign gives it away.
         if not layout.encoded and "%" in value:
             return None
+        # Whatever stands before it, Spark takes for the column's name.
+        if not layout.hive_style and "=" in value:
+            return None
+        # Hudi encodes characters of ASCII only; readers differ about others.
+        if layout.encoded and _ENCODED_OTHERS.search(value):
+            return None
         values.append(value)
-    try:
-        return [unquote(v, errors="strict") for v in values] if layout.encoded else values
-    except UnicodeDecodeError:
-        return None
+    return [unquote(value) for value in values] if layout.encoded else values
 
 
 def _integer(text: str) -> int | None:
@@ -135,7 +164,8 @@ def _boolean(text: str) -> int | None:
     return {"true": 1, "false": 0}.get(text)
 
 
-def _date(text: str) -> int | None:
+def day_of(text: str) -> int | None:
+    """Days since 1970 of a date as Hudi and Spark write it."""
     if not _DATE.fullmatch(text):
         return None
     try:
@@ -151,6 +181,6 @@ def _text(text: str) -> bytes | None:
 _PARSERS: dict[Kind, Callable[[str], Any]] = {
     Kind.INTEGER: _integer,
     Kind.BOOLEAN: _boolean,
-    Kind.DATE: _date,
+    Kind.DATE: day_of,
     Kind.TEXT: _text,
 }

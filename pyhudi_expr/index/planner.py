@@ -34,6 +34,7 @@ from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.index.costs import Left, LookUp
 from pyhudi_expr.index.merging import Merging, keep_slices
+from pyhudi_expr.index.partition_readers import FROM_FILES, Reading
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
@@ -58,8 +59,8 @@ class Question:
 
     columns: those of the predicate. partitions: one flag for each, False where it is
     excluded already. footer_wait: seconds to wait for footers that are read in the background.
-    notes: where sources say why they tell less than they could. answers: what the sources before
-    have said.
+    notes: where sources say why they tell less than they could. reading: what their answers say to
+    who asks. answers: what the sources before have said.
     """
 
     predicate: BoundExpression
@@ -69,6 +70,7 @@ class Question:
     partitions: _Flags
     footer_wait: float
     notes: list[str]
+    reading: Reading = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
 
     @cached_property
@@ -181,6 +183,7 @@ def _asked(source: Source | Priced, question: Question) -> Question:
         return question
     if evidence is None:
         return question
+    evidence = question.reading.of_files(evidence, question.listing)
     answer = NamedEvidence(source.name, evidence, perf_counter() - start)
     return replace(question, answers=(*question.answers, answer))
 

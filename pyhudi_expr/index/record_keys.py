@@ -58,7 +58,6 @@ from pyhudi_expr.table.properties import TableProperties
 
 _TEXT = Domain(Kind.TEXT)
 _KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)
-_NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _EPOCH = date(1970, 1, 1)
 _DATES = range((date.min - _EPOCH).days, (date.max - _EPOCH).days + 1)
 _EMPTY = "__empty__"
@@ -210,21 +209,20 @@ def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpre
     return node
 
 
-def without_columns(node: BoundExpression, hidden: Set[str]) -> BoundExpression:
+def without_columns(node: BoundExpression, names: Set[str], instead: Unknown) -> BoundExpression:
     """The predicate with whatever compares one of these columns taken as unknown.
 
-    For tables with virtual keys (`definition.hidden_columns`): engines read them as null, or as
-    what old files have stored, while statistics and indexes tell of the stored values or of keys
-    made of the columns.
+    For columns that engines show as other values than indexes tell of: meta columns of tables with
+    virtual keys (`definition.hidden_columns`), partition columns of another type.
     """
     match node:
         case BoundAnd(children=nodes):
-            return BoundAnd(tuple(without_columns(child, hidden) for child in nodes))
+            return BoundAnd(tuple(without_columns(child, names, instead) for child in nodes))
         case BoundOr(children=nodes):
-            return BoundOr(tuple(without_columns(child, hidden) for child in nodes))
+            return BoundOr(tuple(without_columns(child, names, instead) for child in nodes))
         case BoundNot(child=child):
-            return BoundNot(without_columns(child, hidden))
-    return node if hidden.isdisjoint(columns(node)) else _NOT_STORED
+            return BoundNot(without_columns(child, names, instead))
+    return node if names.isdisjoint(columns(node)) else instead
 
 
 def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:

@@ -6,21 +6,23 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.expr.bound import BoundColumn, BoundExpression
-from pyhudi_expr.expr.bounds import Bounds
-from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence
+from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
+from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
 from pyhudi_expr.index.evolved_stats import EvolvedColumnStats
 from pyhudi_expr.index.merging import Merging, merging_of
+from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.partition_stats import PartitionStats
-from pyhudi_expr.index.partition_values import PartitionValues, path_layout
+from pyhudi_expr.index.partition_values import OfPartition, PartitionValues, path_layout
+from pyhudi_expr.index.path_values import PathColumns
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
@@ -52,6 +54,8 @@ _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 _MOST_SUMMARISED = 1_000_000
 #: The name of what the partitions' own values say.
 VALUES = "partition values"
+_NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
+_OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another type")
 #: A note.
 NO_STATISTICS = "the table has no column_stats: files are not judged"
 
@@ -92,9 +96,9 @@ class TableSnapshot:
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
         self._streaming = streaming
-        self.values = PartitionValues(
-            self.listing.partitions.to_pylist(), path_layout(table.properties)
-        )
+        self._partitions: list[str] = self.listing.partitions.to_pylist()
+        self.values = PartitionValues(self._partitions, path_layout(table.properties))
+        self._paths = PathColumns.of(table.properties)
         self.partition_stats: PartitionStats | None = None
         self.column_stats: ColumnStats | None = None
         self._optional: OptionalIndexes | None = None
@@ -182,20 +186,34 @@ class TableSnapshot:
         """What the partitions' own values say, over the partitions."""
         return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
 
-    def aggregate_evidence(self, columns: Sequence[BoundColumn]) -> list[NamedEvidence]:
+    def aggregate_evidence(
+        self, columns: Sequence[BoundColumn], reading: Reading
+    ) -> list[NamedEvidence]:
         """What `partition_stats` says of the columns, over the partitions. Raises HudiError."""
         if self.partition_stats is None:
             return []
         for column in columns:
             self.partition_stats.load(column)
-        return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(self.partition_stats))]
+        evidence = reading.of_partitions(StatisticsEvidence(self.partition_stats))
+        return [NamedEvidence(PARTITION_STATS, evidence)]
 
-    def completed(self, predicate: BoundExpression) -> BoundExpression:
+    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> Reading:
+        """What the reader makes of the partition columns of a predicate."""
+        needed = columns(predicate).values()
+        return Reading.of(reader, self._paths, self._partitions, self.values, needed)
+
+    def completed(self, predicate: BoundExpression, reading: Reading) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
         hidden = hidden_columns(self.table.properties)
         if hidden:
-            predicate = without_columns(predicate, hidden)
-        return predicate if self._optional is None else self._optional.completed(predicate)
+            predicate = without_columns(predicate, hidden, _NOT_STORED)
+        if reading.unjudged:
+            predicate = without_columns(predicate, reading.unjudged, _OF_ANOTHER_TYPE)
+        # Keys are made of what files hold.
+        in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)
+        if self._optional is None or in_doubt:
+            return predicate
+        return self._optional.completed(predicate)
 
     def file_evidence(
         self,
@@ -204,13 +222,14 @@ class TableSnapshot:
         partitions: _Flags,
         footer_wait: float,
         notes: list[str],
+        reading: Reading,
     ) -> list[NamedEvidence]:
         """What the sources say of the files of the flagged partitions.
 
         columns: those of the predicate. notes: for what sources cannot read.
         """
         question = Question(
-            predicate, columns, self.listing, self.merging, partitions, footer_wait, notes
+            predicate, columns, self.listing, self.merging, partitions, footer_wait, notes, reading
         )
         return gather(self.sources, question)
 
@@ -263,12 +282,13 @@ class TableSnapshot:
             return summary
         return replace(summary, distinct=int(rows.sum()))
 
-    def spread_aggregates(self) -> list[NamedEvidence]:
+    def spread_aggregates(self, reading: Reading) -> list[NamedEvidence]:
         """What `partition_stats` has told so far, over the files: for the explanation."""
         if self.partition_stats is None:
             return []
-        spread = _OfPartition(self.partition_stats, self.listing)
-        return [NamedEvidence(PARTITION_STATS, StatisticsEvidence(spread))]
+        spread = OfPartition(self.partition_stats, self.listing.file_partition)
+        evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
+        return [NamedEvidence(PARTITION_STATS, evidence)]
 
 
 @dataclass(frozen=True)
@@ -281,7 +301,7 @@ class _ValueSource:
 
     def answer(self, question: Question) -> Evidence | None:
         """See `Source`."""
-        return StatisticsEvidence(_OfPartition(self.values, self.listing))
+        return StatisticsEvidence(OfPartition(self.values, self.listing.file_partition))
 
 
 @dataclass(frozen=True)
@@ -314,31 +334,6 @@ class _ColumnStatsSource:
         return self.streaming(
             self.stats, question.listing, question.predicate, found, question.partitions
         )
-
-
-class _OfPartition:
-    """The bounds of its partition for each file (a `Statistics` over files)."""
-
-    def __init__(self, partitions: Statistics, listing: FileListing) -> None:
-        self._partitions = partitions
-        self._position = listing.file_partition
-
-    def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
-        known = self._partitions.bounds(column)
-        if known is None:
-            return None
-        return Bounds(
-            self._spread(known.lower),
-            self._spread(known.upper),
-            self._spread(known.may_be_value),
-            self._spread(known.may_be_null),
-        )
-
-    def _spread(self, values: Any) -> Any:
-        if isinstance(values, np.ndarray):
-            return values[self._position]
-        return values.take(pa.array(self._position)) if isinstance(values, pa.Array) else values
 
 
 def _schema_history(table: HudiTable, notes: list[str]) -> SchemaHistory | None:

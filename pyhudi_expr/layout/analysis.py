@@ -25,6 +25,7 @@ from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.orders import InvalidLayout, Layout, Mapping, Pieces, order_of
 from pyhudi_expr.layout.sampling import sampled
@@ -118,7 +119,8 @@ def analyze(
     if not predicates:
         raise InvalidLayout(f"{table}: name at least one predicate to judge layouts by")
     pruner = Pruner(PruneOptions(footers=True, footer_wait=_FOOTER_WAIT))
-    results = [pruner.prune(table, PruneRequest(each, zone=zone)) for each in predicates]
+    asked = (PruneRequest(each, zone=zone, reader=PartitionReader.ENGINE) for each in predicates)
+    results = [pruner.prune(table, request) for request in asked]
     today = Shares(
         None,
         tuple(result.files_kept / max(result.files_total, 1) for result in results),

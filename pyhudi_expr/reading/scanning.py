@@ -21,6 +21,7 @@ from pyhudi_expr.expr.terms import UnboundError, resolve
 from pyhudi_expr.frontend.arrow_faults import columns_read, fault_of
 from pyhudi_expr.frontend.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql import HIVE, SqlDialect, parse_predicate
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
 from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
@@ -150,7 +151,8 @@ def scan(
     as_of = query_instant(as_of)
     schema = opened.schema(as_of)
     asked, rows = _parsed(filter, schema, dialect, zone)
-    result = (pruner or Pruner()).prune(table, PruneRequest(asked, view, zone, as_of))
+    request = PruneRequest(asked, view, zone, as_of, reader=PartitionReader.ENGINE)
+    result = (pruner or Pruner()).prune(table, request)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     wanted = pa.schema([schema.field(name).remove_metadata() for name in names])
     if isinstance(filter, pc.Expression):

@@ -13,6 +13,7 @@ import structlog
 
 from pyhudi_expr.expr.bound import unknown_reasons
 from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
@@ -79,6 +80,7 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             view=_view(request),
             zone=request.timeZone,
             as_of=request.asOfInstant,
+            reader=PartitionReader.ENGINE,
         )
         result = self._pruner.prune(self._roots.resolve(request.basePath), question)
         _check_as_new(result, request)

@@ -8,6 +8,7 @@ by Hudi's reader (whose bundle must be on the driver's class path then).
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 
@@ -23,6 +24,7 @@ from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.readable import check_readable
 from pyhudi_expr.spark.hudi_client import ClusteringClient, slice_files
+from pyhudi_expr.spark.partition_columns import ShownColumns
 from pyhudi_expr.spark.predicates import predicate_of
 from pyhudi_expr.spark.running import SparkRunner
 from pyhudi_expr.spark.sharded_leaves import ShardedLeaves
@@ -36,6 +38,8 @@ _LOG = logging.getLogger(__name__)
 _COMMIT_TIME = "_hoodie_commit_time"
 #: By which Hudi's reader tells which column of an older file is which.
 _SCHEMA_WITH_IDS = "hoodie.internal.schema"
+#: Spark's own option: paths are names, and `[`, `{`, `*` no patterns.
+_GLOB_PATHS = "__globPaths__"
 _Flags = npt.NDArray[np.bool_]
 
 
@@ -90,9 +94,9 @@ def prune_table(
     check_readable(opened)
     as_of = query_instant(as_of)
     schema = opened.schema(as_of)
-    fields = _spark_schema(opened, schema)
-    asked = predicate_of(spark.createDataFrame([], fields), condition)
-    request = PruneRequest(asked.expression, view, asked.zone, as_of, since)
+    columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
+    asked = predicate_of(spark.createDataFrame([], columns.types), condition)
+    request = PruneRequest(asked.expression, view, asked.zone, as_of, since, columns.reader)
     result = (pruner or pruner_of(spark)).prune(table, request)
     evolution = Evolution.of(opened, result)
     if evolution is not None and not evolution.is_newest:
@@ -100,7 +104,7 @@ def prune_table(
             f"{table}: columns were renamed or retyped since {result.instant}, and Hudi's reader "
             "knows them by their names of now only"
         )
-    rows = hide_keys(_rows(spark, opened, fields, result, evolution), opened).where(condition)
+    rows = hide_keys(_rows(spark, opened, columns, result, evolution), opened).where(condition)
     if request.since is not None:
         rows = rows.where(rows[_COMMIT_TIME] > request.since)
     dropped = result.files_total - result.files_kept
@@ -127,33 +131,42 @@ def _spark_schema(table: HudiTable, schema: pa.Schema) -> StructType:
 def _rows(
     spark: SparkSession,
     table: HudiTable,
-    fields: StructType,
+    columns: ShownColumns,
     result: PruneResult,
     evolution: Evolution | None,
 ) -> DataFrame:
     """All rows of the kept slices."""
     listing = result.listing
-    merged = result.keep & (
-        listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
-    )
+    merged = listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
     if evolution is not None:
-        merged |= result.keep & evolution.changed(listing)
-    parts = []
-    plain = listing.of_files(result.keep & ~merged)
-    if plain.any():
-        root = table.base_path.rstrip("/")
-        paths = [f"{root}/{path}" for path in listing.paths(plain)]
-        parts.append(spark.read.schema(fields).parquet(*paths))
-    if merged.any():
-        read = _by_hudi(spark, table, listing.some(merged), evolution)
-        parts.append(read.select(*_names(fields)))
-    if not parts:
-        return spark.createDataFrame([], fields)
-    return parts[0] if len(parts) == 1 else parts[0].unionByName(parts[1])
+        merged |= evolution.changed(listing)
+    frames = []
+    for part in columns.parts(listing, result.keep):
+        plain = listing.of_files(part.slices & ~merged)
+        if plain.any():
+            read = _by_spark(spark, table, columns.fields, listing.paths(plain))
+            frames.append(columns.shown(read, part))
+        if (part.slices & merged).any():
+            read = _by_hudi(spark, table, listing.some(part.slices & merged), evolution)
+            frames.append(columns.shown(read, part))
+    return _united(frames) if frames else spark.createDataFrame([], columns.types)
 
 
-def _names(fields: StructType) -> list[str]:
-    return [f"`{name.replace('`', '``')}`" for name in fields.names]
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all; the plan is not as deep as there are frames."""
+    if len(frames) == 1:
+        return frames[0]
+    middle = len(frames) // 2
+    return _united(frames[:middle]).union(_united(frames[middle:]))
+
+
+def _by_spark(
+    spark: SparkSession, table: HudiTable, fields: StructType, paths: Sequence[str]
+) -> DataFrame:
+    """The rows of Parquet files, by their paths from the table's base path."""
+    root = table.base_path.rstrip("/")
+    reader = spark.read.schema(fields).option(_GLOB_PATHS, "false")
+    return reader.parquet(*(f"{root}/{path}" for path in paths))
 
 
 def _of_schema(table: HudiTable, listing: FileListing, slices: _Flags) -> _Flags:

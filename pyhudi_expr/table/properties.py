@@ -92,7 +92,7 @@ class TableProperties:
             table_type=TableType(type_name),
             version=version,
             timeline_layout=layout,
-            partition_fields=_partition_fields(raw),
+            partition_fields=tuple(name for name, _ in _partition_fields(raw)),
             record_key_fields=_names(raw, "hoodie.table.recordkey.fields"),
             ordering_fields=_names(raw, "hoodie.table.ordering.fields")
             or _names(raw, "hoodie.table.precombine.field"),
@@ -116,6 +116,11 @@ class TableProperties:
             metadata_partitions_inflight=frozenset(inflight),
             raw=MappingProxyType(dict(raw)),
         )
+
+    @property
+    def partition_fields_and_kinds(self) -> tuple[tuple[str, str], ...]:
+        """The partition fields, with the types (SIMPLE, TIMESTAMP) of a custom key generator."""
+        return _partition_fields(self.raw)
 
     @property
     def is_partitioned(self) -> bool:
@@ -146,10 +151,10 @@ def _version(raw: Mapping[str, str], uri: str) -> int:
     return int(text)
 
 
-def _partition_fields(raw: Mapping[str, str]) -> tuple[str, ...]:
+def _partition_fields(raw: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Custom key generators write `field:TYPE`; the type belongs to the key generator."""
-    names = _names(raw, "hoodie.table.partition.fields")
-    return tuple(name.split(":", 1)[0] for name in names)
+    fields = (name.partition(":") for name in _names(raw, "hoodie.table.partition.fields"))
+    return tuple((name, kind.upper()) for name, _, kind in fields)
 
 
 def _names(raw: Mapping[str, str], key: str) -> tuple[str, ...]:
