@@ -159,9 +159,10 @@ final class Judge {
             }
             boolean alone = predicates.size() == 1;
             boolean tried = ask(Form.TRIED, predicates) == null;
-            List<Predicate> failing = tried ? predicates.stream().filter(Predicate::fails).toList() : List.of();
+            List<Predicate> failing =
+                    tried ? predicates.stream().filter(Predicate::fails).toList() : List.of();
             for (Predicate predicate : failing) {
-                predicate.reason = alone ? refused : reasons ? ask(Form.PLAIN, List.of(predicate)) : "a row fails";
+                predicate.reason = reasons && !alone ? ask(Form.PLAIN, List.of(predicate)) : refused;
             }
             if (failing.isEmpty() && alone) {
                 predicates.get(0).truths = null;
@@ -215,7 +216,7 @@ final class Judge {
         }
 
         private String query(Form form, List<Predicate> predicates) {
-            List<String> terms = predicates.stream().map(predicate -> form.sql.apply(predicate.text)).toList();
+            List<String> terms = predicates.stream().map(one -> form.sql.apply(one.text)).toList();
             return "SELECT \"row\", " + String.join(", ", terms) + " FROM " + table;
         }
     }
