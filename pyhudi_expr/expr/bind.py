@@ -19,6 +19,7 @@ from pyhudi_expr.expr.bound import (
     BoundColumn,
     BoundExpression,
     BoundIsNull,
+    BoundLiteral,
     BoundMatches,
     BoundTerm,
 )
@@ -27,6 +28,7 @@ from pyhudi_expr.expr.domains import (
     Domain,
     Kind,
     domain_of,
+    integer_range,
 )
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS
 from pyhudi_expr.expr.junctions import conjunction, disjunction, negation
@@ -109,6 +111,8 @@ def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) 
     The guards are never NULL, and exactly one of them is TRUE for a row, so this has the value of
     the original condition, below a NOT as well.
     """
+    if isinstance(place, Call) and place.name == "nullif":
+        _check_nullif(place, scope)
     _check_results(choice, scope)
     parts: list[BoundExpression] = []
     skipped: list[BoundExpression] = []
@@ -123,6 +127,21 @@ def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) 
 
 _NO_OR_NULL = Constant(Truth.NO_NULL)
 _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
+
+
+def _check_nullif(nullif: Call, scope: Scope) -> None:
+    """Some engines convert the second value to the first one's type, and lose digits of it."""
+    choice = choices.as_choice(nullif.args)
+    found = [bind_term(term, scope) for term in choices.results(choice)]
+    domain = found[0].domain
+    least, greatest = integer_range(domain.bits)
+    for term in found[1:]:
+        whole = domain.kind is Kind.INTEGER is term.domain.kind
+        fits = isinstance(term, BoundLiteral) and least <= term.lower <= term.upper <= greatest
+        if term.domain != domain and not (whole and fits):
+            raise UnboundError("nullif() of several types")
+    if domain.kind is Kind.DECIMAL:
+        raise UnboundError("nullif() of decimals")
 
 
 def _check_results(choice: Case, scope: Scope) -> None:
@@ -216,6 +235,8 @@ def _(node: Comparison, scope: Scope) -> BoundExpression:
 
 @_bind.register
 def _(node: Between, scope: Scope) -> BoundExpression:
+    if isinstance(node.low, Literal) and node.low.value is None:
+        return _NO_OR_NULL  # Hive asks for no more, and gives NULL
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)

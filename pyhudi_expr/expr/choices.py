@@ -7,12 +7,13 @@ predicate has the value of the original one, below a NOT as well.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import (
+    ALWAYS,
     Between,
     Call,
     Case,
@@ -70,6 +71,11 @@ def are_few(leaf: HudiExpression) -> bool:
         if (case := node if isinstance(node, Case) else _as_case(node)) is not None
     ]
     return len(found) <= MAX_CHOICES and sum(len(c.branches) for c in found) <= MAX_BRANCHES
+
+
+def as_choice(terms: Sequence[Term]) -> Case:
+    """A choice of some terms, for what holds of each of them."""
+    return Case(tuple((ALWAYS, term) for term in terms[:-1]), terms[-1])
 
 
 def results(choice: Case) -> Iterator[Term]:

@@ -43,6 +43,8 @@ _STANDARD_TIME_DAY = -25_567
 _OFFSET_DAYS = 2
 
 _MAX_CHAR_LENGTH = 255
+#: Zones that never change their clocks.
+_NO_CHANGES = frozenset({"UTC", "Z", "GMT"})
 
 
 @dataclass(frozen=True)
@@ -172,6 +174,8 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     low = high = seconds
     if domain.kind is Kind.INSTANT and not is_instant:
         low, high = _instants(seconds, zone)
+    if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in _NO_CHANGES:
+        low -= _DAY  # a day may begin later than at midnight, and even on the next day
     margin = _calendar_margin(low)
     low, high = low - margin, high + margin
     per_second = Fraction(1, _DAY) if domain.kind is Kind.DATE else Fraction(domain.units)
@@ -210,7 +214,7 @@ def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fract
     if zone is None:
         raise NotComparableError("a wall clock against instants in an unknown zone")
     try:
-        info: tzinfo = timezone.utc if zone in ("UTC", "Z", "GMT") else ZoneInfo(zone)
+        info: tzinfo = timezone.utc if zone in _NO_CHANGES else ZoneInfo(zone)
         wall = _EPOCH + timedelta(seconds=math.floor(wall_seconds))
         offsets = [info.utcoffset(wall.replace(tzinfo=info, fold=fold)) for fold in (0, 1)]
     except (KeyError, ValueError, OverflowError, OSError) as error:

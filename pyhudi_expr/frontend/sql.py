@@ -197,6 +197,7 @@ class _Walk:
     def _term(self, node: exp.Expr) -> Term:
         node = _unwrapped(node)
         _check_read(node)
+        self._dialect.check(node)
         symbol = _ARITHMETIC.get(type(node))
         if symbol in ("+", "-"):
             left, right = _unwrapped(node.this), _unwrapped(node.expression)

@@ -25,6 +25,7 @@ from pyhudi_expr.frontend.readers import tokens
 from pyhudi_expr.frontend.sql_text import Exact
 from pyhudi_expr.frontend.trino_rules import (
     as_read,
+    presto_like,
     trino_call,
     trino_cast,
     trino_operands,
@@ -43,7 +44,8 @@ class SqlDialect:
     predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
     operands: the terms of one comparison, as the engine compares them. null_safe: those of
     ``<=>``. time: a term that may be a time, as the engine reads it. arithmetic: a call of an
-    operator's sign. Those that give terms raise InexpressibleError.
+    operator's sign. check: of syntax that would be a term, whether the engine means what the others
+    do. Those that give terms and `check` raise InexpressibleError.
     """
 
     name: str
@@ -57,6 +59,7 @@ class SqlDialect:
     null_safe: Callable[[tuple[Term, ...]], tuple[Term, ...]]
     time: Callable[[Term], Term]
     arithmetic: Callable[[str, tuple[Term, ...]], Term]
+    check: Callable[[exp.Expr], None]
 
 
 def _hive_cast(term: Term, to: exp.DataType) -> Term:
@@ -85,6 +88,9 @@ def _as_it_is(given: _Given) -> _Given:
 def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
     if any(isinstance(term, Literal) and term.value is None for term in terms):
         return terms  # Hive makes IS NULL of it
+    types = [term.type for term in terms if isinstance(term, Literal)]
+    if any(isinstance(type_, pa.Decimal128Type | pa.Decimal256Type) for type_ in types):
+        raise InexpressibleError("not judged: <=> of decimals")
     return tuple(term if isinstance(term, Literal) else Call(NO_DECIMAL, (term,)) for term in terms)
 
 
@@ -171,6 +177,40 @@ def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
     return Call(sign, args)
 
 
+def _no_check(node: exp.Expr) -> None:
+    """All syntax means the same."""
+
+
+def _check_presto(node: exp.Expr) -> None:
+    """What Presto 0.287 computes otherwise than its documentation says."""
+    match node:
+        case exp.Extract() if node.this.name.upper() in ("HOUR", "MINUTE", "SECOND"):
+            raise InexpressibleError(
+                "not judged: hours of what may be a date, whose days it counts"
+            )
+        case exp.Case(this=exp.Expr()) if not _are_alike([one.this for one in node.args["ifs"]]):
+            raise InexpressibleError(
+                "not judged: a CASE of values of several types, which it mixes"
+            )
+
+
+def _are_alike(values: list[exp.Expr]) -> bool:
+    """Whether there is one value, or all are constants of one type."""
+    kinds = set(map(_kind, values))
+    return len(values) == 1 or (len(kinds) == 1 and None not in kinds)
+
+
+def _kind(value: exp.Expr) -> str | None:
+    match value:
+        case exp.Neg(this=exp.Literal() as number) | (exp.Literal() as number):
+            if number.is_string:
+                return "text"
+            return "integer" if number.this.isdigit() else None
+        case exp.Cast(this=exp.Literal()):
+            return str(value.to.sql("presto"))
+    return None
+
+
 def _hive_reader() -> type[sqlglot.Dialect]:
     from pyhudi_expr.frontend.readers.hive import HiveReader
 
@@ -207,6 +247,7 @@ HIVE = SqlDialect(
     null_safe=_no_decimals,
     time=_as_it_is,
     arithmetic=Call,
+    check=_no_check,
 )
 SPARK = replace(
     HIVE,
@@ -230,7 +271,8 @@ TRINO = SqlDialect(
     null_safe=trino_operands,
     time=as_read,
     arithmetic=_trino_arithmetic,
+    check=_no_check,
 )
-PRESTO = replace(TRINO, name="presto", reader=_presto_reader)
+PRESTO = replace(TRINO, name="presto", reader=_presto_reader, like=presto_like, check=_check_presto)
 
 DIALECTS = {dialect.name: dialect for dialect in (HIVE, SPARK, TRINO, PRESTO)}

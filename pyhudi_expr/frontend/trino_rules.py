@@ -9,6 +9,7 @@ where those cut off, divide integers as integers, write times with zeros) is not
 from __future__ import annotations
 
 import math
+import re
 
 import pyarrow as pa
 
@@ -25,11 +26,14 @@ from pyhudi_expr.expr.nodes import (
     Op,
     StartsWith,
     Term,
+    Unknown,
 )
 from pyhudi_expr.frontend.calls import call
 from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type
 from pyhudi_expr.frontend.intervals import shifted
+from pyhudi_expr.frontend.like import standard_like
+from pyhudi_expr.frontend.trees import conjunction
 
 _NAN = Literal(math.nan, pa.float64())
 #: Parts of a time, by the names that Hive has for them.
@@ -75,6 +79,16 @@ def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
         case "is_nan", (term,):
             return Comparison(Op.EQ, term, _NAN)  # NULL of NULL, and TRUE of NaN alone
     return None
+
+
+def presto_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    """LIKE as Presto 0.287 finds it: to a pattern with ``_`` a text's end is also that of a line,
+    and an empty text is not ``LIKE '%%'``."""
+    signs = pattern if not escape else re.sub(re.escape(escape) + ".", "", pattern, flags=re.DOTALL)
+    if "_" not in signs and "%%" not in signs:
+        return standard_like(term, pattern, escape)
+    begin = standard_like(term, pattern + "%", escape)
+    return conjunction((begin, Unknown(f"LIKE {pattern!r} as a whole")))
 
 
 def trino_cast(term: Term, type_: Type) -> Term:

@@ -106,7 +106,7 @@ def test_casts(
     files: list[list[Any]],
     expected: list[int],
 ) -> None:
-    assert kept(eq(Cast(X, target), literal), type_, *files) == expected
+    assert kept(eq(Cast(X, target), literal), type_, *files, zone="UTC") == expected
 
 
 def test_integers_without_statistics_compared_as_wide_decimals() -> None:
@@ -192,7 +192,10 @@ def test_the_year_of_a_date() -> None:
 def test_a_cast_date_meets_a_timestamp_column() -> None:
     types = {"x": pa.date32(), "y": pa.timestamp("us")}
     files = [[(1, 86_400_000_000)], [(1, 86_400_000_001)]]
-    assert kept(eq(Cast(X, pa.timestamp("us")), Y), types, *files) == [0]
+    cast = eq(Cast(X, pa.timestamp("us")), Y)
+    assert kept(cast, types, *files, zone="UTC") == [0]
+    # Elsewhere a day may begin after midnight.
+    assert kept(cast, types, *files) == [0, 1]
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,14 @@ MICROS = pa.timestamp("us")
 )
 def test_dates(literal: Literal, expected: tuple[list[int], ...]) -> None:
     files = [[NEW_YEAR - 1], [NEW_YEAR], [NEW_YEAR + 1]]
-    assert compared(pa.date32(), files, literal) == expected
+    assert compared(pa.date32(), files, literal, "UTC") == expected
+
+
+@pytest.mark.parametrize("zone", [None, "Pacific/Apia"])
+def test_days_may_begin_after_midnight(zone: str | None) -> None:
+    files = [[NEW_YEAR - 2], [NEW_YEAR - 1], [NEW_YEAR]]
+    midnight = lit(NEW_YEAR * DAY, pa.timestamp("s"))
+    assert compared(pa.date32(), files, midnight, zone)[0] == [1, 2]
 
 
 @pytest.mark.parametrize("unit", ["ms", "us", "ns"])

@@ -269,7 +269,6 @@ def test_other_spellings_of_presto(dialect: SqlDialect) -> None:
     ("text", "expected"),
     [
         ("a LIKE 'x%'", StartsWith(A, "x")),
-        ("a LIKE 'x%%'", StartsWith(A, "x")),
         ("a NOT LIKE 'x%'", Not(StartsWith(A, "x"))),
     ],
 )
@@ -277,7 +276,39 @@ def test_like_everywhere(dialect: SqlDialect, text: str, expected: HudiExpressio
     assert parse_predicate(text, dialect) == expected
 
 
-@pytest.mark.parametrize("dialect", [SPARK, TRINO, PRESTO], ids=["spark", "trino", "presto"])
+def test_like_in_presto() -> None:
+    """Its ``$`` is also the end of a line, and ``'' LIKE '%%'`` is FALSE, but only that."""
+    assert parse_predicate("a LIKE 'x%%'", TRINO) == StartsWith(A, "x")
+    for text, rest in (("a LIKE 'x_z'", ("x", None, "z")), ("a LIKE '_'", (None,))):
+        found = parse_predicate(text, PRESTO)
+        assert Matches(A, rest, False) in walk(found)
+        assert Matches(A, rest, True) not in walk(found)
+    assert is_unknown(parse_predicate("a NOT LIKE '%%'", PRESTO))
+    assert StartsWith(A, "x") in walk(parse_predicate("a LIKE 'x%%'", PRESTO))
+
+
+@pytest.mark.parametrize(
+    ("text", "is_judged"),
+    [
+        ("EXTRACT(HOUR FROM a) = 1", False),
+        ("EXTRACT(YEAR FROM a) = 1", True),
+        ("hour(a) = 1", True),
+        ("CASE a WHEN b THEN 1 END = 1", True),
+        ("CASE a WHEN 1 THEN 1 WHEN -2 THEN 2 END = 1", True),
+        ("CASE a WHEN 'x' THEN 1 WHEN 'y' THEN 2 END = 1", True),
+        ("CASE a WHEN DATE '2020-01-01' THEN 1 WHEN DATE '2020-01-02' THEN 2 END = 1", True),
+        ("CASE a WHEN 1 THEN 1 WHEN 1.5 THEN 2 END = 1", False),
+        ("CASE a WHEN 1 THEN 1 WHEN b THEN 2 END = 1", False),
+        ("CASE a WHEN 1.5 THEN 1 WHEN 10.25 THEN 2 END = 1", False),
+        ("CASE WHEN a = 1 THEN 1 WHEN a = b THEN 2 END = 1", True),
+    ],
+)
+def test_what_presto_mixes_up_is_not_judged(text: str, is_judged: bool) -> None:
+    assert is_unknown(parse_predicate(text, PRESTO)) is not is_judged
+    assert not is_unknown(parse_predicate(text, TRINO))
+
+
+@pytest.mark.parametrize("dialect", [SPARK, TRINO], ids=["spark", "trino"])
 def test_escapes_of_like(dialect: SqlDialect) -> None:
     def pattern(text: str) -> HudiExpression:
         return parse_predicate(f"a LIKE {text}", dialect)

@@ -75,6 +75,10 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
         *("INTERVAL '-400' DAY", "INTERVAL '1' HOUR", "INTERVAL '-30' MINUTE"),
         *("INTERVAL '1' SECOND", "INTERVAL '24' HOUR"),
     ),
+    "midnight": (
+        *("TIMESTAMP '2011-12-31 00:00:00'", "TIMESTAMP '2011-12-30 00:00:00'"),
+        *("TIMESTAMP '2020-03-29 00:00:00'", "TIMESTAMP '1893-04-01 00:00:00'"),
+    ),
     "months": ("INTERVAL '1' MONTH", "INTERVAL '-13' MONTH", "INTERVAL '1' YEAR"),
 }
 
@@ -231,5 +235,8 @@ CONDITIONS: Sequence[Template] = [
     *_each("{int} BETWEEN {int} AND {int}; {float} BETWEEN {#real} AND {float}", "bool"),
     *_each("{text} BETWEEN {#part} AND {text}; {when} BETWEEN {date} AND {date}", "bool"),
     *_each("{text} IN ({#part}, {#part}); {date} IN ({#daytext}, {#daytext})", "bool"),
+    *_each(
+        "{date} = {#midnight}; {date} <= {#midnight}; {date} IN ({#midnight}, {#midnight})", "bool"
+    ),
     *_each("{date} < current_date(); {instant} > current_timestamp()", "bool"),
 ]

@@ -82,7 +82,9 @@ class HiveWitness:
     def circumstances(self, chance: random.Random, zone: str) -> Circumstances:
         """See `Witness`."""
         formatter = chance.choice(("DATETIME", "SIMPLE"))
-        return Circumstances(zone, {"hive.datetime.formatter": formatter})
+        optimised = chance.choice(("true", "false"))
+        settings = {"hive.datetime.formatter": formatter, "hive.cbo.enable": optimised}
+        return Circumstances(zone, settings)
 
     def hear(
         self, rows: pa.Table, circumstances: Circumstances, chance: random.Random
@@ -95,10 +97,12 @@ class HiveWitness:
         judged = {
             name: engine.judge(rows, texts, circumstances) for name, engine in self._engines.items()
         }
+        # Calcite tells FALSE from NULL only inside of a condition.
+        filtered = circumstances.settings["hive.cbo.enable"] == "true"
         for number, predicate in enumerate(asked):
             said = {name: answers[number] for name, answers in judged.items()}
             truths = {
-                name: _only_true(one.truths) if name in _FILTERS else one.truths
+                name: _only_true(one.truths) if filtered or name in _FILTERS else one.truths
                 for name, one in said.items()
                 if isinstance(one, Answer)
             }

@@ -87,10 +87,11 @@ def _decimal_arithmetic(site: Site) -> Signature | None:
         whole = max(left.precision - left.scale, right.precision - right.scale)
         result = Domain(Kind.DECIMAL, precision=whole + scale + 1, scale=scale)
         targets = (result, result)
-    if result.precision > _MAX_ARROW_DIGITS:
-        return opaque(replace(result, precision=MAX_DIGITS), "decimals of many more than 38 digits")
     if not result.is_ordinal:
         targets = tuple(replace(t, precision=max(t.precision, 19)) for t in targets)  # type: ignore[assignment]
+    digits = sum(t.precision for t in targets) if site.name == "*" else result.precision
+    if digits >= _MAX_ARROW_DIGITS:  # Arrow gives its results one digit more
+        return opaque(replace(result, precision=MAX_DIGITS), "decimals of many more than 38 digits")
     found = [conversion(own, target) for own, target in zip(site.domains, targets, strict=True)]
     if None in found:
         return opaque(result, "decimals of many digits")

@@ -27,6 +27,7 @@ from pyhudi_expr.expr.functions.signature import (
     of_first,
     opaque,
     ordinals,
+    perhaps_null,
     where_known,
 )
 from pyhudi_expr.expr.functions.steps import FloorTo, Scale, within
@@ -162,6 +163,19 @@ class OfDay:
         )
 
 
+def of_four_digits(*operands: Bounds) -> Bounds:
+    """Days that some engine gives as text: in order in the years 1 to 9999, and none beyond."""
+    (operand,) = operands
+    lower, upper = ordinals(operand)
+    known = (lower >= _FIRST_DAY) & (upper <= _LAST_DAY)
+    return perhaps_null(where_known(known, lower, known, upper, operand), ~known)
+
+
+_FIRST_DAY, _LAST_DAY = (
+    int(np.datetime64(day, "D").astype(np.int64)) for day in ("0001-01-01", "9999-12-31")
+)
+
+
 def last_of_month(days: np.ndarray) -> np.ndarray:
     months = days.astype("datetime64[M]")
     return np.asarray((months + 1).astype("datetime64[D]") - 1)
@@ -181,6 +195,6 @@ RULES: dict[str, Rule] = {
     **{name: of_clock(part, INT) for name, part in _PARTS.items()},
     "dayofmonth": of_clock(_PARTS["day"], INT),
     **dict.fromkeys(("to_date", "date"), _to_date),
-    "last_day": of_clock(OfDay(last_of_month, last_of_month), DATE),
+    "last_day": of_clock(of_first(of_four_digits, OfDay(last_of_month, last_of_month)), DATE),
     **dict.fromkeys(("dayofweek", "weekday", "weekofyear"), _opaque_integer),
 }

@@ -10,17 +10,20 @@ from pyhudi_expr.expr.functions.steps import (
     DecimalsToDoubles,
     FloatsToIntegers,
     FloorTo,
+    Hull,
     OfDigits,
     Rounded,
     Scale,
     Truncated,
+    UpTo,
     Widened,
     Within,
     doubles_to_floats,
     integers_to_doubles,
     same,
+    texts_as_read,
 )
-from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Shown
+from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Instants, Shown
 
 # Where clocks are put back, instants shown as wall clocks repeat up to a day (at the date line).
 _FOLD_DAYS = 1
@@ -106,7 +109,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
-            return DatesToTimestamps(SECONDS_PER_DAY * target.units)
+            return _first_times(DatesToTimestamps(SECONDS_PER_DAY * target.units), target, zone)
         case (Kind.WALL_CLOCK, Kind.WALL_CLOCK) | (Kind.INSTANT, Kind.INSTANT) if (
             target.units >= source.units
         ):
@@ -115,6 +118,19 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             shown = on_the_wall(source, zone)
             return shown and Of(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
     return None
+
+
+def _first_times(midnights: Function, target: Domain, zone: str | None) -> Function:
+    """The first time of each day: later than midnight where clocks are put forward then.
+
+    At the date line a whole day may be left out.
+    """
+    if zone is None:
+        return Of(UpTo(SECONDS_PER_DAY * target.units), ((0, midnights),))
+    if zone in ("UTC", "Z", "GMT"):
+        return midnights
+    instants = Of(Instants(zone, target.units), ((0, midnights),))
+    return Hull(midnights, Of(Shown(zone, target.units), ((0, instants),)))
 
 
 def _holds(target: Domain, source: Domain) -> bool:
@@ -134,7 +150,7 @@ def _rescaling(source: Domain, target: Domain) -> Function | None:
 
 
 def as_read(domain: Domain) -> Function | None:
-    """What a reader may turn stored dates and times into; None where it reads them as they are.
+    """What a reader may turn stored values into; None where it reads them as they are.
 
     Two columns need it. Against a literal the literal's interval holds the same margins.
     """
@@ -144,6 +160,8 @@ def as_read(domain: Domain) -> Function | None:
         return AsRead(SECONDS_PER_DAY * domain.units, 0)
     if domain.kind is Kind.INSTANT:
         return AsRead(SECONDS_PER_DAY * domain.units, _FOLD_DAYS)
+    if domain.kind is Kind.TEXT:
+        return texts_as_read
     return None
 
 

@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-
-import numpy as np
-
-from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.functions.calendars import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.signature import (
@@ -18,9 +13,8 @@ from pyhudi_expr.expr.functions.signature import (
     Site,
     of_first,
     opaque,
-    ordinals,
 )
-from pyhudi_expr.expr.functions.steps import CutTo, FloorTo
+from pyhudi_expr.expr.functions.steps import CutTo, FloorTo, Hull
 from pyhudi_expr.expr.functions.zones import Instants
 
 
@@ -45,19 +39,6 @@ def as_seconds(domain: Domain, zone: str | None) -> Function | None:
     if domain.kind is not Kind.INSTANT or clock is None or isinstance(clock, Signature):
         return None
     return Hull(FloorTo(domain.units), of_first(clock[0]))
-
-
-@dataclass(frozen=True)
-class Hull:
-    """What either of two functions may give, of ordinals."""
-
-    one: Function
-    other: Function
-
-    def __call__(self, *operands: Bounds) -> Bounds:
-        one, other = self.one(*operands), self.other(*operands)
-        (lower, upper), (least, greatest) = ordinals(one), ordinals(other)
-        return replace(one, lower=np.minimum(lower, least), upper=np.maximum(upper, greatest))
 
 
 RULES: dict[str, Rule] = dict.fromkeys(("unix_timestamp", "to_unix_timestamp"), _unix_timestamp)

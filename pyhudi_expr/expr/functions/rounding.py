@@ -20,6 +20,7 @@ from pyhudi_expr.expr.functions.signature import (
     of_first,
     opaque,
     ordinals,
+    perhaps_null,
     where_known,
 )
 from pyhudi_expr.expr.functions.steps import Within, nudged, same, within
@@ -31,13 +32,33 @@ def _floor_or_ceiling(site: Site) -> Signature | None:
         return None
     up = site.name != "floor"
     if domain.kind is Kind.INTEGER:
-        return Signature(same, LONG)
+        return Signature(_longs_by_doubles, LONG)
     if domain.kind is Kind.FLOAT:
         return Signature(_WholeDoubles(up), LONG)
     whole = Domain(Kind.DECIMAL, precision=max(domain.precision - domain.scale + 1, 1))
     if not domain.is_ordinal:
         return opaque(whole, "a rounding of wide decimals")
     return Signature(_WholeDecimals(10**domain.scale, up), whole)
+
+
+def _longs_by_doubles(*operands: Bounds) -> Bounds:
+    """Integers as they are, or in Hive as the doubles next to them."""
+    (operand,) = operands
+    lower, upper = ordinals(operand)
+    first, last = (end.astype(np.float64) for end in (lower, upper))
+    inside = (np.abs(first) <= _EXACT) & (np.abs(last) <= _EXACT)
+    rounded = [np.where(np.abs(end) < _LARGEST_LONG, end, 0).astype(np.int64)
+               for end in (first, last)]  # fmt: skip
+    least = np.where(first >= _LARGEST_LONG, lower, np.minimum(lower, rounded[0]))
+    greatest = np.where(last >= _LARGEST_LONG, np.int64(MAX_ORDINAL), rounded[1])
+    greatest = np.where(inside, upper, np.maximum(upper, greatest))
+    least = np.where(first <= -_LARGEST_LONG, np.int64(MIN_ORDINAL), least)
+    return replace(operand, lower=np.where(inside, lower, least), upper=greatest)
+
+
+_LARGEST_LONG = 2.0**63
+#: Integers of this magnitude are doubles, all of them.
+_EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
@@ -94,9 +115,6 @@ def _round(site: Site) -> Signature | None:
     return Signature(of_first(rounded), target) if rounded else opaque(target, "a wide decimal")
 
 
-_LARGEST_LONG = 2.0**63
-
-
 @dataclass(frozen=True)
 class _RoundedDoubles:
     """Doubles to some places, halves away from zero; near a half the next value is allowed for."""
@@ -119,7 +137,7 @@ class _RoundedDoubles:
         lower, upper = np.minimum(lower, _LARGEST_LONG), np.maximum(upper, -_LARGEST_LONG)
         nan = operand.upper == MAX_ORDINAL
         lower = np.where(nan, np.minimum(lower, 0), lower)
-        bounds = float_bounds(lower, upper, operand.may_be_value, operand)
+        bounds = perhaps_null(float_bounds(lower, upper, operand.may_be_value, operand), nan)
         return replace(bounds, upper=np.where(nan, np.int64(MAX_ORDINAL), bounds.upper))
 
 

@@ -16,9 +16,9 @@ from pyhudi_expr.expr.functions.calendars import (
     clock_of,
     last_of_month,
     of_clock,
+    of_four_digits,
 )
 from pyhudi_expr.expr.functions.casts import on_the_wall
-from pyhudi_expr.expr.functions.epochs import Hull
 from pyhudi_expr.expr.functions.signature import (
     DATE,
     INT,
@@ -33,7 +33,7 @@ from pyhudi_expr.expr.functions.signature import (
     ordinals,
     where_known,
 )
-from pyhudi_expr.expr.functions.steps import FloorTo, Scale, same, within
+from pyhudi_expr.expr.functions.steps import FloorTo, Hull, Scale, same, within
 from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Instants
 
 
@@ -65,7 +65,8 @@ def _add_months(site: Site) -> Signature | None:
         return None
     # Hive keeps to the last day of months, Spark does not.
     function = OfDay(_MonthsLater(count, to_last=False), _MonthsLater(count, to_last=True))
-    return of_clock(function, DATE)(site)
+    found = of_clock(function, DATE)(site)
+    return found and Signature(of_first(of_four_digits, found.function), DATE)
 
 
 def _plus_interval(site: Site) -> Signature | None:

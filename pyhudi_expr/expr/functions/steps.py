@@ -58,7 +58,7 @@ def doubles_to_floats(*operands: Bounds) -> Bounds:
     """Doubles as floats; Hive's vectors leave them as they are."""
     (operand,) = operands
     lower, upper = ordinals(operand)
-    with np.errstate(over="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
         singles = [floats_of(ends).astype(np.float32) for ends in (lower, upper)]
     first, last = (float_ordinals(ends) for ends in singles)
     least, greatest = np.minimum(lower, first), np.maximum(upper, last)
@@ -273,6 +273,24 @@ class AsRead:
 DATES_AS_READ = AsRead(1, 0)
 
 
+def texts_as_read(*operands: Bounds) -> Bounds:
+    """Texts in an order that all engines agree on, by UTF-8 or by UTF-16.
+
+    The two differ only where a character beyond the BMP meets one from U+E000 on: where an upper
+    bound has such a byte, nothing is said of what comes after the bytes before it.
+    """
+    (operand,) = operands
+    cut = pc.replace_substring_regex(operand.upper, _HIGH_BYTE, "")
+    closed = pc.binary_join_element_wise(cut, _LAST, _NOTHING)
+    high = pc.match_substring_regex(operand.upper, _HIGH_BYTE)
+    return replace(operand, upper=pc.if_else(high, closed, operand.upper))
+
+
+#: From the first byte of a character that is U+E000 or above; Arrow takes binaries for Latin 1.
+_HIGH_BYTE = r"(?s)[\xee-\xff].*"
+_LAST, _NOTHING = (pa.scalar(one, pa.large_binary()) for one in (b"\xff", b""))
+
+
 @dataclass(frozen=True)
 class DatesToTimestamps:
     """Midnight of each date; per_day: units in a day."""
@@ -311,3 +329,30 @@ class CutTo:
         floor = FloorTo(self.size)(*operands)
         lower, upper = ordinals(floor)
         return replace(floor, upper=np.where(upper < 0, upper + 1, upper), lower=lower)
+
+
+@dataclass(frozen=True)
+class Hull:
+    """What either of two functions may give, of ordinals."""
+
+    one: Function
+    other: Function
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        one, other = self.one(*operands), self.other(*operands)
+        (lower, upper), (least, greatest) = ordinals(one), ordinals(other)
+        return replace(one, lower=np.minimum(lower, least), upper=np.maximum(upper, greatest))
+
+
+@dataclass(frozen=True)
+class UpTo:
+    """Values that may be greater by so much."""
+
+    amount: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        with np.errstate(over="ignore"):
+            greatest = upper + np.int64(self.amount)
+        return replace(operand, lower=lower, upper=np.where(greatest < upper, upper, greatest))
