@@ -17,13 +17,14 @@ from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
 from pyhudi_expr.frontend.catalyst import CatalystError, parse_catalyst
 from pyhudi_expr.frontend.trees import conjunction
 from pyhudi_expr.spark.java_calls import jvm
+from pyhudi_expr.spark.relations import asked_of, has_clock, is_of, is_of_now, leaves, reads_files
 
 #: More values than these of one IN are not fetched from the JVM: each takes two calls.
 MAX_SET = 10_000
 
+#: To the rule that computes constants, 'today' is no date.
+_SPECIAL = "not judged: a text such as 'today' as a date or a time"
 _ZONE = "spark.sql.session.timeZone"
-#: Computed anew with each execution: not before.
-_CLOCKS = ("CurrentTimestamp", "CurrentDate", "Now", "LocalTimestamp", "CurrentTimeZone")
 
 
 @dataclass(frozen=True)
@@ -44,36 +45,47 @@ def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
     spark = frame.sparkSession
     if not _is_filter(filtered):
         return SparkPredicate(Unknown("a condition that Spark makes into more"), _zone(spark))
-    return SparkPredicate(_expression(_simplified(spark, filtered)), _zone(spark))
+    return SparkPredicate(_asked(spark, filtered), _zone(spark))
 
 
-def filters_of(frame: DataFrame) -> SparkPredicate:
-    """What the optimised plan of a frame over one table asks of the table's rows.
+def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
+    """What the plan of a frame over one table asks of the table's rows.
 
-    Only filters count that lie right above the table: one above a limit or an aggregation says
-    nothing about rows that are not read. A frame over several tables, or none, gives `Unknown`.
+    Only filters count that lie right above the files of a Hudi table, or Parquet files: one above
+    a limit or an aggregation says nothing about rows that are not read. A frame over several
+    tables, or none (what is cached, checkpointed or made of values is none), gives `Unknown`.
+    table: a base path; a frame over other files gives `Unknown`, too.
     """
     spark = frame.sparkSession
     execution = frame._jdf.queryExecution()
     analysed, optimised = execution.analyzed(), execution.optimizedPlan()
-    return SparkPredicate(_filters(analysed, optimised), _zone(spark))
+    return SparkPredicate(_filters(spark, analysed, optimised, table), _zone(spark))
 
 
-def _filters(analysed: Any, optimised: Any) -> HudiExpression:
-    leaves = optimised.collectLeaves()
-    if leaves.size() != 1:
+def _filters(
+    spark: SparkSession, analysed: Any, optimised: Any, table: str | None
+) -> HudiExpression:
+    named, read = leaves(analysed), leaves(optimised)
+    if len(named) != 1 or len(read) != 1:
         return Unknown("a DataFrame over several tables, or none")
-    if any(_has_clock(plan.condition()) for plan in _nodes(analysed) if _is_filter(plan)):
+    if not reads_files(named[0]):
+        return Unknown("a DataFrame that does not read the files of a table")
+    if table is not None and not is_of(spark, named[0], table):
+        return Unknown(f"a DataFrame over other files than those of {table}")
+    if is_of_now(spark, analysed):
         return Unknown("a condition on the current time")
-    if _is_empty(leaves.head()):
+    (leaf,) = read
+    if _is_empty(leaf):
         return NEVER  # as Spark found out, no row can match
+    if not reads_files(leaf):
+        return Unknown("a DataFrame of which Spark has kept rows")
     chain: list[Any] = []
     for plan in _nodes(optimised):
         if _is_filter(plan):
-            chain.append(plan)
+            chain.append(plan.condition())
         elif plan.children().size():
             chain = []  # what is above may be about other columns, or other rows
-    found = [_expression(plan.condition()) for plan in chain]
+    found = [asked_of(leaf, condition, _expression(condition)) for condition in chain]
     return conjunction(found) if found else ALWAYS
 
 
@@ -85,11 +97,6 @@ def _is_empty(leaf: Any) -> bool:
     return str(leaf.nodeName()) == "LocalRelation" and bool(leaf.data().isEmpty())
 
 
-def _has_clock(condition: Any) -> bool:
-    form = str(condition.toJSON())
-    return any(f'.{clock}"' in form for clock in _CLOCKS)
-
-
 def _nodes(plan: Any) -> Iterator[Any]:
     """The plan and what it reads from, down to the leaf, while each has one child."""
     yield plan
@@ -98,13 +105,16 @@ def _nodes(plan: Any) -> Iterator[Any]:
         yield plan
 
 
-def _simplified(spark: SparkSession, filtered: Any) -> Any:
+def _asked(spark: SparkSession, filtered: Any) -> HudiExpression:
     """The condition of a Filter with its constant parts computed, unless they change with time."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(filtered)
-    if _has_clock(replaced.condition()):
-        return replaced.condition()
-    return rules.ConstantFolding.apply(replaced).condition()
+    special = rules.SpecialDatetimeValues.apply(replaced)
+    if not special.condition().fastEquals(replaced.condition()):
+        return Unknown(_SPECIAL)
+    if not has_clock(spark, replaced.condition()):
+        replaced = rules.ConstantFolding.apply(replaced)
+    return _expression(replaced.condition())
 
 
 def _expression(condition: Any) -> HudiExpression:

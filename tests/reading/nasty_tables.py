@@ -25,7 +25,7 @@ import pyarrow.parquet as pq
 INF, NAN = math.inf, math.nan
 UTC = timezone.utc
 _INSTANT = "20260101000000000"
-_GROUP_ROWS = 4
+GROUP_ROWS = 4
 _TEXTS = ["", " ", "\0", "\t", "a", "a\0", "a ", "A", "é", "e\u0301", "\ufffd", "😀", "x" * 70, "b"]
 _EARLY, _LATE = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 
@@ -117,9 +117,9 @@ def write_nasty_table(
     (path / ".hoodie_partition_metadata").write_text("partitionDepth=0\n")
     written = []
     for number in range(files):
-        rows = _rows(random, groups, number * groups * _GROUP_ROWS)
+        rows = nasty_rows(random, groups, number * groups * GROUP_ROWS)
         name = f"{number:08d}-0000-4000-8000-000000000000-0_0-1-0_{_INSTANT}.parquet"
-        pq.write_table(rows, path / name, row_group_size=_GROUP_ROWS)
+        pq.write_table(rows, path / name, row_group_size=GROUP_ROWS)
         written.append(rows)
     return pa.concat_tables(written)
 
@@ -135,20 +135,21 @@ def _avro_schema(now: Mapping[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": "nasty", "fields": [{"name": "id", "type": "long"}, *fields]}
 
 
-def _rows(random: Random, groups: int, first: int) -> pa.Table:
+def nasty_rows(random: Random, groups: int, first: int) -> pa.Table:
+    """The rows of row groups, numbered from the first."""
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     for _ in range(groups):
         for name, column in COLUMNS.items():
             columns[name] += _group(random, column.values)
         inner = zip(*(_group(random, COLUMNS[name].values) for name in ("d", "i")), strict=True)
         columns["st"] += _group(random, [{"d": d, "i": i} for d, i in inner])
-    columns["id"] = list(range(first, first + groups * _GROUP_ROWS))
+    columns["id"] = list(range(first, first + groups * GROUP_ROWS))
     return pa.table(columns, SCHEMA)
 
 
 def _group(random: Random, values: Sequence[Any]) -> list[Any]:
     distinct = random.sample([*values, None], random.choice([1, 2, 2, 3]))
-    return [random.choice(distinct) for _ in range(_GROUP_ROWS)]
+    return [random.choice(distinct) for _ in range(GROUP_ROWS)]
 
 
 #: A filter list's triple, as pyarrow takes it.

@@ -19,9 +19,14 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import settings
+from pyspark.sql import SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
 
+from devtools.spark import session_settings
+from devtools.tables import TableSpec, create
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.terms import Scope
+from pyhudi_expr.frontend.arrow_faults import fault_of
 from pyhudi_expr.frontend.sql import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.frontend.substrait import parse_arrow
 from pyhudi_expr.prune import PruneOptions, Pruner
@@ -33,9 +38,11 @@ from tests.chance import examples
 from tests.expr.oracle import Engine, Table, truths
 from tests.prune.brute_force import rows_of
 from tests.reading.nasty_tables import (
+    GROUP_ROWS,
     SCHEMA,
     arrow_filters,
     filter_lists,
+    nasty_rows,
     sql_texts,
     write_nasty_table,
 )
@@ -71,17 +78,17 @@ def nasty(tmp_path_factory: pytest.TempPathFactory) -> Nasty:
     return Nasty(str(path), rows, Pruner(PruneOptions(footers=True, footer_wait=20)))
 
 
-def computable() -> Iterator[pc.Expression]:
+def computable(schema: pa.Schema) -> Iterator[pc.Expression]:
     for one in arrow_filters(Random(SEED)):
         try:
-            SCHEMA.empty_table().filter(one)
+            schema.empty_table().filter(one)
         except pa.ArrowException:
             continue
         yield one
 
 
 def test_expressions_of_pyarrow(nasty: Nasty) -> None:
-    tried = islice(computable(), CASES)
+    tried = islice(computable(SCHEMA), CASES)
     wrong = [str(one) for one in tried if nasty.found(one) != nasty.expected(one)]
     assert wrong == []
 
@@ -92,6 +99,28 @@ def test_filter_lists(nasty: Nasty) -> None:
         one for one in tried if nasty.found(one) != nasty.expected(pq.filters_to_expression(one))
     ]
     assert wrong == []
+
+
+@pytest.mark.spark
+def test_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
+    """With the statistics of Hudi's index, and of parquet-mr."""
+    random, files = Random(SEED), 12
+    written = pa.concat_tables(nasty_rows(random, 1, n * GROUP_ROWS) for n in range(files))
+    written = written.drop_columns(["at", "clock"])  # which PySpark shifts
+    values = [tuple(row.values()) for row in written.to_pylist()]
+    rows = spark.createDataFrame(
+        spark.sparkContext.parallelize(values, files), from_arrow_schema(written.schema)
+    )
+    with session_settings(spark, {"spark.sql.parquet.datetimeRebaseModeInWrite": "CORRECTED"}):
+        path = str(create(rows, TableSpec("nasty"), tmp_path).path)
+    table = Nasty(path, scan(path).to_table(), Pruner(PruneOptions(footer_wait=20)))
+    assert sorted(table.rows["id"].to_pylist()) == written["id"].to_pylist()
+    lists = ((one, pq.filters_to_expression(one)) for one in filter_lists(random))
+    computed = ((one, same) for one, same in lists if fault_of(same, written.schema) is None)
+    expressions = ((one, one) for one in computable(written.schema))
+    for filters in (computed, expressions):
+        for filter_, same in islice(filters, CASES):
+            assert table.found(filter_) == sorted(table.expected(same)), filter_
 
 
 @pytest.mark.parametrize("name", DIALECTS)
@@ -194,7 +223,7 @@ def test_what_pyarrow_fails_on_is_told(nasty: Nasty, filter_: pc.Expression) -> 
 
 def test_long_lists(tmp_path: Path) -> None:
     """Arrow's walk of a chain as long as the list would end the process."""
-    table, many = str(tmp_path / "table"), range(30_000)
+    table, many = str(tmp_path / "table"), range(20_000)
     rows = write_nasty_table(Path(table), Random(SEED), files=1, groups=2)
     texts = ", ".join(f"{one}{'.5' if one % 2 else ''}" for one in many)
     for filter_, same in (
