@@ -4,7 +4,7 @@ from paths (`path_values`), and where the two may differ, evidence has to hold f
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
@@ -51,27 +51,25 @@ class Reading:
     @staticmethod
     def of(
         reader: PartitionReader,
-        table: PathColumns,
-        partitions: Sequence[str],
+        paths: PathValues,
         proved: Statistics,
         needed: Iterable[BoundColumn],
     ) -> Reading:
         """proved: what paths prove for every reader. needed: the columns of the predicate."""
-        asked = [column for column in needed if column.name in table.fields]
+        table, partitions = paths.table, len(paths.partitions)
+        asked = [column for column in needed if column.name.lower() in table.fields]
         is_hudi = reader is PartitionReader.HUDI_SPARK
         from_files = table.from_files if is_hudi else table.formatted
         disputed = {
             column.name: flags
             for column in asked
-            if column.name not in from_files
-            and (flags := in_doubt(proved, column, len(partitions))).any()
+            if column.name.lower() not in from_files
+            and (flags := in_doubt(proved, column, partitions)).any()
         }
-        # Most predicates have nothing to do with paths that leave a doubt.
-        doubtful = partitions if disputed else ()
         return Reading(
             frozenset(column.name for column in asked if _is_other(reader, table, column)),
             disputed,
-            PathValues(doubtful, table),
+            paths,
         )
 
     def of_partitions(self, evidence: Evidence) -> Evidence:
@@ -119,7 +117,7 @@ class OrByPath:
 
 def _is_other(reader: PartitionReader, table: PathColumns, column: BoundColumn) -> bool:
     """Whether the reader may show a column as values of another type than the schema's."""
-    if column.name not in table.formatted or reader is PartitionReader.ENGINE:
+    if column.name.lower() not in table.formatted or reader is PartitionReader.ENGINE:
         return False
     return reader is PartitionReader.ANY or (table.as_text and column.domain.kind is not Kind.TEXT)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -53,9 +54,9 @@ class PathText:
 class PathColumns:
     """A table's partition columns by how Hudi for Spark takes their values by default.
 
-    fields: all, outermost first. formatted: whose paths are formatted from times: their values are
-    those of the files. ordering: which order records, too: the same. as_text: the formatted columns
-    become texts. whole: and in paths the whole path is the text.
+    Names are in lower case. fields: all, outermost first. formatted: whose paths are formatted from
+    times: their values are those of the files. ordering: which order records, too: the same.
+    as_text: the formatted columns become texts. whole: and in paths the whole path is the text.
     """
 
     fields: tuple[str, ...]
@@ -69,17 +70,17 @@ class PathColumns:
         """Those of the table."""
         generator = properties.key_generator.rpartition(".")[2].upper()
         generator = generator.removesuffix("KEYGENERATOR")
-        fields = properties.partition_fields
+        fields = tuple(name.lower() for name in properties.partition_fields)
         as_text = generator in _TIMESTAMP_GENERATORS
         formatted = fields if as_text else ()
         if "CUSTOM" in generator:
             kinds = properties.partition_fields_and_kinds
-            formatted = tuple(name for name, kind in kinds if kind != "SIMPLE")
+            formatted = tuple(name.lower() for name, kind in kinds if kind != "SIMPLE")
         type_ = next(filter(None, map(properties.raw.get, _TIMESTAMP_TYPES)), "DATE_STRING")
         return PathColumns(
             fields,
             frozenset(formatted),
-            frozenset(properties.ordering_fields).intersection(fields),
+            frozenset(map(str.lower, properties.ordering_fields)).intersection(fields),
             as_text,
             as_text and type_ != "DATE_STRING",
         )
@@ -96,10 +97,11 @@ class PathColumns:
         segments = path.rstrip("/").split("/")
         if len(segments) == len(self.fields):
             return tuple(map(_of_segment, segments))
-        first = f"{self.fields[0]}="
+        first = len(f"{self.fields[0]}=")
+        named = path[:first].lower() == f"{self.fields[0]}="
         if len(self.fields) == 1:
-            return (PathText(path.removeprefix(first)),)
-        if path.startswith(first):
+            return (PathText(path[first:] if named else path),)
+        if named:
             return _of_slashed(segments, len(self.fields))
         return (None,) * len(self.fields)
 
@@ -137,13 +139,17 @@ class PathValues:
 
     def __init__(self, partitions: Sequence[str], table: PathColumns) -> None:
         """Of columns that Hudi may take from files nothing is known."""
-        self._texts = [table.texts(path) for path in partitions]
+        self.partitions = partitions
+        self.table = table
         self._positions = {
-            name.lower(): index
-            for index, name in enumerate(table.fields)
-            if name not in table.from_files
+            name: index for index, name in enumerate(table.fields) if name not in table.from_files
         }
         self._known: dict[BoundColumn, Bounds | None] = {}
+
+    @cached_property
+    def _texts(self) -> list[tuple[PathText | None, ...]]:
+        """Most questions need none of them."""
+        return [self.table.texts(path) for path in self.partitions]
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """See `pyhudi_expr.expr.evaluate.Statistics`; arrays of length P."""

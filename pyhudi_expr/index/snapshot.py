@@ -22,7 +22,7 @@ from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import OfPartition, PartitionValues, path_layout
-from pyhudi_expr.index.path_values import PathColumns
+from pyhudi_expr.index.path_values import PathColumns, PathValues
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
@@ -96,9 +96,9 @@ class TableSnapshot:
         self.schema: pa.Schema = table.schema(as_of)
         self.merging: Merging = merging_of(table.properties)
         self._streaming = streaming
-        self._partitions: list[str] = self.listing.partitions.to_pylist()
-        self.values = PartitionValues(self._partitions, path_layout(table.properties))
-        self._paths = PathColumns.of(table.properties)
+        partitions: list[str] = self.listing.partitions.to_pylist()
+        self.values = PartitionValues(partitions, path_layout(table.properties))
+        self._paths = PathValues(partitions, PathColumns.of(table.properties))
         self.partition_stats: PartitionStats | None = None
         self.column_stats: ColumnStats | None = None
         self._optional: OptionalIndexes | None = None
@@ -200,7 +200,7 @@ class TableSnapshot:
     def reading(self, reader: PartitionReader, predicate: BoundExpression) -> Reading:
         """What the reader makes of the partition columns of a predicate."""
         needed = columns(predicate).values()
-        return Reading.of(reader, self._paths, self._partitions, self.values, needed)
+        return Reading.of(reader, self._paths, self.values, needed)
 
     def completed(self, predicate: BoundExpression, reading: Reading) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""

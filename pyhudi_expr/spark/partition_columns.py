@@ -29,7 +29,7 @@ _Flags = npt.NDArray[np.bool_]
 class SharedValues:
     """Values that all rows of some slices are shown with, whatever their files hold.
 
-    texts: by column, as paths spell them. slices: one flag for each of the listing.
+    texts: by column (in lower case), as paths spell them. slices: one flag for each of the listing.
     """
 
     texts: tuple[tuple[str, PathText], ...]
@@ -67,7 +67,9 @@ class ShownColumns:
         """The columns with the types that they are shown with."""
         return StructType(
             [
-                StructField(field.name, StringType()) if field.name in self._as_text else field
+                StructField(field.name, StringType())
+                if field.name.lower() in self._as_text
+                else field
                 for field in self.fields
             ]
         )
@@ -96,8 +98,8 @@ class ShownColumns:
         texts = dict(values.texts)
         return rows.select(
             [
-                f.lit(texts[field.name].text).cast(field.dataType).alias(field.name)
-                if field.name in texts
+                f.lit(texts[field.name.lower()].text).cast(field.dataType).alias(field.name)
+                if field.name.lower() in texts
                 else _of_file(rows, field)
                 for field in self.types
             ]
@@ -115,9 +117,9 @@ class ShownColumns:
         """For each column that is taken from paths the partitions whose files may hold others."""
         proved = PartitionValues(partitions, path_layout(self.table.properties))
         return {
-            column.name: in_doubt(proved, column, len(partitions))
-            for column in self._bound.values()
-            if self.from_paths or column.name not in self._columns.from_files
+            name: in_doubt(proved, column, len(partitions))
+            for name, column in self._bound.items()
+            if self.from_paths or name not in self._columns.from_files
         }
 
     def _is_readable(self, name: str, text: PathText) -> bool:
@@ -126,11 +128,11 @@ class ShownColumns:
     @cached_property
     def _bound(self) -> dict[str, BoundColumn]:
         """The partition columns whose types have an order; nested ones are shown as they are."""
-        types = {field.name: field.type for field in self.schema}
         return {
-            name: BoundColumn(name, types[name], domain)
-            for name in self._columns.fields
-            if name in types and (domain := domain_of(types[name])) is not None
+            field.name.lower(): BoundColumn(field.name, field.type, domain)
+            for field in self.schema
+            if field.name.lower() in self._columns.fields
+            and (domain := domain_of(field.type)) is not None
         }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from tests.hive.asking import FETCH, MR, TEZ, Hive
 from tests.hive.truths import Truths
 from tests.marks import long
 from tests.prune.predicates import PARTITIONS
+from tests.spark.spelled_tables import CORE, Spelled
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
@@ -220,3 +222,15 @@ def test_nothing_is_written_into_a_native_table_of_our_input_format(
 
 def everything_in(table: HudiTable) -> list[Path]:
     return sorted(file for file in table.path.rglob("*") if file.is_file())
+
+
+@pytest.mark.parametrize("spelled", CORE[:2], ids=lambda table: table.name)
+def test_values_that_paths_spell_otherwise_are_those_of_the_files(
+    hive: Hive, spark: SparkSession, table_root: Path, spelled: Spelled
+) -> None:
+    name = hive.register(replace(spelled, name=f"{spelled.name}_hive").write(spark, table_root))
+    rows = ", ".join(f"({id_}, {value})" for id_, value in enumerate(spelled.values))
+    for where in ("p = ''", "p IS NULL", "p IS NOT NULL", "p = 'a%20b'", "p = 'b'", "p <> 'a=b'"):
+        answer = hive.ask_both(f"SELECT id FROM {name} WHERE {where}")
+        right = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
+        assert {row[0] for row in answer.rows} == {row[0] for row in right}, where

@@ -154,7 +154,7 @@ def test_evidence_counts_if_it_holds_for_files_and_paths(
     bound = bind(parse_predicate(predicate), Scope(schema, "UTC"))
     proved = PartitionValues(partitions, path_layout(table))
     needed = columns(bound).values()
-    reading = Reading.of(reader, PathColumns.of(table), partitions, proved, needed)
+    reading = Reading.of(reader, PathValues(partitions, PathColumns.of(table)), proved, needed)
     evidence = [reading.of_partitions(StatisticsEvidence(Files())), StatisticsEvidence(proved)]
     assert as_array(may_be(bound, True, evidence), 2).tolist() == kept
 
@@ -165,7 +165,7 @@ def test_columns_that_are_shown_as_another_type() -> None:
 
     def unjudged(generator: str, fields: str, reader: PartitionReader, column: Any) -> set[str]:
         table = PathColumns.of(properties(fields, generator))
-        return set(Reading.of(reader, table, [], proved, [column]).unjudged)
+        return set(Reading.of(reader, PathValues([], table), proved, [column]).unjudged)
 
     for reader, based, custom in (
         (ENGINE, set(), set()),

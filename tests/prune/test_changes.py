@@ -17,6 +17,7 @@ from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.merging import keep_slices
+from pyhudi_expr.index.partition_readers import PartitionReader
 from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -49,7 +50,8 @@ class Moment:
             predicate = bind(parse_predicate(text), Scope(schema, "UTC"))
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
-            evidence = self.snapshot.file_evidence(predicate, needed, everywhere, 10, [])
+            reading = self.snapshot.reading(PartitionReader.ANY, predicate)
+            evidence = self.snapshot.file_evidence(predicate, needed, everywhere, 10, [], reading)
             sources = [source.evidence for source in evidence]
             keep = keep_slices(predicate, sources, listing, self.snapshot.merging)
             kept = {
