@@ -23,13 +23,13 @@ _COMMON = frozenset(
         *("coalesce", "nvl", "nullif"),
     }
 )
-#: Functions of Spark that Hive has not got.
 _ONLY_SPARK = frozenset(
     {"mod", "dayofyear", "weekday", "dateadd", "date_diff", "date_trunc", "left", "ifnull", "nvl2"}
 )
-#: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day. What Hive has not
-#: got is read as Spark's, for text that is neither's.
-HIVE = _ARITHMETIC | _COMMON | _ONLY_SPARK
-SPARK = HIVE | {"trunc"}
+#: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day.
+HIVE = _ARITHMETIC | _COMMON
+SPARK = HIVE | _ONLY_SPARK | {"trunc"}
+#: Of text that is said to be Hive's: what Hive has not got is read as Spark's.
+HIVE_TEXT = HIVE | _ONLY_SPARK
 #: What clients of the service send, Hive among them.
-SENT = HIVE | {TO_MILLISECONDS, NO_DECIMAL}
+SENT = HIVE_TEXT | {TO_MILLISECONDS, NO_DECIMAL}

@@ -18,7 +18,7 @@ from tests.truth import values
 from tests.truth.templates import CONDITIONS, CONSTANTS, FAMILIES, SPARK, TERMS, UNIONS, Template
 
 _SLOT = re.compile(r"\{(#?[a-z]+)\}")
-_MOST_DEPTH = 2
+MOST_DEPTH = 2
 _COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "=", "<=>")
 
 
@@ -54,12 +54,12 @@ class Grammar:
         if self._chance.random() < 0.08:
             family = self._chance.choice(list(FAMILIES))
             return Term(self._chance.choice(FAMILIES[family]), family, "column")
-        return self._filled(self._chance.choice(self._terms), 1)
+        return self.filled(self._chance.choice(self._terms))
 
     def condition(self) -> Predicate:
         """One of the conditions that are no comparison with a constant."""
         template = self._chance.choice(self._conditions)
-        return Predicate(self._filled(template, 1).text, template.text)
+        return Predicate(self.filled(template).text, template.text)
 
     def comparisons(self, term: Term, found: Sequence[Any], type_: pa.DataType) -> list[Predicate]:
         """The term compared with what it gives for the rows, or nearly so.
@@ -93,7 +93,9 @@ class Grammar:
         form = self._chance.choice(_FORMS)
         return Predicate(form.format(p.text, q.text, r.text), p.source)
 
-    def _filled(self, template: Template, depth: int) -> Term:
+    def filled(self, template: Template, depth: int = 1) -> Term:
+        """The template with something in each slot. depth: of templates in templates so far."""
+
         def fill(match: re.Match[str]) -> str:
             return self._slot(match[1], depth)
 
@@ -103,10 +105,10 @@ class Grammar:
         if name.startswith("#"):
             return self._constant(name[1:])
         family = self._chance.choice(UNIONS[name]) if name in UNIONS else name
-        if depth < _MOST_DEPTH and self._chance.random() < 0.25:
+        if depth < MOST_DEPTH and self._chance.random() < 0.25:
             fitting = [one for one in self._terms if one.gives == family]
             if fitting:
-                return f"({self._filled(self._chance.choice(fitting), depth + 1).text})"
+                return f"({self.filled(self._chance.choice(fitting), depth + 1).text})"
         return self._chance.choice(FAMILIES[family])
 
     def _constant(self, kind: str) -> str:
