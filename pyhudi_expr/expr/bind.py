@@ -240,8 +240,11 @@ def _(node: Between, scope: Scope) -> BoundExpression:
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)
-    inside = conjunction([low, high])
-    return disjunction([inside, *_nan_between(node, scope)]) if floats else inside
+    others = _nan_between(node, scope) if floats else []
+    if not isinstance(node.low, Literal):
+        # Hive asks for no more then, and gives NULL where the upper end would make it FALSE.
+        others.append(conjunction([BoundIsNull(bind_term(node.low, scope)), _NO_OR_NULL]))
+    return disjunction([conjunction([low, high]), *others])
 
 
 def _nan_between(node: Between, scope: Scope) -> list[BoundExpression]:
