@@ -107,7 +107,8 @@ class ChangedSlices:
 
     def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[pa.Array]:
         """The columns that decide which rows are left."""
-        batch = one_batch(rows)
+        roots = dict.fromkeys(name.partition(".")[0] for name in self.merger.needed)
+        batch = one_batch(rows.select([root for root in roots if root in rows.column_names]))
         found = [leaf(batch, name) for name in self.merger.needed]
         if found[0].null_count:
             raise UnmergeableSlice(

@@ -23,7 +23,6 @@ from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.changed_slices import ChangedSlices
 from pyhudi_expr.reading.evolution import Evolution
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
-from pyhudi_expr.reading.log_rows import one_batch
 from pyhudi_expr.reading.row_filter import FilterNotApplicable
 from pyhudi_expr.reading.row_groups import matching
 from pyhudi_expr.reading.slice_rows import (
@@ -104,7 +103,7 @@ class KeptRows:
                 seen.add(tagged.fragment.path)
                 columns = tagged.record_batch.columns
                 batch = pa.RecordBatch.from_arrays(columns, schema=self.read)
-                yield int(begun), self._chosen(pa.Table.from_batches([batch]))
+                yield from self._chosen(pa.Table.from_batches([batch]), int(begun))
             for path, is_ in zip(some, alike, strict=True):
                 if not is_:
                     yield from self._of_file(path, ByName().columns("", path))
@@ -119,7 +118,8 @@ class KeptRows:
         """A base file that has other columns than the table has now."""
         begun = 1
         for batch in parquet_batches(self.table.storage, path, columns.roots(self.read)):
-            yield begun, self._chosen(pa.Table.from_batches([columns.rows(batch, self.read)]))
+            rows = pa.Table.from_batches([columns.rows(batch, self.read)])
+            yield from self._chosen(rows, begun)
             begun = 0
 
     def _of_merged(self, slices: _Flags) -> Iterator[tuple[int, pa.RecordBatch]]:
@@ -129,7 +129,7 @@ class KeptRows:
                 rows = self._changed_slices.rows(one)
             else:
                 rows = self._by_hudi_rs(one)
-            yield 1, self._chosen(rows)
+            yield from self._chosen(rows, 1)
 
     @cached_property
     def _changed_slices(self) -> ChangedSlices:
@@ -164,8 +164,11 @@ class KeptRows:
             for columns in reader.columns(one, self.read.names)
         )
 
-    def _chosen(self, rows: pa.Table) -> pa.RecordBatch:
-        """Of rows with the columns that are read those that were asked for."""
+    def _chosen(self, rows: pa.Table, begun: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Of rows with the columns that are read those that were asked for.
+
+        begun: the number of slices that begin with them.
+        """
         if RECORD_KEY in rows.column_names and is_virtual(self.table.properties):
             key = rows.schema.get_field_index(RECORD_KEY)
             rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
@@ -174,7 +177,11 @@ class KeptRows:
                 rows = rows.filter(self.filter)
             except (pa.ArrowException, ValueError) as error:  # such as an overflow
                 raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
-        return one_batch(rows.select(self.schema.names))
+        for batch in rows.select(self.schema.names).to_batches():
+            yield begun, batch
+            begun = 0
+        if begun:
+            yield begun, pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def _merged(self) -> _Flags:
         """The kept slices that have log files."""

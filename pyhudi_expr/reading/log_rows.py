@@ -148,8 +148,13 @@ def _records(content: bytes, schema: Any) -> Iterator[Any]:
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """A table's rows together, also where there are none."""
+    """A table's rows together, also where there are none.
+
+    Raises UnsupportedTable: there are more than 2 GiB of a column's texts, which no batch holds.
+    """
     batches = table.combine_chunks().to_batches()
-    if batches:
-        return batches[0]
-    return pa.RecordBatch.from_pylist([], schema=table.schema)
+    if len(batches) > 1:
+        raise UnsupportedTable(
+            f"the texts of {len(table)} rows are too large to be merged here; compact the table"
+        )
+    return batches[0] if batches else pa.RecordBatch.from_pylist([], schema=table.schema)
