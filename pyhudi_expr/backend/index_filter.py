@@ -19,7 +19,9 @@ from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import (
     ALWAYS,
     NEVER,
+    NO_DECIMAL,
     And,
+    Call,
     Column,
     Comparison,
     HudiExpression,
@@ -136,6 +138,8 @@ def _of(
 
 
 def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -> HudiExpression:
+    is_doubted = any(isinstance(term, Call) and term.name == NO_DECIMAL for term in (left, right))
+    left, right = _plain(left), _plain(right)
     if isinstance(left, Literal) and isinstance(right, Column):
         op, left, right = _FLIPPED.get(op, op), right, left
     if not (isinstance(left, Column) and isinstance(right, Literal)):
@@ -145,7 +149,8 @@ def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -
     def told(found: _Indexed) -> HudiExpression:
         if value.value is None:
             return _is_null(found, truth) if op is Op.NULL_SAFE_EQ else NEVER
-        if not _in_one_order(found.type, value.type):
+        is_decimal = pa.types.is_decimal(found.type)
+        if not _in_one_order(found.type, value.type) or (is_doubted and is_decimal):
             return ALWAYS
         if op is not Op.NULL_SAFE_EQ:
             return _holds(found, op if truth else _OPPOSITE[op], value)
@@ -154,6 +159,13 @@ def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -
         return _any((_is_null(found, True), _holds(found, Op.NE, value)))
 
     return _of(left, schema, told)
+
+
+def _plain(term: Term) -> Term:
+    match term:
+        case Call(name=e.NO_DECIMAL, args=(inner,)):
+            return inner
+    return term
 
 
 def _holds(column: _Indexed, op: Op, value: Literal) -> HudiExpression:

@@ -91,8 +91,17 @@ def _fitted(node: Any, schema: pa.Schema, zone: str | None) -> Any:
     return node
 
 
+def _plain(term: Term) -> Term:
+    """What is compared: rows are, where an engine's own doubts are about its vectors."""
+    match term:
+        case e.Call(name=e.NO_DECIMAL, args=(inner,)):
+            return inner
+    return term
+
+
 def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[Any, ...]:
     """Terms that are compared, constants in the type of the columns beside them."""
+    terms = [_plain(term) for term in terms]
     columns = [term for term in terms if isinstance(term, Column)]
     types = {_name(column.path, schema)[1] for column in columns}
     target = types.pop() if len(types) == 1 else None
