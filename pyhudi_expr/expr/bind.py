@@ -167,7 +167,7 @@ def _check_results(choice: Case, scope: Scope) -> None:
 def _domain_of_constant(literal: Literal) -> Domain:
     domain = None if isinstance(literal.type, CharType) else domain_of(literal.type)
     if domain is None:
-        raise UnboundError(f"a CASE with a constant of type {literal.type}")
+        raise UnboundError(f"a constant of type {literal.type} as a value")
     return domain
 
 
@@ -276,7 +276,14 @@ def _(node: In, scope: Scope) -> BoundExpression:
     given = [literal for literal in literals if literal.value is not None]
     found = compare_in(term, given, scope)
     # x IN (NULL, ...) gives NULL instead of FALSE; not all engines see to that under NOT.
-    return found if len(given) == len(literals) else disjunction([found, _NO_OR_NULL])
+    if len(given) == len(literals):
+        return found
+    plain = [one for one in given if not isinstance(one.type, CharType)]
+    domains = {term.domain, *map(_domain_of_constant, plain)}
+    if len(domains) > 1 and any(one.kind is Kind.DECIMAL for one in domains):
+        # Hive takes a decimal that does not fit the options' type for NULL, and finds that.
+        return disjunction([found, Unknown("decimals of several types IN options with NULL")])
+    return disjunction([found, _NO_OR_NULL])
 
 
 def _in_terms(node: In, term: BoundTerm, scope: Scope) -> BoundExpression:

@@ -111,9 +111,12 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
 
 
 def _prefix_found(call: Call, place: Literal) -> str | None:
-    """The text that ``instr(s, 'x') = 1`` finds at the beginning; None for any other comparison."""
+    """The text that ``instr(s, 'x') = 1`` finds at the beginning; None for any other comparison.
+
+    The empty text is found by no rule: Hive finds it at 1, but in the empty string at 0.
+    """
     match call, place.value:
-        case Call(name="instr", args=(_, Literal(value=str(text)))), 1:
+        case Call(name="instr", args=(_, Literal(value=str(text)))), 1 if text:
             return text
     return None
 

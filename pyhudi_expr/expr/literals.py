@@ -175,7 +175,8 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     if domain.kind is Kind.INSTANT and not is_instant:
         low, high = _instants(seconds, zone)
     if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in _NO_CHANGES:
-        low -= _DAY  # a day may begin later than at midnight, and even on the next day
+        # A time that the zone leaves out is a later one, and at the date line a day later.
+        low, high = low - _DAY, high + _DAY
     margin = _calendar_margin(low)
     low, high = low - margin, high + margin
     per_second = Fraction(1, _DAY) if domain.kind is Kind.DATE else Fraction(domain.units)

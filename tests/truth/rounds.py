@@ -13,7 +13,7 @@ from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import witnesses
 
 DIALECTS = (SPARK, HIVE)
-_ROWS, _FILES = 300, 150
+_ROWS, _FILES = 300, 50
 
 
 def heard(seed: str, cases: int, dialects: Sequence[str]) -> Tally:

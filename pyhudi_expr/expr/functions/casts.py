@@ -109,7 +109,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
-            return _first_times(DatesToTimestamps(SECONDS_PER_DAY * target.units), target, zone)
+            return first_times(DatesToTimestamps(SECONDS_PER_DAY * target.units), target, zone)
         case (Kind.WALL_CLOCK, Kind.WALL_CLOCK) | (Kind.INSTANT, Kind.INSTANT) if (
             target.units >= source.units
         ):
@@ -120,7 +120,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
     return None
 
 
-def _first_times(midnights: Function, target: Domain, zone: str | None) -> Function:
+def first_times(midnights: Function, target: Domain, zone: str | None) -> Function:
     """The first time of each day: later than midnight where clocks are put forward then.
 
     At the date line a whole day may be left out.

@@ -46,7 +46,7 @@ def _longs_by_doubles(*operands: Bounds) -> Bounds:
     (operand,) = operands
     lower, upper = ordinals(operand)
     first, last = (end.astype(np.float64) for end in (lower, upper))
-    inside = (np.abs(first) <= _EXACT) & (np.abs(last) <= _EXACT)
+    inside = (np.abs(first) < _EXACT) & (np.abs(last) < _EXACT)
     rounded = [np.where(np.abs(end) < _LARGEST_LONG, end, 0).astype(np.int64)
                for end in (first, last)]  # fmt: skip
     least = np.where(first >= _LARGEST_LONG, lower, np.minimum(lower, rounded[0]))
@@ -57,7 +57,7 @@ def _longs_by_doubles(*operands: Bounds) -> Bounds:
 
 
 _LARGEST_LONG = 2.0**63
-#: Integers of this magnitude are doubles, all of them.
+#: Integers below this magnitude are doubles, all of them.
 _EXACT = 2.0**53
 
 

@@ -15,6 +15,7 @@ from pyhudi_expr.expr.functions.calendars import (
     moments_of,
     of_clock,
 )
+from pyhudi_expr.expr.functions.casts import first_times
 from pyhudi_expr.expr.functions.signature import (
     DATE,
     Function,
@@ -82,6 +83,8 @@ def _date_trunc(site: Site) -> Signature | None:
     if isinstance(clock, Signature):
         return opaque(domain, NO_ZONE)
     function: Function = Of(_Truncated(unit, domain.units), ((0, clock[0]),))
+    if site.kind(1) is Kind.DATE:
+        function = first_times(function, domain, site.zone)
     if domain.kind is Kind.INSTANT and site.zone is not None:
         function = Of(Instants(site.zone, domain.units), ((0, function),))
     return Signature(Of(function, ((1, None),)), domain)
