@@ -25,6 +25,10 @@ from pyhudi_expr.expr.domains import (
 )
 
 _MOST_ROWS = 5
+#: The share of files whose rows are not neighbours.
+_SCATTERED = 0.2
+#: Files around the rows of one truth value.
+_AROUND = 15
 
 
 class Told(Enum):
@@ -47,6 +51,7 @@ class Files:
     """F files over N rows.
 
     members: for each file the numbers of its rows. told: for each column what is told of each file.
+    drawn: so many of the first files have rows at random, whatever is asked of them.
     A `Statistics` of `pyhudi_expr.expr.evaluate`.
     """
 
@@ -54,6 +59,7 @@ class Files:
     members: Sequence[tuple[int, ...]]
     told: dict[str, Sequence[Told]]
     known: dict[str, Bounds]
+    drawn: int
 
     @cached_property
     def matrix(self) -> npt.NDArray[np.bool_]:
@@ -68,35 +74,53 @@ class Files:
         return self.known.get(column.name)
 
 
-def files_of(rows: pa.Table, count: int, seed: int) -> Files:
-    """So many files of one to five rows; most hold neighbours in the order of some column."""
-    chance = random.Random(seed)
-    physical = {
-        name: _physical(rows[name], domain_of(rows[name].type)) for name in rows.schema.names
-    }
-    orders = {
-        name: sorted(range(len(rows)), key=_sort_key(cells)) for name, cells in physical.items()
-    }
-    members = [_members(orders, chance) for _ in range(count)]
-    told = {name: [chance.choice(_TOLD) for _ in members] for name in physical}
-    known = {
-        name: _bounds(cells, members, told[name], domain_of(rows[name].type))
-        for name, cells in physical.items()
-    }
-    return Files(rows, members, told, known)
+class SortedRows:
+    """Rows, and their order by each column: files mostly hold neighbours in an order."""
+
+    def __init__(self, rows: pa.Table) -> None:
+        self._rows = rows
+        self._cells = {
+            name: _physical(rows[name], domain_of(rows[name].type)) for name in rows.schema.names
+        }
+        self._orders = {
+            name: sorted(range(len(rows)), key=_sort_key(cells))
+            for name, cells in self._cells.items()
+        }
+        self._places = {
+            name: {row: place for place, row in enumerate(order)}
+            for name, order in self._orders.items()
+        }
+
+    def files(
+        self, names: Sequence[str], around: Sequence[Sequence[int]], drawn: int, seed: int
+    ) -> Files:
+        """Files of one to five rows, with bounds of these columns.
+
+        around: rows, of each of which a file is made that holds it: some in each sequence.
+        drawn: so many files more, of any rows.
+        """
+        chance = random.Random(seed)
+        anchors = [chance.randrange(len(self._rows)) for _ in range(drawn)]
+        anchors += [row for rows in around if rows for row in chance.choices(rows, k=_AROUND)]
+        members = [self._members(row, names, chance) for row in anchors]
+        told = {name: [chance.choice(_TOLD) for _ in members] for name in names}
+        known = {
+            name: _bounds(self._cells[name], members, told[name], domain_of(self._rows[name].type))
+            for name in names
+        }
+        return Files(self._rows, members, told, known, drawn)
+
+    def _members(self, row: int, names: Sequence[str], chance: random.Random) -> tuple[int, ...]:
+        name = chance.choice(names or self._rows.schema.names)
+        order, size = self._orders[name], chance.randint(1, _MOST_ROWS)
+        if chance.random() < _SCATTERED:
+            return tuple(sorted({row, *chance.choices(order, k=size - 1)}))
+        begin = max(0, self._places[name][row] - chance.randrange(size))
+        return tuple(sorted(order[begin : begin + size]))
 
 
 def _sort_key(cells: Sequence[Any]) -> Any:
     return lambda row: (cells[row] is not None, cells[row] if cells[row] is not None else 0)
-
-
-def _members(orders: dict[str, list[int]], chance: random.Random) -> tuple[int, ...]:
-    order = orders[chance.choice(list(orders))]
-    size = chance.randint(1, _MOST_ROWS)
-    if chance.random() < 0.2:
-        return tuple(sorted(set(chance.choices(order, k=size))))
-    begin = chance.randrange(len(order))
-    return tuple(sorted(order[begin : begin + size]))
 
 
 def _bounds(

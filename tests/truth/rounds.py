@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from itertools import count
 
 from tests.truth import values
-from tests.truth.files import files_of
+from tests.truth.files import SortedRows
 from tests.truth.soundness import Tally
 from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import witnesses
 
 DIALECTS = (SPARK, HIVE)
-_ROWS, _FILES = 300, 50
+_ROWS, _DRAWN = 300, 20
 
 
 def heard(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
@@ -26,9 +26,11 @@ def heard(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
                     return tally
                 chance = random.Random(f"{seed}/{number}/{dialect}")
                 rows = values.rows(_ROWS, chance.getrandbits(32))
-                files = files_of(rows, _FILES, chance.getrandbits(32))
+                shelf = SortedRows(rows)
                 zone = chance.choice(values.ZONES)
                 circumstances = witness.circumstances(chance, zone)
                 for hearing in witness.hear(rows, circumstances, chance):
-                    tally.add(hearing, files)
+                    names = hearing.columns(rows.schema.names)
+                    around = [hearing.rows(True), hearing.rows(False)]
+                    tally.add(hearing, shelf.files(names, around, _DRAWN, chance.getrandbits(32)))
     return tally

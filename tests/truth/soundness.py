@@ -39,6 +39,15 @@ class Hearing:
     truths: dict[str, pa.BooleanArray]
     readings: dict[str, HudiExpression]
 
+    def columns(self, names: Sequence[str]) -> list[str]:
+        """Of these columns those that the predicate names."""
+        return [name for name in names if re.search(rf"\b{name}\b", self.text)]
+
+    def rows(self, truth: bool) -> list[int]:
+        """The rows for which it has this truth value, by some way."""
+        found = [np.flatnonzero(_rows_of(truths, truth)) for truths in self.truths.values()]
+        return sorted({int(row) for rows in found for row in rows})
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -71,7 +80,7 @@ class Tally:
     """What came out.
 
     losses: of each key the shortest. files, kept, ideal: of the files of all predicates by dialect
-    and source how many there are, how many are kept and how many have a row that is TRUE.
+    and source how many were drawn, how many of them are kept and how many have a row that is TRUE.
     """
 
     cases: int = 0
@@ -95,9 +104,9 @@ class Tally:
                     for file in np.flatnonzero(there & ~may):
                         self._lose(hearing, way, door, truth, files, int(file), rows, bound)
                     if truth:
-                        self.ideal[key] += int(np.count_nonzero(there))
-                        self.kept[key] += int(np.count_nonzero(may))
-                        self.files[key] += len(may)
+                        self.ideal[key] += int(np.count_nonzero(there[: files.drawn]))
+                        self.kept[key] += int(np.count_nonzero(may[: files.drawn]))
+                        self.files[key] += files.drawn
             self.cases += len(files.members)
 
     def merge(self, other: Tally) -> None:
@@ -125,7 +134,7 @@ class Tally:
     ) -> None:
         self.lost += 1
         row = next(one for one in files.members[file] if rows[one])
-        used = [*columns(bound)] or _named(hearing.text, files.rows.schema.names)
+        used = [*columns(bound)] or hearing.columns(files.rows.schema.names)
         told = {name: files.told[name][file].value for name in used}
         shown = {name: _shown(files.rows[name][row]) for name in used}
         self._remember(Loss(hearing, way, door, truth, str(shown), str(told)))
@@ -146,10 +155,6 @@ class Tally:
 def _rows_of(truths: pa.BooleanArray, truth: bool) -> npt.NDArray[np.bool_]:
     flags: npt.NDArray[np.bool_] = np.asarray(truths.fill_null(not truth)) == truth
     return flags
-
-
-def _named(text: str, names: Sequence[str]) -> list[str]:
-    return [name for name in names if re.search(rf"\b{name}\b", text)]
 
 
 def _shown(value: pa.Scalar) -> str:

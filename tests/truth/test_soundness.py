@@ -8,7 +8,7 @@ import pytest
 from pyhudi_expr.expr.nodes import NEVER, Column, Comparison, HudiExpression, Literal, Op
 from tests.truth import values
 from tests.truth.engine import Circumstances
-from tests.truth.files import Files, Told, files_of
+from tests.truth.files import Files, SortedRows, Told
 from tests.truth.soundness import Hearing, Tally
 
 IS_ONE = Comparison(Op.EQ, Column(("i4",)), Literal(1, pa.int32()))
@@ -16,7 +16,7 @@ IS_ONE = Comparison(Op.EQ, Column(("i4",)), Literal(1, pa.int32()))
 
 @pytest.fixture(scope="module")
 def files() -> Files:
-    return files_of(values.rows(200, 1), 100, 2)
+    return SortedRows(values.rows(200, 1)).files(["i4", "i8", "s"], [range(9)], 85, 2)
 
 
 def heard(text: str, files: Files, reading: HudiExpression, *rows: int) -> Hearing:
@@ -35,6 +35,15 @@ def test_a_file_with_a_row_that_is_dropped_is_lost(files: Files) -> None:
     (loss,) = tally.losses.values()
     assert loss.hearing.text == "text"
     assert "LOST spark by sql (spark): text\n  is TRUE for" in str(loss)
+
+
+def test_files_hold_the_rows_they_are_made_around() -> None:
+    rows = SortedRows(values.rows(200, 1))
+    files = rows.files(["i4"], [[7], [], [9]], drawn=3, seed=2)
+    around_seven, around_nine = files.members[3:18], files.members[18:]
+    assert len(around_seven) == len(around_nine) == 15
+    assert all(7 in members for members in around_seven)
+    assert all(9 in members for members in around_nine)
 
 
 def test_what_the_rules_keep_is_not_lost(files: Files) -> None:
