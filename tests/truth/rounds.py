@@ -13,7 +13,7 @@ from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Witness, witnesses
 
 DIALECTS = (SPARK, HIVE)
-_ROWS, _DRAWN = 300, 20
+_ROWS, _DRAWN = 300, 15
 
 
 def heard(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
@@ -38,6 +38,6 @@ def rounds(seed: str, engines: Mapping[str, Witness]) -> Iterator[Tally]:
             shelf = SortedRows(rows)
             for hearing in witness.hear(rows, circumstances, chance):
                 names = hearing.columns(rows.schema.names)
-                around = [hearing.rows(True), hearing.rows(False)]
+                around = [hearing.rows(truth) for truth in (True, False, None)]
                 tally.add(hearing, shelf.files(names, around, _DRAWN, chance.getrandbits(32)))
             yield tally
