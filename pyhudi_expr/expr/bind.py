@@ -31,6 +31,8 @@ from pyhudi_expr.expr.domains import (
     integer_range,
 )
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS
+from pyhudi_expr.expr.functions.patterns import ANY
+from pyhudi_expr.expr.implied import implied
 from pyhudi_expr.expr.junctions import conjunction, disjunction, negation
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
@@ -85,7 +87,11 @@ def _is_too_large(node: HudiExpression) -> bool:
 
 
 def _bind_piece(node: HudiExpression, scope: Scope) -> BoundExpression:
-    """A predicate, or what is known of it: Unknown."""
+    """A predicate with what it implies, or what is known of it: Unknown."""
+    return conjunction([_bind_if_known(node, scope), *implied(node, scope)])
+
+
+def _bind_if_known(node: HudiExpression, scope: Scope) -> BoundExpression:
     try:
         return _bind_whole(node, scope)
     except (UnboundError, NotComparableError) as reason:
@@ -300,7 +306,10 @@ def _is_null(term: Term) -> bool:
 
 @_bind.register
 def _(node: StartsWith, scope: Scope) -> BoundExpression:
-    return compare_prefix(bind_term(node.term, scope), node.prefix)
+    term = bind_term(node.term, scope)
+    if term.domain.kind is Kind.DATE:
+        term = bind_term(Cast(node.term, pa.string()), scope)
+    return compare_prefix(term, node.prefix)
 
 
 @_bind.register
@@ -309,5 +318,5 @@ def _(node: Matches, scope: Scope) -> BoundExpression:
     char = term.char if isinstance(term, BoundColumn) else None
     if term.domain.kind is not Kind.TEXT or char is not None:
         raise UnboundError("a pattern for something that is no plain string")
-    codes = tuple(None if letter is None else ord(letter) for letter in node.begin)
-    return BoundMatches(term, codes, node.whole)
+    classes = tuple(ANY if letter is None else frozenset({ord(letter)}) for letter in node.begin)
+    return BoundMatches(term, classes, node.whole)

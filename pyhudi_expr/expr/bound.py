@@ -101,10 +101,14 @@ class BoundStartsWith:
 
 @dataclass(frozen=True)
 class BoundMatches:
-    """A text term that begins with (is, if `whole`) ASCII codes; None: any one character."""
+    """A text term that begins with (is, if `whole`) bytes of these classes.
+
+    It is what a condition makes necessary: where it does not match, the condition is not TRUE;
+    where it does, nothing is proved. See `pyhudi_expr.expr.functions.patterns`.
+    """
 
     term: BoundTerm
-    begin: tuple[int | None, ...]
+    begin: tuple[frozenset[int], ...]
     whole: bool
 
 

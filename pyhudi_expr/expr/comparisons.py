@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import datetime
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
@@ -48,6 +50,7 @@ from pyhudi_expr.expr.terms import (
     bind_term,
     converted,
     declared_domain,
+    known_zone,
     place,
 )
 
@@ -64,6 +67,8 @@ def compare(
     """
     if isinstance(left, Literal) and isinstance(right, Literal):
         return _compare_literals(op, left, right, scope)
+    left, right = (_folded(one, scope) for one in (left, right))
+    left, right = _as_integer(left, right, scope), _as_integer(right, left, scope)
     for side, other in ((left, right), (right, left)):
         if isinstance(side, Literal) and side.value is None:
             if op is Op.NULL_SAFE_EQ:
@@ -110,6 +115,35 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
     return Constant(possible)
 
 
+def _folded(term: Term, scope: Scope) -> Term:
+    """``from_unixtime`` of a constant in years that no zone disputes: the text that it gives."""
+    match term:
+        case Call(name="from_unixtime", args=(Literal(value=int(seconds)),)) if scope.zone:
+            zone = known_zone(scope.zone)
+            if zone is not None and 0 <= seconds < _LAST_SECOND:
+                shown = datetime.fromtimestamp(seconds, ZoneInfo(zone))
+                return Literal(shown.strftime("%Y-%m-%d %H:%M:%S"), pa.string())
+    return term
+
+
+#: Of 2037: zones' rules beyond are guesses.
+_LAST_SECOND = 2_145_916_800
+
+
+def _as_integer(term: Term, beside: Term, scope: Scope) -> Term:
+    """A text that is an integer, beside integers: engines make one of it, or doubles of both."""
+    match term:
+        case Literal(value=str(text), type=type_) if type_ == pa.string():
+            pass
+        case _:
+            return term
+    domain = bind_term(beside, scope).domain
+    least, greatest = integer_range(domain.bits)
+    if domain.kind is not Kind.INTEGER or not _SHORT_NUMBER.fullmatch(text):
+        return term
+    return Literal(int(text), pa.int64()) if least <= int(text) <= greatest else term
+
+
 def _prefix_found(call: Call, place: Literal) -> str | None:
     """The text that ``instr(s, 'x') = 1`` finds at the beginning; None for any other comparison.
 
@@ -144,6 +178,8 @@ def _number_as_text(op: Op, term: Term, text: Literal, scope: Scope) -> BoundExp
     return _compare_literal(op, inner, found, literal_first=False)
 
 
+#: An integer that doubles hold, too.
+_SHORT_NUMBER = re.compile(r"0|-?[1-9]\d{0,14}", re.ASCII)
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 

@@ -33,7 +33,7 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, both, either
 from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
-from pyhudi_expr.expr.functions.texts import may_match
+from pyhudi_expr.expr.functions.patterns import may_match
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
 Booleans: TypeAlias = npt.NDArray[np.bool_]

@@ -148,6 +148,10 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
     return converted(inner, target, known_zone(scope.zone))
 
 
+#: Functions of texts, for which engines make texts of days.
+_OF_TEXTS = frozenset({"substr", "substring", "left"})
+
+
 def known_zone(zone: str | None) -> str | None:
     """The zone, None for one that nobody knows."""
     try:
@@ -161,6 +165,10 @@ def known_zone(zone: str | None) -> str | None:
 @bind_term.register
 def _(term: Call, scope: Scope) -> BoundTerm:
     args = tuple(bind_term(arg, scope) for arg in term.args)
+    if term.name in _OF_TEXTS and args and args[0].domain.kind is Kind.DATE:
+        return bind_term(
+            replace(term, args=(Cast(term.args[0], pa.string()), *term.args[1:])), scope
+        )
     if any(isinstance(arg, BoundColumn) and arg.char is not None for arg in args):
         raise UnboundError(f"{term.name}() of a char or varchar column")
     literals = tuple(arg if isinstance(arg, Literal) else None for arg in term.args)

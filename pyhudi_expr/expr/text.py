@@ -50,7 +50,7 @@ def render(node: BoundExpression) -> str:
         case BoundStartsWith(term=term, prefix=prefix):
             return f"{render_term(term)} LIKE {prefix.decode() + '%'!r}"
         case BoundMatches(term=term, begin=begin, whole=whole):
-            pattern = "".join("_" if code is None else chr(code) for code in begin)
+            pattern = "".join(map(_shown_class, begin))
             return f"{render_term(term)} LIKE {pattern + ('' if whole else '%')!r}"
         case Constant(truth=truth):
             return str(truth.name)
@@ -68,6 +68,12 @@ def render_term(term: BoundTerm) -> str:
             return low if low == high else f"[{low}, {high}]"
         case BoundCall(name=name, args=args):
             return f"{name}({', '.join(map(render_term, args))})"
+
+
+def _shown_class(codes: frozenset[int]) -> str:
+    """As in LIKE; the cases of a letter as [Aa]."""
+    letters = "".join(chr(code) for code in sorted(codes) if code < 0x80)
+    return letters if len(letters) == 1 else f"[{letters}]" if 0 < len(letters) < 3 else "_"
 
 
 def _value(value: Any, domain: Domain) -> str:

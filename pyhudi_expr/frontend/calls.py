@@ -30,6 +30,7 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.hive_types import InexpressibleError
 from pyhudi_expr.frontend.like import like
+from pyhudi_expr.frontend.regexp import rlike
 from pyhudi_expr.frontend.trees import FALSE, NULL, TRUE, conjunction, disjunction, value_of
 
 #: The function of a text, of letters with "_" for any one character, and of whether there are no
@@ -140,6 +141,15 @@ def _like(args: tuple[Term, ...]) -> HudiExpression | None:
     return None
 
 
+def _rlike(args: tuple[Term, ...]) -> HudiExpression | None:
+    match args:
+        case (_, Literal(value=None)):
+            return Constant(Truth.NULL)
+        case (term, Literal(value=str(pattern))):
+            return rlike(term, pattern)
+    return None
+
+
 def _matches(args: tuple[Term, ...]) -> HudiExpression | None:
     match args:
         case (term, Literal(value=str(letters)), Literal(value=bool(whole))):
@@ -189,6 +199,7 @@ _PREDICATES: dict[str, Callable[[tuple[Term, ...]], HudiExpression | None]] = {
     "in": lambda args: In(args[0], args[1:]) if len(args) > 1 else None,
     "between": _between,
     "like": _like,
+    **dict.fromkeys(("rlike", "regexp", "regexp_like"), _rlike),
     "startswith": _starts_with,
     MATCHES: _matches,
 }

@@ -181,6 +181,8 @@ class _Reader:
                 return self._starts_with(self._term(term), self._term(prefix))
             case "Like", (term, pattern):
                 return self._like(node, self._term(term), self._term(pattern))
+            case "RLike", (term, pattern):
+                return truth_of(call("rlike", (self._term(term), self._term(pattern))))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._predicate(child)
             case name, operands if name in _CONDITIONS:
@@ -268,7 +270,7 @@ class _Reader:
 
 
 _CONDITIONS = frozenset(
-    {"And", "Or", "Not", "In", "InSet", "Between", "StartsWith", "Like"}
+    {"And", "Or", "Not", "In", "InSet", "Between", "StartsWith", "Like", "RLike"}
     | {"IsNull", "IsNotNull", "IsNaN", *_COMPARISONS}
 )
 

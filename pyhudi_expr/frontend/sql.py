@@ -69,6 +69,7 @@ _CONDITIONS: tuple[type[exp.Expr], ...] = (
     exp.In,
     exp.Is,
     exp.Like,
+    exp.RegexpLike,
     *_COMPARISONS,
 )
 _EXPONENT = frozenset("eE")
@@ -141,6 +142,8 @@ class _Walk:
             case exp.Escape(this=exp.Like() as pattern, expression=exp.Literal() as escape):
                 _check_read(pattern)
                 return self._like(pattern, escape.this)
+            case exp.RegexpLike():
+                return self._truth("rlike", (self._term(node.this), self._term(node.expression)))
             case exp.Anonymous() if isinstance(node.this, str):
                 return self._truth(node.this.lower(), tuple(map(self._term, node.expressions)))
             case exp.Column() | exp.Dot() | exp.Boolean() | exp.Null() | exp.Case() | exp.If():

@@ -6,6 +6,7 @@ InexpressibleError: that piece of a predicate is `Unknown` then.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -125,6 +126,27 @@ def _spark_cast(term: Term, to: exp.DataType) -> Term:
         if moment is not None and to.this in (_Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ):
             return moment
     return _cast(term, _type_of(to, _SPARK_TYPES, "decimal(10,0)"))
+
+
+#: Types whose names are functions, too.
+_SPARK_CASTS = {
+    **{"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32()},
+    **{"bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "date": pa.date32()},
+    **{"string": pa.string(), "decimal": pa.decimal128(10, 0), "timestamp": _CLOCK},
+}
+
+
+def _spark_call(name: str, args: tuple[Term, ...]) -> Term:
+    match args:
+        case (term,) if name in _SPARK_CASTS:
+            return _cast(term, _SPARK_CASTS[name])
+        case (Literal(value=str(text), type=type_) as literal,) if name == "to_timestamp":
+            if type_ == pa.string() and _WHOLE_TIME.fullmatch(text):
+                return _cast(literal, _CLOCK)
+    return known_call(vocabularies.SPARK, name, args)
+
+
+_WHOLE_TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
 
 
 def _trino_cast(term: Term, to: exp.DataType) -> Term:
@@ -255,7 +277,7 @@ SPARK = replace(
     reader=_spark_reader,
     exact=tokens.spark_tokens,
     cast=_spark_cast,
-    call=partial(known_call, vocabularies.SPARK),
+    call=_spark_call,
     null_safe=_as_it_is,
     like=_spark_like,
 )

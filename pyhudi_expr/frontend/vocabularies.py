@@ -20,7 +20,7 @@ _COMMON = frozenset(
         *("date_format", "dayofweek", "weekofyear", "upper", "ucase", "lower", "lcase", "substr"),
         *("substring", "concat", "trim", "ltrim", "rtrim", "length", "char_length"),
         *("character_length", "regexp_extract", "regexp_replace", "reverse", "instr"),
-        *("coalesce", "nvl", "nullif"),
+        *("coalesce", "nvl", "nullif", "rpad", "concat_ws", "replace"),
     }
 )
 _ONLY_SPARK = frozenset(

@@ -8,6 +8,7 @@ rows agree under every one of them. `truths` shares nothing with the code under 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -448,7 +449,20 @@ def _compared(left: _Value, right: _Value, table: Table, engine: Engine) -> tupl
         return a == b, a < b
     if left.type == right.type:
         return a == b, a < b
+    for number, text in ((left, right), (right, left)):
+        if _is_integer(number) and _is_text(text) and _fits(str(text.value), number.type):
+            return int(a) == int(b), int(a) < int(b)
     raise UndefinedError
+
+
+def _is_integer(operand: _Value) -> bool:
+    return not isinstance(operand.type, CharType) and pa.types.is_integer(operand.type)
+
+
+def _fits(text: str, type_: pa.DataType) -> bool:
+    """Whether engines agree on the text as an integer of the type."""
+    limit = 2 ** (type_.bit_width - 1)
+    return bool(re.fullmatch(r"0|-?[1-9]\d{0,14}", text)) and -limit <= int(text) < limit
 
 
 def _is_number(operand: _Value) -> bool:

@@ -81,7 +81,8 @@ def compared(
         (DOUBLE, [[1.0], [math.inf]], lit(math.inf, DOUBLE), ([1], [0], [0], [1])),
         # no order that engines agree on
         (INT, [[1]], lit(math.nan, DOUBLE), ([0], [0], [0], [0])),
-        (INT, [[1]], lit("5", pa.string()), ([0], [0], [0], [0])),
+        (INT, [[1], [5]], lit("5", pa.string()), ([1], [0], [0], [1])),
+        (INT, [[1]], lit("05", pa.string()), ([0], [0], [0], [0])),
         (pa.string(), [["1"]], lit(5, INT), ([0], [0], [0], [0])),
         (pa.string(), [["1"]], lit(b"5", pa.binary()), ([0], [0], [0], [0])),
         (pa.bool_(), [[True]], lit(0, INT), ([0], [0], [0], [0])),

@@ -9,6 +9,7 @@ from pyhudi_expr.expr.functions import (
     rounding,
     shifts,
     signs,
+    text_building,
     texts,
     time_texts,
     truncations,
@@ -17,4 +18,4 @@ from pyhudi_expr.expr.functions import (
 _NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, extremes.RULES)
 _CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES)
 _TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES)
-TABLES = (*_NUMBERS, *_TIMES, texts.RULES)
+TABLES = (*_NUMBERS, *_TIMES, texts.RULES, text_building.RULES)

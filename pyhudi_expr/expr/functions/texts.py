@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.expr.bounds import Bounds, Values, both, either
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
+    TEXT,
     Flags,
     Rule,
     Signature,
@@ -31,9 +32,8 @@ from pyhudi_expr.expr.functions.signature import (
     ordinals,
 )
 
-_TEXT = Domain(Kind.TEXT)
 _INT = Domain(Kind.INTEGER, bits=32)
-_END = b"\xff"
+CLOSING = b"\xff"
 #: As many bytes of a bound are looked at; later ones narrow nothing.
 _WIDTH = 64
 _CONTINUATION, _FOUR_BYTES = 0x80, 0xF0
@@ -43,7 +43,7 @@ _Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
-class _Rows:
+class TextRows:
     """Texts as a matrix. codes: N x W bytes, zero behind the end. lengths: N, at most W."""
 
     codes: _Bytes
@@ -55,9 +55,9 @@ class _Rows:
         flags: Flags = np.arange(self.codes.shape[1]) < self.lengths[:, None]
         return flags
 
-    def cut(self, lengths: Ordinals) -> _Rows:
+    def cut(self, lengths: Ordinals) -> TextRows:
         """Only so many bytes of each."""
-        return _Rows(self.codes, np.minimum(self.lengths, lengths))
+        return TextRows(self.codes, np.minimum(self.lengths, lengths))
 
     def array(self, known: Flags, tail: bytes = b"") -> pa.Array:
         """As Arrow texts with a tail, null where not `known`."""
@@ -74,7 +74,7 @@ class _Rows:
         return pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers)
 
 
-def _rows(texts: pa.Array, width: int = _WIDTH) -> _Rows:
+def _rows(texts: pa.Array, width: int = _WIDTH) -> TextRows:
     """The first bytes of texts (large_binary); null is empty."""
     texts = pc.binary_slice(pc.fill_null(texts, b""), 0, width)
     _, offset_buffer, data_buffer = texts.buffers()
@@ -84,15 +84,16 @@ def _rows(texts: pa.Array, width: int = _WIDTH) -> _Rows:
     widest = int(lengths.max(initial=0))
     places = offsets[:-1, None] + np.arange(widest)
     found = np.append(data, np.uint8(0))[np.minimum(places, len(data))]
-    return _Rows(np.where(np.arange(widest) < lengths[:, None], found, 0).astype(np.uint8), lengths)
+    codes = np.where(np.arange(widest) < lengths[:, None], found, 0).astype(np.uint8)
+    return TextRows(codes, lengths)
 
 
 @dataclass(frozen=True)
-class _Texts:
+class Texts:
     """The bounds of a text operand as rows of equal number."""
 
-    lower: _Rows
-    upper: _Rows
+    lower: TextRows
+    upper: TextRows
     known: Flags
     operand: Bounds
     is_single: bool
@@ -112,13 +113,13 @@ class _Texts:
         return Bounds(*ends, self.operand.may_be_value, self.operand.may_be_null)
 
 
-def _texts(operand: Bounds) -> _Texts:
+def texts_of(operand: Bounds) -> Texts:
     lower, upper = arrow(operand.lower), arrow(operand.upper)
     single = len(lower) == len(upper) == 1 and isinstance(operand.lower, pa.Scalar)
     size = max(len(lower), len(upper))
     lower, upper = (_repeated(ends, size) for ends in (lower, upper))
     known = np.asarray(pc.and_(lower.is_valid(), upper.is_valid()))
-    return _Texts(_rows(lower), _rows(upper), known, operand, single)
+    return Texts(_rows(lower), _rows(upper), known, operand, single)
 
 
 def _repeated(ends: pa.Array, size: int) -> pa.Array:
@@ -132,7 +133,7 @@ def _one_text(site: Site, count: int = 1) -> bool:
 def _case(site: Site) -> Signature | None:
     if not _one_text(site):
         return None
-    return Signature(_Cased(site.name in ("upper", "ucase")), _TEXT)
+    return Signature(_Cased(site.name in ("upper", "ucase")), TEXT)
 
 
 @dataclass(frozen=True)
@@ -142,20 +143,20 @@ class _Cased:
     up: bool
 
     def __call__(self, *operands: Bounds) -> Bounds:
-        texts = _texts(operands[0])
+        texts = texts_of(operands[0])
         source = texts.lower
         turkish = np.isin(source.codes, np.frombuffer(b"iI", dtype=np.uint8)) & source.inside
         regular = np.cumprod(~turkish, axis=1, dtype=np.int64).sum(axis=1)
         first, last = (b"a", b"z") if self.up else (b"A", b"Z")
         letters = (source.codes >= first[0]) & (source.codes <= last[0])
-        cased = _Rows(np.where(letters, source.codes ^ 0x20, source.codes), source.lengths)
+        cased = TextRows(np.where(letters, source.codes ^ 0x20, source.codes), source.lengths)
         prefix = np.minimum(texts.prefix, regular)
         begin = cased.cut(prefix)
         # A single text without other letters is known as a whole.
         whole = texts.known & (prefix == texts.lower.lengths) & (prefix == texts.upper.lengths)
         whole &= prefix < _WIDTH
         known = np.ones(len(prefix), dtype=np.bool_)
-        upper = pc.if_else(pa.array(whole), begin.array(known), begin.array(known, _END))
+        upper = pc.if_else(pa.array(whole), begin.array(known), begin.array(known, CLOSING))
         return texts.result(begin.array(known), upper)
 
 
@@ -168,14 +169,14 @@ def _substring(site: Site) -> Signature | None:
     )
     wanted = 2 if site.name == "left" else 3
     if len(site.domains) != wanted or begin not in (0, 1) or not count or count < 0:
-        return opaque(_TEXT, "a part of texts that is not their beginning")
+        return opaque(TEXT, "a part of texts that is not their beginning")
     if count > _WIDTH // 4:
-        return opaque(_TEXT, f"a beginning of more than {_WIDTH // 4} characters")
-    return Signature(of_first(_Beginning(count)), _TEXT)
+        return opaque(TEXT, f"a beginning of more than {_WIDTH // 4} characters")
+    return Signature(of_first(Beginning(count)), TEXT)
 
 
 @dataclass(frozen=True)
-class _Beginning:
+class Beginning:
     """The first `count` characters, or UTF-16 units.
 
     An engine that counts units may cut a pair of them in two and write the half as '?'.
@@ -184,7 +185,7 @@ class _Beginning:
     count: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
-        texts = _texts(operands[0])
+        texts = texts_of(operands[0])
         lower, upper = texts.lower, texts.upper
         given = np.asarray(arrow(operands[0].upper).is_valid())
         units = _cut_at(lower, self.count - 1, by_units=True)
@@ -196,17 +197,17 @@ class _Beginning:
         no_pair = given & (texts.prefix >= units) & (highest[rows, places] < _FOUR_BYTES)
         cut = np.where(no_pair, padded[rows, units], np.minimum(padded[rows, units], ord("?")))
         padded[rows, units] = np.where(has_more, cut, 0)
-        first = _Rows(padded, units + has_more)
+        first = TextRows(padded, units + has_more)
         ends = _cut_at(upper, self.count, by_units=False)
         known = np.ones(len(units), dtype=np.bool_)
         # A bound that is no text may end within a character: then more may follow.
         flags = np.broadcast_to(given, known.shape)
-        last, open_end = upper.cut(ends).array(flags), upper.cut(ends).array(flags, _END)
+        last, open_end = upper.cut(ends).array(flags), upper.cut(ends).array(flags, CLOSING)
         last = pc.if_else(pa.array(ends == upper.lengths), last, open_end)
         return texts.result(first.array(known), last)
 
 
-def _cut_at(rows: _Rows, count: int, *, by_units: bool) -> Ordinals:
+def _cut_at(rows: TextRows, count: int, *, by_units: bool) -> Ordinals:
     """Bytes in the first `count` characters (or UTF-16 units, if those are whole characters)."""
     begins = (rows.codes & 0xC0 != _CONTINUATION) & rows.inside
     pairs = begins & (rows.codes >= _FOUR_BYTES) & by_units
@@ -223,7 +224,7 @@ def _concatenation(site: Site) -> Signature | None:
     begin = next((n for n, literal in enumerate(literals) if literal is None), len(literals))
     texts = [literal.value for literal in literals[:begin] if literal is not None]
     prefix = "".join(texts).encode()
-    return Signature(_Joined(prefix, begin, begin < len(literals) - 1), _TEXT)
+    return Signature(_Joined(prefix, begin, begin < len(literals) - 1), TEXT)
 
 
 @dataclass(frozen=True)
@@ -244,9 +245,9 @@ class _Joined:
         lower, upper = operand.lower, operand.upper
         if self.has_more:
             # More may follow a text that is itself a beginning of the upper bound.
-            texts = _texts(operand)
+            texts = texts_of(operand)
             known = np.ones(len(texts.known), dtype=np.bool_)
-            upper = like(texts.lower.cut(texts.prefix).array(known, _END), lower)
+            upper = like(texts.lower.cut(texts.prefix).array(known, CLOSING), lower)
         return Bounds(self._after(lower), self._after(upper), values, nulls)
 
     def _after(self, ends: Values) -> Values:
@@ -259,7 +260,7 @@ class _Joined:
 def _trim(site: Site) -> Signature | None:
     if not _one_text(site):
         return None
-    return Signature(_Trimmed(site.name != "rtrim", site.name != "ltrim"), _TEXT)
+    return Signature(_Trimmed(site.name != "rtrim", site.name != "ltrim"), TEXT)
 
 
 @dataclass(frozen=True)
@@ -271,7 +272,7 @@ class _Trimmed:
 
     def __call__(self, *operands: Bounds) -> Bounds:
         (operand,) = operands
-        texts = _texts(operand)
+        texts = texts_of(operand)
         lower = texts.lower
         starts = lower.codes[:, 0] if lower.codes.shape[1] else np.zeros(len(lower.lengths))
         begins = (starts > ord(" ")) | (not self.left)
@@ -279,14 +280,14 @@ class _Trimmed:
         if self.right:
             first = lower.cut(_least_trimmed(lower))
         known = np.ones(len(begins), dtype=np.bool_)
-        empty = _Rows(lower.codes, np.zeros_like(lower.lengths)).array(known)
+        empty = TextRows(lower.codes, np.zeros_like(lower.lengths)).array(known)
         flags = pa.array(np.asarray(begins, dtype=np.bool_))
         least = pc.if_else(flags, first.array(known), empty)
         upper = _repeated(arrow(operand.upper), len(begins))
         return texts.result(least, pc.if_else(flags, upper, pa.scalar(None, pa.large_binary())))
 
 
-def _least_trimmed(lower: _Rows) -> Ordinals:
+def _least_trimmed(lower: TextRows) -> Ordinals:
     """How many bytes of each bound the least text may keep without the spaces at its end.
 
     A text above the bound begins with what it keeps of it, and has spaces from there on where the
@@ -333,45 +334,5 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("concat", "||"), _concatenation),
     **dict.fromkeys(("trim", "ltrim", "rtrim"), _trim),
     **dict.fromkeys(("length", "char_length", "character_length", "instr"), _unordered(_INT)),
-    **dict.fromkeys(("regexp_extract", "regexp_replace", "reverse"), _unordered(_TEXT)),
+    **dict.fromkeys(("regexp_extract", "regexp_replace", "reverse"), _unordered(TEXT)),
 }
-
-
-def may_match(bounds: Bounds, begin: tuple[int | None, ...], whole: bool) -> Flags:
-    """Whether a text between the bounds may begin with (or be) ASCII codes, None for any one.
-
-    A text is followed character by character as long as it may still be level with a bound: with
-    `both`, with the `lower` one only, with the `upper` one only, or `free` between them.
-    """
-    texts = _texts(bounds)
-    size = len(texts.known)
-    both_ends, nothing = np.ones(size, dtype=np.bool_), np.zeros(size, dtype=np.bool_)
-    lower_end, upper_end, free = nothing, nothing, ~texts.known
-    for place, code in enumerate(begin):
-        low, high = _codes(texts.lower, place), _codes(texts.upper, place)
-        if code is None:
-            alike = (low == high) & (low < _CONTINUATION)
-            free = free | lower_end | upper_end | (both_ends & ~alike)
-            lower_end, upper_end, both_ends = nothing, nothing, both_ends & alike & (low >= 0)
-            continue
-        free = (
-            free
-            | (both_ends & (low < code) & (code < high))
-            | (lower_end & (code > low))
-            | (upper_end & (code < high))
-        )
-        lower_end, upper_end, both_ends = (
-            (lower_end & (code == low)) | (both_ends & (code == low) & (code < high)),
-            (upper_end & (code == high)) | (both_ends & (code == high) & (code > low)),
-            both_ends & (code == low) & (code == high),
-        )
-    ended = texts.lower.lengths <= len(begin) if whole else ~nothing
-    found: Flags = free | upper_end | ((both_ends | lower_end) & ended)
-    return found
-
-
-def _codes(rows: _Rows, place: int) -> Ordinals:
-    """The byte of each text at a place, -1 behind its end."""
-    if place >= rows.codes.shape[1]:
-        return np.full(len(rows.lengths), -1, dtype=np.int64)
-    return np.where(place < rows.lengths, rows.codes[:, place].astype(np.int64), -1)
