@@ -30,6 +30,7 @@ class Hearing:
 
     source: the template that it is mainly made of. truths: by the way in which the engine evaluates
     it, what it gives for each row. readings: by the front door, what our side makes of it.
+    zone: that a request for it names, where it is not the session's.
     """
 
     dialect: str
@@ -38,6 +39,7 @@ class Hearing:
     circumstances: Circumstances
     truths: dict[str, pa.BooleanArray]
     readings: dict[str, HudiExpression]
+    zone: str | None = None
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """Of these columns those that the predicate names."""
@@ -94,7 +96,8 @@ class Tally:
         """Judges a predicate over all files, for TRUE and for FALSE."""
         key = hearing.dialect, hearing.source
         for door, reading in hearing.readings.items():
-            bound = bind(reading, Scope(files.rows.schema, hearing.circumstances.zone))
+            zone = hearing.zone or hearing.circumstances.zone
+            bound = bind(reading, Scope(files.rows.schema, zone))
             for truth in (True, False):
                 evidence = [StatisticsEvidence(files)]
                 may = as_array(may_be(bound, truth, evidence), len(files.members))
