@@ -33,7 +33,7 @@ from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block
 from pyhudi_expr.frontend.presto_values import value_type
 from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
-from pyhudi_expr.frontend.trino_rules import as_read
+from pyhudi_expr.frontend.trino_rules import as_read, presto_not
 from pyhudi_expr.frontend.widening import widened
 
 _NUMBERS = {
@@ -121,7 +121,7 @@ def _call(node: dict[str, Any], depth: int) -> _Value:
     name = name.lower().removeprefix("presto.default.").removeprefix("$operator$")
     args = _arguments(node)
     if name == "not" and len(args) == 1:
-        return Not(_predicate(args[0], depth))
+        return presto_not(_predicate(args[0], depth))
     if name == "cast" and len(args) == 1:
         return _cast(args[0], node.get("returnType"), depth)
     build = _FUNCTIONS.get((name, len(args)))
