@@ -28,7 +28,7 @@ _MOST_ROWS = 5
 #: The share of files whose rows are not neighbours.
 _SCATTERED = 0.2
 #: Files around the rows of one truth value.
-_AROUND = 15
+_AROUND = 12
 
 
 class Told(Enum):

@@ -128,7 +128,10 @@ def spell(value: Any, type_: pa.DataType, zone: str) -> str | None:
         return None
     for applies, spelled in _SPELLINGS:
         if applies(type_):
-            return spelled(value, zone)
+            try:
+                return spelled(value, zone)
+            except OverflowError:  # a time that is beyond the year 9999 in the zone
+                return None
     return None
 
 

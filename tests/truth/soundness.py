@@ -18,7 +18,7 @@ import pyarrow as pa
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
-from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.expr.nodes import HudiExpression, IsNull
 from pyhudi_expr.expr.terms import Scope
 from tests.truth.engine import Circumstances
 from tests.truth.files import Files
@@ -30,7 +30,9 @@ class Hearing:
 
     source: the template that it is mainly made of. truths: by the way in which the engine evaluates
     it, what it gives for each row. readings: by the front door, what our side makes of it.
+    true_only: of the ways those that tell which rows are TRUE, and give NULL for the others.
     zone: that a request for it names, where it is not the session's.
+    failed: numbers of the rows that make it fail; they are NULL in `truths`, and none in truth.
     """
 
     dialect: str
@@ -39,16 +41,31 @@ class Hearing:
     circumstances: Circumstances
     truths: dict[str, pa.BooleanArray]
     readings: dict[str, HudiExpression]
+    true_only: frozenset[str] = frozenset()
     zone: str | None = None
+    failed: Sequence[int] = ()
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """Of these columns those that the predicate names."""
         return [name for name in names if re.search(rf"\b{name}\b", self.text)]
 
-    def rows(self, truth: bool) -> list[int]:
+    def rows(self, truth: bool | None) -> list[int]:
         """The rows for which it has this truth value, by some way."""
-        found = [np.flatnonzero(_rows_of(truths, truth)) for truths in self.truths.values()]
+        found = [np.flatnonzero(rows) for _, rows in self.ways(truth)]
         return sorted({int(row) for rows in found for row in rows})
+
+    def ways(self, truth: bool | None) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+        """The ways that tell this truth value, and of each the rows that have it."""
+        for way, truths in self.truths.items():
+            if truth is None and way not in self.true_only:
+                nulls = np.array(truths.is_null())
+                nulls[list(self.failed)] = False
+                yield way, nulls
+            elif truth is not None:
+                yield way, np.asarray(truths.fill_null(not truth)) == truth
+
+
+_TRUTHS = {True: "TRUE", False: "FALSE", None: "NULL"}
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,7 @@ class Loss:
     hearing: Hearing
     way: str
     door: str
-    truth: bool
+    truth: bool | None
     row: str
     told: str
 
@@ -72,7 +89,7 @@ class Loss:
         given = {"zone": about.circumstances.zone, **about.circumstances.settings}
         return (
             f"LOST {about.dialect} by {self.door} ({self.way}): {about.text}\n"
-            f"  is {str(self.truth).upper()} for {self.row}\n"
+            f"  is {_TRUTHS[self.truth]} for {self.row}\n"
             f"  told: {self.told}; {given}"
         )
 
@@ -93,16 +110,16 @@ class Tally:
     ideal: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def add(self, hearing: Hearing, files: Files) -> None:
-        """Judges a predicate over all files, for TRUE and for FALSE."""
+        """Judges a predicate over all files, for TRUE, FALSE and NULL."""
         key = hearing.dialect, hearing.source
         for door, reading in hearing.readings.items():
             zone = hearing.zone or hearing.circumstances.zone
-            bound = bind(reading, Scope(files.rows.schema, zone))
-            for truth in (True, False):
+            scope = Scope(files.rows.schema, zone)
+            for truth in (True, False, None):
+                bound = bind(IsNull(reading) if truth is None else reading, scope)
                 evidence = [StatisticsEvidence(files)]
-                may = as_array(may_be(bound, truth, evidence), len(files.members))
-                for way, truths in hearing.truths.items():
-                    rows = _rows_of(truths, truth)
+                may = as_array(may_be(bound, truth is not False, evidence), len(files.members))
+                for way, rows in hearing.ways(truth):
                     there = files.matrix[:, rows].any(axis=1)
                     for file in np.flatnonzero(there & ~may):
                         self._lose(hearing, way, door, truth, files, int(file), rows, bound)
@@ -129,7 +146,7 @@ class Tally:
         hearing: Hearing,
         way: str,
         door: str,
-        truth: bool,
+        truth: bool | None,
         files: Files,
         file: int,
         rows: npt.NDArray[np.bool_],
@@ -153,11 +170,6 @@ class Tally:
             files = self.files[key]
             kept, ideal = self.kept[key] / files, self.ideal[key] / files
             yield f"{key[0]:8} {kept:6.2f} {ideal:6.2f}  {key[1]}"
-
-
-def _rows_of(truths: pa.BooleanArray, truth: bool) -> npt.NDArray[np.bool_]:
-    flags: npt.NDArray[np.bool_] = np.asarray(truths.fill_null(not truth)) == truth
-    return flags
 
 
 def _shown(value: pa.Scalar) -> str:

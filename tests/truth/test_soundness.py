@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 
@@ -16,13 +18,14 @@ IS_ONE = Comparison(Op.EQ, Column(("i4",)), Literal(1, pa.int32()))
 
 @pytest.fixture(scope="module")
 def files() -> Files:
-    return SortedRows(values.rows(200, 1)).files(["i4", "i8", "s"], [range(9)], 85, 2)
+    return SortedRows(values.rows(200, 1)).files(["i4", "i8", "s"], [range(9)], 88, 2)
 
 
 def heard(text: str, files: Files, reading: HudiExpression, *rows: int) -> Hearing:
-    """An engine that finds just these rows, and for which no row is FALSE."""
-    truths = pa.array([True if row in rows else None for row in range(len(files.rows))])
-    return Hearing("spark", text, "i4", Circumstances(), {"spark": truths}, {"sql": reading})
+    """An engine that finds just these rows, and does not say what the others are."""
+    truths = pa.array([True if row in rows else None for row in range(len(files.rows))], pa.bool_())
+    about = ("spark", text, "i4", Circumstances(), {"spark": truths}, {"sql": reading})
+    return Hearing(*about, true_only=frozenset({"spark"}))
 
 
 def test_a_file_with_a_row_that_is_dropped_is_lost(files: Files) -> None:
@@ -37,11 +40,21 @@ def test_a_file_with_a_row_that_is_dropped_is_lost(files: Files) -> None:
     assert "LOST spark by sql (spark): text\n  is TRUE for" in str(loss)
 
 
+def test_a_row_that_gives_null_is_lost_by_a_rule_that_excludes_it(files: Files) -> None:
+    tally = Tally()
+    hearing = heard("nothing", files, NEVER)
+    tally.add(hearing, files)
+    assert tally.lost == 0
+    tally.add(replace(hearing, true_only=frozenset()), files)
+    assert tally.lost == len(files.members)
+    assert "is NULL for" in str(*tally.losses.values())
+
+
 def test_files_hold_the_rows_they_are_made_around() -> None:
     rows = SortedRows(values.rows(200, 1))
     files = rows.files(["i4"], [[7], [], [9]], drawn=3, seed=2)
-    around_seven, around_nine = files.members[3:18], files.members[18:]
-    assert len(around_seven) == len(around_nine) == 15
+    around_seven, around_nine = files.members[3:15], files.members[15:]
+    assert len(around_seven) == len(around_nine) == 12
     assert all(7 in members for members in around_seven)
     assert all(9 in members for members in around_nine)
 

@@ -48,7 +48,7 @@ class JavaWitness:
         judged = self.judge.judge(rows, [one.text for one in asked], circumstances)
         for predicate, judgement in zip(asked, judged, strict=True):
             if isinstance(judgement, Answer):
-                yield hearing(dialect, predicate, circumstances, judgement.truths)
+                yield hearing(dialect, predicate, circumstances, judgement)
 
     def _predicates(
         self,
@@ -67,13 +67,18 @@ class JavaWitness:
 
 
 def hearing(
-    dialect: str, predicate: Predicate, circumstances: Circumstances, truths: pa.BooleanArray
+    dialect: str, predicate: Predicate, circumstances: Circumstances, answer: Answer
 ) -> Hearing:
     """What the engine said of a predicate, and our SQL front door."""
-    readings = {"sql": parse_predicate(predicate.text, DIALECTS[dialect])}
-    said, zone = {dialect: truths}, requested_zone(dialect, circumstances)
     return Hearing(
-        dialect, predicate.text, predicate.source, circumstances, said, readings, zone=zone
+        dialect,
+        predicate.text,
+        predicate.source,
+        circumstances,
+        truths={dialect: answer.truths},
+        readings={"sql": parse_predicate(predicate.text, DIALECTS[dialect])},
+        zone=requested_zone(dialect, circumstances),
+        failed=answer.failed,
     )
 
 

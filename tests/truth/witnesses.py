@@ -104,14 +104,15 @@ class HiveWitness:
         filtered = circumstances.settings["hive.cbo.enable"] == "true"
         for number, predicate in enumerate(asked):
             said = {name: answers[number] for name, answers in judged.items()}
+            given = {name: one.truths for name, one in said.items() if isinstance(one, Answer)}
+            true_only = frozenset(given if filtered else _FILTERS)
             truths = {
-                name: _only_true(one.truths) if filtered or name in _FILTERS else one.truths
-                for name, one in said.items()
-                if isinstance(one, Answer)
+                name: _only_true(one) if name in true_only else one for name, one in given.items()
             }
             if truths:
+                about = (*_of(predicate), circumstances)
                 readings = _hive_readings(predicate.text, said.values())
-                yield Hearing(templates.HIVE, *_of(predicate), circumstances, truths, readings)
+                yield Hearing(templates.HIVE, *about, truths, readings, true_only)
 
 
 def _only_true(truths: pa.BooleanArray) -> pa.BooleanArray:

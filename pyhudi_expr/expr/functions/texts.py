@@ -186,19 +186,19 @@ class _Beginning:
     def __call__(self, *operands: Bounds) -> Bounds:
         texts = _texts(operands[0])
         lower, upper = texts.lower, texts.upper
+        given = np.asarray(arrow(operands[0].upper).is_valid())
         units = _cut_at(lower, self.count - 1, by_units=True)
         padded, rows = np.pad(lower.codes, ((0, 0), (0, 1))), np.arange(len(units))
         has_more = units < lower.lengths
         # No pair is there where the upper bound, which begins alike, has a lesser character.
         highest = np.pad(upper.codes, ((0, 0), (0, 1)))
         places = np.minimum(units, highest.shape[1] - 1)
-        no_pair = (texts.prefix >= units) & (highest[rows, places] < _FOUR_BYTES)
+        no_pair = given & (texts.prefix >= units) & (highest[rows, places] < _FOUR_BYTES)
         cut = np.where(no_pair, padded[rows, units], np.minimum(padded[rows, units], ord("?")))
         padded[rows, units] = np.where(has_more, cut, 0)
         first = _Rows(padded, units + has_more)
         ends = _cut_at(upper, self.count, by_units=False)
         known = np.ones(len(units), dtype=np.bool_)
-        given = np.asarray(arrow(operands[0].upper).is_valid())
         # A bound that is no text may end within a character: then more may follow.
         flags = np.broadcast_to(given, known.shape)
         last, open_end = upper.cut(ends).array(flags), upper.cut(ends).array(flags, _END)

@@ -44,6 +44,12 @@ class JavaEngine:
         return found
 
 
+def answer_of(letters: str) -> Answer:
+    """What a letter for each row says: t, f, n for NULL, ! where it fails."""
+    failed = [row for row, letter in enumerate(letters) if letter == "!"]
+    return Answer(pa.array([_TRUTHS[letter] for letter in letters], pa.bool_()), failed=failed)
+
+
 @dataclass(frozen=True)
 class Values:
     """What a term gives, without NULLs and the rows that make it fail.
@@ -138,7 +144,7 @@ class JavaJudge:
         truths, reason = answer["truths"], answer["reason"]
         if truths is None or (reason is not None and not self._nulls_for_failures):
             return Refusal(reason)
-        return Answer(pa.array([_TRUTHS[letter] for letter in truths], pa.bool_()))
+        return answer_of(truths)
 
     def _line(self) -> str:
         assert self._process.stdout is not None

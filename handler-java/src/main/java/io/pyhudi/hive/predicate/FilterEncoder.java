@@ -191,7 +191,7 @@ public final class FilterEncoder {
         throw new InexpressibleException(child.getClass().getSimpleName());
       }
     }
-    if (column == null || isFloatingGreaterThan(expression, column)) {
+    if (column == null || isOrderOfFloats(expression, column)) {
       throw new InexpressibleException("not a condition on a column");
     }
     List<Literal> literals = new ArrayList<>();
@@ -210,12 +210,14 @@ public final class FilterEncoder {
         .encode(argument);
   }
 
-  /** x > 1 is not NOT x <= 1 when x is NaN; it travels as 1 < x. */
-  private static boolean isFloatingGreaterThan(
+  /** x > 1 and 1 < x are not NOT x <= 1 when x is NaN; both travel as 1 < x. */
+  private static boolean isOrderOfFloats(
       ExprNodeGenericFuncDesc expression, ExprNodeDesc column) {
     GenericUDF function = expression.getGenericUDF();
     return Comparability.isFloating(column.getTypeInfo())
-        && (function instanceof GenericUDFOPGreaterThan
+        && (function instanceof GenericUDFOPLessThan
+            || function instanceof GenericUDFOPEqualOrLessThan
+            || function instanceof GenericUDFOPGreaterThan
             || function instanceof GenericUDFOPEqualOrGreaterThan);
   }
 

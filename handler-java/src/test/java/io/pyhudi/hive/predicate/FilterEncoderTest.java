@@ -127,6 +127,8 @@ class FilterEncoderTest {
     ExprNodeDesc half = constant(0.5, "double");
     assertEquals("LESS_THAN(0.5:double, d:double)", encode(call(">", d, half)));
     assertEquals("LESS_THAN_EQUALS(0.5:double, d:double)", encode(call(">=", d, half)));
+    assertEquals("LESS_THAN(0.5:double, d:double)", encode(call("<", half, d)));
+    assertEquals("LESS_THAN_EQUALS(0.5:double, d:double)", encode(call("<=", half, d)));
   }
 
   @Test
