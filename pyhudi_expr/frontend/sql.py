@@ -9,7 +9,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from pyhudi_expr.expr.nodes import (
-    Between,
     Call,
     Case,
     Column,
@@ -130,7 +129,8 @@ class _Walk:
                 return Not(self._compared(Op.NULL_SAFE_EQ, node.this, node.expression))
             case exp.Between():
                 parts = (node.this, node.args["low"], node.args["high"])
-                return Between(*self._dialect.operands(tuple(map(self._term, parts))))
+                terms = self._dialect.operands(tuple(map(self._term, parts)))
+                return self._dialect.between(*terms)
             case exp.In():
                 return self._in(node)
             case exp.Is():

@@ -15,7 +15,16 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from pyhudi_expr.expr.nodes import NO_DECIMAL, Call, Cast, HudiExpression, Literal, Not, Term
+from pyhudi_expr.expr.nodes import (
+    NO_DECIMAL,
+    Between,
+    Call,
+    Cast,
+    HudiExpression,
+    Literal,
+    Not,
+    Term,
+)
 from pyhudi_expr.frontend import vocabularies
 from pyhudi_expr.frontend.calls import known_call
 from pyhudi_expr.frontend.constants import fold, instant
@@ -28,6 +37,7 @@ from pyhudi_expr.frontend.trino_rules import (
     Read,
     as_read,
     presto_as_read,
+    presto_between,
     presto_like,
     presto_not,
     trino_call,
@@ -48,8 +58,9 @@ class SqlDialect:
     predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
     operands: the terms of one comparison, as the engine compares them. null_safe: those of
     ``<=>``. plus_interval: a time so much later (1) or earlier (-1). arithmetic: a call of an
-    operator's sign. negated: NOT of a predicate. check: of syntax that would be a term, whether the
-    engine means what the others do. Those that give terms and `check` raise InexpressibleError.
+    operator's sign. negated: NOT of a predicate. between: of a term and its ends. check: of syntax
+    that would be a term, whether the engine means what the others do. Those that give terms and
+    `check` raise InexpressibleError.
     """
 
     name: str
@@ -64,6 +75,7 @@ class SqlDialect:
     plus_interval: Callable[[Term, exp.Interval, int], Term]
     arithmetic: Callable[[str, tuple[Term, ...]], Term]
     negated: Callable[[HudiExpression], HudiExpression]
+    between: Callable[[Term, Term, Term], HudiExpression]
     check: Callable[[exp.Expr], None]
 
 
@@ -261,6 +273,7 @@ HIVE = SqlDialect(
     plus_interval=plus_interval,
     arithmetic=Call,
     negated=Not,
+    between=Between,
     check=_no_check,
 )
 SPARK = replace(
@@ -286,6 +299,7 @@ TRINO = SqlDialect(
     plus_interval=_trino_plus_interval,
     arithmetic=_trino_arithmetic,
     negated=Not,
+    between=Between,
     check=_no_check,
 )
 PRESTO = replace(
@@ -299,6 +313,7 @@ PRESTO = replace(
     null_safe=partial(trino_operands, presto_as_read),
     plus_interval=_presto_plus_interval,
     negated=presto_not,
+    between=presto_between,
     check=_check_presto,
 )
 

@@ -29,6 +29,7 @@ from pyhudi_expr.expr.nodes import (
     CharType,
     Column,
     Comparison,
+    Constant,
     HudiExpression,
     IsNull,
     Literal,
@@ -36,6 +37,7 @@ from pyhudi_expr.expr.nodes import (
     Op,
     StartsWith,
     Term,
+    Truth,
     Unknown,
     walk,
 )
@@ -45,7 +47,7 @@ from pyhudi_expr.frontend.constants import fold
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type
 from pyhudi_expr.frontend.intervals import shifted
 from pyhudi_expr.frontend.like import standard_like
-from pyhudi_expr.frontend.trees import conjunction
+from pyhudi_expr.frontend.trees import conjunction, disjunction
 
 _NAN = Literal(math.nan, pa.float64())
 #: Parts of a time, by the names that Hive has for them.
@@ -123,6 +125,13 @@ def presto_not(child: HudiExpression) -> HudiExpression:
     nans = [IsNull(Call(NAN_AS_NULL, (term,))) for term in compared]
     doubt = Unknown("NaN below NOT")
     return conjunction((Not(child), *(Not(conjunction((nan, doubt))) for nan in nans)))
+
+
+def presto_between(term: Term, low: Term, high: Term) -> HudiExpression:
+    """BETWEEN as Presto 0.287 finds it: NULL if an end is, even where the other makes it FALSE."""
+    ends = [end for end in (low, high) if not isinstance(end, Literal) or end.value is None]
+    nulls = [conjunction((IsNull(end), Constant(Truth.NO_NULL))) for end in ends]
+    return disjunction((Between(term, low, high), *nulls))
 
 
 def _ordered(node: HudiExpression | Term) -> Sequence[Term]:

@@ -214,6 +214,16 @@ def test_presto_finds_false_for_nan_below_not() -> None:
         assert as_array(may_be(bound, True, evidence), 2).all()
 
 
+def test_presto_finds_null_between_an_end_and_null() -> None:
+    bound = bind(
+        parse_predicate("(a BETWEEN b AND c) IS NULL", PRESTO),
+        Scope(pa.schema([(name, pa.int32()) for name in "abc"])),
+    )
+    rows = [[{"a": 1, "b": 2, "c": None}], [{"a": 1, "b": 2, "c": 3}]]
+    evidence = [StatisticsEvidence(RowStatistics(rows))]
+    assert as_array(may_be(bound, True, evidence), 2).tolist() == [True, False]
+
+
 def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
     for zone, kept in (("UTC", False), ("Pacific/Apia", True)):
         bound = bind(

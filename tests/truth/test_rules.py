@@ -52,7 +52,12 @@ def _judged(text: str, is_term: bool, dialect: str) -> set[str]:
     nodes = list(walk(tree))
     if any(isinstance(node, Unknown) for node in nodes):
         return set()
-    return {node.name for node in nodes if isinstance(node, Call)} | {*_CALLED.findall(text)}
+    return {node.name for node in nodes if isinstance(node, Call)} | called(text)
+
+
+def called(text: str) -> set[str]:
+    """The functions that a text names."""
+    return {*_CALLED.findall(text)}
 
 
 @pytest.mark.parametrize("dialect", VOCABULARIES)
