@@ -224,6 +224,35 @@ def test_presto_finds_null_between_an_end_and_null() -> None:
     assert as_array(may_be(bound, True, evidence), 2).tolist() == [True, False]
 
 
+@PRESTOS
+def test_a_cast_of_a_time_reaches_every_year(dialect: SqlDialect) -> None:
+    text = "CAST(a AS timestamp) < TIMESTAMP '0105-12-18 00:00:00'"
+    assert may_be_in_a_file_of(parse_predicate(text, dialect), -62_135_596_799 * SECOND)
+
+
+@EACH
+def test_sums_of_singles_are_singles(dialect: SqlDialect) -> None:
+    """0.1 + 0.1 + 6449891 is 6449891 for an engine that computes with 24 bits."""
+    schema = pa.schema([("f", pa.float32()), ("i", pa.int32())])
+    bound = bind(parse_predicate("(f + f) + i = 6449891", dialect), Scope(schema))
+    evidence = [StatisticsEvidence(RowStatistics([[{"f": 0.10000000149011612, "i": 6_449_891}]]))]
+    assert as_array(may_be(bound, True, evidence), 1).all()
+
+
+@PRESTOS
+def test_zeros_among_options_may_have_a_sign(dialect: SqlDialect) -> None:
+    bound = bind(
+        parse_predicate("a IN (REAL '-0', -5)", dialect), Scope(pa.schema([("a", pa.int32())]))
+    )
+    evidence = [StatisticsEvidence(RowStatistics([[{"a": 0}]]))]
+    assert as_array(may_be(bound, False, evidence), 1).all()
+
+
+def test_presto_finds_other_letters_of_two_units() -> None:
+    assert is_unknown(parse_predicate("a LIKE '😀%'", PRESTO))
+    assert not is_unknown(parse_predicate("a LIKE '😀%'", TRINO))
+
+
 def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
     for zone, kept in (("UTC", False), ("Pacific/Apia", True)):
         bound = bind(
