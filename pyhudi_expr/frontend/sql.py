@@ -172,7 +172,8 @@ class _Walk:
             raise _unsupported(right)
         pairs = zip(left.expressions, right.expressions, strict=True)
         fields = [self._compared(Op.EQ, one, other) for one, other in pairs]
-        return conjunction((*fields, Unknown("rows with a NULL among their fields")))
+        equal = conjunction((*fields, Unknown("rows with a NULL among their fields")))
+        return self._dialect.rows_equal(equal)
 
     def _is(self, node: exp.Is) -> HudiExpression:
         match _unwrapped(node.expression):

@@ -40,6 +40,7 @@ from pyhudi_expr.frontend.trino_rules import (
     presto_between,
     presto_like,
     presto_not,
+    presto_rows_equal,
     trino_call,
     trino_cast,
     trino_operands,
@@ -58,9 +59,9 @@ class SqlDialect:
     predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
     operands: the terms of one comparison, as the engine compares them. null_safe: those of
     ``<=>``. plus_interval: a time so much later (1) or earlier (-1). arithmetic: a call of an
-    operator's sign. negated: NOT of a predicate. between: of a term and its ends. check: of syntax
-    that would be a term, whether the engine means what the others do. Those that give terms and
-    `check` raise InexpressibleError.
+    operator's sign. negated: NOT of a predicate. between: of a term and its ends. rows_equal: of
+    whether all fields of two rows are. check: of syntax that would be a term, whether the engine
+    means what the others do. Those that give terms and `check` raise InexpressibleError.
     """
 
     name: str
@@ -76,6 +77,7 @@ class SqlDialect:
     arithmetic: Callable[[str, tuple[Term, ...]], Term]
     negated: Callable[[HudiExpression], HudiExpression]
     between: Callable[[Term, Term, Term], HudiExpression]
+    rows_equal: Callable[[HudiExpression], HudiExpression]
     check: Callable[[exp.Expr], None]
 
 
@@ -274,6 +276,7 @@ HIVE = SqlDialect(
     arithmetic=Call,
     negated=Not,
     between=Between,
+    rows_equal=_as_it_is,
     check=_no_check,
 )
 SPARK = replace(
@@ -300,6 +303,7 @@ TRINO = SqlDialect(
     arithmetic=_trino_arithmetic,
     negated=Not,
     between=Between,
+    rows_equal=_as_it_is,
     check=_no_check,
 )
 PRESTO = replace(
@@ -314,6 +318,7 @@ PRESTO = replace(
     plus_interval=_presto_plus_interval,
     negated=presto_not,
     between=presto_between,
+    rows_equal=presto_rows_equal,
     check=_check_presto,
 )
 

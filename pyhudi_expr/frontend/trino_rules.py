@@ -134,6 +134,11 @@ def presto_between(term: Term, low: Term, high: Term) -> HudiExpression:
     return disjunction((Between(term, low, high), *nulls))
 
 
+def presto_rows_equal(equal: HudiExpression) -> HudiExpression:
+    """Rows with a NULL as Presto 0.287 finds them: NULL, even where other fields differ."""
+    return disjunction((equal, Constant(Truth.NO_NULL)))
+
+
 def _ordered(node: HudiExpression | Term) -> Sequence[Term]:
     """The terms that a node compares by their order, without constants."""
     terms: Sequence[Term] = ()

@@ -263,7 +263,7 @@ final class Judge {
 
         private String valuesQuery(List<String> terms) {
             List<String> both = terms.stream()
-                    .map(term -> "typeof(" + term + "), try(CAST((" + term + ") AS varchar))")
+                    .map(term -> "typeof(try(" + term + ")), try(CAST((" + term + ") AS varchar))")
                     .toList();
             return "SELECT " + String.join(", ", both) + " FROM " + table;
         }
