@@ -40,11 +40,11 @@ from pyhudi_expr.frontend.trino_rules import (
     presto_between,
     presto_like,
     presto_not,
-    presto_rows_equal,
     trino_call,
     trino_cast,
     trino_operands,
     trino_predicate,
+    trino_rows_equal,
 )
 
 _Given = TypeVar("_Given")
@@ -303,7 +303,7 @@ TRINO = SqlDialect(
     arithmetic=_trino_arithmetic,
     negated=Not,
     between=Between,
-    rows_equal=_as_it_is,
+    rows_equal=trino_rows_equal,
     check=_no_check,
 )
 PRESTO = replace(
@@ -318,7 +318,6 @@ PRESTO = replace(
     plus_interval=_presto_plus_interval,
     negated=presto_not,
     between=presto_between,
-    rows_equal=presto_rows_equal,
     check=_check_presto,
 )
 

@@ -134,8 +134,8 @@ def presto_between(term: Term, low: Term, high: Term) -> HudiExpression:
     return disjunction((Between(term, low, high), *nulls))
 
 
-def presto_rows_equal(equal: HudiExpression) -> HudiExpression:
-    """Rows with a NULL as Presto 0.287 finds them: NULL, even where other fields differ."""
+def trino_rows_equal(equal: HudiExpression) -> HudiExpression:
+    """Rows with a NULL as these engines find them: NULL, even where other fields differ."""
     return disjunction((equal, Constant(Truth.NO_NULL)))
 
 

@@ -253,6 +253,16 @@ def test_presto_finds_other_letters_of_two_units() -> None:
     assert not is_unknown(parse_predicate("a LIKE '😀%'", TRINO))
 
 
+@PRESTOS
+def test_rows_with_a_null_may_be_neither_equal_nor_not(dialect: SqlDialect) -> None:
+    bound = bind(
+        parse_predicate("((a, b) IN ((1, 12), (7, 1))) IS NULL", dialect),
+        Scope(pa.schema([("a", pa.int32()), ("b", pa.int32())])),
+    )
+    evidence = [StatisticsEvidence(RowStatistics([[{"a": 86_400, "b": None}]]))]
+    assert as_array(may_be(bound, True, evidence), 1).all()
+
+
 def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
     for zone, kept in (("UTC", False), ("Pacific/Apia", True)):
         bound = bind(
