@@ -38,7 +38,7 @@ JUDGES := .work/truth/trino/.ready .work/truth/presto/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers \
-	test-truth-engines truth-engines lint types format java java3 runtime \
+	test-truth-engines truth-engines truth-records lint types format java java3 runtime \
 	runtime3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
@@ -64,7 +64,7 @@ fuzz: $(VENV) ## new random cases for every property that needs no Spark, TIMES=
 	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not containers" tests $(PYTEST_ARGS)
 
-soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), judged by Spark and Hive themselves
+soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), judged by the engines that are there
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
 		$(if $(SEED),--seed $(SEED)) $(SOUNDNESS_ARGS)
 
@@ -76,6 +76,9 @@ test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them
 
 test-truth-engines: $(VENV) $(JUDGES) ## Trino and Presto as judges of the rules for them
 	PYHUDI_NEED_TRUTH_ENGINES=1 $(BIN)/pytest tests/truth/engines $(PYTEST_ARGS)
+
+truth-records: $(VENV) $(JUDGES) ## ask Trino and Presto anew what `make test` replays
+	$(BIN)/python -m tests.truth.recorded
 
 lint: $(VENV) ## style of the Python code
 	$(BIN)/ruff check .
@@ -124,7 +127,7 @@ $(RUNTIME3): hive-conf/hive3/pom.xml
 	mv .work/runtime3.new .work/runtime3
 	@touch $@
 
-truth-engines: $(JUDGES) ## fetch Trino and Presto into .work/truth
+truth-engines: $(JUDGES) ## fetch Trino and Presto into .work/truth; from then on they judge in `make soundness`, too
 .work/truth/%/.ready: tests/truth/engines/%/pom.xml
 	@echo "fetching $* (Trino: about 90 MB, Presto: 150 MB) ..."
 	rm -rf .work/truth/$*.new

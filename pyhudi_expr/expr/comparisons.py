@@ -330,6 +330,9 @@ def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
     return BoundIn(term, tuple(options))
 
 
+_SIGNED_ZEROS = "NOT IN with zero, whose signs a hashed IN tells apart"
+
+
 def _doubt_of_not_in(
     domain: Domain, options: list[BoundLiteral], literals: list[Literal]
 ) -> str | None:
@@ -340,5 +343,8 @@ def _doubt_of_not_in(
                 return "NOT IN with text options, which some engines compare as text"
         case Kind.FLOAT:
             if any(option.lower <= 0 <= option.upper for option in options):
-                return "NOT IN with zero, whose signs a hashed IN tells apart"
+                return _SIGNED_ZEROS
+        case Kind.INTEGER | Kind.DECIMAL:
+            if any(isinstance(literal.value, float) and not literal.value for literal in literals):
+                return _SIGNED_ZEROS
     return None

@@ -198,9 +198,15 @@ HudiExpression: TypeAlias = (
 #: The `Call` of a value as engines read it that know no microseconds: near what is stored, if it is
 #: a time, and the value itself if it is none.
 TO_MILLISECONDS = "to milliseconds"
+#: The same where wall clocks are read as instants, too: those at which clocks of UTC show them.
+TO_MILLISECOND_INSTANTS = "to instants of milliseconds"
 #: The `Call` of a value beside ``<=>`` in Hive: unknown if it is a decimal, and the value itself if
 #: it is none. Hive's vectors have no ``<=>``, and what they have in its place confuses decimals.
 NO_DECIMAL = "no decimal"
+#: The `Call` that is NULL of NaN, and of nothing else.
+NAN_AS_NULL = "nan as null"
+#: Calls of what an engine reads of a value, which front ends give.
+READINGS = frozenset({TO_MILLISECONDS, TO_MILLISECOND_INSTANTS, NO_DECIMAL, NAN_AS_NULL})
 
 ALWAYS = Constant(Truth.YES)
 NEVER = Constant(Truth.NO)

@@ -26,15 +26,14 @@ from pyhudi_expr.expr.domains import (
 )
 from pyhudi_expr.expr.functions import casts, lookup
 from pyhudi_expr.expr.functions.epochs import as_seconds
-from pyhudi_expr.expr.functions.signature import Function, Site
-from pyhudi_expr.expr.functions.steps import same
+from pyhudi_expr.expr.functions.signature import SINGLE, Function, Signature, Site
+from pyhudi_expr.expr.functions.steps import doubles_to_floats, same
 from pyhudi_expr.expr.functions.texts import IntegersToTexts
 from pyhudi_expr.expr.functions.time_texts import as_text
 from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
 from pyhudi_expr.expr.literals import Interval, interval
 from pyhudi_expr.expr.nodes import (
-    NO_DECIMAL,
-    TO_MILLISECONDS,
+    READINGS,
     Call,
     Cast,
     CharType,
@@ -145,6 +144,12 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
         target = replace(target, units=1)  # finer int64 units would not reach every midnight
     if inner.domain.kind is Kind.INSTANT and target.kind is Kind.WALL_CLOCK:
         return inner  # engines' timestamps are either, by the column's own type
+    if inner.domain == target == SINGLE and isinstance(inner, BoundCall):
+        # Some engines have computed doubles.
+        return BoundCall("cast", doubles_to_floats, (inner,), target)
+    is_same_kind = inner.domain.kind is target.kind in (Kind.WALL_CLOCK, Kind.INSTANT)
+    if is_same_kind and target.units >= inner.domain.units:
+        return inner  # finer int64 units would not reach every year
     return converted(inner, target, known_zone(scope.zone))
 
 
@@ -176,7 +181,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     found = lookup(Site(term.name, domains, literals, known_zone(scope.zone))) if args else None
     if found is None:
         raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
-    if term.name in (TO_MILLISECONDS, NO_DECIMAL) and found.function is same:
+    if term.name in READINGS and found == Signature(same, args[0].domain):
         return args[0]
     return BoundCall(term.name, found.function, args, found.domain)
 

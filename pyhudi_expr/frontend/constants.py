@@ -129,7 +129,8 @@ def _to_float(value: Any, source: pa.DataType, target: pa.DataType) -> Literal |
     # Rounding to double first and then to float may differ from rounding once.
     exact = Fraction(value)
     error = abs(Fraction(float(single)) - exact)
-    neighbours = (np.nextafter(single, np.float32(side)) for side in (-np.inf, np.inf))
+    with np.errstate(over="ignore"):
+        neighbours = [np.nextafter(single, np.float32(side)) for side in (-np.inf, np.inf)]
     best = all(abs(Fraction(float(one)) - exact) > error for one in neighbours if np.isfinite(one))
     return Literal(float(single), target) if best else None
 

@@ -20,7 +20,14 @@ _MICROS: Mapping[str, int] = {
 _NUMBER = re.compile(r"[+-]?\d{1,12}(\.\d{1,6})?", re.ASCII)
 
 
-def plus_interval(time: Term, interval: exp.Interval, sign: int) -> Call:
+PLUS_INTERVAL = "plus interval"
+#: The same where a day is always 24 hours, if what it is added to is no date.
+PLUS_EXACT_INTERVAL = "plus exact interval"
+
+
+def plus_interval(
+    time: Term, interval: exp.Interval, sign: int, function: str = PLUS_INTERVAL
+) -> Call:
     """A time so much later (sign 1) or earlier (-1): ``plus interval(time, months, days, micros)``.
 
     Raises ValueError for intervals of several fields, and those that are no constants.
@@ -30,10 +37,12 @@ def plus_interval(time: Term, interval: exp.Interval, sign: int) -> Call:
         sign, amount = -sign, amount.this
     if not isinstance(unit, exp.Var) or not isinstance(amount, exp.Literal):
         raise ValueError(f"not judged: {interval.sql('hive')[:100]}")
-    return shifted(time, amount.name, unit.name, sign)
+    return shifted(time, amount.name, unit.name, sign, function)
 
 
-def shifted(time: Term, amount: str, unit: str, sign: int = 1) -> Call:
+def shifted(
+    time: Term, amount: str, unit: str, sign: int = 1, function: str = PLUS_INTERVAL
+) -> Call:
     """A time so many units later. Raises ValueError where that is no whole number of months, days
     or microseconds."""
     name, text = unit.upper().removesuffix("S"), amount.strip()
@@ -43,4 +52,4 @@ def shifted(time: Term, amount: str, unit: str, sign: int = 1) -> Call:
     parts = [Decimal(text) * sign * units.get(name, 0) for units in (_MONTHS, _DAYS, _MICROS)]
     if any(part != int(part) for part in parts):
         raise ValueError(f"not judged: an interval of {text[:40]} {name}")
-    return Call("plus interval", (time, *(Literal(int(part), pa.int64()) for part in parts)))
+    return Call(function, (time, *(Literal(int(part), pa.int64()) for part in parts)))

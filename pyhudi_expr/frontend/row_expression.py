@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import (
-    Between,
     Call,
     Case,
     Column,
@@ -33,7 +32,7 @@ from pyhudi_expr.frontend.json_text import read_json
 from pyhudi_expr.frontend.presto_blocks import BlockError, read_presto_block
 from pyhudi_expr.frontend.presto_values import value_type
 from pyhudi_expr.frontend.trees import MAX_DEPTH, NULL, conjunction, disjunction, value_of
-from pyhudi_expr.frontend.trino_rules import as_read
+from pyhudi_expr.frontend.trino_rules import as_read, presto_between, presto_not
 from pyhudi_expr.frontend.widening import widened
 
 _NUMBERS = {
@@ -121,7 +120,7 @@ def _call(node: dict[str, Any], depth: int) -> _Value:
     name = name.lower().removeprefix("presto.default.").removeprefix("$operator$")
     args = _arguments(node)
     if name == "not" and len(args) == 1:
-        return Not(_predicate(args[0], depth))
+        return presto_not(_predicate(args[0], depth))
     if name == "cast" and len(args) == 1:
         return _cast(args[0], node.get("returnType"), depth)
     build = _FUNCTIONS.get((name, len(args)))
@@ -202,7 +201,7 @@ _FUNCTIONS: dict[tuple[str, int], Callable[..., _Value]] = {
     ("greater_than", 2): _comparison(Op.GT),
     ("greater_than_or_equal", 2): _comparison(Op.GTEQ),
     ("is_distinct_from", 2): lambda left, right: Not(Comparison(Op.NULL_SAFE_EQ, left, right)),
-    ("between", 3): Between,
+    ("between", 3): presto_between,
     ("add", 2): _arithmetic("+"),
     ("subtract", 2): _arithmetic("-"),
     ("multiply", 2): _arithmetic("*"),

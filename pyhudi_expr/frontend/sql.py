@@ -9,7 +9,6 @@ import pyarrow as pa
 from sqlglot import exp
 
 from pyhudi_expr.expr.nodes import (
-    Between,
     Call,
     Case,
     Column,
@@ -27,7 +26,6 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.frontend.calls import is_null, truth_of
 from pyhudi_expr.frontend.constants import decimal_number, whole_number
-from pyhudi_expr.frontend.intervals import plus_interval
 from pyhudi_expr.frontend.sql_dialects import DIALECTS, HIVE, PRESTO, SPARK, TRINO, SqlDialect
 from pyhudi_expr.frontend.sql_text import PredicateSyntaxError, parse
 from pyhudi_expr.frontend.trees import NULL, conjunction, disjunction, value_of
@@ -112,7 +110,7 @@ class _Walk:
         except ValueError as reason:
             return Unknown(str(reason))
         subject = node.this if isinstance(node, exp.Escape) else node
-        return Not(found) if subject.args.get("negate") else found
+        return self._dialect.negated(found) if subject.args.get("negate") else found
 
     def _positive(self, node: exp.Expr) -> HudiExpression:
         _check_read(node)
@@ -127,12 +125,13 @@ class _Walk:
             case exp.Or():
                 return disjunction(map(self.predicate, _operands(node, exp.Or)))
             case exp.Not():
-                return Not(self.predicate(node.this))
+                return self._dialect.negated(self.predicate(node.this))
             case exp.NullSafeNEQ():
                 return Not(self._compared(Op.NULL_SAFE_EQ, node.this, node.expression))
             case exp.Between():
                 parts = (node.this, node.args["low"], node.args["high"])
-                return Between(*self._dialect.operands(tuple(map(self._term, parts))))
+                terms = self._dialect.operands(tuple(map(self._term, parts)))
+                return self._dialect.between(*terms)
             case exp.In():
                 return self._in(node)
             case exp.Is():
@@ -176,7 +175,8 @@ class _Walk:
             raise _unsupported(right)
         pairs = zip(left.expressions, right.expressions, strict=True)
         fields = [self._compared(Op.EQ, one, other) for one, other in pairs]
-        return conjunction((*fields, Unknown("rows with a NULL among their fields")))
+        equal = conjunction((*fields, Unknown("rows with a NULL among their fields")))
+        return self._dialect.rows_equal(equal)
 
     def _is(self, node: exp.Is) -> HudiExpression:
         match _unwrapped(node.expression):
@@ -232,7 +232,7 @@ class _Walk:
         return _constant(node)
 
     def _shifted(self, time: exp.Expr, by: exp.Interval, sign: int) -> Term:
-        return plus_interval(self._dialect.time(self._term(time)), by, sign)
+        return self._dialect.plus_interval(self._term(time), by, sign)
 
     def _case(self, node: exp.Case) -> Term:
         """``CASE x WHEN ...`` compares x with each value, ``CASE WHEN ...`` asks conditions."""

@@ -16,21 +16,36 @@ import pyarrow as pa
 import sqlglot
 from sqlglot import exp
 
-from pyhudi_expr.expr.nodes import NO_DECIMAL, Call, Cast, HudiExpression, Literal, Term
+from pyhudi_expr.expr.nodes import (
+    NO_DECIMAL,
+    Between,
+    Call,
+    Cast,
+    HudiExpression,
+    Literal,
+    Not,
+    Term,
+)
 from pyhudi_expr.frontend import vocabularies
 from pyhudi_expr.frontend.calls import known_call
 from pyhudi_expr.frontend.constants import fold, instant
 from pyhudi_expr.frontend.hive_types import InexpressibleError, Type, parse_type
+from pyhudi_expr.frontend.intervals import PLUS_EXACT_INTERVAL, plus_interval
 from pyhudi_expr.frontend.like import like, standard_like
 from pyhudi_expr.frontend.readers import tokens
 from pyhudi_expr.frontend.sql_text import Exact
 from pyhudi_expr.frontend.trino_rules import (
+    Read,
     as_read,
+    presto_as_read,
+    presto_between,
     presto_like,
+    presto_not,
     trino_call,
     trino_cast,
     trino_operands,
     trino_predicate,
+    trino_rows_equal,
 )
 
 _Given = TypeVar("_Given")
@@ -44,9 +59,10 @@ class SqlDialect:
     cast: a term as a type that sqlglot names. call, predicate: functions by name, in lower case;
     predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
     operands: the terms of one comparison, as the engine compares them. null_safe: those of
-    ``<=>``. time: a term that may be a time, as the engine reads it. arithmetic: a call of an
-    operator's sign. check: of syntax that would be a term, whether the engine means what the others
-    do. Those that give terms and `check` raise InexpressibleError.
+    ``<=>``. plus_interval: a time so much later (1) or earlier (-1). arithmetic: a call of an
+    operator's sign. negated: NOT of a predicate. between: of a term and its ends. rows_equal: of
+    whether all fields of two rows are. check: of syntax that would be a term, whether the engine
+    means what the others do. Those that give terms and `check` raise InexpressibleError.
     """
 
     name: str
@@ -58,8 +74,11 @@ class SqlDialect:
     like: Callable[[Term, str, str | None], HudiExpression]
     operands: Callable[[tuple[Term, ...]], tuple[Term, ...]]
     null_safe: Callable[[tuple[Term, ...]], tuple[Term, ...]]
-    time: Callable[[Term], Term]
+    plus_interval: Callable[[Term, exp.Interval, int], Term]
     arithmetic: Callable[[str, tuple[Term, ...]], Term]
+    negated: Callable[[HudiExpression], HudiExpression]
+    between: Callable[[Term, Term, Term], HudiExpression]
+    rows_equal: Callable[[HudiExpression], HudiExpression]
     check: Callable[[exp.Expr], None]
 
 
@@ -149,21 +168,21 @@ def _spark_call(name: str, args: tuple[Term, ...]) -> Term:
 _WHOLE_TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
 
 
-def _trino_cast(term: Term, to: exp.DataType) -> Term:
+def _trino_cast(read: Read, term: Term, to: exp.DataType) -> Term:
     parameters = [parameter.name for parameter in to.expressions]
     if isinstance(term, Literal) and isinstance(term.value, str):
         if to.this is _Type.DECIMAL and not parameters:
             number = fold(term, pa.decimal128(38, len(term.value.partition(".")[2])))
-            return number or trino_cast(term, pa.decimal128(38, 0))
+            return number or trino_cast(read, term, pa.decimal128(38, 0))
         if to.this in _CLOCKS and not _keeps_digits(term.value, parameters):
             raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
         if to.this is _Type.TIMESTAMPTZ:
-            return instant(term.value) or trino_cast(term, _TRINO_TYPES[_Type.TIMESTAMPTZ])
+            return instant(term.value) or trino_cast(read, term, _TRINO_TYPES[_Type.TIMESTAMPTZ])
     elif to.this in _CLOCKS and not _has_millis(parameters):
         raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
     if to.this in (_Type.VARCHAR, _Type.CHAR) and parameters:
-        return trino_cast(term, parse_type(to.sql("hive")))
-    return trino_cast(term, _type_of(to, _TRINO_TYPES, "decimal(38,0)"))
+        return trino_cast(read, term, parse_type(to.sql("hive")))
+    return trino_cast(read, term, _type_of(to, _TRINO_TYPES, "decimal(38,0)"))
 
 
 def _has_millis(parameters: list[str]) -> bool:
@@ -197,6 +216,14 @@ def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
     if sign in ("/", "div"):
         raise InexpressibleError("not judged: a quotient, which may be one of integers")
     return Call(sign, args)
+
+
+def _trino_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term:
+    return plus_interval(as_read(time), interval, sign)
+
+
+def _presto_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term:
+    return plus_interval(presto_as_read(time), interval, sign, PLUS_EXACT_INTERVAL)
 
 
 def _no_check(node: exp.Expr) -> None:
@@ -267,8 +294,11 @@ HIVE = SqlDialect(
     like=_hive_like,
     operands=_as_it_is,
     null_safe=_no_decimals,
-    time=_as_it_is,
+    plus_interval=plus_interval,
     arithmetic=Call,
+    negated=Not,
+    between=Between,
+    rows_equal=_as_it_is,
     check=_no_check,
 )
 SPARK = replace(
@@ -285,16 +315,32 @@ TRINO = SqlDialect(
     name="trino",
     reader=_trino_reader,
     exact=tokens.plain_tokens,
-    cast=_trino_cast,
-    call=trino_call,
+    cast=partial(_trino_cast, as_read),
+    call=partial(trino_call, as_read),
     predicate=trino_predicate,
     like=standard_like,
-    operands=trino_operands,
-    null_safe=trino_operands,
-    time=as_read,
+    operands=partial(trino_operands, as_read),
+    null_safe=partial(trino_operands, as_read),
+    plus_interval=_trino_plus_interval,
     arithmetic=_trino_arithmetic,
+    negated=Not,
+    between=Between,
+    rows_equal=trino_rows_equal,
     check=_no_check,
 )
-PRESTO = replace(TRINO, name="presto", reader=_presto_reader, like=presto_like, check=_check_presto)
+PRESTO = replace(
+    TRINO,
+    name="presto",
+    reader=_presto_reader,
+    cast=partial(_trino_cast, presto_as_read),
+    call=partial(trino_call, presto_as_read),
+    like=presto_like,
+    operands=partial(trino_operands, presto_as_read),
+    null_safe=partial(trino_operands, presto_as_read),
+    plus_interval=_presto_plus_interval,
+    negated=presto_not,
+    between=presto_between,
+    check=_check_presto,
+)
 
 DIALECTS = {dialect.name: dialect for dialect in (HIVE, SPARK, TRINO, PRESTO)}

@@ -7,7 +7,7 @@ judged, and keeps the files.
 
 from __future__ import annotations
 
-from pyhudi_expr.expr.nodes import NO_DECIMAL, TO_MILLISECONDS
+from pyhudi_expr.expr.nodes import READINGS
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||"})
 #: Those that Hive and Spark have alike.
@@ -32,4 +32,13 @@ SPARK = HIVE | _ONLY_SPARK | {"trunc"}
 #: Of text that is said to be Hive's: what Hive has not got is read as Spark's.
 HIVE_TEXT = HIVE | _ONLY_SPARK
 #: What clients of the service send, Hive among them.
-SENT = HIVE_TEXT | {TO_MILLISECONDS, NO_DECIMAL}
+SENT = HIVE_TEXT | READINGS
+#: Of Trino and Presto, by the names that they have for them; `trino_rules` has their meaning.
+TRINO = (
+    frozenset({"+", "-", "*", "%", "||"})
+    | {"abs", "mod", "greatest", "least", "coalesce", "nullif", "if"}
+    | {"year", "quarter", "month", "day", "day_of_month", "day_of_year", "doy", "hour", "minute"}
+    | {"second", "date", "date_add", "date_trunc"}
+    | {"lower", "upper", "substr", "substring", "concat", "length", "reverse"}
+    | {"from_hex", "starts_with", "is_nan"}
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator as of_python
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import (
+    TO_MILLISECOND_INSTANTS,
     TO_MILLISECONDS,
     And,
     Call,
@@ -49,7 +51,10 @@ from tests.expr.statistics import RowStatistics
 
 A, B = Column(("a",)), Column(("b",))
 ONE, NULL = Literal(1, pa.int32()), Literal(None, pa.null())
-READ = Call(TO_MILLISECONDS, (A,))
+READ = {
+    "trino": Call(TO_MILLISECONDS, (A,)),
+    "presto": Call(TO_MILLISECOND_INSTANTS, (A,)),
+}
 EACH = pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 PRESTOS = pytest.mark.parametrize("dialect", [TRINO, PRESTO], ids=["trino", "presto"])
 
@@ -60,8 +65,8 @@ OPERATORS = {
 }
 
 
-def may_be_in_a_file_of(predicate: HudiExpression, micros: int) -> bool:
-    bound = bind(predicate, Scope(pa.schema([("a", pa.timestamp("us"))])))
+def may_be_in_a_file_of(predicate: HudiExpression, micros: int, zone: str | None = "UTC") -> bool:
+    bound = bind(predicate, Scope(pa.schema([("a", pa.timestamp("us"))]), zone))
     evidence = StatisticsEvidence(RowStatistics([[{"a": micros}]]))
     return bool(as_array(may_be(bound, True, [evidence]), 1)[0])
 
@@ -143,19 +148,20 @@ def test_prestos_constants(dialect: SqlDialect, text: str, value: Any, type_: An
 
 @PRESTOS
 def test_times_are_compared_as_they_are_read(dialect: SqlDialect) -> None:
-    second = Literal(1, pa.timestamp("s"))
+    second, read = Literal(1, pa.timestamp("s")), READ[dialect.name]
     found = parse_predicate("a = TIMESTAMP '1970-01-01 00:00:01'", dialect)
-    assert found == Comparison(Op.EQ, READ, second)
+    assert found == Comparison(Op.EQ, read, second)
     found = parse_predicate("a IN (TIMESTAMP '1970-01-01 00:00:01')", dialect)
-    assert found == In(READ, (second,))
-    assert parse_predicate("year(a) = 1", dialect).left == Call("year", (READ,))
-    assert parse_predicate("a < b", dialect).left == READ  # either may be a time
+    assert found == In(read, (second,))
+    assert parse_predicate("year(a) = 1", dialect).left == Call("year", (read,))
+    assert parse_predicate("a < b", dialect).left == read  # either may be a time
     assert parse_predicate("a < 1", dialect).left == A  # no time compares with a number
     compared = parse_predicate("nullif(a, TIMESTAMP '1970-01-01 00:00:01') IS NULL", dialect)
-    assert compared == IsNull(Call("nullif", (READ, second)))
+    assert compared == IsNull(Call("nullif", (read, second)))
     shifted = parse_predicate("a + INTERVAL '1' DAY > b", dialect).left
-    assert shifted == parse_predicate("date_add('day', 1, a) > b", dialect).left
-    assert shifted.args[0] == READ
+    added = parse_predicate("date_add('day', 1, a) > b", dialect).left
+    assert shifted.args == added.args
+    assert shifted.args[0] == read
 
 
 @PRESTOS
@@ -177,6 +183,96 @@ def test_no_time_is_lost_that_is_read_with_three_digits(
     ):
         if OPERATORS[operator](read, constant):
             assert may_be_in_a_file_of(predicate, SECOND + stored)
+
+
+def test_presto_reads_wall_clocks_as_instants() -> None:
+    """Unless `legacy_timestamp` is off: a request for it has the zone UTC."""
+    noon, eleven = 45_000 * SECOND, 41_400 * SECOND  # half past
+    predicate = parse_predicate("hour(a) = 12", PRESTO)
+    for zone, kept in (("UTC", noon), ("Europe/Paris", eleven)):
+        there = [may_be_in_a_file_of(predicate, time, zone) for time in (noon, eleven)]
+        assert there == [kept == noon, kept == eleven]
+    assert may_be_in_a_file_of(predicate, 0, None)
+
+
+def test_prestos_days_have_24_hours() -> None:
+    """Those of intervals, not those of date_add: clocks are put forward in between."""
+    day = 86_400 * SECOND
+    stored = 18_349 * day + day // 2  # 2020-03-28, 13:00 in Paris
+    for text, hour in (("a + INTERVAL '1' DAY", 14), ("date_add('day', 1, a)", 13)):
+        predicate = parse_predicate(f"{text} = TIMESTAMP '2020-03-29 {hour}:00:00'", PRESTO)
+        assert may_be_in_a_file_of(predicate, stored, "Europe/Paris")
+
+
+def test_presto_finds_false_for_nan_below_not() -> None:
+    """As it asks the opposite: NaN < 1 is FALSE, and so is NOT (NaN < 1)."""
+    scope = Scope(pa.schema([("a", pa.float64())]))
+    evidence = [StatisticsEvidence(RowStatistics([[{"a": 5.0}], [{"a": math.nan}]]))]
+    for text in ("NOT (a < 1e0)", "a NOT BETWEEN 0e0 AND 1e0"):
+        bound = bind(parse_predicate(text, PRESTO), scope)
+        assert as_array(may_be(bound, False, evidence), 2).tolist() == [False, True]
+        assert as_array(may_be(bound, True, evidence), 2).all()
+
+
+def test_presto_finds_null_between_an_end_and_null() -> None:
+    bound = bind(
+        parse_predicate("(a BETWEEN b AND c) IS NULL", PRESTO),
+        Scope(pa.schema([(name, pa.int32()) for name in "abc"])),
+    )
+    rows = [[{"a": 1, "b": 2, "c": None}], [{"a": 1, "b": 2, "c": 3}]]
+    evidence = [StatisticsEvidence(RowStatistics(rows))]
+    assert as_array(may_be(bound, True, evidence), 2).tolist() == [True, False]
+
+
+@PRESTOS
+def test_a_cast_of_a_time_reaches_every_year(dialect: SqlDialect) -> None:
+    text = "CAST(a AS timestamp) < TIMESTAMP '0105-12-18 00:00:00'"
+    assert may_be_in_a_file_of(parse_predicate(text, dialect), -62_135_596_799 * SECOND)
+
+
+@EACH
+def test_sums_of_singles_are_singles(dialect: SqlDialect) -> None:
+    """0.1 + 0.1 + 6449891 is 6449891 for an engine that computes with 24 bits."""
+    schema = pa.schema([("f", pa.float32()), ("i", pa.int32())])
+    bound = bind(parse_predicate("(f + f) + i = 6449891", dialect), Scope(schema))
+    evidence = [StatisticsEvidence(RowStatistics([[{"f": 0.10000000149011612, "i": 6_449_891}]]))]
+    assert as_array(may_be(bound, True, evidence), 1).all()
+
+
+@PRESTOS
+def test_zeros_among_options_may_have_a_sign(dialect: SqlDialect) -> None:
+    bound = bind(
+        parse_predicate("a IN (REAL '-0', -5)", dialect), Scope(pa.schema([("a", pa.int32())]))
+    )
+    evidence = [StatisticsEvidence(RowStatistics([[{"a": 0}]]))]
+    assert as_array(may_be(bound, False, evidence), 1).all()
+
+
+def test_presto_finds_other_letters_of_two_units() -> None:
+    assert is_unknown(parse_predicate("a LIKE '😀%'", PRESTO))
+    assert not is_unknown(parse_predicate("a LIKE '😀%'", TRINO))
+
+
+@PRESTOS
+def test_rows_with_a_null_may_be_neither_equal_nor_not(dialect: SqlDialect) -> None:
+    bound = bind(
+        parse_predicate("((a, b) IN ((1, 12), (7, 1))) IS NULL", dialect),
+        Scope(pa.schema([("a", pa.int32()), ("b", pa.int32())])),
+    )
+    evidence = [StatisticsEvidence(RowStatistics([[{"a": 86_400, "b": None}]]))]
+    assert as_array(may_be(bound, True, evidence), 1).all()
+
+
+def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
+    for zone, kept in (("UTC", False), ("Pacific/Apia", True)):
+        bound = bind(
+            parse_predicate("date(a) = DATE '2011-12-31'", PRESTO),
+            Scope(pa.schema([("a", pa.date32())]), zone),
+        )
+        evidence = StatisticsEvidence(
+            RowStatistics([[{"a": date(2011, 12, 30).toordinal() - 719_163}]])
+        )
+        assert bool(as_array(may_be(bound, True, [evidence]), 1)[0]) is kept
 
 
 @PRESTOS

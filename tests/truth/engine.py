@@ -16,10 +16,12 @@ class Answer:
     truths: N booleans, null where the predicate is NULL.
     filter: the predicate as the engine's own client sends it to the pruning service, if it has one:
         the Thrift nodes, serialized (compact protocol) as a `PruneRequest` with that filter.
+    failed: the numbers of the rows that make it fail, where that does not refuse it as a whole.
     """
 
     truths: pa.BooleanArray
     filter: bytes | None = None
+    failed: Sequence[int] = ()
 
 
 @dataclass(frozen=True)

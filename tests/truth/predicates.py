@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -14,12 +14,15 @@ from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from tests.truth import values
-from tests.truth.templates import CONDITIONS, CONSTANTS, FAMILIES, SPARK, TERMS, UNIONS, Template
+from tests.truth import templates, trino_templates, values
+from tests.truth.templates import FAMILIES, UNIONS, Language, Template
 
+LANGUAGES: Mapping[str, Language] = {
+    **dict.fromkeys((templates.HIVE, templates.SPARK), templates.LANGUAGE),
+    **dict.fromkeys((templates.TRINO, templates.PRESTO), trino_templates.LANGUAGE),
+}
 _SLOT = re.compile(r"\{(#?[a-z]+)\}")
 MOST_DEPTH = 2
-_COMPARISONS = ("=", "<>", "<", "<=", ">", ">=", "=", "<=>")
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,11 @@ class Predicate:
 class Grammar:
     """Draws terms and conditions of a dialect."""
 
-    def __init__(self, dialect: str, chance: random.Random, zone: str) -> None:
+    def __init__(self, dialect: str, chance: random.Random) -> None:
         self._chance = chance
-        self._zone = zone
-        self._terms = [one for one in TERMS if dialect in one.dialects]
-        self._conditions = [one for one in CONDITIONS if dialect in one.dialects]
-        self._spells_safe_equal = dialect == SPARK
+        self._language = LANGUAGES[dialect]
+        self._terms = [one for one in self._language.terms if dialect in one.dialects]
+        self._conditions = [one for one in self._language.conditions if dialect in one.dialects]
 
     def term(self) -> Term:
         """A function of columns, mostly; each template is as likely as any other."""
@@ -61,18 +63,18 @@ class Grammar:
         template = self._chance.choice(self._conditions)
         return Predicate(self.filled(template).text, template.text)
 
-    def comparisons(self, term: Term, found: Sequence[Any], type_: pa.DataType) -> list[Predicate]:
+    def comparisons(self, term: Term, given: Sequence[str]) -> list[Predicate]:
         """The term compared with what it gives for the rows, or nearly so.
 
-        found: what it gives; without NULLs.
+        given: what it gives, as constants of the dialect.
         """
-        spelled = [text for one in found if (text := spell(one, type_, self._zone)) is not None]
-        if not spelled:
+        if not given:
             return [Predicate(f"{term.text} IS NULL", term.source)]
-        draw = lambda: self._chance.choice(spelled)  # noqa: E731
-        operator = self._chance.choice(_COMPARISONS)
+        draw = lambda: self._chance.choice(given)  # noqa: E731
+        signs = self._language.comparisons
+        operator = self._chance.choice(signs)
         texts = [f"{term.text} = {draw()}", f"{term.text} {operator} {draw()}"]
-        texts.append(f"{term.text} {self._chance.choice(_COMPARISONS[1:6])} {draw()}")
+        texts.append(f"{term.text} {self._chance.choice(signs[1:6])} {draw()}")
         kind = self._chance.random()
         if kind < 0.15:
             texts.append(f"{term.text} IN ({draw()}, {draw()}, {draw()})")
@@ -90,7 +92,7 @@ class Grammar:
     def combined(self, predicates: Sequence[Predicate]) -> Predicate:
         """Some of the predicates under connectives."""
         p, q, r = (self._chance.choice(predicates) for _ in range(3))
-        form = self._chance.choice(_FORMS)
+        form = self._chance.choice(self._language.forms)
         return Predicate(form.format(p.text, q.text, r.text), p.source)
 
     def filled(self, template: Template, depth: int = 1) -> Term:
@@ -117,15 +119,7 @@ class Grammar:
                 return str(values.integer(self._chance, pa.int64()))
             case "daytext":
                 return f"'{date.fromordinal(self._chance.randint(1, 3_652_059)).isoformat()}'"
-        return self._chance.choice(CONSTANTS[kind])
-
-
-_FORMS = (
-    *("NOT ({0})", "({0}) AND ({1})", "({0}) OR NOT ({1})", "({0}) IS NULL", "({0}) IS NOT NULL"),
-    *("CASE WHEN {0} THEN 1 ELSE 0 END = 1", "coalesce({0}, false)", "if({0}, {1}, {2})"),
-    *("({0}) IS NOT TRUE", "NOT (({0}) AND ({1}))", "CASE WHEN NOT ({0}) THEN {1} END"),
-    *("coalesce({0}, {1}) = ({2})", "NOT coalesce({0}, true)"),
-)
+        return self._chance.choice(self._language.constants[kind])
 
 
 def spell(value: Any, type_: pa.DataType, zone: str) -> str | None:

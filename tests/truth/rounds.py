@@ -9,10 +9,8 @@ from itertools import count
 from tests.truth import values
 from tests.truth.files import SortedRows
 from tests.truth.soundness import Tally
-from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Witness, witnesses
 
-DIALECTS = (SPARK, HIVE)
 _ROWS, _DRAWN = 300, 15
 
 

@@ -31,6 +31,8 @@ class Hearing:
     source: the template that it is mainly made of. truths: by the way in which the engine evaluates
     it, what it gives for each row. readings: by the front door, what our side makes of it.
     true_only: of the ways those that tell which rows are TRUE, and give NULL for the others.
+    zone: that a request for it names, where it is not the session's.
+    failed: numbers of the rows that make it fail; they are NULL in `truths`, and none in truth.
     """
 
     dialect: str
@@ -40,6 +42,8 @@ class Hearing:
     truths: dict[str, pa.BooleanArray]
     readings: dict[str, HudiExpression]
     true_only: frozenset[str] = frozenset()
+    zone: str | None = None
+    failed: Sequence[int] = ()
 
     def columns(self, names: Sequence[str]) -> list[str]:
         """Of these columns those that the predicate names."""
@@ -54,7 +58,9 @@ class Hearing:
         """The ways that tell this truth value, and of each the rows that have it."""
         for way, truths in self.truths.items():
             if truth is None and way not in self.true_only:
-                yield way, np.asarray(truths.is_null())
+                nulls = np.array(truths.is_null())
+                nulls[list(self.failed)] = False
+                yield way, nulls
             elif truth is not None:
                 yield way, np.asarray(truths.fill_null(not truth)) == truth
 
@@ -107,7 +113,8 @@ class Tally:
         """Judges a predicate over all files, for TRUE, FALSE and NULL."""
         key = hearing.dialect, hearing.source
         for door, reading in hearing.readings.items():
-            scope = Scope(files.rows.schema, hearing.circumstances.zone)
+            zone = hearing.zone or hearing.circumstances.zone
+            scope = Scope(files.rows.schema, zone)
             for truth in (True, False, None):
                 bound = bind(IsNull(reading) if truth is None else reading, scope)
                 evidence = [StatisticsEvidence(files)]

@@ -1,4 +1,5 @@
-"""What predicates are made of: for each function, cast and condition that has a rule, a text.
+"""What predicates of Hive and Spark are made of: a text for each function, cast and condition that
+has a rule. Those of Trino and Presto are in `trino_templates`.
 
 A text has slots. A slot in lower case is a term of that family, one with ``#`` before it a constant
 of that kind. Families are named in `FAMILIES`. A rule without a template has no witness, and
@@ -92,10 +93,29 @@ class Template:
     dialects: frozenset[str] = _BOTH
 
 
-def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
+@dataclass(frozen=True)
+class Language:
+    """What predicates of a dialect are made of.
+
+    comparisons: signs; all but the first and the last are no equality.
+    forms: conditions under connectives.
+    """
+
+    terms: Sequence[Template]
+    conditions: Sequence[Template]
+    constants: Mapping[str, Sequence[str]]
+    comparisons: Sequence[str]
+    forms: Sequence[str]
+
+
+def in_dialects(texts: str, gives: str, dialects: frozenset[str]) -> list[Template]:
     """One for each line, or each piece between ";"."""
     pieces = [piece.strip() for piece in texts.replace("\n", ";").split(";")]
-    return [Template(piece, gives, frozenset(dialects) or _BOTH) for piece in pieces if piece]
+    return [Template(piece, gives, dialects) for piece in pieces if piece]
+
+
+def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
+    return in_dialects(texts, gives, frozenset(dialects) or _BOTH)
 
 
 TERMS: Sequence[Template] = [
@@ -240,3 +260,16 @@ CONDITIONS: Sequence[Template] = [
     ),
     *_each("{date} < current_date(); {instant} > current_timestamp()", "bool"),
 ]
+
+LANGUAGE = Language(
+    terms=TERMS,
+    conditions=CONDITIONS,
+    constants=CONSTANTS,
+    comparisons=("=", "<>", "<", "<=", ">", ">=", "=", "<=>"),
+    forms=(
+        *("NOT ({0})", "({0}) AND ({1})", "({0}) OR NOT ({1})", "({0}) IS NULL"),
+        *("CASE WHEN {0} THEN 1 ELSE 0 END = 1", "coalesce({0}, false)", "if({0}, {1}, {2})"),
+        *("({0}) IS NOT TRUE", "NOT (({0}) AND ({1}))", "CASE WHEN NOT ({0}) THEN {1} END"),
+        *("coalesce({0}, {1}) = ({2})", "NOT coalesce({0}, true)", "({0}) IS NOT NULL"),
+    ),
+)

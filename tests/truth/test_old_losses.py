@@ -20,7 +20,8 @@ from pyhudi_expr.expr import comparisons, truths
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
 from pyhudi_expr.expr.functions import rounding, texts, time_texts
 from pyhudi_expr.expr.junctions import conjunction
-from tests.truth.rounds import DIALECTS, rounds
+from tests.truth.rounds import rounds
+from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Witness, witnesses
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.hive]
@@ -32,7 +33,7 @@ IS_FALSE = truths.is_false
 
 @pytest.fixture(scope="module")
 def engines() -> Iterator[Mapping[str, Witness]]:
-    with witnesses(DIALECTS) as found:
+    with witnesses((SPARK, HIVE)) as found:
         yield found
 
 

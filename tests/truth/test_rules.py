@@ -3,36 +3,80 @@
 from __future__ import annotations
 
 import random
+import re
 
 import pytest
 
 from pyhudi_expr.expr.functions.rules import TABLES
-from pyhudi_expr.expr.nodes import Call, walk
+from pyhudi_expr.expr.nodes import READINGS, Call, Unknown, walk
 from pyhudi_expr.frontend import vocabularies
+from pyhudi_expr.frontend.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
-from tests.truth.predicates import MOST_DEPTH, Grammar
-from tests.truth.templates import CONDITIONS, HIVE, SPARK, TERMS
+from tests.truth.predicates import LANGUAGES, MOST_DEPTH, Grammar
+from tests.truth.templates import HIVE, PRESTO, SPARK, TRINO
 
-VOCABULARIES = {HIVE: vocabularies.HIVE, SPARK: vocabularies.SPARK}
+VOCABULARIES = {
+    **{HIVE: vocabularies.HIVE, SPARK: vocabularies.SPARK},
+    **{TRINO: vocabularies.TRINO, PRESTO: vocabularies.TRINO},
+}
 #: Names of ours, which front ends give.
-OF_OURS = frozenset({"to milliseconds", "no decimal", "plus interval"})
+OF_OURS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
+_CALLED = re.compile(r"\b([a-z_]+)\(")
 
 
 def asked(dialect: str) -> set[str]:
-    """The functions in the templates of a dialect, as its SQL front door reads them."""
-    grammar, names = Grammar(dialect, random.Random(1), "UTC"), set[str]()
-    templates = [one for one in (*TERMS, *CONDITIONS) if dialect in one.dialects]
-    for template in templates:
-        text = grammar.filled(template, MOST_DEPTH).text
-        condition = text if template in CONDITIONS else f"{text} IS NULL"
-        tree = parse_predicate(condition, DIALECTS[dialect])
-        names.update(node.name for node in walk(tree) if isinstance(node, Call))
+    """The functions in the templates of a dialect, as it spells them and as its SQL front door
+    reads them; of those templates that it judges."""
+    grammar, names = Grammar(dialect, random.Random(1)), set[str]()
+    language = LANGUAGES[dialect]
+    for template in (*language.terms, *language.conditions):
+        if dialect in template.dialects:
+            texts = [grammar.filled(template, MOST_DEPTH).text for _ in range(_TRIES)]
+            names.update(*(_judged(text, template in language.terms, dialect) for text in texts))
     return names
+
+
+#: Of Trino and Presto.
+TYPES = (
+    *("boolean", "tinyint", "smallint", "integer", "bigint", "real", "double", "decimal", "date"),
+    *("varchar", "varbinary", "timestamp", "timestamp with time zone", "time", "char", "json"),
+)
+
+
+#: How often a template is filled: with some constants it is not judged.
+_TRIES = 10
+
+
+def _judged(text: str, is_term: bool, dialect: str) -> set[str]:
+    tree = parse_predicate(f"{text} IS NULL" if is_term else text, DIALECTS[dialect])
+    nodes = list(walk(tree))
+    if any(isinstance(node, Unknown) for node in nodes):
+        return set()
+    return {node.name for node in nodes if isinstance(node, Call)} | called(text)
+
+
+def called(text: str) -> set[str]:
+    """The functions that a text names."""
+    return {*_CALLED.findall(text)}
 
 
 @pytest.mark.parametrize("dialect", VOCABULARIES)
 def test_the_engine_is_asked_of_each_function_of_its_dialect(dialect: str) -> None:
     assert VOCABULARIES[dialect] - asked(dialect) == frozenset()
+
+
+@pytest.mark.parametrize("dialect", [TRINO, PRESTO])
+def test_the_engine_is_asked_of_casts_to_each_type_that_is_judged(dialect: str) -> None:
+    casts = {type_: f"CAST(a AS {type_}) IS NULL" for type_ in TYPES}
+    judged = {
+        type_
+        for type_, text in casts.items()
+        if not isinstance(parse_predicate(text, DIALECTS[dialect]), Unknown)
+    }
+    assert {"double", "date"} <= judged
+    terms = [one.text.lower() for one in LANGUAGES[dialect].terms if dialect in one.dialects]
+    asked = {type_ for type_ in TYPES if any(f" as {type_}" in text for text in terms)}
+    assert judged - asked == set()
 
 
 def test_each_rule_is_of_some_dialect() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
@@ -19,9 +19,12 @@ from pyhudi_expr.frontend.thrift import decode
 from tests.truth import templates
 from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
 from tests.truth.engines.hive import HiveEngine, Way, hive_jvm, sent_filter
+from tests.truth.engines.java_judge import MAKE_TARGET
 from tests.truth.engines.spark import SparkEngine
-from tests.truth.predicates import Grammar, Predicate, Term
+from tests.truth.predicates import Grammar, Predicate, Term, spell
 from tests.truth.soundness import Hearing
+from tests.truth.trino_witness import ENGINES as JAVA_ENGINES
+from tests.truth.trino_witness import is_there, java_witness
 
 _TERMS, _CONDITIONS, _COMBINED = 120, 60, 60
 _SHOWN_VALUES = 200
@@ -55,7 +58,7 @@ class SparkWitness:
         self, rows: pa.Table, circumstances: Circumstances, chance: random.Random
     ) -> Iterator[Hearing]:
         """See `Witness`."""
-        grammar = Grammar(templates.SPARK, chance, circumstances.zone)
+        grammar = Grammar(templates.SPARK, chance)
         asked = predicates(grammar, self._engine, rows, circumstances, chance)
         texts = [one.text for one in asked]
         judged = self._engine.judge(rows, texts, circumstances)
@@ -90,7 +93,7 @@ class HiveWitness:
         self, rows: pa.Table, circumstances: Circumstances, chance: random.Random
     ) -> Iterator[Hearing]:
         """See `Witness`."""
-        grammar = Grammar(templates.HIVE, chance, circumstances.zone)
+        grammar = Grammar(templates.HIVE, chance)
         session = Circumstances(circumstances.zone)
         asked = predicates(grammar, self._values, rows, session, chance)
         texts = [one.text for one in asked]
@@ -137,43 +140,59 @@ def predicates(
     given = engine.values(rows, [term.text for term in terms], circumstances)
     found = [grammar.condition() for _ in range(_CONDITIONS)]
     for term, values in zip(terms, given, strict=True):
-        found += _compared(grammar, term, values, rows)
+        found += grammar.comparisons(term, _spelled(term, values, rows, circumstances.zone))
     return found + [grammar.combined(found) for _ in range(_COMBINED)]
 
 
-def _compared(
-    grammar: Grammar, term: Term, values: pa.Array | Refusal, rows: pa.Table
-) -> list[Predicate]:
+def _spelled(term: Term, values: pa.Array | Refusal, rows: pa.Table, zone: str) -> list[str]:
     if isinstance(values, Refusal):  # by Spark, which has no such function
         values = rows[templates.FAMILIES[term.gives][0]].combine_chunks()
     try:
         listed = values.drop_null()[:_SHOWN_VALUES].to_pylist()
     except (ValueError, OverflowError):  # times beyond Python's
         listed = []
-    return grammar.comparisons(term, listed, values.type)
+    return [text for one in listed if (text := spell(one, values.type, zone)) is not None]
 
 
 def _of(predicate: Predicate) -> tuple[str, str]:
     return predicate.text, predicate.source
 
 
+#: What judges, in this order.
+DIALECTS = (templates.SPARK, templates.HIVE, templates.TRINO, templates.PRESTO)
+
+
+def missing() -> dict[str, str]:
+    """The dialects whose engines are not there, and what fetches them."""
+    return {
+        name: f"make {MAKE_TARGET}" for name, engine in JAVA_ENGINES.items() if not is_there(engine)
+    }
+
+
 @contextmanager
 def witnesses(dialects: Sequence[str]) -> Iterator[dict[str, Witness]]:
     """The witnesses of these dialects, their engines running."""
+    with ExitStack() as running:
+        found: dict[str, Witness] = {}
+        if {templates.SPARK, templates.HIVE} & {*dialects}:
+            spark = running.enter_context(_spark())
+            if templates.SPARK in dialects:
+                found[templates.SPARK] = SparkWitness(spark)
+            if templates.HIVE in dialects:
+                jvm = running.enter_context(hive_jvm())
+                engines = {way.name.lower(): HiveEngine(jvm, way) for way in Way}
+                found[templates.HIVE] = HiveWitness(engines, spark)
+        for name, engine in JAVA_ENGINES.items():
+            if name in dialects:
+                found[name] = running.enter_context(java_witness(engine))
+        yield found
+
+
+@contextmanager
+def _spark() -> Iterator[SparkEngine]:
     with (
         tempfile.TemporaryDirectory() as scratch,
         spark_session("truth", cores=1, heap="1g", settings=SHORT_QUERIES) as session,
     ):
         session.sparkContext.setLogLevel("OFF")
-        spark = SparkEngine(session, Path(scratch))
-        found: dict[str, Witness] = {}
-        if templates.SPARK in dialects:
-            found[templates.SPARK] = SparkWitness(spark)
-        if templates.HIVE not in dialects:
-            yield found
-            return
-        with hive_jvm() as jvm:
-            ways = Way
-            engines = {way.name.lower(): HiveEngine(jvm, way) for way in ways}
-            found[templates.HIVE] = HiveWitness(engines, spark)
-            yield found
+        yield SparkEngine(session, Path(scratch))

@@ -24,6 +24,7 @@ from pyhudi_expr.expr.functions.casts import conversion
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     NUMBERS,
+    SINGLE,
     Of,
     Signature,
     Site,
@@ -41,12 +42,13 @@ OPERATIONS: dict[str, Binary] = {"+": np.add, "-": np.subtract, "*": np.multiply
 
 
 def float_arithmetic(site: Site) -> Signature | None:
+    """Without a double the result is a single for some engines, and so is what is made of it."""
     found = [conversion(domain, DOUBLE) for domain in site.domains]
     if None in found:
         return opaque(DOUBLE, "floats with wide decimals")
     single = not any(domain == DOUBLE for domain in site.domains)
     function = _Floats(site.name, single)
-    return Signature(Of(function, tuple(enumerate(found))), DOUBLE)
+    return Signature(Of(function, tuple(enumerate(found))), SINGLE if single else DOUBLE)
 
 
 def corners_of(operation: Binary, left: tuple[Any, Any], right: tuple[Any, Any]) -> list[Any]:

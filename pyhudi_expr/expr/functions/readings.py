@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, may_be_nan
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.functions.signature import (
     Rule,
@@ -17,7 +17,7 @@ from pyhudi_expr.expr.functions.signature import (
     where_known,
 )
 from pyhudi_expr.expr.functions.steps import same
-from pyhudi_expr.expr.nodes import NO_DECIMAL, TO_MILLISECONDS
+from pyhudi_expr.expr.nodes import NAN_AS_NULL, NO_DECIMAL, TO_MILLISECOND_INSTANTS, TO_MILLISECONDS
 
 _MILLIS = 1000
 
@@ -45,6 +45,14 @@ def _to_milliseconds(site: Site) -> Signature | None:
     return Signature(_Near(domain.units // _MILLIS) if is_finer else same, domain)
 
 
+def _to_millisecond_instants(site: Site) -> Signature | None:
+    """The same, and a wall clock as the instant at which clocks of UTC show it."""
+    found = _to_milliseconds(site)
+    if found is None or found.domain.kind is not Kind.WALL_CLOCK:
+        return found
+    return replace(found, domain=replace(found.domain, kind=Kind.INSTANT))
+
+
 def _no_decimal(site: Site) -> Signature | None:
     if len(site.domains) != 1:
         return None
@@ -54,4 +62,26 @@ def _no_decimal(site: Site) -> Signature | None:
     return Signature(same, domain)
 
 
-RULES: dict[str, Rule] = {TO_MILLISECONDS: _to_milliseconds, NO_DECIMAL: _no_decimal}
+def _nan_as_null(site: Site) -> Signature | None:
+    if len(site.domains) != 1:
+        return None
+    domain = site.domains[0]
+    return Signature(_null_of_nan if domain.kind is Kind.FLOAT else _never_null, domain)
+
+
+def _null_of_nan(*operands: Bounds) -> Bounds:
+    (operand,) = operands
+    return replace(operand, may_be_null=may_be_nan(operand))
+
+
+def _never_null(*operands: Bounds) -> Bounds:
+    (operand,) = operands
+    return replace(operand, may_be_null=False)
+
+
+RULES: dict[str, Rule] = {
+    TO_MILLISECONDS: _to_milliseconds,
+    TO_MILLISECOND_INSTANTS: _to_millisecond_instants,
+    NO_DECIMAL: _no_decimal,
+    NAN_AS_NULL: _nan_as_null,
+}

@@ -74,10 +74,13 @@ def _plus_interval(site: Site) -> Signature | None:
 
     Days are added to what the calendar shows; hours by some engines there, by others to the
     instant. A date with hours, or in Hive with days, is a timestamp: it is not judged.
+    ``plus exact interval`` has days of 24 hours.
     """
     months, days, micros = (site.integer(index) for index in (1, 2, 3))
     if site.kind(0) not in TIMES or months is None or days is None or micros is None:
         return None
+    if site.name == "plus exact interval" and site.kind(0) is not Kind.DATE:
+        days, micros = 0, micros + days * SECONDS_PER_DAY * 10**6
     domain, clock = site.domains[0], clock_of(site)
     shown = on_the_wall(domain, site.zone)
     if clock is None or isinstance(clock, Signature) or shown is None:
@@ -206,5 +209,5 @@ RULES: dict[str, Rule] = {
     **dict.fromkeys(("date_add", "dateadd", "date_sub", "+", "-"), _shift_days),
     **dict.fromkeys(("datediff", "date_diff"), _date_diff),
     "add_months": _add_months,
-    "plus interval": _plus_interval,
+    **dict.fromkeys(("plus interval", "plus exact interval"), _plus_interval),
 }

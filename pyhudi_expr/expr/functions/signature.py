@@ -19,6 +19,7 @@ Flags: TypeAlias = npt.NDArray[np.bool_]
 
 #: Domains of results.
 INT, LONG = Domain(Kind.INTEGER, bits=32), Domain(Kind.INTEGER, bits=64)
+SINGLE = Domain(Kind.FLOAT, bits=32)
 DOUBLE, DATE, TEXT = Domain(Kind.FLOAT, bits=64), Domain(Kind.DATE), Domain(Kind.TEXT)
 #: Kinds of arguments.
 NUMBERS = (Kind.INTEGER, Kind.DECIMAL, Kind.FLOAT)

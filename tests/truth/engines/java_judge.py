@@ -44,6 +44,23 @@ class JavaEngine:
         return found
 
 
+def answer_of(letters: str) -> Answer:
+    """What a letter for each row says: t, f, n for NULL, ! where it fails."""
+    failed = [row for row, letter in enumerate(letters) if letter == "!"]
+    return Answer(pa.array([_TRUTHS[letter] for letter in letters], pa.bool_()), failed=failed)
+
+
+@dataclass(frozen=True)
+class Values:
+    """What a term gives, without NULLs and the rows that make it fail.
+
+    type: as the engine names it. texts: as it casts them to varchar.
+    """
+
+    type: str
+    texts: Sequence[str]
+
+
 class JavaJudge:
     """The running engine, an `Engine`. As a context manager it ends with the block.
 
@@ -92,27 +109,42 @@ class JavaJudge:
         self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
     ) -> list[Judgement]:
         """See `Engine`. rows: at least one, of the types of `select_of`."""
+        asked = {"predicates": list(predicates), "reasons": not self._nulls_for_failures}
+        return [self._judgement(answer) for answer in self._asked(asked, rows, circumstances)]
+
+    def values(
+        self, rows: pa.Table, terms: Sequence[str], circumstances: Circumstances
+    ) -> list[Values | None]:
+        """What terms give for the rows; None where the engine has no such term.
+
+        rows: as in `judge`.
+        """
+        answers = self._asked({"terms": list(terms), "reasons": False}, rows, circumstances)
+        return [Values(one["type"], one["values"]) if one else None for one in answers]
+
+    def _asked(
+        self, asked: dict[str, Any], rows: pa.Table, circumstances: Circumstances
+    ) -> list[dict[str, Any]]:
         request = {
             "rows": select_of(rows, self.engine.to_millis),
             "count": rows.num_rows,
-            "predicates": list(predicates),
             "zone": circumstances.zone,
             "settings": dict(circumstances.settings),
-            "reasons": not self._nulls_for_failures,
+            **asked,
         }
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
-        answers = json.loads(self._line())
+        answers: dict[str, Any] | list[dict[str, Any]] = json.loads(self._line())
         if isinstance(answers, dict):
             raise RuntimeError(f"{self.engine.name} does not take the rows: {answers['broken']}")
-        return [self._judgement(answer) for answer in answers]
+        return answers
 
     def _judgement(self, answer: dict[str, Any]) -> Judgement:
         truths, reason = answer["truths"], answer["reason"]
         if truths is None or (reason is not None and not self._nulls_for_failures):
             return Refusal(reason)
-        return Answer(pa.array([_TRUTHS[letter] for letter in truths], pa.bool_()))
+        return answer_of(truths)
 
     def _line(self) -> str:
         assert self._process.stdout is not None

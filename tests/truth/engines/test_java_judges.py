@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from datetime import date, datetime, timezone
 from decimal import Decimal
@@ -11,8 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.truth import values
 from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
-from tests.truth.engines.java_judge import JavaJudge
+from tests.truth.engines.java_judge import JavaJudge, Values
+from tests.truth.predicates import LANGUAGES, MOST_DEPTH, Grammar
 
 UTC = Circumstances()
 
@@ -162,3 +165,30 @@ def test_other_rows_take_the_place_of_the_first(judge: JavaJudge) -> None:
     assert ask(judge, [1, 2], pa.int32(), "a = 1") == [True, False]
     assert ask(judge, ["x"], pa.string(), "a = 'x'") == [True]
     assert ask(judge, [1, 2], pa.int32(), "a = 2") == [False, True]
+
+
+def test_what_terms_give(judge: JavaJudge) -> None:
+    rows = pa.table({"a": pa.array([0, 2, None], pa.int32())})
+    given = judge.values(rows, ["a + 1", "6 / a", "nothing(a)", "1e0 * a"], UTC)
+    numbers, without_failures, none, floats = given
+    assert numbers == Values("integer", ["1", "3"])
+    assert without_failures == Values("integer", ["3"])
+    assert none is None
+    assert floats is not None
+    assert [floats.type, *map(float, floats.texts)] == ["double", 0.0, 2.0]
+
+
+def test_each_template_is_a_predicate_of_its_engine(judge: JavaJudge) -> None:
+    dialect, tries = judge.engine.name, 8
+    grammar, language = Grammar(dialect, random.Random(1)), LANGUAGES[dialect]
+    templates = [one for one in (*language.terms, *language.conditions) if dialect in one.dialects]
+    texts = [grammar.filled(one, MOST_DEPTH).text for one in templates for _ in range(tries)]
+    predicates = [f"({text}) IS NULL" for text in texts]
+    with JavaJudge(judge.engine, nulls_for_failures=True) as lenient:
+        found = lenient.judge(values.rows(20, 1), predicates, UTC)
+    refused = [
+        one.text
+        for number, one in enumerate(templates)
+        if all(isinstance(said, Refusal) for said in found[number * tries :][:tries])
+    ]
+    assert refused == []

@@ -5,6 +5,7 @@ import static java.nio.charset.StandardCharsets.UTF_8;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
+import com.fasterxml.jackson.databind.node.ObjectNode;
 import java.io.BufferedReader;
 import java.io.InputStreamReader;
 import java.io.PrintStream;
@@ -23,6 +24,9 @@ import java.util.function.Function;
  * "truths" has a letter for each row: t, f, n for NULL, ! where the row makes the predicate fail. Its
  * "reason" says why the predicate or a row fails. Without "truths" the predicate fails whatever the
  * row. Where a request itself fails the answer is one object, "broken".
+ *
+ * <p>With "terms" in place of "predicates" the answer has for each term its "type" and its "values" as
+ * texts, without those of rows that fail; or neither, where it fails whatever the row.
  */
 final class Judge {
     /** An engine. It refuses by a RuntimeException. */
@@ -79,7 +83,15 @@ final class Judge {
                 setting -> settings.put(setting.getKey(), setting.getValue().asText()));
         Session session = new Session(request.get("zone").asText(), settings);
         Case over = new Case(session, "rows" + tables, request);
-
+        if (request.has("terms")) {
+            ArrayNode answers = JSON.createArrayNode();
+            List<String> terms = new ArrayList<>();
+            request.get("terms").forEach(text -> terms.add(text.asText()));
+            for (int at = 0; at < terms.size(); at += BATCH) {
+                over.values(terms.subList(at, Math.min(at + BATCH, terms.size())), answers);
+            }
+            return answers;
+        }
         List<Predicate> predicates = new ArrayList<>();
         request.get("predicates").forEach(text -> predicates.add(new Predicate(text.asText())));
         for (int at = 0; at < predicates.size(); at += BATCH) {
@@ -218,6 +230,42 @@ final class Judge {
         private String query(Form form, List<Predicate> predicates) {
             List<String> terms = predicates.stream().map(one -> form.sql.apply(one.text)).toList();
             return "SELECT \"row\", " + String.join(", ", terms) + " FROM " + table;
+        }
+
+        /** Add what each term gives, in order. */
+        void values(List<String> terms, ArrayNode answers) {
+            List<? extends Iterable<?>> rows;
+            try {
+                rows = engine.execute(session, valuesQuery(terms));
+            } catch (RuntimeException | StackOverflowError | LinkageError refused) {
+                if (terms.size() == 1) {
+                    answers.addObject();
+                } else {
+                    int half = terms.size() / 2;
+                    values(terms.subList(0, half), answers);
+                    values(terms.subList(half, terms.size()), answers);
+                }
+                return;
+            }
+            List<ObjectNode> added = terms.stream().map(term -> answers.addObject()).toList();
+            added.forEach(one -> one.putArray("values"));
+            for (Iterable<?> row : rows) {
+                var cells = row.iterator();
+                for (ObjectNode one : added) {
+                    one.put("type", (String) cells.next());
+                    Object value = cells.next();
+                    if (value != null) {
+                        one.withArray("values").add((String) value);
+                    }
+                }
+            }
+        }
+
+        private String valuesQuery(List<String> terms) {
+            List<String> both = terms.stream()
+                    .map(term -> "typeof(try(" + term + ")), try(CAST((" + term + ") AS varchar))")
+                    .toList();
+            return "SELECT " + String.join(", ", both) + " FROM " + table;
         }
     }
 
