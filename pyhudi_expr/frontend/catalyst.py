@@ -63,6 +63,9 @@ _FUNCTIONS: Mapping[tuple[str, int], str] = {
     **{("Upper", 1): "upper", ("Lower", 1): "lower", ("Length", 1): "length"},
     **{("Substring", 3): "substr", ("StringTrim", 1): "trim"},
     ("StringInstr", 2): "instr",
+    **{("Sqrt", 1): "sqrt", ("Pow", 2): "power", ("Exp", 1): "exp", ("Log", 1): "ln"},
+    **{("Log10", 1): "log10", ("Log2", 1): "log2", ("Signum", 1): "sign"},
+    ("IntegralDivide", 2): "div",
     **{("StringTrimLeft", 1): "ltrim", ("StringTrimRight", 1): "rtrim"},
 }
 _OF_MANY = {"Concat": "concat", "Greatest": "greatest", "Least": "least", "Coalesce": "coalesce"}

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyhudi_expr.expr.nodes import NO_DECIMAL, TO_MILLISECONDS
 
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||", "div"})
 #: Those that Hive and Spark have alike.
 _COMMON = frozenset(
     {
@@ -21,10 +21,12 @@ _COMMON = frozenset(
         *("substring", "concat", "trim", "ltrim", "rtrim", "length", "char_length"),
         *("character_length", "regexp_extract", "regexp_replace", "reverse", "instr"),
         *("coalesce", "nvl", "nullif"),
+        *("sqrt", "power", "pow", "exp", "ln", "log10", "log2", "sign"),
     }
 )
 _ONLY_SPARK = frozenset(
     {"mod", "dayofyear", "weekday", "dateadd", "date_diff", "date_trunc", "left", "ifnull", "nvl2"}
+    | {"signum"}
 )
 #: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day.
 HIVE = _ARITHMETIC | _COMMON

@@ -3,6 +3,7 @@
 from pyhudi_expr.expr.functions import (
     arithmetic,
     calendars,
+    elementary,
     epochs,
     extremes,
     readings,
@@ -14,7 +15,7 @@ from pyhudi_expr.expr.functions import (
     truncations,
 )
 
-_NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, extremes.RULES)
+_NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, elementary.RULES)
 _CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES)
 _TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES)
-TABLES = (*_NUMBERS, *_TIMES, texts.RULES)
+TABLES = (*_NUMBERS, *_TIMES, extremes.RULES, texts.RULES)
