@@ -65,7 +65,8 @@ _FUNCTIONS: Mapping[tuple[str, int], str] = {
     ("StringInstr", 2): "instr",
     **{("Sqrt", 1): "sqrt", ("Pow", 2): "power", ("Exp", 1): "exp", ("Log", 1): "ln"},
     **{("Log10", 1): "log10", ("Log2", 1): "log2", ("Signum", 1): "sign"},
-    ("IntegralDivide", 2): "div",
+    **{("IntegralDivide", 2): "div", ("CurrentDate", 0): "current_date"},
+    **{("CurrentTimestamp", 0): "current_timestamp", ("Now", 0): "now"},
     **{("StringTrimLeft", 1): "ltrim", ("StringTrimRight", 1): "rtrim"},
 }
 _OF_MANY = {"Concat": "concat", "Greatest": "greatest", "Least": "least", "Coalesce": "coalesce"}
@@ -232,6 +233,8 @@ class _Reader:
                 return value_of(self._predicate(node))
             case "UnixTimestamp" | "ToUnixTimestamp", (time, _):  # the pattern is of texts
                 return Call("unix_timestamp", (self._term(time),))
+            case "MonthsBetween", (one, other, _):  # whether it is rounded
+                return Call("months_between", (self._term(one), self._term(other)))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._term(child)
             case name, children if name in _OF_MANY:

@@ -22,11 +22,12 @@ _COMMON = frozenset(
         *("character_length", "regexp_extract", "regexp_replace", "reverse", "instr"),
         *("coalesce", "nvl", "nullif"),
         *("sqrt", "power", "pow", "exp", "ln", "log10", "log2", "sign"),
+        *("current_date", "current_timestamp", "months_between"),
     }
 )
 _ONLY_SPARK = frozenset(
     {"mod", "dayofyear", "weekday", "dateadd", "date_diff", "date_trunc", "left", "ifnull", "nvl2"}
-    | {"signum"}
+    | {"signum", "now"}
 )
 #: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day.
 HIVE = _ARITHMETIC | _COMMON

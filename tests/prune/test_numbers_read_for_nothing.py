@@ -101,7 +101,7 @@ ASKED = [
     ("hive spark trino presto", "dt > current_date", 0),
     ("hive spark", "dt > current_date()", 0),
     ("hive spark", "dt > date_sub(current_date(), 1)", 0),
-    ("hive spark trino presto", "ts > current_timestamp", 0),
+    ("hive spark", "ts > current_timestamp", 0),
     ("hive spark", "ts > current_timestamp()", 0),
     ("spark", "CAST(ts AS DOUBLE) >= 1596240000", 1),
     ("spark", "dt + INTERVAL '1' MONTH = DATE '2019-07-05'", 2),

@@ -241,4 +241,6 @@ CONDITIONS: Sequence[Template] = [
         "{date} = {#midnight}; {date} <= {#midnight}; {date} IN ({#midnight}, {#midnight})", "bool"
     ),
     *_each("{date} < current_date(); {instant} > current_timestamp()", "bool"),
+    *_each("{date} >= date_sub(current_date(), {#many}); {date} <> current_date()", "bool"),
+    *_each("{instant} <= now(); {date} > current_date() - 7", "bool", SPARK),
 ]

@@ -6,6 +6,8 @@ from pyhudi_expr.expr.functions import (
     elementary,
     epochs,
     extremes,
+    months,
+    present,
     readings,
     rounding,
     shifts,
@@ -16,6 +18,7 @@ from pyhudi_expr.expr.functions import (
 )
 
 _NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, elementary.RULES)
-_CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES)
-_TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES)
+_CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES, months.RULES)
+_TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES, present.RULES)
+WITHOUT_ARGUMENTS = (present.RULES,)
 TABLES = (*_NUMBERS, *_TIMES, extremes.RULES, texts.RULES)
