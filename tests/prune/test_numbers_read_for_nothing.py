@@ -95,7 +95,6 @@ ASKED = [
     ("hive spark", "to_date(s) = '2019-06-05'", 1),
     ("hive spark trino presto", "CAST(s AS DATE) = DATE '2019-06-05'", 1),
     ("hive spark", "CAST(s AS DATE) >= '2020-08-01'", 1),
-    ("hive spark", "year(s) = 2020", 8),
     ("hive spark", "months_between(dt, '2020-01-01') > 7.5", 1),
     ("hive spark", "months_between(dt, DATE '2020-01-01') < -11.5", 1),
     ("hive spark trino presto", "dt > current_date", 0),

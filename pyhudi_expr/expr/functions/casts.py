@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
-from pyhudi_expr.expr.functions.signature import Function, Of
+from pyhudi_expr.expr.functions.date_texts import days_of_texts
+from pyhudi_expr.expr.functions.signature import After, Function, Of
 from pyhudi_expr.expr.functions.steps import (
     AsRead,
     DatesToTimestamps,
@@ -21,7 +22,9 @@ from pyhudi_expr.expr.functions.steps import (
     doubles_to_floats,
     integers_as_singles,
     integers_to_doubles,
+    perhaps_zero,
     same,
+    same_or_null,
     texts_as_read,
 )
 from pyhudi_expr.expr.functions.wide_decimals import (
@@ -29,8 +32,8 @@ from pyhudi_expr.expr.functions.wide_decimals import (
     RELATIVE_ERROR,
     FromDoubles,
     Refitted,
+    made_whole,
     to_doubles,
-    towards_zero,
 )
 from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Instants, Shown
 
@@ -121,16 +124,19 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             return _rescaling(source, target)
         case (Kind.DECIMAL, Kind.FLOAT):
             doubles = DecimalsToDoubles(source.scale) if source.is_ordinal else to_doubles
-            return doubles if target.bits == 64 else Of(doubles_to_floats, ((0, doubles),))
+            if target.bits == 64:
+                return doubles
+            return After(doubles_to_floats, After(perhaps_zero, doubles))
         case (Kind.DECIMAL, Kind.INTEGER) if source.is_ordinal:
             return Truncated(10**source.scale, target.bits)
         case (Kind.DECIMAL, Kind.INTEGER):
-            fitting = Of(Refitted(_LARGE_WHOLE), ((0, towards_zero),))
+            fitting = Of(Refitted(_LARGE_WHOLE), ((0, made_whole),))
             return Of(Within(*integer_range(target.bits)), ((0, fitting),))
         case (Kind.FLOAT, Kind.DECIMAL):
             # Hive takes a float for the decimal that it is written as.
             error = RELATIVE_ERROR if source.bits == 64 else FLOAT_ERROR
-            return Of(Refitted(target), ((0, FromDoubles(_LEAST_ERROR, error)),))
+            fitted = After(Refitted(target), FromDoubles(_LEAST_ERROR, error))
+            return After(same_or_null, fitted)  # Hive has none of the smallest doubles
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
@@ -139,6 +145,8 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             target.units >= source.units
         ):
             return Scale(target.units // source.units)
+        case (Kind.TEXT, Kind.DATE):
+            return days_of_texts
         case (Kind.WALL_CLOCK | Kind.INSTANT, Kind.DATE):
             shown = on_the_wall(source, zone)
             return shown and Of(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))

@@ -33,6 +33,7 @@ RELATIVE_ERROR = 1e-14
 #: As far as a float of 32 bits may be from the decimal that it is written as.
 FLOAT_ERROR = 2.0**-23
 _LARGEST_DOUBLE = 1e37
+_GREATEST = np.finfo(np.float64).max
 
 
 @dataclass(frozen=True)
@@ -99,10 +100,10 @@ class Whole:
         return replace(operand, lower=whole(operand.lower), upper=whole(operand.upper))
 
 
-def towards_zero(*operands: Bounds) -> Bounds:
-    """Decimals without their places."""
+def made_whole(*operands: Bounds) -> Bounds:
+    """Decimals as integers: cut off, but Hive rounds some of more digits than others."""
     (operand,) = operands
-    return replace(operand, lower=pc.trunc(operand.lower), upper=pc.trunc(operand.upper))
+    return replace(operand, lower=pc.floor(operand.lower), upper=pc.ceil(operand.upper))
 
 
 def negated(*operands: Bounds) -> Bounds:
@@ -146,8 +147,11 @@ def _doubles(ends: Values, to: float) -> Ordinals:
 def widened(values: np.ndarray, to: float, error: float = RELATIVE_ERROR) -> np.ndarray:
     """Doubles that are further by so much of themselves."""
     with np.errstate(over="ignore", invalid="ignore"):
-        moved = values + np.copysign(np.abs(values) * error, to)
-        return np.asarray(np.where(values == 0, values, np.nextafter(moved, to)))
+        # What is infinite here may be the greatest double in another library.
+        finite = np.clip(values, -_GREATEST, _GREATEST)
+        moved = np.nextafter(finite + np.copysign(np.abs(finite) * error, to), to)
+        kept = (values == 0) | (values == to)
+        return np.asarray(np.where(kept, values, moved))
 
 
 @dataclass(frozen=True)
