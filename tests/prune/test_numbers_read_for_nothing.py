@@ -116,3 +116,10 @@ ASKED = [
 def test_few_files_are_read_for_nothing(dialect: str, predicate: str, most: int) -> None:
     found = kept(parse_predicate(predicate, DIALECTS[dialect]), TYPES, *table(), zone="UTC")
     assert len(found) <= most
+
+
+def test_the_floor_of_a_quotient_of_decimals_may_be_beyond_longs() -> None:
+    types = {"a": pa.decimal128(18, 6), "b": pa.decimal128(38, 37)}
+    row = (Decimal(-500_000_000_000), Decimal("-7.83734016754973471248838E-14"))
+    predicate = parse_predicate("floor(a / b) = 6379715430373107725301845", DIALECTS["spark"])
+    assert kept(predicate, types, [row], [(Decimal(1), Decimal(1))]) == [0]
