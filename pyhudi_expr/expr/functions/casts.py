@@ -22,7 +22,6 @@ from pyhudi_expr.expr.functions.steps import (
     doubles_to_floats,
     integers_as_singles,
     integers_to_doubles,
-    perhaps_zero,
     same,
     same_or_null,
     texts_as_read,
@@ -126,7 +125,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             doubles = DecimalsToDoubles(source.scale) if source.is_ordinal else to_doubles
             if target.bits == 64:
                 return doubles
-            return After(doubles_to_floats, After(perhaps_zero, doubles))
+            return After(doubles_to_floats, doubles)
         case (Kind.DECIMAL, Kind.INTEGER) if source.is_ordinal:
             return Truncated(10**source.scale, target.bits)
         case (Kind.DECIMAL, Kind.INTEGER):

@@ -49,12 +49,16 @@ class _Growing:
 
 
 def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: Flags) -> Bounds:
-    """beyond: where some operands have no value, and give NaN or NULL."""
+    """beyond: where some operands have no value, and give NaN or NULL.
+
+    Hive makes NULL of NaN and of infinities.
+    """
     nan = may_be_nan(operand) | beyond | np.isnan(upper)
     least = np.where(np.isnan(lower), np.int64(MIN_ORDINAL), _ordinals(lower, -np.inf))
     greatest = np.where(nan, np.int64(MAX_ORDINAL), _ordinals(upper, np.inf))
     found = replace(operand, lower=least, upper=greatest)
-    return perhaps_null(found, nan)
+    endless = np.isinf(lower) | np.isinf(widened(upper, np.inf))
+    return perhaps_null(found, nan | endless)
 
 
 def _ordinals(ends: np.ndarray, to: float) -> Ordinals:

@@ -65,19 +65,6 @@ def integers_as_singles(*operands: Bounds) -> Bounds:
     return Bounds(ends[0], ends[1], operand.may_be_value, operand.may_be_null)
 
 
-def perhaps_zero(*operands: Bounds) -> Bounds:
-    """Doubles, the smallest of which may be zero."""
-    (operand,) = operands
-    lower, upper = ordinals(operand)
-    first, last = floats_of(lower), floats_of(upper)
-    least = np.where((first > 0) & (first < _SMALL), np.int64(0), lower)
-    greatest = np.where((last < 0) & (last > -_SMALL), np.int64(0), upper)
-    return replace(operand, lower=least, upper=greatest)
-
-
-_SMALL = 1e-6
-
-
 def doubles_to_floats(*operands: Bounds) -> Bounds:
     """Doubles as floats; Hive's vectors leave them as they are."""
     (operand,) = operands

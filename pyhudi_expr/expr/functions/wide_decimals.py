@@ -32,6 +32,8 @@ BY_DOUBLES = Domain(Kind.DECIMAL, precision=ARROW_DIGITS, scale=38)
 RELATIVE_ERROR = 1e-14
 #: As far as a float of 32 bits may be from the decimal that it is written as.
 FLOAT_ERROR = 2.0**-23
+#: Decimals above it are not zero as doubles.
+_LEAST_KEPT = 1e-12
 _LARGEST_DOUBLE = 1e37
 _GREATEST = np.finfo(np.float64).max
 
@@ -126,7 +128,10 @@ def magnitude(*operands: Bounds) -> Bounds:
 
 
 def to_doubles(*operands: Bounds) -> Bounds:
-    """Decimals as doubles, with a margin for the roundings on the way."""
+    """Decimals as doubles, with a margin for the roundings on the way.
+
+    Hive makes zero of small ones.
+    """
     (operand,) = operands
     return Bounds(
         _doubles(operand.lower, -np.inf),
@@ -140,7 +145,14 @@ def _doubles(ends: Values, to: float) -> Ordinals:
     known = np.asarray(pc.is_valid(arrow(ends)).to_numpy(zero_copy_only=False), dtype=np.bool_)
     values = pc.fill_null(pc.cast(arrow(ends), pa.float64()), 0.0).to_numpy(zero_copy_only=False)
     unknown = MIN_ORDINAL if to < 0 else MAX_ORDINAL
-    found = np.where(known, float_ordinals(widened(values, to)), np.int64(unknown))
+    ends_of_doubles = widened(values, to)
+    if to < 0:
+        positive = np.maximum(ends_of_doubles - _LEAST_KEPT, 0.0)
+        ends_of_doubles = np.where(values > 0, positive, ends_of_doubles)
+    else:
+        negative = np.minimum(ends_of_doubles + _LEAST_KEPT, 0.0)
+        ends_of_doubles = np.where(values < 0, negative, ends_of_doubles)
+    found = np.where(known, float_ordinals(ends_of_doubles), np.int64(unknown))
     return np.asarray(found[0]) if isinstance(ends, pa.Scalar) else found
 
 
