@@ -169,11 +169,9 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
         is_instant = source.kind is Kind.INSTANT
     else:
         raise NotComparableError(f"{_a(source)} literal against {_a(domain)} column")
-    low = high = seconds
     if is_instant and domain.kind is not Kind.INSTANT:
-        if domain.kind is not Kind.WALL_CLOCK or zone is None:
-            raise NotComparableError(f"an instant against {_a(domain)} column")
-        low, high = _wall_clocks(seconds, zone)
+        raise NotComparableError(f"an instant against {_a(domain)} column")
+    low = high = seconds
     if domain.kind is Kind.INSTANT and not is_instant:
         low, high = _instants(seconds, zone)
     if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in _NO_CHANGES:
@@ -224,19 +222,6 @@ def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fract
         raise NotComparableError(f"the zone {zone!r} or its time is unknown") from error
     found = [Fraction(offset // timedelta(seconds=1)) for offset in offsets if offset is not None]
     return wall_seconds - max(found), wall_seconds - min(found)
-
-
-def _wall_clocks(instant: Fraction, zone: str) -> tuple[Fraction, Fraction]:
-    """What a wall clock of the zone shows then; near a change, others may be taken for that."""
-    if zone in _NO_CHANGES:
-        return instant, instant
-    try:
-        utc = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=math.floor(instant))
-        offset = utc.astimezone(ZoneInfo(zone)).utcoffset() or timedelta()
-    except (KeyError, ValueError, OverflowError, OSError) as error:
-        raise NotComparableError(f"the zone {zone!r} or its time is unknown") from error
-    wall = instant + Fraction(offset // timedelta(seconds=1))
-    return wall - _DAY, wall + _DAY
 
 
 def _text(value: str, char: CharType | None) -> Interval:
