@@ -25,8 +25,8 @@ from pyhudi_expr.expr.domains import (
     integer_range,
 )
 from pyhudi_expr.expr.functions import casts, lookup
-from pyhudi_expr.expr.functions.epochs import as_seconds
-from pyhudi_expr.expr.functions.signature import SINGLE, Function, Signature, Site
+from pyhudi_expr.expr.functions.epochs import as_double_seconds, as_seconds
+from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
 from pyhudi_expr.expr.functions.steps import doubles_to_floats, same
 from pyhudi_expr.expr.functions.texts import IntegersToTexts
 from pyhudi_expr.expr.functions.time_texts import as_text
@@ -95,6 +95,8 @@ def converted(term: BoundTerm, domain: Domain, zone: str | None = None) -> Bound
 def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Function | None:
     if target.kind is Kind.TEXT:
         return IntegersToTexts() if source.kind is Kind.INTEGER else as_text(source, zone)
+    if target == DOUBLE:
+        return as_double_seconds(source, zone)
     return as_seconds(source, zone) if target == Domain(Kind.INTEGER) else None
 
 
@@ -178,7 +180,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
         raise UnboundError(f"{term.name}() of a char or varchar column")
     literals = tuple(arg if isinstance(arg, Literal) else None for arg in term.args)
     domains = tuple(arg.domain for arg in args)
-    found = lookup(Site(term.name, domains, literals, known_zone(scope.zone))) if args else None
+    found = lookup(Site(term.name, domains, literals, known_zone(scope.zone)))
     if found is None:
         raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
     if term.name in READINGS and found == Signature(same, args[0].domain):

@@ -63,6 +63,10 @@ _FUNCTIONS: Mapping[tuple[str, int], str] = {
     **{("Upper", 1): "upper", ("Lower", 1): "lower", ("Length", 1): "length"},
     **{("Substring", 3): "substr", ("StringTrim", 1): "trim"},
     ("StringInstr", 2): "instr",
+    **{("Sqrt", 1): "sqrt", ("Pow", 2): "power", ("Exp", 1): "exp", ("Log", 1): "ln"},
+    **{("Log10", 1): "log10", ("Log2", 1): "log2", ("Signum", 1): "sign"},
+    **{("IntegralDivide", 2): "div", ("CurrentDate", 0): "current_date"},
+    **{("CurrentTimestamp", 0): "current_timestamp", ("Now", 0): "now"},
     **{("StringTrimLeft", 1): "ltrim", ("StringTrimRight", 1): "rtrim"},
 }
 _OF_MANY = {"Concat": "concat", "Greatest": "greatest", "Least": "least", "Coalesce": "coalesce"}
@@ -78,6 +82,7 @@ _TIMES = {
     "timestamp_ntz": pa.timestamp("us"),
 }
 _NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
+_MICROS_PER_DAY = 86_400_000_000
 _CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 Constants = Callable[[int], Any]
@@ -231,6 +236,16 @@ class _Reader:
                 return value_of(self._predicate(node))
             case "UnixTimestamp" | "ToUnixTimestamp", (time, _):  # the pattern is of texts
                 return Call("unix_timestamp", (self._term(time),))
+            case "DateAddYMInterval" | "TimestampAddYMInterval", (time, by):
+                return _later(self._term(time), months=_interval(by))
+            case "TimeAdd" | "TimestampAddInterval", (time, by):
+                days, micros = _days_and_rest(_interval(by))
+                return _later(self._term(time), days=days, micros=micros)
+            case "DateAdd", (day, _Node(name="ExtractANSIIntervalDays", children=(by,))):
+                days, _ = _days_and_rest(_interval(by))
+                return Call("date_add", (self._term(day), Literal(days, pa.int32())))
+            case "MonthsBetween", (one, other, _):  # whether it is rounded
+                return Call("months_between", (self._term(one), self._term(other)))
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._term(child)
             case name, children if name in _OF_MANY:
@@ -290,6 +305,27 @@ def _value(text: str, type_: Type) -> Any:
             except InvalidOperation:
                 raise ValueError(f"{text[:40]!r} is no decimal") from None
     return text
+
+
+def _later(time: Term, months: int = 0, days: int = 0, micros: int = 0) -> Term:
+    parts = (Literal(part, pa.int64()) for part in (months, days, micros))
+    return Call("plus interval", (time, *parts))
+
+
+def _interval(node: _Node) -> int:
+    """Months or microseconds of a constant. Raises InexpressibleError for any other interval."""
+    match node.name, node.children:
+        case "UnaryMinus", (child,):
+            return -_interval(child)
+        case "Literal", () if str(node.fields["dataType"]).startswith("interval "):
+            return int(str(node.fields["value"]))
+    raise InexpressibleError(f"not judged: an interval by {node.name[:60]}")
+
+
+def _days_and_rest(micros: int) -> tuple[int, int]:
+    """Whole days, which the calendar counts, and the rest of the same sign."""
+    days = abs(micros) // _MICROS_PER_DAY * (1 if micros > 0 else -1)
+    return days, micros - days * _MICROS_PER_DAY
 
 
 def _literal_text(node: _Node) -> str | None:

@@ -224,6 +224,10 @@ class _Walk:
                 no = node.args.get("false")
                 branch = (self.predicate(condition), self._term(yes))
                 return Case((branch,), NULL if no is None else self._term(no))
+            case exp.CurrentDate(this=None):
+                return self._dialect.call("current_date", ())
+            case exp.CurrentTimestamp(this=None):
+                return self._dialect.call("current_timestamp", ())
             case exp.Anonymous() | exp.Extract() | exp.Trim() | exp.Substring():
                 name, parts = _called(node)
                 return self._dialect.call(name, tuple(map(self._term, parts)))

@@ -87,6 +87,8 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
             return shifted(read(time), str(amount), unit)
         case "substr" | "substring", (_, Literal(value=int(start)), *_) if start > 0:
             return Call("substr", args)
+        case "current_date", ():
+            return Call(name, ())
         case "mod", (_, _):
             return Call("%", args)
         case "from_hex", (Literal(),):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from pyhudi_expr.expr.nodes import READINGS
 
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||", "div"})
 #: Those that Hive and Spark have alike.
 _COMMON = frozenset(
     {
@@ -21,10 +21,13 @@ _COMMON = frozenset(
         *("substring", "concat", "trim", "ltrim", "rtrim", "length", "char_length"),
         *("character_length", "regexp_extract", "regexp_replace", "reverse", "instr"),
         *("coalesce", "nvl", "nullif", "rpad", "concat_ws", "replace"),
+        *("sqrt", "power", "pow", "exp", "ln", "log10", "log2", "sign"),
+        *("current_date", "current_timestamp", "months_between"),
     }
 )
 _ONLY_SPARK = frozenset(
     {"mod", "dayofyear", "weekday", "dateadd", "date_diff", "date_trunc", "left", "ifnull", "nvl2"}
+    | {"signum", "now"}
 )
 #: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day.
 HIVE = _ARITHMETIC | _COMMON
@@ -40,5 +43,5 @@ TRINO = (
     | {"year", "quarter", "month", "day", "day_of_month", "day_of_year", "doy", "hour", "minute"}
     | {"second", "date", "date_add", "date_trunc"}
     | {"lower", "upper", "substr", "substring", "concat", "length", "reverse"}
-    | {"from_hex", "starts_with", "is_nan"}
+    | {"from_hex", "starts_with", "is_nan", "current_date"}
 )

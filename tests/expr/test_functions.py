@@ -96,7 +96,8 @@ def test_nested_additions_wrap_at_the_width_of_the_inner_one() -> None:
         (INT, lit(5, INT), pa.string(), [["4"]], [0]),
         (pa.string(), lit("5", pa.string()), INT, [[4], [5], [4, 50]], [1, 2]),
         (INT, lit(4, INT), DOUBLE, [[3.9], [4.5], [math.nan]], [1, 2]),
-        (pa.float32(), lit(5.0, pa.float32()), INT, [[4]], [0]),
+        (pa.float32(), lit(5.0, pa.float32()), INT, [[4], [5]], [1]),
+        (pa.float32(), lit(2.0**24, pa.float32()), INT, [[2**24 + 1], [2**24 + 2]], [0]),
     ],
 )  # fmt: skip
 def test_casts(

@@ -164,8 +164,23 @@ def decimal(chance: random.Random, type_: pa.DataType) -> Decimal:
     return Decimal((int(unscaled < 0), digits, -type_.scale))
 
 
+def _written_day(chance: random.Random) -> str:
+    """A text that some engine takes for a day, or nearly so."""
+    before = chance.choice(("", "", "", "", " ", "+", "\t", "0", "-", "\x01"))
+    year = chance.choice(("2020", "2020", "2020", "2019", "20200", "0999", "9999"))
+    month, day = (
+        chance.choice((f"{number:02}", f"{number:02}", f"{number:02}", str(number), str(-number)))
+        for number in (chance.choice((0, 1, 2, 6, 7, 9, 10, 12, 13, 99)), chance.randint(0, 33))
+    )
+    behind = ("", "", "", "", " ", " 10:00:00", "T23:59:59", "T", "Z", "x", "1", " 23:30:00-08:00")
+    pieces = (year, month, day)[: chance.choice((3, 3, 3, 3, 2, 1))]
+    return before + "-".join(pieces) + chance.choice(behind)
+
+
 def text(chance: random.Random, _: pa.DataType) -> str:
     """A text."""
+    if chance.random() < 0.15:
+        return _written_day(chance)
     if chance.random() < 0.7:
         return chance.choice(_WORDS)
     return "".join(chance.choice(_LETTERS) for _ in range(chance.randint(1, 6)))

@@ -52,7 +52,12 @@ class SparkWitness:
     def circumstances(self, chance: random.Random, zone: str) -> Circumstances:
         """See `Witness`."""
         policy = chance.choice(("EXCEPTION", "CORRECTED", "LEGACY"))
-        return Circumstances(zone, {"spark.sql.legacy.timeParserPolicy": policy})
+        loss = chance.choice(("true", "false"))
+        settings = {
+            "spark.sql.legacy.timeParserPolicy": policy,
+            "spark.sql.decimalOperations.allowPrecisionLoss": loss,
+        }
+        return Circumstances(zone, settings)
 
     def hear(
         self, rows: pa.Table, circumstances: Circumstances, chance: random.Random

@@ -17,9 +17,9 @@ from pyhudi_expr.expr.functions.signature import Signature, Site
 def lookup(site: Site) -> Signature | None:
     """What a call gives; None for a function, or types, of which nothing is known."""
     # Imported with the first call: most predicates have none, and the rules take time to import.
-    from pyhudi_expr.expr.functions.rules import TABLES
+    from pyhudi_expr.expr.functions.rules import TABLES, WITHOUT_ARGUMENTS
 
-    for rules in TABLES:
+    for rules in TABLES if site.domains else WITHOUT_ARGUMENTS:
         rule = rules.get(site.name)
         found = rule(site) if rule else None
         if found is not None:

@@ -21,6 +21,7 @@ from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
 from pyhudi_expr.expr.functions.floats import (
     OPERATIONS,
     Binary,
+    by_doubles,
     corners_of,
     float_arithmetic,
     quotient,
@@ -35,7 +36,6 @@ from pyhudi_expr.expr.functions.signature import (
     Site,
     greatest,
     least,
-    opaque,
     ordinals,
 )
 from pyhudi_expr.expr.functions.signs import negation
@@ -79,6 +79,9 @@ def _integer_arithmetic(site: Site) -> Signature:
 def _decimal_arithmetic(site: Site) -> Signature | None:
     left, right = (_digits(site, index) for index in (0, 1))
     if site.name == "*":
+        common = max(left.precision - left.scale, right.precision - right.scale)
+        if common + max(left.scale, right.scale) > MAX_DIGITS:
+            return by_doubles(site)  # some engines round the factors
         scale, precision = left.scale + right.scale, left.precision + right.precision + 1
         result = Domain(Kind.DECIMAL, precision=precision, scale=scale)
         targets = (replace(left), replace(right))
@@ -91,10 +94,10 @@ def _decimal_arithmetic(site: Site) -> Signature | None:
         targets = tuple(replace(t, precision=max(t.precision, 19)) for t in targets)  # type: ignore[assignment]
     digits = sum(t.precision for t in targets) if site.name == "*" else result.precision
     if digits >= _MAX_ARROW_DIGITS:  # Arrow gives its results one digit more
-        return opaque(replace(result, precision=MAX_DIGITS), "decimals of many more than 38 digits")
+        return by_doubles(site)
     found = [conversion(own, target) for own, target in zip(site.domains, targets, strict=True)]
     if None in found:
-        return opaque(result, "decimals of many digits")
+        return by_doubles(site)
     function: Function
     if result.is_ordinal:
         function = _Fixed(site.name, -(10**result.precision), 10**result.precision)

@@ -14,6 +14,7 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.casts import on_the_wall
+from pyhudi_expr.expr.functions.date_texts import days_of_texts
 from pyhudi_expr.expr.functions.signature import (
     DATE,
     INT,
@@ -184,6 +185,8 @@ def last_of_month(days: np.ndarray) -> np.ndarray:
 def _to_date(site: Site) -> Signature | None:
     if len(site.domains) != 1:
         return None
+    if site.kind(0) is Kind.TEXT:
+        return Signature(of_first(days_of_texts), DATE)
     return of_clock(FloorTo(SECONDS_PER_DAY), DATE)(site)
 
 

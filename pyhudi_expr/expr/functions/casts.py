@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
-from pyhudi_expr.expr.functions.signature import Function, Of
+from pyhudi_expr.expr.functions.date_texts import days_of_texts
+from pyhudi_expr.expr.functions.signature import After, Function, Of
 from pyhudi_expr.expr.functions.steps import (
     AsRead,
     DatesToTimestamps,
@@ -19,14 +20,30 @@ from pyhudi_expr.expr.functions.steps import (
     Widened,
     Within,
     doubles_to_floats,
+    integers_as_singles,
     integers_to_doubles,
     same,
+    same_or_null,
     texts_as_read,
+)
+from pyhudi_expr.expr.functions.wide_decimals import (
+    FLOAT_ERROR,
+    RELATIVE_ERROR,
+    FromDoubles,
+    Refitted,
+    made_whole,
+    to_doubles,
 )
 from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Instants, Shown
 
 # Where clocks are put back, instants shown as wall clocks repeat up to a day (at the date line).
 _FOLD_DAYS = 1
+
+
+#: Integers of as many digits as ordinals of decimals have.
+_LARGE_WHOLE = Domain(Kind.DECIMAL, precision=18)
+#: Below the last place of all decimals.
+_LEAST_ERROR = 1e-38
 
 
 #: Digits that decimals have at most.
@@ -96,16 +113,29 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             return same if target.bits >= source.bits else doubles_to_floats
         case (Kind.INTEGER, Kind.FLOAT) if target.bits == 64:
             return integers_to_doubles
+        case (Kind.INTEGER, Kind.FLOAT):
+            return integers_as_singles
         case (Kind.INTEGER, Kind.DECIMAL) if target.is_ordinal:
             return OfDigits(Scale(10**target.scale), target.precision)
         case (Kind.INTEGER, Kind.DECIMAL):
-            return Widened(source, target) if _holds(target, as_decimal(source)) else None
+            return _widening(source, target)
         case (Kind.DECIMAL, Kind.DECIMAL):
             return _rescaling(source, target)
-        case (Kind.DECIMAL, Kind.FLOAT) if target.bits == 64 and source.is_ordinal:
-            return DecimalsToDoubles(source.scale)
+        case (Kind.DECIMAL, Kind.FLOAT):
+            doubles = DecimalsToDoubles(source.scale) if source.is_ordinal else to_doubles
+            if target.bits == 64:
+                return doubles
+            return After(doubles_to_floats, doubles)
         case (Kind.DECIMAL, Kind.INTEGER) if source.is_ordinal:
             return Truncated(10**source.scale, target.bits)
+        case (Kind.DECIMAL, Kind.INTEGER):
+            fitting = Of(Refitted(_LARGE_WHOLE), ((0, made_whole),))
+            return Of(Within(*integer_range(target.bits)), ((0, fitting),))
+        case (Kind.FLOAT, Kind.DECIMAL):
+            # Hive takes a float for the decimal that it is written as.
+            error = RELATIVE_ERROR if source.bits == 64 else FLOAT_ERROR
+            fitted = After(Refitted(target), FromDoubles(_LEAST_ERROR, error))
+            return After(same_or_null, fitted)  # Hive has none of the smallest doubles
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
@@ -114,6 +144,8 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             target.units >= source.units
         ):
             return Scale(target.units // source.units)
+        case (Kind.TEXT, Kind.DATE):
+            return days_of_texts
         case (Kind.WALL_CLOCK | Kind.INSTANT, Kind.DATE):
             shown = on_the_wall(source, zone)
             return shown and Of(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
@@ -139,11 +171,19 @@ def _holds(target: Domain, source: Domain) -> bool:
     return whole and target.scale >= source.scale
 
 
+def _widening(source: Domain, target: Domain) -> Function:
+    """Ordinals as decimals of more than 18 digits."""
+    decimals = as_decimal(source)
+    if _holds(target, decimals):
+        return Widened(source, target)
+    return Of(Refitted(target), ((0, Widened(source, decimals)),))
+
+
 def _rescaling(source: Domain, target: Domain) -> Function | None:
-    if not target.is_ordinal:
-        return Widened(source, target) if _holds(target, source) else None
     if not source.is_ordinal:
-        return None
+        return Refitted(target)
+    if not target.is_ordinal:
+        return _widening(source, target)
     if target.scale >= source.scale:
         return OfDigits(Scale(10 ** (target.scale - source.scale)), target.precision)
     return OfDigits(Rounded(10 ** (source.scale - target.scale)), target.precision)

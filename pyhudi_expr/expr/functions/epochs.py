@@ -7,6 +7,7 @@ from pyhudi_expr.expr.functions.calendars import NO_ZONE, clock_of
 from pyhudi_expr.expr.functions.signature import (
     LONG,
     TIMES,
+    After,
     Function,
     Rule,
     Signature,
@@ -14,7 +15,7 @@ from pyhudi_expr.expr.functions.signature import (
     of_first,
     opaque,
 )
-from pyhudi_expr.expr.functions.steps import CutTo, FloorTo, Hull
+from pyhudi_expr.expr.functions.steps import CutTo, FloorTo, Hull, UpTo, integers_to_doubles
 from pyhudi_expr.expr.functions.zones import Instants
 
 
@@ -39,6 +40,12 @@ def as_seconds(domain: Domain, zone: str | None) -> Function | None:
     if domain.kind is not Kind.INSTANT or clock is None or isinstance(clock, Signature):
         return None
     return Hull(FloorTo(domain.units), of_first(clock[0]))
+
+
+def as_double_seconds(domain: Domain, zone: str | None) -> Function | None:
+    """The cast of timestamps to doubles: seconds with their fraction."""
+    seconds = as_seconds(domain, zone)
+    return After(integers_to_doubles, After(UpTo(1), seconds)) if seconds else None
 
 
 RULES: dict[str, Rule] = dict.fromkeys(("unix_timestamp", "to_unix_timestamp"), _unix_timestamp)

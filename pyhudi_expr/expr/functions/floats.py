@@ -20,11 +20,12 @@ from pyhudi_expr.expr.domains import (
     float_ordinals,
     floats_of,
 )
-from pyhudi_expr.expr.functions.casts import conversion
+from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     NUMBERS,
     SINGLE,
+    After,
     Of,
     Signature,
     Site,
@@ -33,7 +34,8 @@ from pyhudi_expr.expr.functions.signature import (
     perhaps_null,
     where_known,
 )
-from pyhudi_expr.expr.functions.steps import nudged
+from pyhudi_expr.expr.functions.steps import nudged, same_or_null
+from pyhudi_expr.expr.functions.wide_decimals import BY_DOUBLES, FromDoubles
 
 Binary = Callable[[Any, Any], Any]
 
@@ -112,16 +114,58 @@ def quotient(site: Site) -> Signature | None:
     """A quotient as a double: exact for floats and integers, with a margin for decimals."""
     if len(site.domains) != 2 or any(domain.kind not in NUMBERS for domain in site.domains):
         return None
+    kinds = {domain.kind for domain in site.domains}
+    decimal = Kind.DECIMAL in kinds
+    if decimal and Kind.FLOAT not in kinds:
+        return by_doubles(site)
     found = [conversion(domain, DOUBLE) for domain in site.domains]
     if None in found:
-        return opaque(DOUBLE, "a quotient of wide decimals")
-    single = Kind.FLOAT in (d.kind for d in site.domains) and DOUBLE not in site.domains
-    decimal = any(domain.kind is Kind.DECIMAL for domain in site.domains)
+        return opaque(DOUBLE, "a quotient of no numbers")
+    single = Kind.FLOAT in kinds and DOUBLE not in site.domains
     return Signature(Of(_Quotient(single, decimal), tuple(enumerate(found))), DOUBLE)
 
 
-#: Engines round decimal quotients to six or more places.
-_QUOTIENT_ERROR = 1e-6
+#: To how much engines may round decimals that would have more than 38 digits, and quotients; those
+#: to two places where Spark keeps all of a quotient's digits before the point.
+ROUNDING_ERROR = 1e-6
+_LARGE_QUOTIENT_ERROR = 1e-2
+
+
+def by_doubles(site: Site) -> Signature:
+    """A sum, difference, product or quotient of decimals, bounded by what doubles say of it."""
+    left, right = (as_decimal(domain) for domain in site.domains)
+    common = max(left.precision - left.scale, right.precision - right.scale)
+    # Spark before 3.4 makes one type of both, and rounds where that has more than 38 digits.
+    loose = common + max(left.scale, right.scale) > MAX_DIGITS
+    error = ROUNDING_ERROR
+    if site.name == "/":
+        whole = left.precision - left.scale + right.scale
+        if whole + max(6, left.scale + right.precision + 1) > MAX_DIGITS:
+            error = _LARGE_QUOTIENT_ERROR
+    operation = _Quotient(False, False) if site.name == "/" else _Floats(site.name, False)
+    operands = [conversion(own, DOUBLE) for own in site.domains]
+    if loose:
+        operands = [found and Of(_Loosened(ROUNDING_ERROR), ((0, found),)) for found in operands]
+    computed = Of(operation, tuple(enumerate(operands)))
+    return Signature(After(same_or_null, After(FromDoubles(error), computed)), BY_DOUBLES)
+
+
+@dataclass(frozen=True)
+class _Loosened:
+    """Doubles that may be off by so much."""
+
+    error: float
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        return where_known(
+            lower != MIN_ORDINAL,
+            float_ordinals(nudged(floats_of(lower) - self.error, -np.inf)),
+            upper != MAX_ORDINAL,
+            float_ordinals(nudged(floats_of(upper) + self.error, np.inf)),
+            operand,
+        )
 
 
 @dataclass(frozen=True)
@@ -137,8 +181,8 @@ class _Quotient:
         zero = (divisors[0] <= 0) & (divisors[1] >= 0)
         lower, upper = ordinals(bounds)
         if self.decimal:
-            first = floats_of(lower) - _QUOTIENT_ERROR
-            last = floats_of(upper) + _QUOTIENT_ERROR
+            first = floats_of(lower) - ROUNDING_ERROR
+            last = floats_of(upper) + ROUNDING_ERROR
             lower = np.where(lower == MIN_ORDINAL, lower, float_ordinals(nudged(first, -np.inf)))
             upper = np.where(upper == MAX_ORDINAL, upper, float_ordinals(nudged(last, np.inf)))
         return perhaps_null(where_known(~zero, lower, ~zero, upper, bounds))

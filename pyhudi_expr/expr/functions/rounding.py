@@ -23,7 +23,8 @@ from pyhudi_expr.expr.functions.signature import (
     perhaps_null,
     where_known,
 )
-from pyhudi_expr.expr.functions.steps import Within, nudged, same, within
+from pyhudi_expr.expr.functions.steps import Within, nudged, same, same_or_null, within
+from pyhudi_expr.expr.functions.wide_decimals import Refitted, Whole
 
 
 def _floor_or_ceiling(site: Site) -> Signature | None:
@@ -37,7 +38,7 @@ def _floor_or_ceiling(site: Site) -> Signature | None:
         return Signature(_WholeDoubles(up), LONG)
     whole = Domain(Kind.DECIMAL, precision=max(domain.precision - domain.scale + 1, 1))
     if not domain.is_ordinal:
-        return opaque(whole, "a rounding of wide decimals")
+        return Signature(of_first(Refitted(whole), Whole(up)), whole)
     return Signature(_WholeDecimals(10**domain.scale, up), whole)
 
 
@@ -111,8 +112,8 @@ def _round(site: Site) -> Signature | None:
         return found if domain == DOUBLE else opaque(DOUBLE, "a rounded float")
     precision = min(domain.precision - domain.scale + places + 1, MAX_DIGITS)
     target = Domain(Kind.DECIMAL, precision=precision, scale=min(places, domain.scale))
-    rounded = conversion(domain, target) if domain.is_ordinal and target.is_ordinal else None
-    return Signature(of_first(rounded), target) if rounded else opaque(target, "a wide decimal")
+    rounded = conversion(domain, target)
+    return Signature(of_first(same_or_null, rounded), target) if rounded else None
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,32 @@ class _Remainder:
         )
 
 
+def _whole_quotient(site: Site) -> Signature | None:
+    """``x div divisor`` of integers, cut off towards zero."""
+    divisor = site.integer(1)
+    if site.kind(0) is not Kind.INTEGER or not divisor or len(site.domains) != 2:
+        return None
+    return Signature(of_first(_WholeQuotient(divisor)), LONG)
+
+
+@dataclass(frozen=True)
+class _WholeQuotient:
+    divisor: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        ends = ordinals(operand)
+        known = [(end > MIN_ORDINAL) & (end < MAX_ORDINAL) for end in ends]
+        size = abs(self.divisor)
+        whole = [np.sign(end) * (np.abs(np.where(ok, end, 0)) // size)
+                 for ok, end in zip(known, ends, strict=True)]  # fmt: skip
+        if self.divisor < 0:
+            return where_known(known[1], -whole[1], known[0], -whole[0], operand)
+        return where_known(known[0], whole[0], known[1], whole[1], operand)
+
+
 RULES: dict[str, Rule] = {
+    "div": _whole_quotient,
     **dict.fromkeys(("%", "pmod", "mod"), _remainder),
     **dict.fromkeys(("floor", "ceil", "ceiling"), _floor_or_ceiling),
     "round": _round,

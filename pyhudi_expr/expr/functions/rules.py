@@ -3,8 +3,11 @@
 from pyhudi_expr.expr.functions import (
     arithmetic,
     calendars,
+    elementary,
     epochs,
     extremes,
+    months,
+    present,
     readings,
     rounding,
     shifts,
@@ -15,7 +18,9 @@ from pyhudi_expr.expr.functions import (
     truncations,
 )
 
-_NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, extremes.RULES)
-_CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES)
-_TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES)
-TABLES = (*_NUMBERS, *_TIMES, texts.RULES, text_building.RULES)
+_NUMBERS = (arithmetic.RULES, signs.RULES, rounding.RULES, elementary.RULES)
+_CALENDARS = (calendars.RULES, shifts.RULES, truncations.RULES, months.RULES)
+_TIMES = (*_CALENDARS, epochs.RULES, time_texts.RULES, readings.RULES, present.RULES)
+_TEXTS = (texts.RULES, text_building.RULES)
+WITHOUT_ARGUMENTS = (present.RULES,)
+TABLES = (*_NUMBERS, *_TIMES, extremes.RULES, *_TEXTS)

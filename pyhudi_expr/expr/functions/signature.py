@@ -108,6 +108,17 @@ class Of:
         )
 
 
+@dataclass(frozen=True)
+class After:
+    """A function of what another one gives for all operands."""
+
+    function: Function
+    before: Function
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        return self.function(self.before(*operands))
+
+
 def of_first(function: Function, *before: Function | None) -> Function:
     """The function of the first argument alone, converted by `before` (the first one first)."""
     result = function

@@ -13,10 +13,10 @@ from pyhudi_expr.expr.functions.signature import (
     Rule,
     Signature,
     Site,
-    opaque,
     ordinals,
 )
 from pyhudi_expr.expr.functions.steps import Within, same
+from pyhudi_expr.expr.functions.wide_decimals import magnitude, negated
 
 
 def negation(site: Site) -> Signature | None:
@@ -25,7 +25,7 @@ def negation(site: Site) -> Signature | None:
         return Signature(_Negated(-integer_range(domain.bits)[1]), domain)
     if domain.kind in (Kind.FLOAT, Kind.DECIMAL) and domain.is_ordinal:
         return Signature(_Negated(-MAX_ORDINAL), domain)
-    return opaque(domain, "the negative of a wide decimal") if domain.kind in NUMBERS else None
+    return Signature(negated, domain) if domain.kind in NUMBERS else None
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def _abs(site: Site) -> Signature | None:
     if len(site.domains) != 1 or domain.kind not in NUMBERS:
         return None
     if not domain.is_ordinal:
-        return opaque(domain, "the magnitude of a wide decimal")
+        return Signature(magnitude, domain)
     bits = domain.bits if domain.kind is Kind.INTEGER else 64
     return Signature(_Magnitude(-integer_range(bits)[1]), domain)
 

@@ -54,6 +54,17 @@ def integers_to_doubles(*operands: Bounds) -> Bounds:
     )
 
 
+def integers_as_singles(*operands: Bounds) -> Bounds:
+    """Integers as floats, rounded once or by way of doubles; Hive's vectors leave doubles."""
+    (operand,) = operands
+    ends = []
+    for end, outer in zip(ordinals(operand), (np.minimum, np.maximum), strict=True):
+        doubles = end.astype(np.float64)
+        singles = [one.astype(np.float32).astype(np.float64) for one in (end, doubles)]
+        ends.append(float_ordinals(outer(doubles, outer(*singles))))
+    return Bounds(ends[0], ends[1], operand.may_be_value, operand.may_be_null)
+
+
 def doubles_to_floats(*operands: Bounds) -> Bounds:
     """Doubles as floats; Hive's vectors leave them as they are."""
     (operand,) = operands
