@@ -138,4 +138,4 @@ def _decimal(text: str) -> Literal | None:
     digits = max(number.adjusted() + 1, 0) + scale
     if max(digits, scale) > MAX_DIGITS:
         return None
-    return Literal(number.quantize(Decimal(1).scaleb(-scale)), pa.decimal128(max(digits, 1), scale))
+    return Literal(number, pa.decimal128(max(digits, 1), scale))

@@ -37,12 +37,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 #: Repeats a run; otherwise each has a new one, and prints it.
 SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
-FILES, ROWS_OF_A_FILE = 40, 5
+FILES, ROWS_OF_A_FILE = 24, 5
 INDEXES = (
     "INDEX of_s ON {0} (s)",
-    "INDEX of_j8 ON {0} (j8)",
     "INDEX years ON {0} USING column_stats(ts) OPTIONS(expr='year')",
-    "INDEX lower_t ON {0} USING column_stats(t) OPTIONS(expr='lower')",
 )
 MDT = {
     "hoodie.metadata.record.index.enable": "true",
@@ -87,7 +85,7 @@ class Conditions:
         while count > 0:
             chance = random.Random(seed)
             rows = values.rows(FILES * ROWS_OF_A_FILE, chance.getrandbits(32))
-            grammar = Grammar(HIVE, chance, "UTC")
+            grammar = Grammar(HIVE, chance)
             found = predicates(grammar, self._values, rows, Circumstances("UTC"), chance)
             for predicate in chance.sample(found, min(count, 30)):
                 about = self._about(predicate.text, chance.choice((FETCH, FETCH, TEZ)))

@@ -123,6 +123,8 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             return _rescaling(source, target)
         case (Kind.DECIMAL, Kind.FLOAT):
             doubles = DecimalsToDoubles(source.scale) if source.is_ordinal else to_doubles
+            if source.precision - source.scale > _MOST_BRIDGED:
+                doubles = After(same_or_null, doubles)
             if target.bits == 64:
                 return doubles
             return After(doubles_to_floats, doubles)
@@ -150,6 +152,10 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             shown = on_the_wall(source, zone)
             return shown and Of(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
     return None
+
+
+#: Hive takes a decimal for one of 38 digits, 18 of them behind the point, before it makes a double.
+_MOST_BRIDGED = 20
 
 
 def first_times(midnights: Function, target: Domain, zone: str | None) -> Function:

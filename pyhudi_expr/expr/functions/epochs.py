@@ -15,7 +15,14 @@ from pyhudi_expr.expr.functions.signature import (
     of_first,
     opaque,
 )
-from pyhudi_expr.expr.functions.steps import CutTo, FloorTo, Hull, UpTo, integers_to_doubles
+from pyhudi_expr.expr.functions.steps import (
+    CutTo,
+    FloorTo,
+    Hull,
+    UpTo,
+    integers_to_doubles,
+    same_or_null,
+)
 from pyhudi_expr.expr.functions.zones import Instants
 
 
@@ -30,7 +37,8 @@ def _unix_timestamp(site: Site) -> Signature | None:
     # some cut fractions of seconds before 1970 off towards zero.
     at_instant = of_first(Instants(site.zone, 1), clock[0])
     if site.kind(0) is Kind.DATE:
-        return Signature(at_instant, LONG)
+        # Some of Hive's functions of days give texts, of which it makes no time.
+        return Signature(After(same_or_null, at_instant), LONG)
     return Signature(Hull(at_instant, CutTo(clock[1])), LONG)
 
 

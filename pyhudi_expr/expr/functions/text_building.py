@@ -108,21 +108,20 @@ def _replace(site: Site) -> Signature | None:
 
 @dataclass(frozen=True)
 class _Replaced:
-    """What becomes of the shared beginning; of longer searches, only of what is before one."""
+    """What becomes of the shared beginning."""
 
     old: str
     new: str
 
     def __call__(self, *operands: Bounds) -> Bounds:
         texts = texts_of(operands[0])
-        kept = texts.prefix
+        every = np.ones(len(texts.known), dtype=np.bool_)
+        shared = texts.lower.cut(texts.prefix).array(every).cast(pa.large_string())
+        replaced = pc.replace_substring(shared, self.old, self.new)
         if len(self.old) > 1:
-            untouched = texts.lower.codes != ord(self.old[0])
-            kept = np.minimum(kept, np.cumprod(untouched, axis=1, dtype=np.int64).sum(axis=1))
-        begin = texts.lower.cut(kept).array(np.ones(len(kept), dtype=np.bool_))
-        if len(self.old) == 1:
-            replaced = pc.replace_substring(begin.cast(pa.large_string()), self.old, self.new)
-            begin = replaced.cast(pa.large_binary())
+            # What is searched may begin at the end of what is shared.
+            replaced = pc.utf8_slice_codeunits(replaced, 0, 1 - len(self.old))
+        begin = replaced.cast(pa.large_binary())
         return texts.result(begin, _closed(begin))
 
 

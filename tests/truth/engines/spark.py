@@ -18,7 +18,12 @@ from pyhudi_expr.spark import predicates as front
 from pyhudi_expr.spark.java_calls import jvm
 from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
 
-_ERRORS = (PySparkException, Py4JError)
+
+class _NowError(ValueError):
+    """What `pyhudi_expr.spark.predicates` leaves unjudged, too."""
+
+
+_ERRORS = (PySparkException, Py4JError, _NowError)
 _SETTINGS = {
     "spark.sql.parquet.datetimeRebaseModeInRead": "CORRECTED",
     "spark.sql.parquet.inferTimestampNTZ.enabled": "true",
@@ -70,7 +75,10 @@ class SparkEngine:
     def _analyse(self, predicates: Sequence[str]) -> list[HudiExpression]:
         rules = jvm(self._spark).org.apache.spark.sql.catalyst.optimizer
         plan = self._frame(predicates)._jdf.queryExecution().analyzed()
-        folded: Any = rules.ConstantFolding.apply(rules.ReplaceExpressions.apply(plan))
+        replaced = rules.ReplaceExpressions.apply(plan)
+        if not rules.SpecialDatetimeValues.apply(replaced).fastEquals(replaced):
+            raise _NowError("a text such as 'today' as a time")
+        folded: Any = rules.ConstantFolding.apply(replaced)
         columns = folded.projectList()
         return [
             front._expression(columns.apply(number).child()) for number in range(columns.size())
