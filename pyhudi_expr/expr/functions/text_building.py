@@ -117,10 +117,12 @@ class _Replaced:
         texts = texts_of(operands[0])
         every = np.ones(len(texts.known), dtype=np.bool_)
         shared = texts.lower.cut(texts.prefix).array(every).cast(pa.large_string())
-        replaced = pc.replace_substring(shared, self.old, self.new)
-        if len(self.old) > 1:
+        whole = pc.replace_substring(shared, self.old, self.new)
+        replaced = whole
+        for count in range(1, len(self.old)):
             # What is searched may begin at the end of what is shared.
-            replaced = pc.utf8_slice_codeunits(replaced, 0, 1 - len(self.old))
+            is_begun = pc.ends_with(shared, self.old[:count])
+            replaced = pc.if_else(is_begun, pc.utf8_slice_codeunits(whole, 0, -count), replaced)
         begin = replaced.cast(pa.large_binary())
         return texts.result(begin, _closed(begin))
 
