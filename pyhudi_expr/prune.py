@@ -28,7 +28,7 @@ from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.index.snapshot import VALUES, TableSnapshot
+from pyhudi_expr.index.snapshot import VALUES, SnapshotOptions, TableSnapshot
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
 from pyhudi_expr.index.summaries import ColumnSummary
 from pyhudi_expr.mdt.reader import PARTITION_STATS
@@ -237,21 +237,22 @@ class Pruner:
         Raises HudiError when the table cannot be read: then nothing is known of any file.
         """
         snapshot = self._snapshot(base_path, request)
-        asked = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
-        reading = snapshot.reading(request.reader, asked)
-        predicate = snapshot.completed(asked, reading)
+        bound = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
+        reading = snapshot.reading(request.reader, bound)
+        predicate = snapshot.completed(bound, reading)
         needed = list(columns(predicate).values())
-        notes = [*snapshot.notes, *unknown_reasons(predicate)]
         values = snapshot.value_evidence()
         by_values = _judge_partitions(predicate, values, snapshot)
-        aggregates = _aggregate_evidence(snapshot, needed, notes, reading)
+        aggregates, unread = _aggregate_evidence(snapshot, needed, reading)
         partitions = by_values & _judge_partitions(predicate, values + aggregates, snapshot)
-        evidence = snapshot.file_evidence(
-            predicate, needed, partitions, self._options.footer_wait, notes, reading
+        asked = snapshot.file_evidence(
+            predicate, needed, partitions, self._options.footer_wait, reading
         )
+        evidence = list(asked.answers)
         keep = keep_slices(
             predicate, [source.evidence for source in evidence], snapshot.listing, snapshot.merging
         )
+        notes = [*snapshot.notes, *unknown_reasons(predicate), *unread, *asked.notes]
         if snapshot.merging is Merging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
         return PruneResult(
@@ -282,17 +283,16 @@ class Pruner:
                 # Another thread may have opened it meanwhile; what it found may be old already.
                 known = self._current(key)
                 if known is None:
-                    table = HudiTable.open(base_path)
-                    known = TableSnapshot(
-                        table,
+                    options = SnapshotOptions(
                         request.view,
                         request.as_of,
                         self._options.footers,
                         self._cache,
                         self._options.cache_bytes,
-                        self._snapshots.get(key),
                         self._options.streaming,
                     )
+                    table, earlier = HudiTable.open(base_path), self._snapshots.get(key)
+                    known = TableSnapshot.open(table, options, earlier)
                     self._keep(key, known)
                 return known
             finally:
@@ -360,10 +360,10 @@ def _judge_partitions(
 
 
 def _aggregate_evidence(
-    snapshot: TableSnapshot, needed: Sequence[BoundColumn], notes: list[str], reading: Reading
-) -> list[NamedEvidence]:
+    snapshot: TableSnapshot, needed: Sequence[BoundColumn], reading: Reading
+) -> tuple[list[NamedEvidence], Sequence[str]]:
+    """The evidence, and notes on what cannot be read."""
     try:
-        return snapshot.aggregate_evidence(needed, reading)
+        return snapshot.aggregate_evidence(needed, reading), ()
     except HudiError as error:
-        notes.append(f"partition_stats cannot be read: {error}")
-        return []
+        return [], (f"partition_stats cannot be read: {error}",)

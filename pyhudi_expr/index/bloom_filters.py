@@ -21,7 +21,7 @@ from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.planner import Priced, Question
+from pyhudi_expr.index.planner import Answer, Priced, Question
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bloom import BloomFilter, HashedKeys, UnreadableFilterError, parse
@@ -62,10 +62,10 @@ class BloomFilters(Priced):
         """See `Priced`."""
         return self.priced(question, _of_keys(question))
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         wanted = _of_keys(question)
-        return self.answered(question, wanted) if wanted else None
+        return Answer(self.answered(question, wanted)) if wanted else None
 
     def priced(self, question: Question, wanted: Wanted) -> LookUp | None:
         """What `answered` would read; None: there is nothing to ask, or of too many files."""

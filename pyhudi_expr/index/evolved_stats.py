@@ -20,9 +20,9 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, unknown
-from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.column_stats import ColumnStats, LoadedBounds
-from pyhudi_expr.index.planner import Question
+from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.mdt.reader import COLUMN_STATS
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.schema import META_FIELDS
@@ -44,16 +44,15 @@ class EvolvedColumnStats:
     listing: FileListing
     name: str = COLUMN_STATS
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         named = {column: self._names(column) for column in question.columns}
         asked = list(dict.fromkeys(known for names in named.values() for known in names))
         if not asked:
             return None
         loaded = self.stats.load(asked, question.partitions, question.footer_wait)
-        question.notes.extend(loaded.notes)
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
-        return StatisticsEvidence(LoadedBounds(found))
+        return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
 
     def _names(self, column: BoundColumn) -> dict[BoundColumn, _Flags]:
         """The column under each name that it had, with flags for the files of that time."""

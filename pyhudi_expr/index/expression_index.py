@@ -46,7 +46,7 @@ from pyhudi_expr.index.bloom_filters import BloomFilters, Wanted
 from pyhudi_expr.index.bounds_store import BoundsStore
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.entries import StatisticsEntries, decode
-from pyhudi_expr.index.planner import Priced, Question
+from pyhudi_expr.index.planner import Answer, Priced, Question
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.keys import column_prefix
@@ -190,7 +190,7 @@ class ExpressionStatistics:
         """Memory held, bytes."""
         return sum(store.nbytes for store in self._known.values())
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         found = Calls.of(self._expression, question.predicate, self.name)
         if found is None:
@@ -200,7 +200,8 @@ class ExpressionStatistics:
             if domain not in self._known:
                 self._known[domain] = self._load(found.result)
             bounds = self._known[domain].bounds()
-        return found.evidence(bounds, self._relabelled(next(iter(found.calls)), question))
+        relabelled = self._relabelled(next(iter(found.calls)), question)
+        return Answer(found.evidence(bounds, relabelled))
 
     def _load(self, result: BoundColumn) -> BoundsStore:
         """The entries of the listing's base files. Raises HudiError."""
@@ -307,10 +308,10 @@ class ExpressionFilters(Priced):
         """See `Priced`."""
         return self._filters.priced(question, self._wanted(question))
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         wanted = self._wanted(question)
-        return self._filters.answered(question, wanted) if wanted else None
+        return Answer(self._filters.answered(question, wanted)) if wanted else None
 
     def _wanted(self, question: Question) -> Wanted:
         wanted: list[tuple[Leaf, Sequence[bytes]]] = []

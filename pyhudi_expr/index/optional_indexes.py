@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -17,7 +17,12 @@ from pyhudi_expr.index.expression_index import (
 from pyhudi_expr.index.extension import key_indexes
 from pyhudi_expr.index.planner import Source
 from pyhudi_expr.index.record_index import RecordIndex, record_index
-from pyhudi_expr.index.record_keys import extension_spelling, key_spelling, with_record_keys
+from pyhudi_expr.index.record_keys import (
+    KeySpelling,
+    extension_spelling,
+    key_spelling,
+    with_record_keys,
+)
 from pyhudi_expr.index.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.mdt.extension_reader import Extension
 from pyhudi_expr.mdt.reader import BLOOM_FILTERS, MetadataTable
@@ -26,52 +31,77 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
 
-@dataclass
+@dataclass(frozen=True)
 class OptionalIndexes:
-    """Those of one table, for the files of a listing; `open` finds them. Thread safe."""
+    """Those of one table, for the files of a listing; `open` finds them. Thread safe.
+
+    key_spelling: how indexes of keys write them; None: they cannot be asked. notes: why an index is
+    not used.
+    """
 
     table: HudiTable
     listing: FileListing
+    key_spelling: KeySpelling | None
     record_index: RecordIndex | None = None
-    secondary: list[SecondaryIndex] = field(default_factory=list)
+    secondary: tuple[SecondaryIndex, ...] = ()
     bloom_filters: BloomFilters | None = None
-    expressions: list[ExpressionStatistics | ExpressionFilters] = field(default_factory=list)
+    expressions: tuple[ExpressionStatistics | ExpressionFilters, ...] = ()
+    notes: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        self._key_spelling = key_spelling(self.table.properties)
+    @classmethod
+    def open(
+        cls,
+        table: HudiTable,
+        listing: FileListing,
+        mdt: MetadataTable | None,
+        extension: Extension | None,
+        schema: pa.Schema,
+    ) -> OptionalIndexes:
+        """Those of Hudi's metadata table, and the extension's where it has none of the kind.
 
-    def open(self, mdt: MetadataTable, notes: list[str]) -> None:
-        """Those of Hudi's metadata table; ones that cannot be read become notes."""
+        schema: the table's at the listing's instant. Indexes that cannot be read become notes.
+        """
+        found = cls(table, listing, key_spelling(table.properties))
+        if mdt is not None:
+            found = found._with_hudis(mdt)
+        return found if extension is None else found._with_extension(extension, schema)
+
+    def _with_hudis(self, mdt: MetadataTable) -> OptionalIndexes:
+        found, notes = self, list(self.notes)
         if BLOOM_FILTERS in mdt.partitions and mdt.table.properties.meta_fields:
-            self.bloom_filters = BloomFilters(mdt, self.listing)
+            found = replace(found, bloom_filters=BloomFilters(mdt, self.listing))
         try:
-            self.record_index = record_index(mdt, self.listing)
-            if self.record_index is not None:
-                self.secondary = secondary_indexes(mdt, self.listing, self.record_index)
+            records = record_index(mdt, self.listing)
+            found = replace(found, record_index=records)
+            if records is not None:
+                secondary = tuple(secondary_indexes(mdt, self.listing, records))
+                found = replace(found, secondary=secondary)
         except HudiError as error:
             notes.append(f"the indexes of keys cannot be read: {error}")
         try:
-            self.expressions = expression_indexes(mdt, self.listing)
+            found = replace(found, expressions=tuple(expression_indexes(mdt, self.listing)))
         except HudiError as error:
             notes.append(f"the expression indexes cannot be read: {error}")
+        return replace(found, notes=tuple(notes))
 
-    def open_extension(self, extension: Extension, schema: pa.Schema, notes: list[str]) -> None:
-        """The extension's where Hudi's metadata table has none of the kind; called last.
-
-        schema: the table's at the listing's instant.
-        """
+    def _with_extension(self, extension: Extension, schema: pa.Schema) -> OptionalIndexes:
         try:
             records, secondary = key_indexes(extension, self.table, self.listing, schema)
-            self.secondary += secondary
-            self.expressions += expression_indexes(extension.records, self.listing)
+            expressions = expression_indexes(extension.records, self.listing)
         except HudiError as error:
-            notes.append(f"the extension's indexes cannot be read: {error}")
-            return
-        if self.record_index is None and records is not None:
-            self.record_index = records
-        if self.bloom_filters is None and BLOOM_FILTERS in extension.partitions:
-            self.bloom_filters = BloomFilters(extension.records, self.listing)
-        self._key_spelling = extension_spelling(self.table.properties, self._key_spelling)
+            note = f"the extension's indexes cannot be read: {error}"
+            return replace(self, notes=(*self.notes, note))
+        filters = self.bloom_filters
+        if filters is None and BLOOM_FILTERS in extension.partitions:
+            filters = BloomFilters(extension.records, self.listing)
+        return replace(
+            self,
+            key_spelling=extension_spelling(self.table.properties, self.key_spelling),
+            record_index=records if self.record_index is None else self.record_index,
+            secondary=(*self.secondary, *secondary),
+            bloom_filters=filters,
+            expressions=(*self.expressions, *expressions),
+        )
 
     @property
     def nbytes(self) -> int:
@@ -90,9 +120,9 @@ class OptionalIndexes:
     def completed(self, predicate: BoundExpression) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
         told_of_keys = self.record_index is not None or self.bloom_filters is not None
-        if not told_of_keys or self._key_spelling is None:
+        if not told_of_keys or self.key_spelling is None:
             return predicate
-        return with_record_keys(predicate, self._key_spelling)
+        return with_record_keys(predicate, self.key_spelling)
 
     @property
     def sources(self) -> Sequence[Source]:

@@ -54,13 +54,21 @@ class NamedEvidence:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a source says of the files of a listing. notes: why that is less than it could be."""
+
+    evidence: Evidence
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Question:
     """What a predicate asks about the files of a listing.
 
     columns: those of the predicate. partitions: one flag for each, False where it is
     excluded already. footer_wait: seconds to wait for footers that are read in the background.
-    notes: where sources say why they tell less than they could. reading: what their answers say to
-    who asks. answers: what the sources before have said.
+    reading: what the sources' answers say to who asks. answers: what the sources before have said.
+    notes: why they told less than they could.
     """
 
     predicate: BoundExpression
@@ -69,9 +77,13 @@ class Question:
     merging: Merging
     partitions: _Flags
     footer_wait: float
-    notes: list[str]
     reading: Reading = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def noted(self, note: str) -> Question:
+        """The question with one note more."""
+        return replace(self, notes=(*self.notes, note))
 
     @cached_property
     def positive_leaves(self) -> tuple[Leaf, ...]:
@@ -110,7 +122,7 @@ class Source(Protocol):
     def name(self) -> str:
         """As the explanation calls it."""
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """Evidence over the files of the question's listing; None: nothing to say about it.
 
         All reading is done here. Raises HudiError where the index is unreadable, StillReadingError
@@ -132,19 +144,22 @@ class Priced(ABC):
         """What `answer` would cost and find; None: it has nothing to say. Raises HudiError."""
 
     @abstractmethod
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
 
 
-def gather(sources: Sequence[Source | Priced], question: Question) -> list[NamedEvidence]:
-    """Asks the sources in their order, then the priced ones, the one first with which least is read
-    in all; those that cannot be read are noted and left out."""
+def gather(sources: Sequence[Source | Priced], question: Question) -> Question:
+    """The question with all answers.
+
+    The sources are asked in their order, then the priced ones, the one first with which least is
+    read in all. Those that cannot be read are noted and left out.
+    """
     for source in sources:
         if not isinstance(source, Priced):
             question = _asked(source, question)
     waiting = [source for source in sources if isinstance(source, Priced)]
     while waiting:
-        offers = list(_offers(waiting, question))
+        offers, question = _offers(waiting, question)
         worth = [(source, offer) for source, offer in offers if offer.is_worth(question.left)]
         if not worth:
             break
@@ -152,18 +167,23 @@ def gather(sources: Sequence[Source | Priced], question: Question) -> list[Named
         question = _asked(best, question)
         # What one has read, another need not read again: prices change.
         waiting = [source for source, _ in offers if source is not best]
-    return list(question.answers)
+    return question
 
 
-def _offers(sources: Sequence[Priced], question: Question) -> Iterator[tuple[Priced, LookUp]]:
+_Offer = tuple[Priced, LookUp]
+
+
+def _offers(sources: Sequence[Priced], question: Question) -> tuple[list[_Offer], Question]:
+    offers: list[_Offer] = []
     for source in sources:
         try:
             offer = source.look_up(question)
         except HudiError as error:
-            question.notes.append(_unreadable(source, error))
+            question = question.noted(_unreadable(source, error))
             continue
         if offer is not None:
-            yield source, offer
+            offers.append((source, offer))
+    return offers, question
 
 
 def _cheapest(offers: Sequence[tuple[Priced, LookUp]], left: Left) -> Priced:
@@ -174,18 +194,17 @@ def _asked(source: Source | Priced, question: Question) -> Question:
     """The question with the source's answer, if it has one."""
     start = perf_counter()
     try:
-        evidence = source.answer(question)
+        answer = source.answer(question)
     except StillReadingError:
-        question.notes.append(f"{source.name} is still being read")
-        return question
+        return question.noted(f"{source.name} is still being read")
     except HudiError as error:
-        question.notes.append(_unreadable(source, error))
+        return question.noted(_unreadable(source, error))
+    if answer is None:
         return question
-    if evidence is None:
-        return question
-    evidence = question.reading.of_files(evidence, question.listing)
-    answer = NamedEvidence(source.name, evidence, perf_counter() - start)
-    return replace(question, answers=(*question.answers, answer))
+    evidence = question.reading.of_files(answer.evidence, question.listing)
+    named = NamedEvidence(source.name, evidence, perf_counter() - start)
+    answers, notes = (*question.answers, named), (*question.notes, *answer.notes)
+    return replace(question, answers=answers, notes=notes)
 
 
 def _unreadable(source: Source | Priced, error: HudiError) -> str:

@@ -42,13 +42,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import Leaf
-from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.key_lookups import MOST_KEYS, groups_of, is_complete
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import AT_ONCE_BYTES, Once
-from pyhudi_expr.index.planner import Priced, Question, StillReadingError
+from pyhudi_expr.index.planner import Answer, Priced, Question, StillReadingError
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
 from pyhudi_expr.keys.definition import RECORD_KEY
@@ -156,7 +155,7 @@ class RecordIndex(Priced):
         keys = sum(len(of_leaf) for _, of_leaf in _wanted(question))
         return LookUp(self._expected_bytes(keys), keys) if keys else None
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         wanted = _wanted(question)
         if not wanted:
@@ -165,7 +164,7 @@ class RecordIndex(Priced):
         answers = LeafAnswers(self._listing)
         for leaf, keys in wanted:
             answers.add(leaf, find(keys))
-        return answers
+        return Answer(answers)
 
     def _expected_bytes(self, keys: int) -> int:
         """About what looking up so many keys reads."""

@@ -40,13 +40,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
-from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.built_files import covered_slices
 from pyhudi_expr.index.costs import LookUp
 from pyhudi_expr.index.hashed_entries import UNLISTED, HashedEntries
 from pyhudi_expr.index.leaf_answers import LeafAnswers
 from pyhudi_expr.index.once import Once
-from pyhudi_expr.index.planner import Priced, Question, StillReadingError
+from pyhudi_expr.index.planner import Answer, Priced, Question, StillReadingError
 from pyhudi_expr.index.record_index import MOST_BYTES, KeyLocations, RecordIndex
 from pyhudi_expr.index.record_keys import equality, exact
 from pyhudi_expr.mdt.byte_strings import ByteStrings
@@ -181,7 +180,7 @@ class SecondaryIndex(Priced):
         values = sum(len(values) for _, (_, values) in self._wanted(question))
         return LookUp(self._read_bytes, values) if values and self._trust.any() else None
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         wanted = self._wanted(question)
         if not wanted or not self._trust.any():
@@ -195,7 +194,7 @@ class SecondaryIndex(Priced):
         for leaf, (column, values) in wanted:
             if column.domain.kind not in _SPELLED_AS_NUMBERS or loaded.numbers_only:
                 answers.add(leaf, self.slices_of(values))
-        return answers
+        return Answer(answers)
 
     def slices_of(self, values: Sequence[bytes]) -> _Flags:
         """For each slice whether it may hold one of the values, spelled as the index does."""

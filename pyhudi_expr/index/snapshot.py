@@ -6,14 +6,14 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
-from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.index.column_stats import ColumnStats
 from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
@@ -23,7 +23,7 @@ from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import OfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.path_values import PathColumns, PathValues
-from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
+from pyhudi_expr.index.planner import Answer, NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
 
 _Flags = npt.NDArray[np.bool_]
 
+#: Why less was read than could be.
+_Notes: TypeAlias = tuple[str, ...]
 _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 #: Entries that may be read to describe all columns; a planner does not wait for more.
 _MOST_SUMMARISED = 1_000_000
@@ -60,102 +62,93 @@ _OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another
 NO_STATISTICS = "the table has no column_stats: files are not judged"
 
 
-class TableSnapshot:
-    """The file slices of a table at an instant, and evidence about them. Thread safe.
+@dataclass(frozen=True)
+class SnapshotOptions:
+    """What is read of a table, and where it is kept.
 
-    table: the data table's snapshot. notes: why an index is not used. is_evolved: whether
-    columns were renamed or retyped; history: in which versions, None if it cannot be read.
+    view, as_of: see `PruneRequest`. footers: judge by Parquet footers where there is no
+    `column_stats`. cache: where what base files of the metadata table say is kept between
+    processes. bounds_limit: bytes that the bounds of columns may take. streaming: how columns
+    beyond the limit are judged.
     """
 
-    def __init__(
-        self,
-        table: HudiTable,
-        view: TableView,
-        as_of: str | None,
-        footers: bool,
-        cache: SnapshotCache | None = None,
-        bounds_limit: int = sys.maxsize,
-        earlier: TableSnapshot | None = None,
-        streaming: Streaming = streamed,
-    ) -> None:
-        """footers: judge by Parquet footers where there is no `column_stats`. cache: where what
-        base files of the metadata table say is kept between processes. bounds_limit: bytes that
-        the bounds of columns may take. earlier: the table as it was; what was read of the metadata
-        table's log files is taken from there. streaming: how columns beyond the limit are judged.
+    view: TableView = TableView.SNAPSHOT
+    as_of: str | None = None
+    footers: bool = False
+    cache: SnapshotCache | None = None
+    bounds_limit: int = sys.maxsize
+    streaming: Streaming = streamed
 
-        Raises HudiError when the table itself cannot be read.
+
+@dataclass(frozen=True, eq=False)
+class TableSnapshot:
+    """The file slices of a table at an instant, and evidence about them; `open` reads it. Thread
+    safe.
+
+    table: the data table's snapshot. schema: at the instant. values: of the partitions. notes: why
+    an index is not used. is_evolved: whether columns were renamed or retyped; history: in which
+    versions, None if it cannot be read, or they were not.
+    """
+
+    table: HudiTable
+    listing: FileListing
+    schema: pa.Schema
+    merging: Merging
+    values: PartitionValues
+    partition_stats: PartitionStats | None
+    column_stats: ColumnStats | None
+    is_evolved: bool
+    history: SchemaHistory | None
+    notes: tuple[str, ...]
+    _paths: PathValues
+    _mdt: MetadataTable | None
+    _extension: Extension | None
+    _optional: OptionalIndexes | None
+    _streaming: Streaming
+
+    @classmethod
+    def open(
+        cls, table: HudiTable, options: SnapshotOptions, earlier: TableSnapshot | None = None
+    ) -> TableSnapshot:
+        """The table as its files are now.
+
+        earlier: the table as it was; what was read of the metadata table's log files is taken from
+        there. Raises HudiError when the table itself cannot be read.
         """
-        notes: list[str] = []
-        mdt = _metadata_table(table, cache, earlier._mdt if earlier else None, notes)
-        if mdt is not None:
-            table = mdt.table
-        self.table = table
-        self._mdt: MetadataTable | None = mdt
-        self._extension: Extension | None = _extension(table, cache, notes)
-        self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
-        self.schema: pa.Schema = table.schema(as_of)
-        self.merging: Merging = merging_of(table.properties)
-        self._streaming = streaming
-        partitions: list[str] = self.listing.partitions.to_pylist()
-        self.values = PartitionValues(partitions, path_layout(table.properties))
-        self._paths = PathValues(partitions, PathColumns.of(table.properties))
-        self.partition_stats: PartitionStats | None = None
-        self.column_stats: ColumnStats | None = None
-        self._optional: OptionalIndexes | None = None
+        mdt, mdt_notes = _metadata_table(table, options.cache, earlier._mdt if earlier else None)
+        table = table if mdt is None else mdt.table
+        extension, extension_notes = _extension(table, options.cache)
+        listing, listing_notes = _listing(table, mdt, options.view, options.as_of)
+        schema = table.schema(options.as_of)
+        partitions: list[str] = listing.partitions.to_pylist()
         # Statistics go by a column's name in its file, which an evolution may have changed.
-        self.is_evolved: bool = table.has_schema_history
-        self.history = _schema_history(table, notes) if self.is_evolved else None
-        if self.history is not None:
-            notes.append("the table's schema was evolved on read: only column_stats are used")
-            self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
-            self.partition_stats = None
-        elif not self.is_evolved:
-            self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
-            self._open_optional_indexes(mdt, notes)
-        self.notes: tuple[str, ...] = tuple(notes)
-
-    def _open_statistics(
-        self,
-        mdt: MetadataTable | None,
-        as_of: str | None,
-        footers: bool,
-        limit: int,
-        notes: list[str],
-    ) -> None:
-        available = mdt.partitions if mdt is not None else frozenset[str]()
-        extension = self._extension
-        # An aggregate covers the files of its writes; so does the entry of a log file that grows.
-        covers = mdt is not None and mdt.lists_files
-        logs_grow = self.table.properties.timeline_layout == 1
-        if mdt is not None and COLUMN_STATS in available and (covers or not logs_grow):
-            self.column_stats = ColumnStats(mdt, self.listing, self.table.storage, limit)
-        elif extension is not None and COLUMN_STATS in extension.partitions:
-            self.column_stats = ColumnStats(
-                extension.records, self.listing, self.table.storage, limit
-            )
-        elif footers:
-            self.column_stats = ColumnStats(None, self.listing, self.table.storage, limit)
-        elif COLUMN_STATS in available:
-            notes.append("column_stats lags behind the table: files are not judged")
-        else:
-            notes.append(NO_STATISTICS)
-        # The aggregates describe the newest slices, base files and log files alike.
-        newest = as_of is None and self.table.properties.table_type is TableType.COPY_ON_WRITE
-        if mdt is not None and PARTITION_STATS in available and newest and covers:
-            self.partition_stats = PartitionStats(mdt, self.listing)
-
-    def _open_optional_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
-        available = mdt.partitions if mdt is not None else frozenset[str]()
-        if available <= _USUAL and self._extension is None:
-            return
-        # Imported where there are any: most tables have none, and they take time to import.
-        from pyhudi_expr.index.optional_indexes import OptionalIndexes
-
-        self._optional = OptionalIndexes(self.table, self.listing)
-        if mdt is not None:
-            self._optional.open(mdt, notes)
-        if self._extension is not None:
-            self._optional.open_extension(self._extension, self.schema, notes)
+        is_evolved = table.has_schema_history
+        history, history_notes = _schema_history(table) if is_evolved else (None, ())
+        is_judged = history is not None or not is_evolved
+        column_stats, column_notes = (
+            _column_stats(table, listing, mdt, extension, options) if is_judged else (None, ())
+        )
+        optional = None if is_evolved else _optional(table, listing, mdt, extension, schema)
+        return cls(
+            table=table,
+            listing=listing,
+            schema=schema,
+            merging=merging_of(table.properties),
+            values=PartitionValues(partitions, path_layout(table.properties)),
+            partition_stats=None if is_evolved else _partition_stats(table, listing, mdt, options),
+            column_stats=column_stats,
+            is_evolved=is_evolved,
+            history=history,
+            notes=(
+                *(*mdt_notes, *extension_notes, *listing_notes, *history_notes, *column_notes),
+                *(optional.notes if optional else ()),
+            ),
+            _paths=PathValues(partitions, PathColumns.of(table.properties)),
+            _mdt=mdt,
+            _extension=extension,
+            _optional=optional,
+            _streaming=options.streaming,
+        )
 
     def is_current(self) -> bool:
         """Whether neither the table nor its extension has changed since. Raises HudiError."""
@@ -221,15 +214,14 @@ class TableSnapshot:
         columns: Sequence[BoundColumn],
         partitions: _Flags,
         footer_wait: float,
-        notes: list[str],
         reading: Reading,
-    ) -> list[NamedEvidence]:
-        """What the sources say of the files of the flagged partitions.
+    ) -> Question:
+        """What the sources say of the files of the flagged partitions: the question answered.
 
-        columns: those of the predicate. notes: for what sources cannot read.
+        columns: those of the predicate.
         """
         question = Question(
-            predicate, columns, self.listing, self.merging, partitions, footer_wait, notes, reading
+            predicate, columns, self.listing, self.merging, partitions, footer_wait, reading
         )
         return gather(self.sources, question)
 
@@ -299,9 +291,9 @@ class _ValueSource:
     listing: FileListing
     name: str = VALUES
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
-        return StatisticsEvidence(OfPartition(self.values, self.listing.file_partition))
+        return Answer(StatisticsEvidence(OfPartition(self.values, self.listing.file_partition)))
 
 
 @dataclass(frozen=True)
@@ -311,10 +303,10 @@ class _NameSource:
     times: CommitTimes
     name: str = "file names"
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         asked = any(column.name == COMMIT_TIME for column in question.columns)
-        return StatisticsEvidence(self.times) if asked else None
+        return Answer(StatisticsEvidence(self.times)) if asked else None
 
 
 @dataclass(frozen=True)
@@ -325,60 +317,101 @@ class _ColumnStatsSource:
     streaming: Streaming
     name: str = COLUMN_STATS
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
         found = self.stats.load(question.columns, question.partitions, question.footer_wait)
-        question.notes.extend(found.notes)
         if not found.too_large or not self.stats.can_stream:
-            return StatisticsEvidence(found)
-        return self.streaming(
+            return Answer(StatisticsEvidence(found), found.notes)
+        evidence = self.streaming(
             self.stats, question.listing, question.predicate, found, question.partitions
         )
+        return Answer(evidence, found.notes)
 
 
-def _schema_history(table: HudiTable, notes: list[str]) -> SchemaHistory | None:
+def _schema_history(table: HudiTable) -> tuple[SchemaHistory | None, _Notes]:
     try:
-        return schema_history(table.storage, table.timeline.is_committed)
+        history = schema_history(table.storage, table.timeline.is_committed)
     except HudiError as error:
-        notes.append(f"the table's schema was evolved on read: statistics are not used: {error}")
-        return None
+        return None, (f"the table's schema was evolved on read: statistics are not used: {error}",)
+    if history is None:
+        return None, ()
+    return history, ("the table's schema was evolved on read: only column_stats are used",)
 
 
 def _metadata_table(
-    table: HudiTable,
-    cache: SnapshotCache | None,
-    earlier: MetadataTable | None,
-    notes: list[str],
-) -> MetadataTable | None:
+    table: HudiTable, cache: SnapshotCache | None, earlier: MetadataTable | None
+) -> tuple[MetadataTable | None, _Notes]:
     try:
         mdt = MetadataTable.open(table, cache, earlier)
     except HudiError as error:
-        notes.append(f"the metadata table cannot be read: {error}")
-        return None
-    if mdt is None:
-        notes.append("the table has no metadata table")
-    return mdt
+        return None, (f"the metadata table cannot be read: {error}",)
+    return mdt, () if mdt is not None else ("the table has no metadata table",)
 
 
-def _extension(table: HudiTable, cache: SnapshotCache | None, notes: list[str]) -> Extension | None:
+def _extension(table: HudiTable, cache: SnapshotCache | None) -> tuple[Extension | None, _Notes]:
     try:
-        return Extension.open(table, cache)
+        return Extension.open(table, cache), ()
     except HudiError as error:
-        notes.append(f"the extension metadata table cannot be read: {error}")
-        return None
+        return None, (f"the extension metadata table cannot be read: {error}",)
 
 
 def _listing(
-    table: HudiTable,
-    mdt: MetadataTable | None,
-    view: TableView,
-    as_of: str | None,
-    notes: list[str],
-) -> FileListing:
+    table: HudiTable, mdt: MetadataTable | None, view: TableView, as_of: str | None
+) -> tuple[FileListing, _Notes]:
     try:
-        return current_listing(table, mdt, view, as_of)
+        return current_listing(table, mdt, view, as_of), ()
     except HudiError as error:
         if mdt is None:
             raise
-        notes.append(f"the metadata table's listing cannot be read: {error}")
-        return table.listing(view, as_of)
+        note = f"the metadata table's listing cannot be read: {error}"
+        return table.listing(view, as_of), (note,)
+
+
+def _column_stats(
+    table: HudiTable,
+    listing: FileListing,
+    mdt: MetadataTable | None,
+    extension: Extension | None,
+    options: SnapshotOptions,
+) -> tuple[ColumnStats | None, _Notes]:
+    available = frozenset[str]() if mdt is None else mdt.partitions
+    # The entry of a log file that grows does not cover all of it.
+    is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
+    if COLUMN_STATS in available and is_covered:
+        source = mdt
+    elif extension is not None and COLUMN_STATS in extension.partitions:
+        source = extension.records
+    elif options.footers:
+        source = None
+    elif COLUMN_STATS in available:
+        return None, ("column_stats lags behind the table: files are not judged",)
+    else:
+        return None, (NO_STATISTICS,)
+    return ColumnStats(source, listing, table.storage, options.bounds_limit), ()
+
+
+def _partition_stats(
+    table: HudiTable, listing: FileListing, mdt: MetadataTable | None, options: SnapshotOptions
+) -> PartitionStats | None:
+    """An aggregate covers the files of its writes; it describes the newest slices, base files and
+    log files alike."""
+    newest = options.as_of is None and table.properties.table_type is TableType.COPY_ON_WRITE
+    if mdt is None or PARTITION_STATS not in mdt.partitions or not newest or not mdt.lists_files:
+        return None
+    return PartitionStats(mdt, listing)
+
+
+def _optional(
+    table: HudiTable,
+    listing: FileListing,
+    mdt: MetadataTable | None,
+    extension: Extension | None,
+    schema: pa.Schema,
+) -> OptionalIndexes | None:
+    available = frozenset[str]() if mdt is None else mdt.partitions
+    if available <= _USUAL and extension is None:
+        return None
+    # Imported where there are any: most tables have none, and they take time to import.
+    from pyhudi_expr.index.optional_indexes import OptionalIndexes
+
+    return OptionalIndexes.open(table, listing, mdt, extension, schema)

@@ -15,7 +15,7 @@ import pytest
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
 from pyhudi_expr.index.summaries import ColumnSummary, summaries
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.reading.scanning import scan
@@ -120,9 +120,7 @@ def test_ends_that_are_attained_are_the_answer_of_min_and_max(
 
 
 def test_a_partition_without_rows_has_no_part_in_the_ends(golden: Mapping[str, Path]) -> None:
-    snapshot = TableSnapshot(
-        HudiTable.open(str(golden[TABLE])), TableView.SNAPSHOT, None, footers=False
-    )
+    snapshot = TableSnapshot.open(HudiTable.open(str(golden[TABLE])), SnapshotOptions())
     rows = snapshot.row_counts
     assert rows is not None
     assert region(snapshot, rows) == replace(region(snapshot, None), attained=True)
@@ -142,7 +140,7 @@ def region(snapshot: TableSnapshot, rows: Counts | None) -> ColumnSummary:
 
 def test_no_more_entries_are_read_than_a_planner_waits_for(golden: Mapping[str, Path]) -> None:
     table = HudiTable.open(str(golden[TABLE]))
-    snapshot = TableSnapshot(table, TableView.SNAPSHOT, None, footers=False)
+    snapshot = TableSnapshot.open(table, SnapshotOptions())
     found = summaries(
         snapshot.column_stats,
         snapshot.values,

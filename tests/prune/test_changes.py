@@ -18,10 +18,9 @@ from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql import parse_predicate
 from pyhudi_expr.index.merging import keep_slices
 from pyhudi_expr.index.partition_readers import PartitionReader
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
 from tests.marks import long
 from tests.prune.judging import Group, assert_no_row_lost, groups_with_matches, read
 
@@ -51,8 +50,8 @@ class Moment:
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
             reading = self.snapshot.reading(PartitionReader.ANY, predicate)
-            evidence = self.snapshot.file_evidence(predicate, needed, everywhere, 10, [], reading)
-            sources = [source.evidence for source in evidence]
+            asked = self.snapshot.file_evidence(predicate, needed, everywhere, 10, reading)
+            sources = [answer.evidence for answer in asked.answers]
             keep = keep_slices(predicate, sources, listing, self.snapshot.merging)
             kept = {
                 (partitions[listing.slice_partition[n]], str(listing.slice_file_id[n]))
@@ -92,7 +91,7 @@ def test_each_action_of_a_writer(
         instants.append(now.instant)
         moments.append(
             Moment(
-                TableSnapshot(now, TableView.SNAPSHOT, None, False),
+                TableSnapshot.open(now, SnapshotOptions()),
                 groups_with_matches(frame, PREDICATES),
             )
         )

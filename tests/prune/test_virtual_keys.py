@@ -31,9 +31,7 @@ def indexes(table: Path) -> OptionalIndexes:
     opened = HudiTable.open(str(table))
     metadata = MetadataTable.open(opened)
     assert metadata is not None
-    found = OptionalIndexes(opened, opened.listing())
-    found.open(metadata, [])
-    return found
+    return OptionalIndexes.open(opened, opened.listing(), metadata, None, opened.schema())
 
 
 def share(table: Path, predicate: str) -> tuple[int, int]:
