@@ -81,7 +81,7 @@ def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpressio
     if "_" in begin:
         letters = tuple(None if letter == "_" else letter for letter in begin)
         necessary.append(Matches(term, letters, begin == pattern))
-    return conjunction((*necessary, Unknown(f"LIKE {pattern!r} as a whole")))
+    return conjunction((*necessary, Unknown(f"the rest of LIKE {pattern[:100]!r} is not judged")))
 
 
 def _is(term: Term, text: str) -> HudiExpression:

@@ -18,7 +18,7 @@ def rlike(term: Term, pattern: str) -> HudiExpression:
     """``term RLIKE pattern`` as far as a literal prefix decides it."""
     prefix = _prefix(pattern)
     necessary = [StartsWith(term, prefix)] if prefix else []
-    return conjunction((*necessary, Unknown(f"RLIKE {pattern[:100]!r} as a whole")))
+    return conjunction((*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} is not judged")))
 
 
 def _prefix(pattern: str) -> str:

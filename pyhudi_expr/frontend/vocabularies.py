@@ -34,8 +34,11 @@ HIVE = _ARITHMETIC | _COMMON
 SPARK = HIVE | _ONLY_SPARK | {"trunc"}
 #: Of text that is said to be Hive's: what Hive has not got is read as Spark's.
 HIVE_TEXT = HIVE | _ONLY_SPARK
-#: What clients of the service send, Hive among them.
-SENT = HIVE_TEXT | READINGS
+#: The time of whoever evaluates them.
+_CLOCKS = frozenset({"current_date", "current_timestamp", "now"})
+#: What clients of the service send, Hive among them. They send their own time as a constant: the
+#: service's clock may be another one.
+SENT = (HIVE_TEXT | READINGS) - _CLOCKS
 #: Of Trino and Presto, by the names that they have for them; `trino_rules` has their meaning.
 TRINO = (
     frozenset({"+", "-", "*", "%", "||"})

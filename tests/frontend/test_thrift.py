@@ -164,6 +164,12 @@ def test_functions_and_casts():
     assert isinstance(decode([A, function("isprime", 0)]), e.Unknown)
 
 
+@pytest.mark.parametrize("name", ["current_date", "current_timestamp", "now"])
+def test_the_clock_of_the_service_is_not_that_of_the_query(name):
+    found = decode([A, function(name), leaf(PredicateOperator.LESS_THAN, 1, 0)])
+    assert found.left == e.Call(f"unjudged {name}", ())
+
+
 def test_conditions_inside_functions():
     condition = function("=", 0, 1)
     choice = [A, ONE, condition, function("if", 2, 0, 1)]

@@ -30,7 +30,7 @@ def test_no_file_is_dropped_that_has_a_row(dialect: str) -> None:
         names |= called(hearing.text) | {node.name for node in nodes if isinstance(node, Call)}
     assert tally.lost == 0, "\n".join(map(str, tally.losses.values()))
     assert tally.cases > 50_000
-    assert VOCABULARIES[dialect] - names == set()
+    assert VOCABULARIES[dialect] - names == {"current_date"}  # of the day of the record
 
 
 def test_the_records_are_small() -> None:
