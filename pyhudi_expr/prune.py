@@ -28,7 +28,8 @@ from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.merging import Merging, keep_slices
 from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.index.snapshot import VALUES, SnapshotOptions, TableSnapshot
+from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
+from pyhudi_expr.index.sources import VALUES
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
 from pyhudi_expr.index.summaries import ColumnSummary
 from pyhudi_expr.mdt.reader import PARTITION_STATS

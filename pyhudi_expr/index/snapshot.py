@@ -16,16 +16,17 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.index.column_stats import ColumnStats
-from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
+from pyhudi_expr.index.commit_times import CommitTimes
 from pyhudi_expr.index.evolved_stats import EvolvedColumnStats
 from pyhudi_expr.index.merging import Merging, merging_of
 from pyhudi_expr.index.partition_readers import PartitionReader, Reading
 from pyhudi_expr.index.partition_stats import PartitionStats
 from pyhudi_expr.index.partition_values import OfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.path_values import PathColumns, PathValues
-from pyhudi_expr.index.planner import Answer, NamedEvidence, Question, Source, gather
+from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
 from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
+from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
 from pyhudi_expr.index.streamed_leaves import Streaming, streamed
 from pyhudi_expr.index.summaries import ColumnSummary, summaries
 from pyhudi_expr.keys.definition import hidden_columns
@@ -54,8 +55,6 @@ _Notes: TypeAlias = tuple[str, ...]
 _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 #: Entries that may be read to describe all columns; a planner does not wait for more.
 _MOST_SUMMARISED = 1_000_000
-#: The name of what the partitions' own values say.
-VALUES = "partition values"
 _NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another type")
 #: A note.
@@ -229,11 +228,11 @@ class TableSnapshot:
     def sources(self) -> tuple[Source, ...]:
         """The sources of evidence over the files, in the order in which they are asked."""
         times = CommitTimes(self.table, self.listing)
-        sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
+        sources: list[Source] = [ValueSource(self.values, self.listing), NameSource(times)]
         if self.column_stats is not None and self.history is not None:
             sources.append(EvolvedColumnStats(self.column_stats, self.history, self.listing))
         elif self.column_stats is not None:
-            sources.append(_ColumnStatsSource(self.column_stats, self._streaming))
+            sources.append(ColumnStatsSource(self.column_stats, self._streaming))
         if self._optional is not None:
             sources.extend(self._optional.sources)
         return tuple(sources)
@@ -281,51 +280,6 @@ class TableSnapshot:
         spread = OfPartition(self.partition_stats, self.listing.file_partition)
         evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
         return [NamedEvidence(PARTITION_STATS, evidence)]
-
-
-@dataclass(frozen=True)
-class _ValueSource:
-    """The partitions' values, for their files."""
-
-    values: PartitionValues
-    listing: FileListing
-    name: str = VALUES
-
-    def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
-        return Answer(StatisticsEvidence(OfPartition(self.values, self.listing.file_partition)))
-
-
-@dataclass(frozen=True)
-class _NameSource:
-    """What the files' names tell, of the one column that they tell of."""
-
-    times: CommitTimes
-    name: str = "file names"
-
-    def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
-        asked = any(column.name == COMMIT_TIME for column in question.columns)
-        return Answer(StatisticsEvidence(self.times)) if asked else None
-
-
-@dataclass(frozen=True)
-class _ColumnStatsSource:
-    """`column_stats` of the partitions that are left."""
-
-    stats: ColumnStats
-    streaming: Streaming
-    name: str = COLUMN_STATS
-
-    def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
-        found = self.stats.load(question.columns, question.partitions, question.footer_wait)
-        if not found.too_large or not self.stats.can_stream:
-            return Answer(StatisticsEvidence(found), found.notes)
-        evidence = self.streaming(
-            self.stats, question.listing, question.predicate, found, question.partitions
-        )
-        return Answer(evidence, found.notes)
 
 
 def _schema_history(table: HudiTable) -> tuple[SchemaHistory | None, _Notes]:
