@@ -16,9 +16,8 @@ from pyhudi_expr.cli.options import AS_JSON, examples
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE, reader_of
 from pyhudi_expr.cli.progress import working
 from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
-from pyhudi_expr.index.snapshot import NO_STATISTICS
+from pyhudi_expr.index.snapshot import NO_STATISTICS, TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
-from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
 #: The command line has time to read every footer that a predicate needs.
@@ -68,7 +67,7 @@ def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **questi
     The files go to standard output, one on a line; what was found out about them to standard
     error.
     """
-    result = _result(table, predicate, **question)
+    _, result = _pruned(table, predicate, **question)
     if as_json:
         report = reports.count_report if only_counts else reports.prune_report
         click.echo(reports.as_json(report(location(table), predicate, result)))
@@ -95,18 +94,21 @@ def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **questi
 @AS_HTML
 def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
     """Print what each part of PREDICATE excludes of TABLE, and by which index."""
-    result = _result(table, predicate, **question)
+    snapshot, result = _pruned(table, predicate, **question)
+    path = location(table)
+    explanation = result.explain(snapshot.row_counts())
     if html is not None:
         from pyhudi_expr.pages.explanation import explain_page
 
-        instants = HudiTable.open(location(table)).timeline.instants
-        write_page(html, explain_page(location(table), predicate, result, instants))
+        instants = snapshot.table.timeline.instants
+        write_page(html, explain_page(path, predicate, result, explanation, instants))
     if as_json:
-        click.echo(reports.as_json(reports.explain_report(location(table), predicate, result)))
+        report = reports.explain_report(path, predicate, result, explanation)
+        click.echo(reports.as_json(report))
         return
     click.echo(reports.summary(result))
     click.echo(reports.asked(result))
-    click.echo(result.explanation.text())
+    click.echo(explanation.text())
 
 
 @click.command(
@@ -125,7 +127,7 @@ def inspect(table: str, as_json: bool) -> None:
     click.echo(reports.as_json(report) if as_json else as_text(report))
 
 
-def _result(
+def _pruned(
     table: str,
     predicate: str,
     dialect: str,
@@ -134,12 +136,14 @@ def _result(
     since: str | None,
     zone: str | None,
     footers: bool,
-) -> PruneResult:
+) -> tuple[TableSnapshot, PruneResult]:
     asked = parse_predicate(predicate, DIALECTS[dialect])
     request = PruneRequest(asked, view, zone, as_of, since, reader_of(dialect))
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     with working("judging files"):
-        result = Pruner(options).prune(location(table), request)
+        pruner = Pruner(options)
+        snapshot = pruner.snapshot(location(table), request)
+        result = pruner.prune_snapshot(snapshot, request)
     if NO_STATISTICS in result.notes:
         click.echo(_HINT, err=True)
-    return result
+    return snapshot, result

@@ -211,6 +211,22 @@ def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> npt.NDArray[np.int64]
     return low
 
 
+class MemoizedEvidence:
+    """Evidence that is evaluated once for each leaf of one predicate. Not thread safe."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        # The leaves are kept, so that no other object gets the number of one of them.
+        self._masks: dict[tuple[int, bool], tuple[Leaf, Mask]] = {}
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        """See `Evidence`."""
+        known = self._masks.get((id(leaf), truth))
+        if known is None:
+            known = self._masks[id(leaf), truth] = leaf, self._evidence.may_be(leaf, truth)
+        return known[1]
+
+
 def may_be(node: BoundExpression, truth: bool, evidence: Sequence[Evidence]) -> Mask:
     """False where the evidence proves that no row of the container gives `truth`.
 

@@ -30,7 +30,7 @@ from pyhudi_expr.expr.bound import (
     BoundOr,
     Leaf,
 )
-from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.expr.evaluate import Evidence, MemoizedEvidence
 from pyhudi_expr.expr.nodes import Constant, Unknown
 from pyhudi_expr.index.costs import Left, LookUp
 from pyhudi_expr.index.merging import Merging, keep_slices
@@ -67,7 +67,8 @@ class Question:
 
     columns: those of the predicate. partitions: one flag for each, False where it is
     excluded already. footer_wait: seconds to wait for footers that are read in the background.
-    reading: what the sources' answers say to who asks. answers: what the sources before have said.
+    reading: what the sources' answers say to who asks. answers: what the sources before have said;
+    left: for each of them the slices that it and those before it leave, one flag for each.
     notes: why they told less than they could.
     """
 
@@ -79,7 +80,18 @@ class Question:
     footer_wait: float
     reading: Reading = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
+    left: tuple[_Flags, ...] = ()
     notes: tuple[str, ...] = ()
+    _evaluated: tuple[Evidence, ...] = ()
+
+    def answered(self, answer: NamedEvidence) -> Question:
+        """The question with one answer more, and what that leaves."""
+        evaluated = (*self._evaluated, MemoizedEvidence(answer.evidence))
+        kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
+        left = kept & self.partitions[self.listing.slice_partition]
+        return replace(
+            self, answers=(*self.answers, answer), left=(*self.left, left), _evaluated=evaluated
+        )
 
     def noted(self, note: str) -> Question:
         """The question with one note more."""
@@ -93,10 +105,7 @@ class Question:
     @cached_property
     def slices(self) -> _Flags:
         """One flag for each slice: False where the answers so far exclude it."""
-        evidence = [answer.evidence for answer in self.answers]
-        kept = keep_slices(self.predicate, evidence, self.listing, self.merging)
-        flags: _Flags = kept & self.partitions[self.listing.slice_partition]
-        return flags
+        return self.left[-1] if self.left else self.partitions[self.listing.slice_partition]
 
     @cached_property
     def files(self) -> _Flags:
@@ -105,7 +114,7 @@ class Question:
         return flags
 
     @cached_property
-    def left(self) -> Left:
+    def remaining(self) -> Left:
         """What is to be read by the answers so far."""
         slices = int(np.count_nonzero(self.slices))
         return Left(slices, int(self.listing.file_size[self.files].sum()))
@@ -160,10 +169,10 @@ def gather(sources: Sequence[Source | Priced], question: Question) -> Question:
     waiting = [source for source in sources if isinstance(source, Priced)]
     while waiting:
         offers, question = _offers(waiting, question)
-        worth = [(source, offer) for source, offer in offers if offer.is_worth(question.left)]
+        worth = [(source, offer) for source, offer in offers if offer.is_worth(question.remaining)]
         if not worth:
             break
-        best = _cheapest(worth, question.left)
+        best = _cheapest(worth, question.remaining)
         question = _asked(best, question)
         # What one has read, another need not read again: prices change.
         waiting = [source for source, _ in offers if source is not best]
@@ -203,8 +212,7 @@ def _asked(source: Source | Priced, question: Question) -> Question:
         return question
     evidence = question.reading.of_files(answer.evidence, question.listing)
     named = NamedEvidence(source.name, evidence, perf_counter() - start)
-    answers, notes = (*question.answers, named), (*question.notes, *answer.notes)
-    return replace(question, answers=answers, notes=notes)
+    return replace(question, notes=(*question.notes, *answer.notes)).answered(named)
 
 
 def _unreadable(source: Source | Priced, error: HudiError) -> str:

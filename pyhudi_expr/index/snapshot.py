@@ -237,24 +237,32 @@ class TableSnapshot:
             sources.extend(self._optional.sources)
         return tuple(sources)
 
-    @cached_property
     def row_counts(self) -> Counts | None:
-        """For each slice the rows that it has at most, -1 where unknown; None: nothing tells."""
+        """For each slice the rows that it has at most, -1 where unknown; None: nothing tells.
+
+        Reads the metadata table, once."""
+        return self._row_counts
+
+    @cached_property
+    def _row_counts(self) -> Counts | None:
         try:
             return None if self._mdt is None else row_counts(self._mdt, self.listing)
         except HudiError:
             return None
 
-    @cached_property
     def column_summaries(self) -> list[ColumnSummary]:
-        """What statistics say of each column over all files. Raises HudiError."""
+        """What statistics say of each column over all files, read once. Raises HudiError."""
+        return self._column_summaries
+
+    @cached_property
+    def _column_summaries(self) -> list[ColumnSummary]:
         if self.is_evolved:
             return []  # an old file's statistics may be another column's of today
         found = summaries(
             self.column_stats,
             self.values,
             self.listing,
-            self.row_counts,
+            self.row_counts(),
             self.schema,
             _MOST_SUMMARISED,
         )
@@ -267,7 +275,7 @@ class TableSnapshot:
 
     def _with_keys_counted(self, summary: ColumnSummary) -> ColumnSummary:
         """There are as many keys as rows."""
-        rows = self.row_counts
+        rows = self.row_counts()
         is_key = (summary.column.name,) == self.table.properties.record_key_fields
         if not is_key or rows is None or (rows < 0).any():
             return summary

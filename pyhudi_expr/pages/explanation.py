@@ -23,7 +23,11 @@ _Edges = npt.NDArray[np.float64]
 
 
 def explain_page(
-    base_path: str, predicate: str, result: PruneResult, instants: Sequence[Instant]
+    base_path: str,
+    predicate: str,
+    result: PruneResult,
+    explanation: Explanation,
+    instants: Sequence[Instant],
 ) -> str:
     """The page for a result. instants: of the table's timeline, the oldest first."""
     counts = (
@@ -37,7 +41,7 @@ def explain_page(
     asked = [(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence]
     parts = [
         facts(counts),
-        section("What each part rules out", tree(result.explanation)),
+        section("What each part rules out", tree(explanation)),
         section("Indexes that were asked", table(("index", "time"), asked)),
     ]
     drawn = _boxes(result)

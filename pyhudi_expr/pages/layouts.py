@@ -46,7 +46,7 @@ def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[
     for number, predicate in enumerate(predicates[:_DRAWN]):
         drawn = [rectangles(of_layout[number]) for of_layout in layouts]
         over = f", files over {' and '.join(columns)} as shares of the rows" if drawn else ""
-        parts.append(section(f"{predicate}{over}", tree(found.results[number].explanation), *drawn))
+        parts.append(section(f"{predicate}{over}", tree(found.results[number].explain()), *drawn))
     parts.append(section("Timeline", timeline(instants, found.instant)))
     return page(f"layouts of {found.table}", parts)
 

@@ -36,9 +36,14 @@ class Evolution:
 
         Raises UnsupportedTable.
         """
+        if not result.is_evolved:
+            return None
         history = result.schema_history
         if history is None:
-            return None
+            raise UnsupportedTable(
+                f"{table.base_path}: the history of its schemas cannot be read, so the files do "
+                "not say which column is which"
+            )
         now = history.at(result.instant)
         if now is None:
             raise UnsupportedTable(

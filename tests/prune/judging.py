@@ -80,7 +80,7 @@ def assert_no_row_lost(
         result = pruner.prune(str(path), request(text, zone, view, as_of))
         assert right <= groups(result, kept_only=False), f"{text}: unlisted file groups"
         lost = right - groups(result)
-        assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explanation.text()}"
+        assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explain().text()}"
         by_index = result.dropped_by
         assert sum(by_index.values()) == result.files_total - result.files_kept
         assert all(number > 0 for number in by_index.values()), by_index

@@ -84,9 +84,9 @@ def test_expression_indexes(
     pruner = Pruner(PruneOptions())
     kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), KEPT)
     assert {text: n for text, n in kept.items() if n > KEPT[text]} == {}
-    explained = pruner.prune(str(table.path), request("hour(ts) = 19")).explanation
+    explained = pruner.prune(str(table.path), request("hour(ts) = 19")).explain()
     assert "expr_index_hours" not in {answer.index for answer in explained.answers}
-    explained = pruner.prune(str(table.path), request("length(s) = 6")).explanation
+    explained = pruner.prune(str(table.path), request("length(s) = 6")).explain()
     assert {answer.index: answer.files for answer in explained.answers}["expr_index_long"] == 7
     assert_built_alike(spark, table.path, "expr_index_up")
     assert_not_advised(str(table.path))

@@ -102,7 +102,7 @@ def assert_right(
     kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), asked)
     results = [pruner.prune(str(table.path), request(text)) for text in asked]
     assert all(result.notes == () for result in results)
-    answers = [answer for result in results for answer in result.explanation.answers]
+    answers = [answer for result in results for answer in result.explain().answers]
     assert any(answer.files for answer in answers if answer.index == by)
     ours = {text: int(pruner.prune(str(table.path), request(text)).keep.sum()) for text in compared}
     assert kept_beyond_hudi(spark, table.path, ours) == {}

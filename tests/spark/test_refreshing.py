@@ -208,7 +208,7 @@ def lost_none(spark: SparkSession, table: HudiTable) -> None:
         assert files.keys() <= set(ids)
         dropped = {file_id for file_id, keep in zip(ids, result.keep, strict=True) if not keep}
         lost = {file_id for file_id in dropped & files.keys() if files[file_id][text]}
-        assert not lost, f"{text}: {result.explanation.text()}"
+        assert not lost, f"{text}: {result.explain().text()}"
 
 
 def kept(
