@@ -211,8 +211,7 @@ public final class FilterEncoder {
   }
 
   /** x > 1 and 1 < x are not NOT x <= 1 when x is NaN; both travel as 1 < x. */
-  private static boolean isOrderOfFloats(
-      ExprNodeGenericFuncDesc expression, ExprNodeDesc column) {
+  private static boolean isOrderOfFloats(ExprNodeGenericFuncDesc expression, ExprNodeDesc column) {
     GenericUDF function = expression.getGenericUDF();
     return Comparability.isFloating(column.getTypeInfo())
         && (function instanceof GenericUDFOPLessThan
