@@ -12,15 +12,16 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import cold, synthetic
-from bench.measuring import Measurement, benchmark, interleaved, seconds
-from bench.questions import Question, question_of
+from bench import cold
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.tables import synthetic
+from bench.tables.questions import Question, question_of
 from devtools.runtime import WORK
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinals
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable

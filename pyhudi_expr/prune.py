@@ -23,22 +23,22 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknow
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.commit_times import COMMIT_TIME
 from pyhudi_expr.index.explanation import Explanation, explain
-from pyhudi_expr.index.merging import Merging, keep_slices
-from pyhudi_expr.index.partition_readers import PartitionReader, Reading
+from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, Question
 from pyhudi_expr.index.row_counts import Counts
+from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
 from pyhudi_expr.index.sources import VALUES
-from pyhudi_expr.index.streamed_leaves import Streaming, streamed
-from pyhudi_expr.mdt.reader import PARTITION_STATS
-from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
+from pyhudi_expr.index.statistics.commit_times import COMMIT_TIME
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import PARTITION_STATS
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
-from pyhudi_expr.table.timeline import query_instant
+from pyhudi_expr.table.timeline.timeline import query_instant
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -59,7 +59,7 @@ class PruneOptions:
     footers: bool = False
     footer_wait: float = 0.5
     cache_bytes: int = 1 << 30
-    streaming: Streaming = streamed
+    streaming: Streaming = evaluate_streaming
     snapshot_dir: Path | None = None
     snapshot_bytes: int = 4 << 30
 
@@ -114,7 +114,7 @@ class PruneResult:
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
     dropped_by: Mapping[str, int] = field(default_factory=dict)
-    merging: Merging = Merging.OPAQUE
+    merging: SliceMerging = SliceMerging.OPAQUE
     is_evolved: bool = False
     schema_history: SchemaHistory | None = field(default=None, repr=False)
 
@@ -189,7 +189,7 @@ class Pruner:
     def __init__(self, options: PruneOptions | None = None) -> None:
         self._options = options or PruneOptions()
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
-        self._cache = SnapshotCache(directory, limit) if directory else None
+        self._cache = DiskCache(directory, limit) if directory else None
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[_Key, threading.Lock] = {}
@@ -208,7 +208,7 @@ class Pruner:
         """
         bound = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
         reading = snapshot.reading(request.reader, bound)
-        predicate = snapshot.completed(bound, reading)
+        predicate = snapshot.with_key_predicates(bound, reading)
         needed = list(columns(predicate).values())
         values = snapshot.value_evidence()
         by_values = _judge_partitions(predicate, values, snapshot)
@@ -218,7 +218,7 @@ class Pruner:
             predicate, needed, partitions, self._options.footer_wait, reading
         )
         notes = [*snapshot.notes, *unknown_reasons(predicate), *unread, *found.notes]
-        if snapshot.merging is Merging.OPAQUE and snapshot.listing.file_is_log.any():
+        if snapshot.merging is SliceMerging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
         return PruneResult(
             listing=snapshot.listing,
@@ -330,7 +330,7 @@ def _judge_partitions(
 
 
 def _aggregate_evidence(
-    snapshot: TableSnapshot, needed: Sequence[BoundColumn], reading: Reading
+    snapshot: TableSnapshot, needed: Sequence[BoundColumn], reading: ReaderSemantics
 ) -> tuple[list[NamedEvidence], Sequence[str]]:
     """The evidence, and notes on what cannot be read."""
     try:

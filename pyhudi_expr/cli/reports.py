@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
+from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.index.status import IndexStatus
 from pyhudi_expr.prune import PruneResult
 
 Report = dict[str, Any]
@@ -37,7 +37,7 @@ def explain_report(
     return {**counts, "indexes": asked, "explanation": explanation.as_dict()}
 
 
-def asked(result: PruneResult) -> str:
+def index_timings(result: PruneResult) -> str:
     """A line with the indexes that were asked, and how long each took, reading included."""
     times = ", ".join(f"{of.name} {1000 * of.seconds:.1f} ms" for of in result.evidence)
     return f"asked: {times}"

@@ -22,19 +22,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.expr.bound import (
-    BoundAnd,
-    BoundColumn,
-    BoundExpression,
-    BoundNot,
-    BoundOr,
-    Leaf,
-)
+from pyhudi_expr.expr.bound import BoundAnd, BoundColumn, BoundExpression, BoundNot, BoundOr, Leaf
 from pyhudi_expr.expr.evaluate import Evidence, MemoizedEvidence
 from pyhudi_expr.expr.nodes import Constant, Unknown
-from pyhudi_expr.index.costs import Left, LookUp
-from pyhudi_expr.index.merging import Merging, keep_slices
-from pyhudi_expr.index.partition_readers import FROM_FILES, Reading
+from pyhudi_expr.index.costs import LookupCost, RemainingRead
+from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
+from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
@@ -75,10 +68,10 @@ class Question:
     predicate: BoundExpression
     columns: Sequence[BoundColumn]
     listing: FileListing
-    merging: Merging
+    merging: SliceMerging
     partitions: _Flags
     footer_wait: float
-    reading: Reading = FROM_FILES
+    reading: ReaderSemantics = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
     left: tuple[_Flags, ...] = ()
     notes: tuple[str, ...] = ()
@@ -114,10 +107,10 @@ class Question:
         return flags
 
     @cached_property
-    def remaining(self) -> Left:
+    def remaining(self) -> RemainingRead:
         """What is to be read by the answers so far."""
         slices = int(np.count_nonzero(self.slices))
-        return Left(slices, int(self.listing.file_size[self.files].sum()))
+        return RemainingRead(slices, int(self.listing.file_size[self.files].sum()))
 
 
 class StillReadingError(HudiError):
@@ -139,7 +132,7 @@ class Source(Protocol):
         """
 
 
-class Priced(ABC):
+class CostedSource(ABC):
     """A source that reads for each question, and so is asked only where that is worth it.
 
     A class to inherit from, unlike `Source`: each query tells the two apart, and to ask for a
@@ -149,7 +142,7 @@ class Priced(ABC):
     name: str
 
     @abstractmethod
-    def look_up(self, question: Question) -> LookUp | None:
+    def look_up(self, question: Question) -> LookupCost | None:
         """What `answer` would cost and find; None: it has nothing to say. Raises HudiError."""
 
     @abstractmethod
@@ -157,16 +150,16 @@ class Priced(ABC):
         """See `Source`."""
 
 
-def gather(sources: Sequence[Source | Priced], question: Question) -> Question:
+def gather(sources: Sequence[Source | CostedSource], question: Question) -> Question:
     """The question with all answers.
 
     The sources are asked in their order, then the priced ones, the one first with which least is
     read in all. Those that cannot be read are noted and left out.
     """
     for source in sources:
-        if not isinstance(source, Priced):
+        if not isinstance(source, CostedSource):
             question = _asked(source, question)
-    waiting = [source for source in sources if isinstance(source, Priced)]
+    waiting = [source for source in sources if isinstance(source, CostedSource)]
     while waiting:
         offers, question = _offers(waiting, question)
         worth = [(source, offer) for source, offer in offers if offer.is_worth(question.remaining)]
@@ -179,10 +172,10 @@ def gather(sources: Sequence[Source | Priced], question: Question) -> Question:
     return question
 
 
-_Offer = tuple[Priced, LookUp]
+_Offer = tuple[CostedSource, LookupCost]
 
 
-def _offers(sources: Sequence[Priced], question: Question) -> tuple[list[_Offer], Question]:
+def _offers(sources: Sequence[CostedSource], question: Question) -> tuple[list[_Offer], Question]:
     offers: list[_Offer] = []
     for source in sources:
         try:
@@ -195,11 +188,13 @@ def _offers(sources: Sequence[Priced], question: Question) -> tuple[list[_Offer]
     return offers, question
 
 
-def _cheapest(offers: Sequence[tuple[Priced, LookUp]], left: Left) -> Priced:
+def _cheapest(
+    offers: Sequence[tuple[CostedSource, LookupCost]], left: RemainingRead
+) -> CostedSource:
     return min(offers, key=lambda pair: pair[1].total(left))[0]
 
 
-def _asked(source: Source | Priced, question: Question) -> Question:
+def _asked(source: Source | CostedSource, question: Question) -> Question:
     """The question with the source's answer, if it has one."""
     start = perf_counter()
     try:
@@ -215,7 +210,7 @@ def _asked(source: Source | Priced, question: Question) -> Question:
     return replace(question, notes=(*question.notes, *answer.notes)).answered(named)
 
 
-def _unreadable(source: Source | Priced, error: HudiError) -> str:
+def _unreadable(source: Source | CostedSource, error: HudiError) -> str:
     return f"{source.name} cannot be read: {error}"
 
 

@@ -15,30 +15,30 @@ import pyarrow as pa
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
-from pyhudi_expr.index.column_stats import ColumnStats
-from pyhudi_expr.index.commit_times import CommitTimes
-from pyhudi_expr.index.evolved_stats import EvolvedColumnStats
-from pyhudi_expr.index.merging import Merging, merging_of
-from pyhudi_expr.index.partition_readers import PartitionReader, Reading
-from pyhudi_expr.index.partition_stats import PartitionStats
-from pyhudi_expr.index.partition_values import OfPartition, PartitionValues, path_layout
-from pyhudi_expr.index.path_values import PathColumns, PathValues
+from pyhudi_expr.index.lookups.key_predicates import without_columns
+from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
+from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
+from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
-from pyhudi_expr.index.streamed_leaves import Streaming, streamed
-from pyhudi_expr.index.summaries import ColumnSummary, summaries
+from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
+from pyhudi_expr.index.statistics.commit_times import CommitTimes
+from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
+from pyhudi_expr.index.statistics.partition_stats import PartitionStats
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.keys.definition import hidden_columns
-from pyhudi_expr.mdt.extension_reader import Extension
-from pyhudi_expr.mdt.reader import (
+from pyhudi_expr.mdt.extension.reader import Extension
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import (
     COLUMN_STATS,
     FILES,
     PARTITION_STATS,
     MetadataTable,
     current_listing,
 )
-from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -46,7 +46,7 @@ from pyhudi_expr.table.properties import TableType
 from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 
 if TYPE_CHECKING:
-    from pyhudi_expr.index.optional_indexes import OptionalIndexes
+    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -74,9 +74,9 @@ class SnapshotOptions:
     view: TableView = TableView.SNAPSHOT
     as_of: str | None = None
     footers: bool = False
-    cache: SnapshotCache | None = None
+    cache: DiskCache | None = None
     bounds_limit: int = sys.maxsize
-    streaming: Streaming = streamed
+    streaming: Streaming = evaluate_streaming
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,17 +92,17 @@ class TableSnapshot:
     table: HudiTable
     listing: FileListing
     schema: pa.Schema
-    merging: Merging
+    merging: SliceMerging
     values: PartitionValues
     partition_stats: PartitionStats | None
     column_stats: ColumnStats | None
     is_evolved: bool
     history: SchemaHistory | None
     notes: tuple[str, ...]
-    _paths: PathValues
+    _paths: SparkPathValues
     _mdt: MetadataTable | None
     _extension: Extension | None
-    _optional: OptionalIndexes | None
+    _optional: LookupIndexes | None
     _streaming: Streaming
 
     @classmethod
@@ -132,7 +132,7 @@ class TableSnapshot:
             table=table,
             listing=listing,
             schema=schema,
-            merging=merging_of(table.properties),
+            merging=slice_merging(table.properties),
             values=PartitionValues(partitions, path_layout(table.properties)),
             partition_stats=None if is_evolved else _partition_stats(table, listing, mdt, options),
             column_stats=column_stats,
@@ -142,7 +142,7 @@ class TableSnapshot:
                 *(*mdt_notes, *extension_notes, *listing_notes, *history_notes, *column_notes),
                 *(optional.notes if optional else ()),
             ),
-            _paths=PathValues(partitions, PathColumns.of(table.properties)),
+            _paths=SparkPathValues(partitions, SparkPartitionColumns.of(table.properties)),
             _mdt=mdt,
             _extension=extension,
             _optional=optional,
@@ -179,7 +179,7 @@ class TableSnapshot:
         return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
 
     def aggregate_evidence(
-        self, columns: Sequence[BoundColumn], reading: Reading
+        self, columns: Sequence[BoundColumn], reading: ReaderSemantics
     ) -> list[NamedEvidence]:
         """What `partition_stats` says of the columns, over the partitions. Raises HudiError."""
         if self.partition_stats is None:
@@ -189,12 +189,14 @@ class TableSnapshot:
         evidence = reading.of_partitions(StatisticsEvidence(self.partition_stats))
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
-    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> Reading:
+    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> ReaderSemantics:
         """What the reader makes of the partition columns of a predicate."""
         needed = columns(predicate).values()
-        return Reading.of(reader, self._paths, self.values, needed)
+        return ReaderSemantics.of(reader, self._paths, self.values, needed)
 
-    def completed(self, predicate: BoundExpression, reading: Reading) -> BoundExpression:
+    def with_key_predicates(
+        self, predicate: BoundExpression, reading: ReaderSemantics
+    ) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
         hidden = hidden_columns(self.table.properties)
         if hidden:
@@ -205,7 +207,7 @@ class TableSnapshot:
         in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)
         if self._optional is None or in_doubt:
             return predicate
-        return self._optional.completed(predicate)
+        return self._optional.with_key_predicates(predicate)
 
     def file_evidence(
         self,
@@ -213,7 +215,7 @@ class TableSnapshot:
         columns: Sequence[BoundColumn],
         partitions: _Flags,
         footer_wait: float,
-        reading: Reading,
+        reading: ReaderSemantics,
     ) -> Question:
         """What the sources say of the files of the flagged partitions: the question answered.
 
@@ -258,7 +260,7 @@ class TableSnapshot:
     def _column_summaries(self) -> list[ColumnSummary]:
         if self.is_evolved:
             return []  # an old file's statistics may be another column's of today
-        found = summaries(
+        found = column_summaries(
             self.column_stats,
             self.values,
             self.listing,
@@ -281,11 +283,11 @@ class TableSnapshot:
             return summary
         return replace(summary, distinct=int(rows.sum()))
 
-    def spread_aggregates(self, reading: Reading) -> list[NamedEvidence]:
+    def spread_aggregates(self, reading: ReaderSemantics) -> list[NamedEvidence]:
         """What `partition_stats` has told so far, over the files: for the explanation."""
         if self.partition_stats is None:
             return []
-        spread = OfPartition(self.partition_stats, self.listing.file_partition)
+        spread = BoundsOfPartition(self.partition_stats, self.listing.file_partition)
         evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
@@ -301,7 +303,7 @@ def _schema_history(table: HudiTable) -> tuple[SchemaHistory | None, _Notes]:
 
 
 def _metadata_table(
-    table: HudiTable, cache: SnapshotCache | None, earlier: MetadataTable | None
+    table: HudiTable, cache: DiskCache | None, earlier: MetadataTable | None
 ) -> tuple[MetadataTable | None, _Notes]:
     try:
         mdt = MetadataTable.open(table, cache, earlier)
@@ -310,7 +312,7 @@ def _metadata_table(
     return mdt, () if mdt is not None else ("the table has no metadata table",)
 
 
-def _extension(table: HudiTable, cache: SnapshotCache | None) -> tuple[Extension | None, _Notes]:
+def _extension(table: HudiTable, cache: DiskCache | None) -> tuple[Extension | None, _Notes]:
     try:
         return Extension.open(table, cache), ()
     except HudiError as error:
@@ -369,11 +371,11 @@ def _optional(
     mdt: MetadataTable | None,
     extension: Extension | None,
     schema: pa.Schema,
-) -> OptionalIndexes | None:
+) -> LookupIndexes | None:
     available = frozenset[str]() if mdt is None else mdt.partitions
     if available <= _USUAL and extension is None:
         return None
     # Imported where there are any: most tables have none, and they take time to import.
-    from pyhudi_expr.index.optional_indexes import OptionalIndexes
+    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
-    return OptionalIndexes.open(table, listing, mdt, extension, schema)
+    return LookupIndexes.open(table, listing, mdt, extension, schema)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
-from pyhudi_expr.index.column_stats import ColumnStats
-from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
-from pyhudi_expr.index.partition_values import OfPartition, PartitionValues
+from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
 from pyhudi_expr.index.planner import Answer, Question
-from pyhudi_expr.index.streamed_leaves import Streaming
-from pyhudi_expr.mdt.reader import COLUMN_STATS
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.commit_times import COMMIT_TIME, CommitTimes
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.table.listing import FileListing
 
 #: The name of what the partitions' own values say.
@@ -27,7 +27,9 @@ class ValueSource:
 
     def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
-        return Answer(StatisticsEvidence(OfPartition(self.values, self.listing.file_partition)))
+        return Answer(
+            StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition))
+        )
 
 
 @dataclass(frozen=True)

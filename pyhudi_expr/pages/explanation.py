@@ -14,10 +14,10 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.pages.drawings import Boxes, bar, rectangles, timeline
 from pyhudi_expr.pages.html import facts, megabytes, page, section, table, text
+from pyhudi_expr.pages.svg import Boxes, bar, rectangles, timeline
 from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.table.timeline import Instant
+from pyhudi_expr.table.timeline.timeline import Instant
 
 _Edges = npt.NDArray[np.float64]
 

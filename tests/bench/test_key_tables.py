@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from bench.key_tables import SECONDARY_INDEX, add_key_indexes
-from bench.synthetic import ROWS_PER_FILE, write_table
+from bench.tables.key_tables import SECONDARY_INDEX, add_key_indexes
+from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
 FILES = 6

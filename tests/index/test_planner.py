@@ -11,13 +11,13 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
+from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.expr.text import render
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.costs import LookUp
-from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.merging import Merging
-from pyhudi_expr.index.planner import Answer, Priced, Question, StillReadingError, gather
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
+from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError, gather
+from pyhudi_expr.index.slice_merging import SliceMerging
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -35,7 +35,7 @@ def question(table: HudiTable, text: str) -> Question:
         predicate=predicate,
         columns=list(columns(predicate).values()),
         listing=listing,
-        merging=Merging.WHOLE_RECORDS,
+        merging=SliceMerging.WHOLE_RECORDS,
         partitions=np.ones(len(listing.partitions), np.bool_),
         footer_wait=0,
     )
@@ -51,7 +51,7 @@ class OfFirstLeaf:
 
     def answer(self, question: Question) -> Answer | None:
         self.asked = question
-        answers = LeafAnswers(question.listing)
+        answers = LookupEvidence(question.listing)
         answers.add(question.positive_leaves[0], np.array(self.slices))
         return Answer(answers)
 
@@ -115,14 +115,14 @@ def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
 
 
 @dataclass
-class Places(OfFirstLeaf, Priced):
+class Places(OfFirstLeaf, CostedSource):
     """A priced source: reads so many bytes, where it has not said before what it costs."""
 
     read_bytes: int = 0
     rows: float = 1.0
 
-    def look_up(self, question: Question) -> LookUp | None:
-        return LookUp(self.read_bytes, self.rows)
+    def look_up(self, question: Question) -> LookupCost | None:
+        return LookupCost(self.read_bytes, self.rows)
 
 
 def asked_of(table: HudiTable, *sources: OfFirstLeaf | Failing) -> list[str]:
@@ -161,16 +161,16 @@ def test_bounds_in_memory_go_before_look_ups(table: HudiTable) -> None:
 
 def test_what_one_has_read_makes_another_cheaper(table: HudiTable) -> None:
     class AfterKeys(Places):
-        def look_up(self, question: Question) -> LookUp | None:
-            return LookUp(0 if keys.asked else 10**9, 1)
+        def look_up(self, question: Question) -> LookupCost | None:
+            return LookupCost(0 if keys.asked else 10**9, 1)
 
     keys, values = Places(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
     assert asked_of(table, values, keys) == ["keys", "values"]
 
 
 def test_an_index_whose_price_cannot_be_read_is_noted(table: HudiTable) -> None:
-    class Damaged(Failing, Priced):
-        def look_up(self, question: Question) -> LookUp | None:
+    class Damaged(Failing, CostedSource):
+        def look_up(self, question: Question) -> LookupCost | None:
             raise self.error
 
     sources = [Damaged(HudiError("t/x: it is damaged")), Places(ONE, "keys", read_bytes=1)]

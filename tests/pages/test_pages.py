@@ -8,17 +8,17 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.layout.analysis import analyze
-from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
 from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.pages.html import megabytes
 from pyhudi_expr.pages.layouts import layouts_page
+from pyhudi_expr.pages.svg import Boxes, rectangles, timeline
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import rows as table_rows
 from tests.layout.tables import split, written
-from tests.pages.cells import rows
+from tests.pages.page_cells import rows
 
 _VOID = {"meta"}
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.protocol import ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PruneStatus, VerdictKind

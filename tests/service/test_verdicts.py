@@ -11,12 +11,7 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocolAccelerated
 from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.expr.nodes import ALWAYS
-from pyhudi_expr.protocol.ttypes import (
-    PartitionVerdict,
-    PruneResponse,
-    PruneStatus,
-    VerdictKind,
-)
+from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneResponse, PruneStatus, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
 from pyhudi_expr.service.verdicts import counts, verdicts
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -132,7 +127,7 @@ def test_files_that_were_not_judged_are_kept(judged, partition, is_log):
 
 
 @given(results())
-def test_counts(judged):
+def test_counts_are_those_of_the_result(judged):
     found = counts(judged, 7, RowCount(3, exact=True))
     assert found.filesConsidered == judged.files_total
     assert found.filesDropped == judged.files_total - judged.files_kept
