@@ -54,7 +54,7 @@ test-long: $(VENV) $(RUNTIME) $(HANDLER) $(RUNTIME3) $(HANDLER3) ## what Hudi ma
 	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -m long $(PYTEST_ARGS)
 
 test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones with Hive 3.1
-	$(BIN)/pytest tests/hive/test_hive3.py $(PYTEST_ARGS)
+	$(BIN)/pytest tests/hive/hive3 $(PYTEST_ARGS)
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
 	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
@@ -137,7 +137,7 @@ truth-engines: $(JUDGES) ## fetch Trino and Presto into .work/truth; from then o
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it
-$(VENV): pyproject.toml hatch_build.py pyhudi_expr/mdt/kernel.c
+$(VENV): pyproject.toml hatch_build.py pyhudi_expr/mdt/bytes/kernel.c
 	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
 	@echo "installing Python packages into .venv ..."
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv

@@ -19,7 +19,7 @@ try:
 except ImportError:  # run by hand
     BuildHookInterface = object
 
-_SOURCE = Path("pyhudi_expr/mdt/kernel.c")
+_SOURCE = Path("pyhudi_expr/mdt/bytes/kernel.c")
 _FLAGS = ["-std=c11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 

@@ -1,4 +1,6 @@
-"""The benchmarks: `python -m bench [NAMES]` measures and keeps the figures in `results.json`.
+"""The benchmarks: `python -m bench [NAMES]` measures and keeps the figures in
+`reporting.results.json`.
 
-Each module with a function under `@benchmark` is one; `bench.measuring` says what a figure is.
+Each module with a function under `@benchmark` is one; `bench.reporting.measuring` says what a
+figure is.
 """

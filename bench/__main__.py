@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from rich.console import Console
 
 from bench import (
-    document,
     engines,
     hive,
     hive_planning,
@@ -18,12 +17,12 @@ from bench import (
     load,
     pruning,
     query_path,
-    results,
     service,
     virtual_keys,
     wide,
 )
-from bench.measuring import Benchmark, Measurement, registered
+from bench.reporting import document, results
+from bench.reporting.measuring import Benchmark, Measurement, registered
 from devtools.process import ServerError
 from devtools.runtime import RuntimeMissingError
 

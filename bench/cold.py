@@ -79,7 +79,7 @@ def peak() -> int:
 
 def _main(table: str, sql: str, directory: str | None = None) -> None:
     # Imported here, because importing is part of what is measured.
-    from pyhudi_expr.frontend.sql import parse_predicate
+    from pyhudi_expr.frontend.sql.parser import parse_predicate
     from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
     options = PruneOptions(snapshot_dir=Path(directory) if directory else None)

@@ -13,10 +13,11 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench import cold, event_table
-from bench.measuring import Measurement, benchmark, median_seconds
+from bench import cold
+from bench.reporting.measuring import Measurement, benchmark, median_seconds
+from bench.tables import event_table
 from devtools.runtime import ROOT
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
 

@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bench import event_table
-from bench.measuring import Measurement, benchmark, interleaved, seconds
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.tables import event_table
 from devtools.ddl import create_native, create_with_handler
 from devtools.hiveserver import ENGINES, HUDI_INPUT_FORMAT_SETTINGS, HiveServer
-from devtools.reports import ScanReports, ScanTotals
 from devtools.runtime import WORK
+from devtools.scan_reports import ScanReports, ScanTotals
 from devtools.service import ServiceProcess
 from pyhudi_expr.hive.session import HiveSession
 

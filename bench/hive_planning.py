@@ -10,13 +10,13 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 
-from bench.measuring import Measurement, benchmark, interleaved, seconds
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
 from devtools import demo_tables
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.process import run_logged
-from devtools.reports import ScanReports
 from devtools.runtime import WORK
+from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from pyhudi_expr.hive.session import HiveSession
 

@@ -4,11 +4,12 @@ import statistics
 from collections.abc import Iterator
 from functools import partial
 
-from bench import cold, planning, synthetic
-from bench.iceberg_table import FILES, PARTITIONS, WAREHOUSE, ensure_written
-from bench.measuring import Measurement, benchmark, median_seconds
-from bench.questions import question_of
-from pyhudi_expr.frontend.sql import parse_predicate
+from bench import cold, planning
+from bench.reporting.measuring import Measurement, benchmark, median_seconds
+from bench.tables import synthetic
+from bench.tables.iceberg_table import FILES, PARTITIONS, WAREHOUSE, ensure_written
+from bench.tables.questions import question_of
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 
 _WARM_RUNS, _PLANNED_RUNS, _COLD_ROUNDS = 31, 2, 5

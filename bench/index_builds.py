@@ -8,9 +8,9 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from bench.event_copies import commit, commit_nothing, stored_bytes, without_indexes
-from bench.event_table import FILES, ROWS_PER_FILE, ensure_written
-from bench.measuring import Measurement, benchmark, seconds
+from bench.reporting.measuring import Measurement, benchmark, seconds
+from bench.tables.event_copies import commit, commit_nothing, stored_bytes, without_indexes
+from bench.tables.event_table import FILES, ROWS_PER_FILE, ensure_written
 from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
 from pyhudi_expr.spark import writer_options

@@ -12,11 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from bench import cold
-from bench.key_tables import SECONDARY_INDEX, ensure_written
-from bench.measuring import Measurement, benchmark, median_seconds, seconds
-from bench.synthetic import ROWS_PER_FILE
+from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.tables.key_tables import SECONDARY_INDEX, ensure_written
+from bench.tables.synthetic import ROWS_PER_FILE
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.prune import Pruner, PruneRequest
 
 _FILES, _PARTITIONS = 10_000, 10

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from bench import layout_data
+from bench.tables import layout_data
 from pyhudi_expr.layout import Curve, Layout
-from pyhudi_expr.layout.orders import Pieces, order_of
-from pyhudi_expr.layout.pictures import Panel, draw_panels
-from pyhudi_expr.layout.tilings import Tiling, quantile_boxes
+from pyhudi_expr.layout.plots import Panel, draw_panels
+from pyhudi_expr.layout.row_order import Pieces, row_order
+from pyhudi_expr.layout.tiling import Tiling, quantile_boxes
 
 PICTURE = Path(__file__).parents[1] / "docs" / "layouts.png"
 _ROWS, _FILES = 60_000, 64
@@ -22,7 +22,7 @@ def draw() -> None:
     panels = [_panel("as they come", rows, np.arange(_ROWS) * _FILES // _ROWS)]
     for curve in Curve:
         layout = Layout(_COLUMNS, curve)
-        order = order_of(layout, rows, _FILES)
+        order = row_order(layout, rows, _FILES)
         places = order.places([rows.column(name).combine_chunks() for name in _COLUMNS])
         pieces = Pieces.of(places, _FILES).numbers(places).astype(np.int64)
         panels.append(_panel(str(layout), rows, pieces))

@@ -13,16 +13,17 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from bench import layout_data, layout_picture
-from bench.layout_data import COLUMNS, Ranges
-from bench.measuring import Measurement, benchmark, median_seconds, seconds
+from bench import layout_picture
+from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.tables import layout_data
+from bench.tables.layout_data import COLUMNS, Ranges
 from devtools.runtime import WORK
 from devtools.spark import session_settings, spark_session
 from devtools.tables import TableSpec, create
 from pyhudi_expr.layout import Curve, Layout, Mapping, interleave
-from pyhudi_expr.layout.conversions import BITS, direct
+from pyhudi_expr.layout.direct_mapping import BITS, direct
 from pyhudi_expr.layout.selection import Size
-from pyhudi_expr.spark.clustering import ClusterOptions, cluster
+from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
 from pyhudi_expr.table.hudi_table import HudiTable
 
 ROWS = 2_000_000

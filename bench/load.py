@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from bench import event_table, synthetic
-from bench.measuring import Measurement, benchmark
+from bench.reporting.measuring import Measurement, benchmark
+from bench.tables import event_table, synthetic
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.runtime import WORK, java

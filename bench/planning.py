@@ -1,8 +1,9 @@
 """Planning one question in a process of its own: what `bench.iceberg` compares.
 
 `python -m bench.planning ours TABLE MOST LEAST FIRST`, or `theirs WAREHOUSE MOST LEAST FIRST`, asks
-for `spread < MOST AND (amount > LEAST OR code >= 'FIRST')` (`bench.questions`). Each reader gets
-that as objects of its own, so that neither parses SQL, and each process imports one reader only.
+for `spread < MOST AND (amount > LEAST OR code >= 'FIRST')` (`bench.tables.questions`). Each reader
+gets that as objects of its own, so that neither parses SQL, and each process imports one reader
+only.
 """
 
 import sys
@@ -10,7 +11,7 @@ from collections.abc import Callable
 
 from bench import cold
 
-NAME = "bench.synthetic"
+NAME = "bench.tables.synthetic"
 """The table's in PyIceberg's catalog."""
 
 

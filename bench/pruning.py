@@ -12,19 +12,19 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from bench import cold, synthetic
-from bench.measuring import Measurement, benchmark, interleaved, seconds
-from bench.questions import Question, question_of
+from bench import cold
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.tables import synthetic
+from bench.tables.questions import Question, question_of
 from devtools.runtime import WORK
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinals
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.snapshot import TableSnapshot
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import TableView
 
 #: Files and partitions of the tables.
 SIZES = ((10_000, 100), (100_000, 100), (1_000_000, 1_000))
@@ -80,7 +80,7 @@ def _warm(table: Path, files: int) -> tuple[float, list[Measurement]]:
 
 def _bare(table: Path, question: Question) -> Callable[[], Any]:
     """The least that any answer takes: the three comparisons of the same arrays."""
-    snapshot = TableSnapshot(HudiTable.open(str(table)), TableView.SNAPSHOT, None, False)
+    snapshot = TableSnapshot.open(HudiTable.open(str(table)), SnapshotOptions())
     stats, everywhere = snapshot.column_stats, np.ones(len(snapshot.listing.partitions), np.bool_)
     assert stats is not None
     predicate = bind(parse_predicate(question.sql), Scope(snapshot.schema, None))

@@ -13,18 +13,18 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from bench.event_copies import commit, stored_bytes, without_indexes
-from bench.event_table import ROWS_PER_FILE, ensure_written
-from bench.measuring import Measurement, benchmark, interleaved, seconds
+from bench.reporting.measuring import Measurement, benchmark, interleaved, seconds
+from bench.tables.event_copies import commit, stored_bytes, without_indexes
+from bench.tables.event_table import ROWS_PER_FILE, ensure_written
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
-from devtools.reports import ScanReports
 from devtools.runtime import WORK
+from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from devtools.spark import spark_session
 from pyhudi_expr.hive.session import HiveSession
+from pyhudi_expr.indexing.build_options import BuildResult
 from pyhudi_expr.spark import writer_options
-from pyhudi_expr.spark.building import Built
 from pyhudi_expr.spark.indexes import execute
 
 _ROOT = WORK / "bench" / "query-path"
@@ -138,7 +138,7 @@ def _built(spark: SparkSession, case: _Case, table: Path) -> dict[str, float]:
     begun = time.perf_counter()
     built = execute(spark, f"CREATE INDEX measured ON '{table}' USING {case.using}")
     took = time.perf_counter() - begun
-    assert isinstance(built, Built)
+    assert isinstance(built, BuildResult)
     return {"build": took, "bytes": sum(stored_bytes(table, name) for name in built.bytes)}
 
 

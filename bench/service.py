@@ -10,12 +10,12 @@ from pathlib import Path
 from thrift.protocol.TBinaryProtocol import TBinaryProtocolAcceleratedFactory
 from thrift.TSerialization import serialize
 
-from bench import synthetic
-from bench.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.reporting.measuring import Measurement, benchmark, median_seconds, seconds
+from bench.tables import synthetic
 from devtools.runtime import WORK
 from devtools.service import ServiceProcess
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.client import PruningClient
 

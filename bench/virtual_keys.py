@@ -9,11 +9,11 @@ import subprocess
 import sys
 from collections.abc import Iterator
 
-from bench.measuring import Measurement, benchmark, seconds
+from bench.reporting.measuring import Measurement, benchmark, seconds
 from devtools.runtime import WORK
 from devtools.spark import spark_session
-from pyhudi_expr.index.key_switching import KeySettings, enable
-from pyhudi_expr.keys.stored_columns import KeyStorage, key_storage
+from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
+from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
 from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -59,7 +59,7 @@ def _figures() -> Iterator[Figure]:
         yield from _told("stored", before)
         yield "a stored key", before.bytes_to_save / before.rows, "bytes"
         table = HudiTable.open(str(_ROOT))
-        enable(table, KeySettings(), TableLock(table.storage))
+        enable(table, VirtualKeySettings(), TableLock(table.storage))
         took = seconds(lambda: rewrite(spark, str(_ROOT), None, _COMMIT_BYTES, _quietly))
         yield "rewriting the table", took, "s"
         after = key_storage(HudiTable.open(str(_ROOT)))

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from bench import synthetic
-from bench.measuring import Measurement, benchmark, seconds
-from pyhudi_expr.mdt.keys import column_prefix
-from pyhudi_expr.mdt.overlapping import in_any_order
-from pyhudi_expr.mdt.reader import COLUMN_STATS, METADATA_DIR, MetadataTable
+from bench.reporting.measuring import Measurement, benchmark, seconds
+from bench.tables import synthetic
+from pyhudi_expr.mdt.bytes.keys import column_prefix
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, METADATA_DIR, MetadataTable
+from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FILES, _PARTITIONS, _FILLERS = 100_000, 100, 96
@@ -23,7 +23,7 @@ def wide() -> Iterator[Measurement]:
 
     def read() -> None:
         pieces = metadata.statistics_pieces(COLUMN_STATS, [column_prefix("spread")])
-        found.extend(len(piece) for piece in in_any_order(pieces))
+        found.extend(len(piece) for piece in iter_unordered(pieces))
 
     elapsed = seconds(read)
     if sum(found) != _FILES:

@@ -15,8 +15,8 @@ from devtools import demo_tables
 from devtools.ddl import create_with_handler
 from devtools.hiveserver import ENGINES, HiveServer
 from devtools.process import ServerError, interrupt_at_sigterm, run_logged
-from devtools.reports import ScanReports, ScanTotals
 from devtools.runtime import WORK, RuntimeMissingError
+from devtools.scan_reports import ScanReports, ScanTotals
 from devtools.service import ServiceProcess
 from pyhudi_expr.hive.session import HiveSession, QueryError
 

@@ -26,31 +26,31 @@ _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
 #: What programs import; the rest may change at any time.
 _MODULES = (
     "pyhudi_expr.prune",
-    "pyhudi_expr.reading.scanning",
-    "pyhudi_expr.frontend.sql",
-    "pyhudi_expr.frontend.filter_lists",
-    "pyhudi_expr.frontend.substrait",
-    "pyhudi_expr.frontend.catalyst",
-    "pyhudi_expr.frontend.tuple_domain",
-    "pyhudi_expr.frontend.row_expression",
-    "pyhudi_expr.frontend.json_decoder",
-    "pyhudi_expr.frontend.json_encoder",
+    "pyhudi_expr.reading.scan",
+    "pyhudi_expr.frontend.sql.parser",
+    "pyhudi_expr.frontend.arrow.filter_lists",
+    "pyhudi_expr.frontend.arrow.substrait",
+    "pyhudi_expr.frontend.spark.catalyst",
+    "pyhudi_expr.frontend.trino.tuple_domain",
+    "pyhudi_expr.frontend.trino.row_expression",
+    "pyhudi_expr.frontend.json.decoder",
+    "pyhudi_expr.frontend.json.encoder",
     "pyhudi_expr.expr.nodes",
     "pyhudi_expr.backend.sql",
     "pyhudi_expr.backend.arrow",
     "pyhudi_expr.backend.index_filter",
     "pyhudi_expr.index.explanation",
     "pyhudi_expr.layout.analysis",
-    "pyhudi_expr.layout.orders",
+    "pyhudi_expr.layout.row_order",
     "pyhudi_expr.layout.curves",
     "pyhudi_expr.layout.selection",
     "pyhudi_expr.service.client",
     "pyhudi_expr.spark.indexes",
-    "pyhudi_expr.spark.writing",
-    "pyhudi_expr.spark.pruned",
-    "pyhudi_expr.spark.predicates",
-    "pyhudi_expr.spark.layout",
-    "pyhudi_expr.spark.clustering",
+    "pyhudi_expr.indexing.writer_options",
+    "pyhudi_expr.spark.query.dataframes",
+    "pyhudi_expr.spark.query.predicates",
+    "pyhudi_expr.spark.clustering.layout_frames",
+    "pyhudi_expr.spark.clustering.clustering",
     "pyhudi_expr.spark.virtual_keys.writing",
     "pyhudi_expr.keys.generators",
     "pyhudi_expr.table.hudi_table",
@@ -58,22 +58,31 @@ _MODULES = (
 )
 #: Whose docstrings say what the bytes of a table are.
 _FORMATS = {
-    "The table": ("properties", "timeline", "commit_metadata", "file_names", "file_slices"),
-    "The metadata table": (
-        "group_names",
-        "valid_instants",
-        "hfile",
-        "hfile_blocks",
-        "log",
-        "keys",
-        "payloads",
-        "record_locations",
-        "secondary_keys",
-        "bloom",
+    "The table": (
+        "table.properties",
+        "table.timeline.timeline",
+        "table.timeline.commit_metadata",
+        "table.file_names",
+        "table.file_slices",
     ),
-    "Our own files": ("extension", "coverage", "snapshot_cache"),
+    "The metadata table": (
+        "mdt.store.file_group_names",
+        "mdt.log.valid_instants",
+        "mdt.hfile.reader",
+        "mdt.hfile.blocks",
+        "mdt.log.reader",
+        "mdt.bytes.keys",
+        "mdt.records.payloads",
+        "mdt.store.record_locations",
+        "mdt.store.secondary_keys",
+        "mdt.records.bloom_filter",
+    ),
+    "Our own files": (
+        "mdt.extension.changes",
+        "mdt.extension.coverage",
+        "mdt.store.disk_cache",
+    ),
 }
-_ROOMS = {"The table": "table"}
 
 
 def on_files(files: Files, config: Any) -> Files:
@@ -134,9 +143,8 @@ def _formats() -> str:
     parts = ["# File formats\n\nWhat is read and written, byte by byte, as the code says it.\n"]
     for heading, modules in _FORMATS.items():
         parts.append(f"## {heading}\n")
-        room = f"pyhudi_expr.{_ROOMS.get(heading, 'mdt')}"
         only = "    options:\n      members: false\n      heading_level: 3\n"
-        parts += [f"::: {room}.{module}\n{only}" for module in modules]
+        parts += [f"::: pyhudi_expr.{module}\n{only}" for module in modules]
     return "\n".join(parts)
 
 

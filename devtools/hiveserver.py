@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from pyhive import hive
 
-from devtools.hives import HIVE_4, HiveLine
+from devtools.hive_versions import HIVE_4, HiveLine
 from devtools.process import ServerError, ServerProcess, interrupt_at_sigterm
 from devtools.runtime import (
     ADD_OPENS,

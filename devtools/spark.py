@@ -11,7 +11,7 @@ from pyspark import SparkContext
 from pyspark.sql import SparkSession
 
 from devtools.runtime import COLLECTOR, WORK, hudi_bundle, java
-from pyhudi_expr.spark.writing import HUDI_SESSION
+from pyhudi_expr.indexing.writer_options import HUDI_SESSION
 
 SHORT_QUERIES = {
     "spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1",

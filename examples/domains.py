@@ -5,7 +5,7 @@ python domains.py HOST:PORT TABLE [ZONE] < domain.json
 
 import sys
 
-from pyhudi_expr.frontend.tuple_domain import DomainError, parse_tuple_domain
+from pyhudi_expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
 from pyhudi_expr.protocol.ttypes import PruneStatus, VerdictKind
 from pyhudi_expr.service.client import PruningClient
 

@@ -7,7 +7,7 @@ when it is asked for.
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyhudi_expr.reading.scanning import scan
+    from pyhudi_expr.reading.scan import scan
 
 __all__ = ["scan"]
 
@@ -15,6 +15,6 @@ __all__ = ["scan"]
 def __getattr__(name: str) -> Any:
     if name != "scan":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from pyhudi_expr.reading.scanning import scan
+    from pyhudi_expr.reading.scan import scan
 
     return scan

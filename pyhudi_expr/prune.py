@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -23,21 +23,22 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknow
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.commit_times import COMMIT_TIME
 from pyhudi_expr.index.explanation import Explanation, explain
-from pyhudi_expr.index.merging import Merging, keep_slices
-from pyhudi_expr.index.partition_readers import PartitionReader, Reading
-from pyhudi_expr.index.planner import NamedEvidence
-from pyhudi_expr.index.snapshot import VALUES, TableSnapshot
-from pyhudi_expr.index.streamed_leaves import Streaming, streamed
-from pyhudi_expr.index.summaries import ColumnSummary
-from pyhudi_expr.mdt.reader import PARTITION_STATS
-from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
+from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
+from pyhudi_expr.index.planner import NamedEvidence, Question
+from pyhudi_expr.index.row_counts import Counts
+from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
+from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
+from pyhudi_expr.index.sources import VALUES
+from pyhudi_expr.index.statistics.commit_times import COMMIT_TIME
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import PARTITION_STATS
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
-from pyhudi_expr.table.timeline import query_instant
+from pyhudi_expr.table.timeline.timeline import query_instant
 
 _Flags = npt.NDArray[np.bool_]
 
@@ -58,7 +59,7 @@ class PruneOptions:
     footers: bool = False
     footer_wait: float = 0.5
     cache_bytes: int = 1 << 30
-    streaming: Streaming = streamed
+    streaming: Streaming = evaluate_streaming
     snapshot_dir: Path | None = None
     snapshot_bytes: int = 4 << 30
 
@@ -95,12 +96,15 @@ class RowCount:
 
 @dataclass(frozen=True)
 class PruneResult:
-    """The answer, for the file slices that the listing names.
+    """The answer, for the file slices that the listing names. A value: it reads nothing.
 
     keep: one flag for each slice; False: proved to hold no matching row.
     partition_keep: one flag for each partition; False: excluded by its values alone, whatever
     files it has. notes: why less was pruned than could be. evidence: of the indexes that were
-    asked, in their order.
+    asked, in their order. dropped_by: the files that each index drops of those that the ones
+    before it leave, where it drops any: the partitions' values first, then `partition_stats`, then
+    the others as asked. merging: how the slices' records were merged. is_evolved: whether columns
+    of the table were renamed or retyped; schema_history: when, None where that cannot be read.
     """
 
     listing: FileListing
@@ -109,8 +113,10 @@ class PruneResult:
     predicate: BoundExpression
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
-    _partitions: _Flags | None = field(default=None, repr=False)
-    _snapshot: TableSnapshot | None = field(default=None, repr=False)
+    dropped_by: Mapping[str, int] = field(default_factory=dict)
+    merging: SliceMerging = SliceMerging.OPAQUE
+    is_evolved: bool = False
+    schema_history: SchemaHistory | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
         """A line: there may be a million files."""
@@ -122,20 +128,6 @@ class PruneResult:
     def instant(self) -> str | None:
         """The instant that was judged."""
         return self.listing.instant
-
-    @property
-    def schema_history(self) -> SchemaHistory | None:
-        """Of a table whose columns were renamed or retyped; None: they were not.
-
-        Raises UnsupportedTable where there is one that cannot be read.
-        """
-        snapshot = self._snapshot
-        if snapshot is not None and snapshot.is_evolved and snapshot.history is None:
-            raise UnsupportedTable(
-                f"{snapshot.table.base_path}: the history of its schemas cannot be read, so the "
-                "files do not say which column is which"
-            )
-        return None if snapshot is None else snapshot.history
 
     @cached_property
     def file_keep(self) -> _Flags:
@@ -166,58 +158,29 @@ class PruneResult:
         """The files to read, relative to the table's base path."""
         return self.listing.paths(self.file_keep)
 
-    @cached_property
-    def dropped_by(self) -> dict[str, int]:
-        """Files that each index drops of those that the ones before it leave; those that drop any.
-
-        The partitions' values come first, then `partition_stats`, then the others as asked.
-        """
-        listing = self.listing
-        sources = [source for source in self.evidence if source.name != PARTITION_STATS]
-        known = self.partition_keep if self._partitions is None else self._partitions
-        partitions = known[listing.slice_partition]
-        left = [
-            (VALUES, self.partition_keep[listing.slice_partition]),
-            (PARTITION_STATS, partitions),
-        ]
-        merging = self._snapshot.merging if self._snapshot else Merging.OPAQUE
-        # What the first source says has been said of the partitions, and all say what is kept.
-        for count in range(2, len(sources)):
-            first = [source.evidence for source in sources[:count]]
-            kept = keep_slices(self.predicate, first, listing, merging)
-            left.append((sources[count - 1].name, kept & partitions))
-        left.append((sources[-1].name if sources else VALUES, self.keep))
-        return _decreases(listing, left)
-
     def with_evidence(self, *more: Evidence) -> PruneResult:
         """The same answer had there been this evidence over the files, too."""
-        if self._snapshot is None:
-            return self
         sources = [*(source.evidence for source in self.evidence), *more]
-        keep = keep_slices(self.predicate, sources, self.listing, self._snapshot.merging)
+        keep = keep_slices(self.predicate, sources, self.listing, self.merging)
         return replace(self, keep=self.keep & keep)
 
-    def rows_kept(self) -> RowCount | None:
-        """Rows of the slices that have to be read; None: not known. Reads the metadata table."""
-        rows = self._snapshot.row_counts if self._snapshot else None
-        if rows is None or (rows[self.keep] < 0).any():
+    def rows_kept(self, row_counts: Counts | None) -> RowCount | None:
+        """Rows of the slices that have to be read; None: not known.
+
+        row_counts: of the snapshot (`TableSnapshot.row_counts`).
+        """
+        if row_counts is None or (row_counts[self.keep] < 0).any():
             return None
         # What log files add is an upper bound: they may update, or delete, what they seem to add.
         merged = self.listing.file_is_log & self.file_keep
-        return RowCount(int(rows[self.keep].sum()), exact=not merged.any())
+        return RowCount(int(row_counts[self.keep].sum()), exact=not merged.any())
 
-    def column_summaries(self) -> list[ColumnSummary]:
-        """What statistics say of the table's columns, for a planner. Raises HudiError."""
-        return self._snapshot.column_summaries if self._snapshot else []
-
-    @cached_property
-    def explanation(self) -> Explanation:
+    def explain(self, row_counts: Counts | None = None) -> Explanation:
         """What each part of the predicate excluded, and by which index.
 
-        Rows are counted for it, which may read the metadata table once more.
+        row_counts: of the snapshot, where rows are to be counted, too.
         """
-        rows = self._snapshot.row_counts if self._snapshot else None
-        return explain(self.predicate, self.evidence, self.listing, rows)
+        return explain(self.predicate, self.evidence, self.listing, row_counts)
 
 
 class Pruner:
@@ -226,7 +189,7 @@ class Pruner:
     def __init__(self, options: PruneOptions | None = None) -> None:
         self._options = options or PruneOptions()
         directory, limit = self._options.snapshot_dir, self._options.snapshot_bytes
-        self._cache = SnapshotCache(directory, limit) if directory else None
+        self._cache = DiskCache(directory, limit) if directory else None
         self._snapshots: OrderedDict[_Key, TableSnapshot] = OrderedDict()
         self._lock = threading.Lock()
         self._opening: dict[_Key, threading.Lock] = {}
@@ -236,41 +199,45 @@ class Pruner:
 
         Raises HudiError when the table cannot be read: then nothing is known of any file.
         """
-        snapshot = self._snapshot(base_path, request)
-        asked = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
-        reading = snapshot.reading(request.reader, asked)
-        predicate = snapshot.completed(asked, reading)
+        return self.prune_snapshot(self.snapshot(base_path, request), request)
+
+    def prune_snapshot(self, snapshot: TableSnapshot, request: PruneRequest) -> PruneResult:
+        """`prune`, of the table as it was opened for this request, or for one like it.
+
+        Raises HudiError.
+        """
+        bound = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
+        reading = snapshot.reading(request.reader, bound)
+        predicate = snapshot.with_key_predicates(bound, reading)
         needed = list(columns(predicate).values())
-        notes = [*snapshot.notes, *unknown_reasons(predicate)]
         values = snapshot.value_evidence()
         by_values = _judge_partitions(predicate, values, snapshot)
-        aggregates = _aggregate_evidence(snapshot, needed, notes, reading)
+        aggregates, unread = _aggregate_evidence(snapshot, needed, reading)
         partitions = by_values & _judge_partitions(predicate, values + aggregates, snapshot)
-        evidence = snapshot.file_evidence(
-            predicate, needed, partitions, self._options.footer_wait, notes, reading
+        found = snapshot.file_evidence(
+            predicate, needed, partitions, self._options.footer_wait, reading
         )
-        keep = keep_slices(
-            predicate, [source.evidence for source in evidence], snapshot.listing, snapshot.merging
-        )
-        if snapshot.merging is Merging.OPAQUE and snapshot.listing.file_is_log.any():
+        notes = [*snapshot.notes, *unknown_reasons(predicate), *unread, *found.notes]
+        if snapshot.merging is SliceMerging.OPAQUE and snapshot.listing.file_is_log.any():
             notes.append("the table's merger is not known: slices with log files are kept")
         return PruneResult(
             listing=snapshot.listing,
-            keep=_of_kept_partitions(keep, partitions, snapshot.listing),
+            keep=found.slices,
             partition_keep=by_values,
             predicate=predicate,
             notes=tuple(notes),
-            evidence=evidence + snapshot.spread_aggregates(reading),
-            _partitions=partitions,
-            _snapshot=snapshot,
+            evidence=[*found.answers, *snapshot.spread_aggregates(reading)],
+            dropped_by=_dropped_by(by_values, found),
+            merging=snapshot.merging,
+            is_evolved=snapshot.is_evolved,
+            schema_history=snapshot.history,
         )
 
-    def held(self) -> tuple[int, int]:
-        """How many tables are kept between requests, and their memory in bytes."""
-        with self._lock:
-            return len(self._snapshots), sum(known.nbytes for known in self._snapshots.values())
+    def snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
+        """The table in the view and at the instant of a request; kept between requests.
 
-    def _snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
+        Raises HudiError when the table cannot be read.
+        """
         key = (base_path, request.view, request.as_of)
         known = self._current(key)
         if known is not None:
@@ -282,22 +249,26 @@ class Pruner:
                 # Another thread may have opened it meanwhile; what it found may be old already.
                 known = self._current(key)
                 if known is None:
-                    table = HudiTable.open(base_path)
-                    known = TableSnapshot(
-                        table,
+                    options = SnapshotOptions(
                         request.view,
                         request.as_of,
                         self._options.footers,
                         self._cache,
                         self._options.cache_bytes,
-                        self._snapshots.get(key),
                         self._options.streaming,
                     )
+                    table, earlier = HudiTable.open(base_path), self._snapshots.get(key)
+                    known = TableSnapshot.open(table, options, earlier)
                     self._keep(key, known)
                 return known
             finally:
                 with self._lock:
                     self._opening.pop(key, None)
+
+    def held(self) -> tuple[int, int]:
+        """How many tables are kept between requests, and their memory in bytes."""
+        with self._lock:
+            return len(self._snapshots), sum(known.nbytes for known in self._snapshots.values())
 
     def _current(self, key: _Key) -> TableSnapshot | None:
         """The kept snapshot, if neither the table nor its extension has changed since."""
@@ -335,21 +306,20 @@ def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
     return And((Comparison(Op.GT, Column((COMMIT_TIME,)), since), request.predicate))
 
 
-def _decreases(listing: FileListing, left: Sequence[tuple[str, _Flags]]) -> dict[str, int]:
-    """How many files fewer than before each named step leaves, where there are fewer.
-
-    left: for each step one flag for each slice.
-    """
+def _dropped_by(by_values: _Flags, found: Question) -> dict[str, int]:
+    """See `PruneResult.dropped_by`. by_values: one flag for each partition."""
+    listing = found.listing
+    left = [
+        (VALUES, by_values[listing.slice_partition]),
+        (PARTITION_STATS, found.partitions[listing.slice_partition]),
+        *((answer.name, kept) for answer, kept in zip(found.answers, found.left, strict=True)),
+    ]
     files, dropped = listing.num_files, Counter[str]()
     for name, keep in left:
         now = int(np.count_nonzero(listing.of_files(keep)))
         dropped[name] += files - now
         files = now
     return {name: number for name, number in dropped.items() if number}
-
-
-def _of_kept_partitions(keep: _Flags, partitions: _Flags, listing: FileListing) -> _Flags:
-    return keep if partitions.all() else keep & partitions[listing.slice_partition]
 
 
 def _judge_partitions(
@@ -360,10 +330,10 @@ def _judge_partitions(
 
 
 def _aggregate_evidence(
-    snapshot: TableSnapshot, needed: Sequence[BoundColumn], notes: list[str], reading: Reading
-) -> list[NamedEvidence]:
+    snapshot: TableSnapshot, needed: Sequence[BoundColumn], reading: ReaderSemantics
+) -> tuple[list[NamedEvidence], Sequence[str]]:
+    """The evidence, and notes on what cannot be read."""
     try:
-        return snapshot.aggregate_evidence(needed, reading)
+        return snapshot.aggregate_evidence(needed, reading), ()
     except HudiError as error:
-        notes.append(f"partition_stats cannot be read: {error}")
-        return []
+        return [], (f"partition_stats cannot be read: {error}",)

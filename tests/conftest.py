@@ -12,7 +12,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.chance import examples
+from tests.example_counts import examples
 
 # A slow machine is no failure: pytest's own time-out is the limit. `make test` tries the same cases
 # each time, so that a change is judged by what it changes; `make fuzz` looks for new ones.
@@ -22,7 +22,7 @@ settings.load_profile("repeatable")
 
 _WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
 _HIVE_VALUES = frozenset(
-    {f"tests/hive/test_{name}.py" for name in ("predicates", "partitions", "types")}
+    {f"tests/hive/queries/test_{name}.py" for name in ("predicates", "partitions", "types")}
 )
 """Take about half of the time of all tests with Hive."""
 

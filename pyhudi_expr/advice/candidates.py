@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyhudi_expr.advice.estimates import Candidate, equalities, without_bounds
-from pyhudi_expr.advice.expressions import calls_asked
+from pyhudi_expr.advice.estimates import Candidate, columns_without_bounds, equality_terms
+from pyhudi_expr.advice.expression_ranges import indexable_calls
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, columns
 from pyhudi_expr.expr.domains import Kind, domain_of, kind_of
-from pyhudi_expr.index.expression_index import IDENTITY, Expression
-from pyhudi_expr.index.registry import Registry
+from pyhudi_expr.index.catalog.registry import Registry
+from pyhudi_expr.index.catalog.status import IndexStatus
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
+from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
 from pyhudi_expr.index.row_counts import RECORD_KEY
-from pyhudi_expr.index.secondary_index import TYPE as SECONDARY_INDEX
-from pyhudi_expr.index.status import IndexStatus
-from pyhudi_expr.mdt.index_definitions import index_definitions
-from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.indexing.index_plan import EXPRESSION_OPTION, TYPE_OPTION
+from pyhudi_expr.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.spark.plans import EXPRESSION_OPTION, TYPE_OPTION
 from pyhudi_expr.table.hudi_table import HudiTable
 
 #: The kinds of values that filters are asked for.
@@ -27,7 +27,7 @@ _FILTERED = frozenset({Kind.TEXT, Kind.INTEGER})
 
 
 @dataclass(frozen=True)
-class Wanted:
+class ColumnUsage:
     """What queries ask of the columns that base files hold.
 
     columns: by their names; lacking: those of which no index knows ranges; equal: what is asked for
@@ -42,16 +42,19 @@ class Wanted:
     key: Expression | None
 
     @staticmethod
-    def of(table: HudiTable, results: Sequence[PruneResult]) -> Wanted:
+    def of(table: HudiTable, results: Sequence[PruneResult]) -> ColumnUsage:
         """results: of the queries as they are answered today."""
         predicates = [result.predicate for result in results]
         asked = {column.name: column for each in predicates for column in columns(each).values()}
         stored = _stored(table, asked.values())
-        called = (pair for each in predicates for pair in calls_asked(each))
-        return Wanted(
+        called = (pair for each in predicates for pair in indexable_calls(each))
+        return ColumnUsage(
             columns={name: asked[name] for name in stored},
-            lacking={one.name for result in results for one in without_bounds(result)} & stored,
-            equal={one for each in predicates for one in equalities(each) if one.column in stored},
+            lacking={one.name for result in results for one in columns_without_bounds(result)}
+            & stored,
+            equal={
+                one for each in predicates for one in equality_terms(each) if one.column in stored
+            },
             calls={one: call for one, call in called if one.column in stored},
             key=_key(table),
         )
@@ -68,7 +71,7 @@ class Wanted:
 
 
 def candidates(
-    table: HudiTable, wanted: Wanted, built: Sequence[IndexStatus]
+    table: HudiTable, wanted: ColumnUsage, built: Sequence[IndexStatus]
 ) -> Iterator[Candidate]:
     """Each once. built: the indexes that there are."""
     equal, key = wanted.equal, wanted.key

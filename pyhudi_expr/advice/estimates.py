@@ -15,8 +15,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from pyhudi_expr.advice.expressions import Ranges, expression_asked
-from pyhudi_expr.advice.filters import Filters
+from pyhudi_expr.advice.bloom_samples import FilterSample
+from pyhudi_expr.advice.expression_ranges import ResultRanges, indexable_expression
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundColumn,
@@ -29,11 +29,11 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Op
-from pyhudi_expr.index.bloom_filters import MOST_FILES
-from pyhudi_expr.index.costs import Left, LookUp, slices_hit
-from pyhudi_expr.index.expression_index import IDENTITY, Calls, Expression
-from pyhudi_expr.index.record_index import look_up_bytes
-from pyhudi_expr.mdt.reader import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.index.costs import LookupCost, RemainingRead, slices_hit
+from pyhudi_expr.index.lookups.bloom_filters import MOST_FILES
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, MatchingCalls
+from pyhudi_expr.index.lookups.record_index import look_up_bytes
+from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import PruneResult
 
 
@@ -58,7 +58,7 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Read:
+class ExpectedRead:
     """What a query would read: files and bytes, expected ones."""
 
     files: float
@@ -85,13 +85,13 @@ class WhatIf:
 
     today: PruneResult
     footers: FooterBounds
-    ranges: Mapping[Expression, Ranges]
+    ranges: Mapping[Expression, ResultRanges]
     rows_of_value: Mapping[Expression, float]
     key: Expression | None
     read_bytes: Mapping[Candidate, float]
-    filters: Mapping[Candidate, Filters]
+    filters: Mapping[Candidate, FilterSample]
 
-    def read(self, chosen: Sequence[Candidate]) -> Read:
+    def read(self, chosen: Sequence[Candidate]) -> ExpectedRead:
         """What would be read with these indexes besides those that there are."""
         stats = [each for each in chosen if each.kind == COLUMN_STATS]
         plain = {name for each in stats if each.function == IDENTITY for name in each.columns}
@@ -99,9 +99,9 @@ class WhatIf:
         within = self._within(
             result, [each.expression for each in stats if each.function != IDENTITY]
         )
-        left = Left(result.files_kept * within, result.bytes_kept * within)
+        left = RemainingRead(result.files_kept * within, result.bytes_kept * within)
         factor = min([within, *self._shares(result, left, chosen)])
-        return Read(result.files_kept * factor, result.bytes_kept * factor)
+        return ExpectedRead(result.files_kept * factor, result.bytes_kept * factor)
 
     def _with_bounds(self, names: set[str]) -> PruneResult:
         known = {name: bounds for name, bounds in self.footers.known.items() if name in names}
@@ -113,7 +113,7 @@ class WhatIf:
         found = []
         slices = np.zeros(len(result.keep), np.bool_)
         for each in expressions:
-            calls = Calls.of(each, result.predicate, str(each))
+            calls = MatchingCalls.of(each, result.predicate, str(each))
             if calls is not None:
                 found.append(calls.evidence(self.ranges[each].bounds))
                 slices[self.ranges[each].slices] = True
@@ -131,7 +131,7 @@ class WhatIf:
         return min(self._with_bounds({expression.column}).files_kept, result.files_kept)
 
     def _shares(
-        self, result: PruneResult, left: Left, chosen: Sequence[Candidate]
+        self, result: PruneResult, left: RemainingRead, chosen: Sequence[Candidate]
     ) -> Iterator[float]:
         """For each index of places that the query would ask, the share of the files that hold what
         is asked for."""
@@ -139,12 +139,12 @@ class WhatIf:
             of = each.expression if each.columns else self.key
             if each.kind == COLUMN_STATS or of is None:
                 continue
-            values = equalities(self.today.predicate).get(of, 0)
+            values = equality_terms(self.today.predicate).get(of, 0)
             if not values:
                 continue
             if each.kind == BLOOM_FILTERS and left.slices > MOST_FILES:
                 continue
-            if not LookUp(self._look_up_bytes(each, values, left), values).is_worth(left):
+            if not LookupCost(self._look_up_bytes(each, values, left), values).is_worth(left):
                 continue
             rows = values * (self.rows_of_value[of] if each.columns else 1.0)
             hit = slices_hit(rows, max(min(self._where(result, of), left.slices), 1))
@@ -152,14 +152,14 @@ class WhatIf:
                 hit = self.filters[each].kept(hit, left.slices, values)
             yield hit / max(result.files_kept, 1)
 
-    def _look_up_bytes(self, candidate: Candidate, values: int, left: Left) -> float:
+    def _look_up_bytes(self, candidate: Candidate, values: int, left: RemainingRead) -> float:
         if candidate.kind == BLOOM_FILTERS:
             return self.filters[candidate].file_bytes * left.slices
         whole = self.read_bytes[candidate]
         return look_up_bytes(values, whole) if candidate.kind == RECORD_INDEX else whole
 
 
-def equalities(predicate: BoundExpression) -> dict[Expression, int]:
+def equality_terms(predicate: BoundExpression) -> dict[Expression, int]:
     """The columns, and functions of them, that have to be one of some constants, with how many
     these are."""
     parts = predicate.children if isinstance(predicate, BoundAnd) else (predicate,)
@@ -175,13 +175,13 @@ def equalities(predicate: BoundExpression) -> dict[Expression, int]:
                 count = len(options)
             case _:
                 continue
-        of = expression_asked(term)
+        of = indexable_expression(term)
         if of is not None:
             found[of] = min(found.get(of, count), count)
     return found
 
 
-def without_bounds(result: PruneResult) -> Iterator[BoundColumn]:
+def columns_without_bounds(result: PruneResult) -> Iterator[BoundColumn]:
     """The predicate's columns of which no index knows bounds of any file."""
     for column in columns(result.predicate).values():
         sources = (source.evidence for source in result.evidence)

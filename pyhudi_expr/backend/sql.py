@@ -20,7 +20,7 @@ from sqlglot import exp
 
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
-from pyhudi_expr.frontend.constants import split_timestamp
+from pyhudi_expr.frontend.common.constants import split_timestamp
 
 _EPOCH = datetime(1970, 1, 1)
 _SPECIAL = frozenset("%_\\")

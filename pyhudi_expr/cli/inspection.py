@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from pyhudi_expr.cli import reports
-from pyhudi_expr.cli.index_stats import index_reports
-from pyhudi_expr.mdt.reader import MetadataTable
+from pyhudi_expr.cli.index_report import index_reports
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.timeline import Timeline
+from pyhudi_expr.table.timeline.timeline import Timeline
 
 Report = dict[str, Any]
 

@@ -28,18 +28,18 @@ _TOLD = frozenset({"RootError", "SettingsError"})
 #: Each command's module, in the order of the help, from the first look to the daily work. Commands
 #: need different packages, which take their time to import.
 _MODULES = {
-    "demo": "trying",
-    "inspect": "pruning_commands",
-    "explain": "pruning_commands",
-    "prune": "pruning_commands",
-    "scan": "scanning",
-    "bench": "trying",
-    "advise": "advice_commands",
-    "index": "index_commands",
-    "layout": "layout_commands",
-    "virtual-keys": "virtual_key_commands",
-    "hive": "hive_commands",
-    "serve": "service_commands",
+    "demo": "demo",
+    "inspect": "prune",
+    "explain": "prune",
+    "prune": "prune",
+    "scan": "scan",
+    "bench": "demo",
+    "advise": "advise",
+    "index": "index",
+    "layout": "layout",
+    "virtual-keys": "virtual_keys",
+    "hive": "hive",
+    "serve": "serve",
     "completion": "completion",
 }
 
@@ -53,7 +53,7 @@ class _Commands(Commands):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in _MODULES:
             return None
-        module = import_module(f"pyhudi_expr.cli.{_MODULES[cmd_name]}")
+        module = import_module(f"pyhudi_expr.cli.commands.{_MODULES[cmd_name]}")
         command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
@@ -102,7 +102,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _line(error: Exception) -> str:
-    from pyhudi_expr.frontend.sql import PredicateSyntaxError
+    from pyhudi_expr.frontend.sql.parser import PredicateSyntaxError
     from pyhudi_expr.table.errors import HudiError
 
     text = " ".join(str(error).split())

@@ -39,6 +39,6 @@ def examples(*pairs: tuple[str, str]) -> str:
     return "\b\nExamples:\n" + "\n".join(lines)
 
 
-def names(texts: str) -> tuple[str, ...]:
+def comma_separated(texts: str) -> tuple[str, ...]:
     """Names with commas in between."""
     return tuple(name.strip() for name in texts.split(",") if name.strip())

@@ -6,11 +6,11 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from pyhudi_expr.frontend.sql import DIALECTS
-from pyhudi_expr.index.partition_readers import PartitionReader
+from pyhudi_expr.frontend.sql.parser import DIALECTS
+from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.timeline import query_instant
+from pyhudi_expr.table.timeline.timeline import query_instant
 
 _VIEWS = {"snapshot": TableView.SNAPSHOT, "read-optimized": TableView.READ_OPTIMIZED}
 

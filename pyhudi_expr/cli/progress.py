@@ -19,7 +19,7 @@ _PATIENCE = 1.0
 """Seconds that a person waits without a sign."""
 
 
-class Counting:
+class ProgressBar:
     """Within its block a bar that moves, and the time, once the block takes longer than a second.
 
     Nothing is shown where standard error is no terminal. The block prints nothing to a terminal: a
@@ -40,7 +40,7 @@ class Counting:
         told = f"{self._purpose}, {done} of {total} {what}"
         self._bars.update(self._bar, description=told, completed=done, total=total)
 
-    def __enter__(self) -> Counting:
+    def __enter__(self) -> ProgressBar:
         """Itself."""
         if self._console.is_terminal:
             self._late.start()
@@ -54,16 +54,16 @@ class Counting:
             self._bars.stop()
 
 
-def working(purpose: str, console: Console | None = None) -> Counting:
+def progress_while(purpose: str, console: Console | None = None) -> ProgressBar:
     """For a block that does not say how far it is."""
-    return Counting(purpose, console)
+    return ProgressBar(purpose, console)
 
 
-def waited_for(items: Iterable[_T], purpose: str) -> Iterator[_T]:
-    """The items as they come, with a bar as of `working` while one is waited for."""
+def iter_with_progress(items: Iterable[_T], purpose: str) -> Iterator[_T]:
+    """The items as they come, with a bar as of `progress_while` while one is waited for."""
     every = iter(items)
     while True:
-        with working(purpose):
+        with progress_while(purpose):
             try:
                 item = next(every)
             except StopIteration:
@@ -72,7 +72,9 @@ def waited_for(items: Iterable[_T], purpose: str) -> Iterator[_T]:
 
 
 @contextmanager
-def shown(context: SparkContext, purpose: str, console: Console | None = None) -> Iterator[None]:
+def job_progress(
+    context: SparkContext, purpose: str, console: Console | None = None
+) -> Iterator[None]:
     """Shows the tasks that are done, of all that the running jobs have, while the block runs.
 
     Nothing is shown where standard error is no terminal.

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.measure import Measurement
 from rich.table import Table
 
-from pyhudi_expr.index.status import IndexStatus
+from pyhudi_expr.index.catalog.status import IndexStatus
+from pyhudi_expr.index.explanation import Explanation
 from pyhudi_expr.prune import PruneResult
 
 Report = dict[str, Any]
@@ -27,14 +28,16 @@ def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
     return {**count_report(table, predicate, result), "kept": result.kept_paths()}
 
 
-def explain_report(table: str, predicate: str, result: PruneResult) -> Report:
+def explain_report(
+    table: str, predicate: str, result: PruneResult, explanation: Explanation
+) -> Report:
     """What each part of the predicate excluded, with the counts."""
     counts = count_report(table, predicate, result)
     asked = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
-    return {**counts, "indexes": asked, "explanation": result.explanation.as_dict()}
+    return {**counts, "indexes": asked, "explanation": explanation.as_dict()}
 
 
-def asked(result: PruneResult) -> str:
+def index_timings(result: PruneResult) -> str:
     """A line with the indexes that were asked, and how long each took, reading included."""
     times = ", ".join(f"{of.name} {1000 * of.seconds:.1f} ms" for of in result.evidence)
     return f"asked: {times}"

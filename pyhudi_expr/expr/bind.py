@@ -14,7 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi_expr.expr import choices
+from pyhudi_expr.expr import case_rewrite
 from pyhudi_expr.expr.bound import (
     BoundColumn,
     BoundExpression,
@@ -24,16 +24,11 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
 )
 from pyhudi_expr.expr.comparisons import compare, compare_in, compare_prefix, float_widths
-from pyhudi_expr.expr.domains import (
-    Domain,
-    Kind,
-    domain_of,
-    integer_range,
-)
+from pyhudi_expr.expr.connectives import conjunction, disjunction, negation
+from pyhudi_expr.expr.domains import Domain, Kind, domain_of, integer_range
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS
 from pyhudi_expr.expr.functions.patterns import ANY
 from pyhudi_expr.expr.implied import implied
-from pyhudi_expr.expr.junctions import conjunction, disjunction, negation
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
     And,
@@ -59,7 +54,7 @@ from pyhudi_expr.expr.nodes import (
     children,
 )
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
-from pyhudi_expr.expr.truths import is_null, is_true
+from pyhudi_expr.expr.three_valued_logic import is_null, is_true
 
 #: Levels of a predicate, terms included, that are bound; the evaluation walks them recursively.
 #: Nodes without constants, shared ones counted as often as they are used.
@@ -103,9 +98,9 @@ def _bind_if_known(node: HudiExpression, scope: Scope) -> BoundExpression:
 def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
     """A node whose choices of terms are taken apart first."""
     for term in children(node) if isinstance(node, _LEAVES) else ():
-        found = choices.choice_of(term) if isinstance(term, Case | Call | Cast) else None
+        found = case_rewrite.first_case(term) if isinstance(term, Case | Call | Cast) else None
         if found is not None:
-            if not choices.are_few(node):
+            if not case_rewrite.has_few_branches(node):
                 raise UnboundError("a condition on too many choices")
             return _taken_apart(node, *found, scope)
     return _bind(node, scope)
@@ -124,10 +119,10 @@ def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) 
     skipped: list[BoundExpression] = []
     for condition, term in choice.branches:
         taken = is_true(_bind_piece(condition, scope))
-        given = _bind_piece(choices.substituted(leaf, place, term), scope)
+        given = _bind_piece(case_rewrite.substitute(leaf, place, term), scope)
         parts.append(conjunction([*skipped, taken, given]))
         skipped.append(negation(taken))
-    otherwise = _bind_piece(choices.substituted(leaf, place, choice.otherwise), scope)
+    otherwise = _bind_piece(case_rewrite.substitute(leaf, place, choice.otherwise), scope)
     return disjunction([*parts, conjunction([*skipped, otherwise])])
 
 
@@ -137,8 +132,8 @@ _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
 
 def _check_nullif(nullif: Call, scope: Scope) -> None:
     """Some engines convert the second value to the first one's type, and lose digits of it."""
-    choice = choices.as_choice(nullif.args)
-    found = [bind_term(term, scope) for term in choices.results(choice)]
+    choice = case_rewrite.map_branches(nullif.args)
+    found = [bind_term(term, scope) for term in case_rewrite.case_results(choice)]
     domain = found[0].domain
     least, greatest = integer_range(domain.bits)
     for term in found[1:]:
@@ -154,7 +149,7 @@ def _check_results(choice: Case, scope: Scope) -> None:
     """A choice's results must be of one domain, or an engine converts them before it goes on."""
     computed: list[Domain] = []
     written: list[Domain] = []
-    for term in choices.results(choice):
+    for term in case_rewrite.case_results(choice):
         if isinstance(term, Literal):
             written.append(_domain_of_constant(term))
             continue

@@ -140,7 +140,7 @@ class BoundNot:
 BoundExpression: TypeAlias = BoundAnd | BoundOr | BoundNot | Leaf | Constant | Unknown
 
 
-def below(node: BoundExpression | BoundTerm) -> tuple[BoundExpression | BoundTerm, ...]:
+def bound_children(node: BoundExpression | BoundTerm) -> tuple[BoundExpression | BoundTerm, ...]:
     """The nodes directly below `node`, left to right, without the options of IN."""
     match node:
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
@@ -165,7 +165,7 @@ def walk(node: BoundExpression | BoundTerm) -> Iterator[BoundExpression | BoundT
     while stack:
         top = stack.pop()
         yield top
-        stack.extend(reversed(below(top)))
+        stack.extend(reversed(bound_children(top)))
 
 
 def unknown_reasons(node: BoundExpression) -> list[str]:

@@ -78,7 +78,7 @@ def is_known(bounds: Bounds) -> Mask:
     lower, upper = bounds.lower, bounds.upper
     if isinstance(lower, np.ndarray | np.int64):
         return np.not_equal(lower, MIN_ORDINAL) | np.not_equal(upper, MAX_ORDINAL)
-    return either(_is_given(lower), _is_given(upper))
+    return mask_or(_is_given(lower), _is_given(upper))
 
 
 def _is_given(values: Values) -> Mask:
@@ -88,7 +88,7 @@ def _is_given(values: Values) -> Mask:
     return given
 
 
-def negated(mask: Mask) -> Mask:
+def mask_not(mask: Mask) -> Mask:
     """NOT of a mask."""
     return not mask if isinstance(mask, bool | np.bool_) else ~mask
 
@@ -104,7 +104,7 @@ def _arrow_mask(answer: pa.Array | pa.Scalar) -> Mask:
     return known
 
 
-def both(*masks: Mask) -> Mask:
+def mask_and(*masks: Mask) -> Mask:
     """AND of masks; constants cost nothing."""
     result: Mask = True
     for mask in masks:
@@ -116,7 +116,7 @@ def both(*masks: Mask) -> Mask:
     return result
 
 
-def either(*masks: Mask) -> Mask:
+def mask_or(*masks: Mask) -> Mask:
     """OR of masks; constants cost nothing."""
     result: Mask = False
     for mask in masks:

@@ -22,36 +22,22 @@ from pyhudi_expr.expr.bound import (
     BoundStartsWith,
     BoundTerm,
 )
-from pyhudi_expr.expr.domains import (
-    Domain,
-    Kind,
-    integer_range,
-)
+from pyhudi_expr.expr.domains import Domain, Kind, integer_range
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, may_be
 from pyhudi_expr.expr.functions import casts
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal
-from pyhudi_expr.expr.functions.steps import same_or_null
+from pyhudi_expr.expr.functions.conversions import identity_or_null
 from pyhudi_expr.expr.literals import Interval, NotComparableError, hull, interval
-from pyhudi_expr.expr.nodes import (
-    Call,
-    Cast,
-    CharType,
-    Constant,
-    Literal,
-    Op,
-    Term,
-    Truth,
-    Unknown,
-)
+from pyhudi_expr.expr.nodes import Call, Cast, CharType, Constant, Literal, Op, Term, Truth, Unknown
 from pyhudi_expr.expr.terms import (
     Scope,
     Side,
     UnboundError,
     bind_term,
-    converted,
+    convert,
     declared_domain,
     known_zone,
-    place,
+    place_literal,
 )
 
 _DAY_LENGTH = len("2020-01-01")
@@ -201,7 +187,7 @@ def _compare_literal(
         raise UnboundError("NaN has no order that engines agree on")
     if equality and found.equals_none:
         return Constant(Truth.NO if op is Op.NULL_SAFE_EQ else Truth.NO_NULL)
-    placed = place(found, term)
+    placed = place_literal(found, term)
     if isinstance(placed, BoundLiteral):
         return BoundComparison(op, *((placed, term) if literal_first else (term, placed)))
     if equality:
@@ -222,7 +208,7 @@ def _compare_terms(
         raise UnboundError(f"a comparison of {kinds}")
     if floats and common.kind in _FIXED_POINT:
         raise UnboundError("a comparison that a float beside it may turn into one of floats")
-    left, right = converted(left, common), converted(right, common)
+    left, right = convert(left, common), convert(right, common)
     reading = casts.as_read(common)
     if reading is not None:
         left = BoundCall("as read", reading, (left,), common)
@@ -244,7 +230,7 @@ def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
     is_decimal = any(d and d.kind is Kind.DECIMAL for d in (term.domain, *domains))
     if not is_decimal or scale + whole <= MAX_DIGITS:
         return term
-    return BoundCall("as compared", same_or_null, (term,), term.domain)
+    return BoundCall("as compared", identity_or_null, (term,), term.domain)
 
 
 def interval_of(
@@ -287,7 +273,7 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
     floats = float_widths(literals, scope)
     term = _as_compared(term, literals)
     found = [interval_of(literal, term, scope, floats) for literal in literals]
-    placed = [place(one, term) for one in found if not one.equals_none]
+    placed = [place_literal(one, term) for one in found if not one.equals_none]
     options = [one for one in placed if isinstance(one, BoundLiteral)]
     if not options:
         return Constant(Truth.NO_NULL)

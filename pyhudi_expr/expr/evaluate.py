@@ -31,7 +31,7 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
     Leaf,
 )
-from pyhudi_expr.expr.bounds import Bounds, Mask, Values, both, either
+from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
 from pyhudi_expr.expr.functions.patterns import may_match
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
@@ -74,14 +74,14 @@ class StatisticsEvidence:
                 return self._starts_with(leaf, truth)
             case BoundMatches(term=term, begin=begin, whole=whole):
                 bounds = self._bounds(term)
-                return both(bounds.may_be_value, not truth or may_match(bounds, begin, whole))
+                return mask_and(bounds.may_be_value, not truth or may_match(bounds, begin, whole))
 
     def known(self, column: BoundColumn) -> Mask | None:
         """For which containers there is a bound, or that all is null; None: for no column so."""
         found = self._statistics.bounds(column)
         if found is None:
             return None
-        return either(b.is_known(found), b.negated(found.may_be_value))
+        return mask_or(b.is_known(found), b.mask_not(found.may_be_value))
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """What is known of a column over the containers; None: nothing."""
@@ -110,70 +110,72 @@ class StatisticsEvidence:
         answer = self._compare(leaf.op, left, right, truth)
         if truth or leaf.left.domain.kind is not Kind.FLOAT:
             return answer
-        return either(answer, _may_compare_nan(left, right))
+        return mask_or(answer, _may_compare_nan(left, right))
 
     def _compare(self, op: Op, left: Bounds, right: Bounds, truth: bool) -> Mask:
-        values = both(left.may_be_value, right.may_be_value)
+        values = mask_and(left.may_be_value, right.may_be_value)
         match op, truth:
             case (Op.LT, True):
-                return both(values, b.may_be_less(left.lower, right.upper))
+                return mask_and(values, b.may_be_less(left.lower, right.upper))
             case (Op.LT, False):
-                return both(values, b.may_be_at_most(right.lower, left.upper))
+                return mask_and(values, b.may_be_at_most(right.lower, left.upper))
             case (Op.LTEQ, True):
-                return both(values, b.may_be_at_most(left.lower, right.upper))
+                return mask_and(values, b.may_be_at_most(left.lower, right.upper))
             case (Op.LTEQ, False):
-                return both(values, b.may_be_less(right.lower, left.upper))
+                return mask_and(values, b.may_be_less(right.lower, left.upper))
             case (Op.EQ, True):
-                return both(values, self._may_equal(left, right))
+                return mask_and(values, self._may_equal(left, right))
             case (Op.EQ, False):
-                return both(values, self._may_differ(left, right))
+                return mask_and(values, self._may_differ(left, right))
             case (Op.NULL_SAFE_EQ, True):
-                nulls = both(left.may_be_null, right.may_be_null)
-                return either(both(values, self._may_equal(left, right)), nulls)
+                nulls = mask_and(left.may_be_null, right.may_be_null)
+                return mask_or(mask_and(values, self._may_equal(left, right)), nulls)
             case (Op.NULL_SAFE_EQ, False):
-                nulls = either(left.may_be_null, right.may_be_null)
-                return either(both(values, self._may_differ(left, right)), nulls)
+                nulls = mask_or(left.may_be_null, right.may_be_null)
+                return mask_or(mask_and(values, self._may_differ(left, right)), nulls)
         return True
 
     @staticmethod
     def _may_equal(left: Bounds, right: Bounds) -> Mask:
-        return both(
+        return mask_and(
             b.may_be_at_most(left.lower, right.upper), b.may_be_at_most(right.lower, left.upper)
         )
 
     @staticmethod
     def _may_differ(left: Bounds, right: Bounds) -> Mask:
         # Equal crosswise bounds leave one single value for both sides.
-        return either(b.may_differ(left.lower, right.upper), b.may_differ(left.upper, right.lower))
+        return mask_or(b.may_differ(left.lower, right.upper), b.may_differ(left.upper, right.lower))
 
     def _in(self, leaf: BoundIn, truth: bool) -> Mask:
         term = self._bounds(leaf.term)
         option, found = _first_option(leaf, term.lower)
         if truth:
-            answer = both(found, b.may_be_at_most(option.lower, term.upper))
-            return both(term.may_be_value, answer)
-        answer = both(term.may_be_value, either(~found, self._may_differ(term, option)))
+            answer = mask_and(found, b.may_be_at_most(option.lower, term.upper))
+            return mask_and(term.may_be_value, answer)
+        answer = mask_and(term.may_be_value, mask_or(~found, self._may_differ(term, option)))
         if leaf.term.domain.kind is not Kind.FLOAT:
             return answer
-        return either(answer, _may_compare_nan(term, option))
+        return mask_or(answer, _may_compare_nan(term, option))
 
     def _starts_with(self, leaf: BoundStartsWith, truth: bool) -> Mask:
         term = self._bounds(leaf.term)
         prefix = physical_scalar(leaf.term.domain, leaf.prefix)
         successor = physical_scalar(leaf.term.domain, leaf.successor)
         if truth:
-            inside = both(
+            inside = mask_and(
                 b.may_be_at_most(prefix, term.upper), b.may_be_less(term.lower, successor)
             )
-            return both(term.may_be_value, inside)
-        outside = either(b.may_be_less(term.lower, prefix), b.may_be_at_most(successor, term.upper))
-        return both(term.may_be_value, outside)
+            return mask_and(term.may_be_value, inside)
+        outside = mask_or(
+            b.may_be_less(term.lower, prefix), b.may_be_at_most(successor, term.upper)
+        )
+        return mask_and(term.may_be_value, outside)
 
 
 def _may_compare_nan(left: Bounds, right: Bounds) -> Mask:
     """Whether NaN may meet a value: some engines then give FALSE to every comparison."""
-    nan = either(b.may_be_nan(left), b.may_be_nan(right))
-    return both(left.may_be_value, right.may_be_value, nan)
+    nan = mask_or(b.may_be_nan(left), b.may_be_nan(right))
+    return mask_and(left.may_be_value, right.may_be_value, nan)
 
 
 def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Booleans]:
@@ -211,6 +213,22 @@ def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> npt.NDArray[np.int64]
     return low
 
 
+class MemoizedEvidence:
+    """Evidence that is evaluated once for each leaf of one predicate. Not thread safe."""
+
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence = evidence
+        # The leaves are kept, so that no other object gets the number of one of them.
+        self._masks: dict[tuple[int, bool], tuple[Leaf, Mask]] = {}
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        """See `Evidence`."""
+        known = self._masks.get((id(leaf), truth))
+        if known is None:
+            known = self._masks[id(leaf), truth] = leaf, self._evidence.may_be(leaf, truth)
+        return known[1]
+
+
 def may_be(node: BoundExpression, truth: bool, evidence: Sequence[Evidence]) -> Mask:
     """False where the evidence proves that no row of the container gives `truth`.
 
@@ -220,15 +238,15 @@ def may_be(node: BoundExpression, truth: bool, evidence: Sequence[Evidence]) -> 
         case BoundNot(child=child):
             return may_be(child, not truth, evidence)
         case BoundAnd(children=nodes):
-            return _combine(both if truth else either, nodes, truth, evidence)
+            return _combine(mask_and if truth else mask_or, nodes, truth, evidence)
         case BoundOr(children=nodes):
-            return _combine(either if truth else both, nodes, truth, evidence)
+            return _combine(mask_or if truth else mask_and, nodes, truth, evidence)
         case Constant(truth=possible):
             return (Truth.YES if truth else Truth.NO) in possible
         case Unknown():
             return True
         case _:
-            return both(*(source.may_be(node, truth) for source in evidence))
+            return mask_and(*(source.may_be(node, truth) for source in evidence))
 
 
 def _combine(
@@ -237,7 +255,7 @@ def _combine(
     truth: bool,
     evidence: Sequence[Evidence],
 ) -> Mask:
-    decided = connective is either
+    decided = connective is mask_or
     answer = may_be(nodes[0], truth, evidence)
     for node in nodes[1:]:
         if answer is decided:

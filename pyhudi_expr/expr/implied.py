@@ -16,10 +16,10 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, BoundMatches
 from pyhudi_expr.expr.comparisons import compare
+from pyhudi_expr.expr.connectives import conjunction, disjunction
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS
 from pyhudi_expr.expr.functions.patterns import cased
-from pyhudi_expr.expr.junctions import conjunction, disjunction
 from pyhudi_expr.expr.literals import NotComparableError
 from pyhudi_expr.expr.nodes import (
     Call,

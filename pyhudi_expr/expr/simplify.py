@@ -168,7 +168,7 @@ def _compare(
     return term
 
 
-def simplified(node: BoundAnd | BoundOr) -> BoundAnd | BoundOr:
+def simplify(node: BoundAnd | BoundOr) -> BoundAnd | BoundOr:
     """The node, with NULL among its children where they contradict each other."""
     is_and = isinstance(node, BoundAnd)
     if not contradict(node.children, is_and):

@@ -10,12 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from pyhudi_expr.expr.bound import (
-    BoundCall,
-    BoundColumn,
-    BoundLiteral,
-    BoundTerm,
-)
+from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundLiteral, BoundTerm
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -25,21 +20,14 @@ from pyhudi_expr.expr.domains import (
     integer_range,
 )
 from pyhudi_expr.expr.functions import casts, lookup
-from pyhudi_expr.expr.functions.epochs import as_double_seconds, as_seconds
+from pyhudi_expr.expr.functions.conversions import doubles_to_floats, identity
 from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
-from pyhudi_expr.expr.functions.steps import doubles_to_floats, same
-from pyhudi_expr.expr.functions.texts import IntegersToTexts
-from pyhudi_expr.expr.functions.time_texts import as_text
-from pyhudi_expr.expr.functions.zones import UnknownZoneError, offsets_of
+from pyhudi_expr.expr.functions.strings import IntegersToStrings
+from pyhudi_expr.expr.functions.temporal.time_format import as_text
+from pyhudi_expr.expr.functions.temporal.unix_time import as_double_seconds, as_seconds
+from pyhudi_expr.expr.functions.time_zones import UnknownZoneError, zone_offsets
 from pyhudi_expr.expr.literals import Interval, interval
-from pyhudi_expr.expr.nodes import (
-    READINGS,
-    Call,
-    Cast,
-    CharType,
-    Column,
-    Literal,
-)
+from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, Literal
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,7 @@ class Side(Enum):
     BELOW = "below"
 
 
-def place(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
+def place_literal(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
     """The interval as a literal of a term's domain, or the side on which it lies outside.
 
     Integers that are computed may lie beyond their type: Hive's vectors hold them as longs.
@@ -80,7 +68,7 @@ def place(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
     return BoundLiteral(found.lower, found.upper, domain)
 
 
-def converted(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTerm:
+def convert(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTerm:
     """The term's values in another domain. Raises UnboundError."""
     if term.domain == domain:
         return term
@@ -94,7 +82,7 @@ def converted(term: BoundTerm, domain: Domain, zone: str | None = None) -> Bound
 
 def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Function | None:
     if target.kind is Kind.TEXT:
-        return IntegersToTexts() if source.kind is Kind.INTEGER else as_text(source, zone)
+        return IntegersToStrings() if source.kind is Kind.INTEGER else as_text(source, zone)
     if target == DOUBLE:
         return as_double_seconds(source, zone)
     return as_seconds(source, zone) if target == Domain(Kind.INTEGER) else None
@@ -114,7 +102,7 @@ def _(term: Column, scope: Scope) -> BoundTerm:
         raise UnboundError(f"column {name} of type {type_} has no order")
     char = term.declared if isinstance(term.declared, CharType) else None
     declared = declared_domain(term.declared) if term.declared else domain
-    if declared is None or not casts.reads_alike(domain, declared):
+    if declared is None or not casts.reads_unchanged(domain, declared):
         raise UnboundError(f"column {name} of type {type_} is read as {term.declared}")
     return BoundColumn(name, type_, domain, char)
 
@@ -130,7 +118,7 @@ def _(term: Literal, scope: Scope) -> BoundTerm:
     if term.value is None or domain is None:
         raise UnboundError(f"a constant of type {term.type} in a function")
     found = interval(term, domain, None, scope.zone)
-    placed = place(found, BoundLiteral(found.lower, found.upper, domain))
+    placed = place_literal(found, BoundLiteral(found.lower, found.upper, domain))
     if not isinstance(placed, BoundLiteral):
         raise UnboundError(f"a constant beyond the range of its type {term.type}")
     return placed
@@ -152,7 +140,7 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
     is_same_kind = inner.domain.kind is target.kind in (Kind.WALL_CLOCK, Kind.INSTANT)
     if is_same_kind and target.units >= inner.domain.units:
         return inner  # finer int64 units would not reach every year
-    return converted(inner, target, known_zone(scope.zone))
+    return convert(inner, target, known_zone(scope.zone))
 
 
 #: Functions of texts, for which engines make texts of days.
@@ -163,7 +151,7 @@ def known_zone(zone: str | None) -> str | None:
     """The zone, None for one that nobody knows."""
     try:
         if zone is not None:
-            offsets_of(zone)
+            zone_offsets(zone)
     except UnknownZoneError:
         return None
     return zone
@@ -183,7 +171,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     found = lookup(Site(term.name, domains, literals, known_zone(scope.zone)))
     if found is None:
         raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
-    if term.name in READINGS and found == Signature(same, args[0].domain):
+    if term.name in READINGS and found == Signature(identity, args[0].domain):
         return args[0]
     return BoundCall(term.name, found.function, args, found.domain)
 

@@ -32,7 +32,7 @@ def hive_columns(schema: pa.Schema) -> tuple[HiveColumn, ...]:
     return tuple(_column(field) for field in schema)
 
 
-def quoted(name: str) -> str:
+def quote_identifier(name: str) -> str:
     """An identifier in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
@@ -52,7 +52,7 @@ def accepts(declared: str, actual: str) -> bool:
 def _column(of: pa.Field) -> HiveColumn:
     doc = (of.metadata or {}).get(DOC, b"")
     try:
-        plain, declared = _type(of.type, lambda name: name), _type(of.type, quoted)
+        plain, declared = _type(of.type, lambda name: name), _type(of.type, quote_identifier)
     except UnsupportedTable as error:
         raise UnsupportedTable(f"column {of.name}: {error}") from error
     return HiveColumn(of.name.lower(), plain, declared, doc.decode())

@@ -16,11 +16,16 @@ from typing import Any
 from thrift.Thrift import TException
 
 from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, existing_table, same_place
+from pyhudi_expr.hive.metastore_table import (
+    STORAGE_HANDLER,
+    MetastoreTable,
+    metastore_table,
+    same_place,
+)
 from pyhudi_expr.hive.probe import Probe, find_probe
-from pyhudi_expr.hive.registration import Registration, mismatch, text
-from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, connected
-from pyhudi_expr.index.status import State, checked_statuses
+from pyhudi_expr.hive.registration import Registration, mismatch, quote_string
+from pyhudi_expr.hive.session import ConnectionFailed, HiveSession, QueryError, open_session
+from pyhudi_expr.index.catalog.status import State, checked_statuses
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -63,7 +68,7 @@ def examine(
     Never raises for what is wrong: that is a finding.
     """
     try:
-        with connected(address) as session:
+        with open_session(address) as session:
             version = str(session.run("SELECT version()")[0][0]).split()[0]
             yield Finding("HiveServer2", Verdict.GOOD, f"{version} at {address}")
             session.set(settings)
@@ -84,7 +89,7 @@ def _inside(
     is_old: bool,
 ) -> Iterator[Finding]:
     """is_old: whether it is Hive 3.1, which takes another jar and does not explain pruning."""
-    there = existing_table(session, wanted.name)
+    there = metastore_table(session, wanted.name)
     diagnosis: Mapping[str, Any] | None = None
     try:
         diagnosis = _diagnosis(session, there)
@@ -105,13 +110,15 @@ def _inside(
         yield _probed(session, wanted, find_probe(table))
 
 
-def _diagnosis(session: HiveSession, there: ExistingTable | None) -> Mapping[str, Any]:
+def _diagnosis(session: HiveSession, there: MetastoreTable | None) -> Mapping[str, Any]:
     session.run(f"CREATE TEMPORARY FUNCTION {_FUNCTION} AS '{DIAGNOSIS}'")
     # In HiveServer2 itself, not in a container somewhere.
     session.run("SET hive.fetch.task.conversion=more")
     properties = {} if there is None else there.properties
     given = ", ".join(
-        text(f"{key}={value}") for key, value in properties.items() if key.startswith("hudi.")
+        quote_string(f"{key}={value}")
+        for key, value in properties.items()
+        if key.startswith("hudi.")
     )
     found: Mapping[str, Any] = json.loads(session.run(f"SELECT {_FUNCTION}({given})")[0][0])
     return found
@@ -146,7 +153,7 @@ def _no_handler_of_hive_3(error: QueryError) -> Finding:
     return Finding("handler", Verdict.BROKEN, " ".join(str(error).split()), mend)
 
 
-def _settings(settings: Mapping[str, str], there: ExistingTable | None) -> Finding:
+def _settings(settings: Mapping[str, str], there: MetastoreTable | None) -> Finding:
     told = ", ".join(f"{key}={value}" for key, value in settings.items() if value)
     properties = {} if there is None else there.properties
     overruled = [key for key in settings if properties.get(key, settings[key]) != settings[key]]
@@ -207,7 +214,7 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
             yield Finding(link, Verdict.DOUBTFUL, told, mend)
 
 
-def _registered(wanted: Registration, there: ExistingTable | None) -> Iterator[Finding]:
+def _registered(wanted: Registration, there: MetastoreTable | None) -> Iterator[Finding]:
     name = str(wanted.name).replace("`", "")
     register = f"pyhudi hive register {quote(wanted.location)} --name {quote(name)}"
     if there is None:

@@ -15,9 +15,9 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Column, HudiExpression, IsNull, Not
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.hive.columns import quoted
-from pyhudi_expr.index.partition_readers import PartitionReader
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.hive.columns import quote_identifier
+from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
@@ -64,7 +64,7 @@ def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
                 known = found.bounds(column) if isinstance(found, StatisticsEvidence) else None
                 least = None if known is None else _least(known)
                 if least is not None:
-                    yield f"{quoted(field.name)} <= {least}"
+                    yield f"{quote_identifier(field.name)} <= {least}"
 
 
 def _least(bounds: Bounds) -> str | None:

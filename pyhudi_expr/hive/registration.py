@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quoted
-from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, TableName, same_place
+from pyhudi_expr.hive.columns import HiveColumn, accepts, hive_columns, quote_identifier
+from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, TableName, same_place
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -55,7 +55,7 @@ def registration(
 
 
 def statements(
-    wanted: Registration, existing: ExistingTable | None, replacing: bool = False
+    wanted: Registration, existing: MetastoreTable | None, replacing: bool = False
 ) -> tuple[str, ...]:
     """What has to be run, in this order; nothing where all is as it shall be.
 
@@ -76,7 +76,7 @@ def statements(
     return (f"DROP TABLE {wanted.name}", *_created(wanted))
 
 
-def mismatch(wanted: Registration, existing: ExistingTable) -> str | None:
+def mismatch(wanted: Registration, existing: MetastoreTable) -> str | None:
     """The first column in which Hive's table is not the Hudi table, in words; None: there is none.
 
     Comments do not count.
@@ -95,7 +95,7 @@ def mismatch(wanted: Registration, existing: ExistingTable) -> str | None:
     return f"Hive's table lacks {', '.join(lacking)}" if lacking else None
 
 
-def _check_replaceable(wanted: Registration, existing: ExistingTable, replacing: bool) -> None:
+def _check_replaceable(wanted: Registration, existing: MetastoreTable, replacing: bool) -> None:
     if _reads_the_same(wanted, existing):
         return
     if not existing.survives_drop:
@@ -111,11 +111,11 @@ def _check_replaceable(wanted: Registration, existing: ExistingTable, replacing:
         )
 
 
-def _reads_the_same(wanted: Registration, existing: ExistingTable) -> bool:
+def _reads_the_same(wanted: Registration, existing: MetastoreTable) -> bool:
     return existing.handler == STORAGE_HANDLER and same_place(existing.location, wanted.location)
 
 
-def _in_words_of(wanted: Registration, existing: ExistingTable) -> Registration:
+def _in_words_of(wanted: Registration, existing: MetastoreTable) -> Registration:
     """What is wanted with the types, the comments and the place of the partition columns that
     Hive's table has."""
     known = {column.name: column for column in existing.columns}
@@ -146,33 +146,38 @@ def _created(wanted: Registration) -> tuple[str, ...]:
     properties = f"\nTBLPROPERTIES ({_pairs(wanted.properties)})" if wanted.properties else ""
     return (
         f"CREATE EXTERNAL TABLE {wanted.name} (\n  {_declared(wanted.columns)})"
-        f"\nSTORED BY {text(STORAGE_HANDLER)}\nLOCATION {text(wanted.location)}{properties}",
+        f"\nSTORED BY {quote_string(STORAGE_HANDLER)}"
+        f"\nLOCATION {quote_string(wanted.location)}{properties}",
     )
 
 
-def _added_columns(wanted: Registration, existing: ExistingTable) -> tuple[str, ...]:
+def _added_columns(wanted: Registration, existing: MetastoreTable) -> tuple[str, ...]:
     more = wanted.columns[len(existing.columns) :]
     return (f"ALTER TABLE {wanted.name} ADD COLUMNS (\n  {_declared(more)})",) if more else ()
 
 
-def _changed_properties(wanted: Registration, existing: ExistingTable) -> tuple[str, ...]:
+def _changed_properties(wanted: Registration, existing: MetastoreTable) -> tuple[str, ...]:
     changed = {k: v for k, v in wanted.properties.items() if existing.properties.get(k) != v}
     return (f"ALTER TABLE {wanted.name} SET TBLPROPERTIES ({_pairs(changed)})",) if changed else ()
 
 
 def _declared(columns: tuple[HiveColumn, ...]) -> str:
-    comments = (f" COMMENT {text(column.comment)}" if column.comment else "" for column in columns)
+    comments = (
+        f" COMMENT {quote_string(column.comment)}" if column.comment else "" for column in columns
+    )
     return ",\n  ".join(
-        f"{quoted(column.name)} {column.declared}{comment}"
+        f"{quote_identifier(column.name)} {column.declared}{comment}"
         for column, comment in zip(columns, comments, strict=True)
     )
 
 
 def _pairs(properties: Mapping[str, str]) -> str:
-    return ", ".join(f"{text(key)}={text(value)}" for key, value in properties.items())
+    return ", ".join(
+        f"{quote_string(key)}={quote_string(value)}" for key, value in properties.items()
+    )
 
 
-def text(value: str) -> str:
+def quote_string(value: str) -> str:
     """A string in Hive's SQL."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
     return f"'{escaped}'"

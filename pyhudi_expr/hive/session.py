@@ -15,7 +15,7 @@ from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.table.errors import HudiError
 
 if TYPE_CHECKING:
-    from pyhudi_expr.hive.wire import Wire
+    from pyhudi_expr.hive.transport import HiveTransport
 
 _BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
 _SHOWN = 80
@@ -67,7 +67,7 @@ class HiveSession:
 
 
 @contextlib.contextmanager
-def connected(address: HiveAddress) -> Iterator[HiveSession]:
+def open_session(address: HiveAddress) -> Iterator[HiveSession]:
     """A session, closed at the end. Raises ConnectionFailed."""
     wire, connection = _connect(address)
     session = HiveSession(connection, address)
@@ -82,11 +82,11 @@ def connected(address: HiveAddress) -> Iterator[HiveSession]:
                 connection.close()
 
 
-def _connect(address: HiveAddress) -> tuple[Wire, Any]:
+def _connect(address: HiveAddress) -> tuple[HiveTransport, Any]:
     try:
         from pyhive import hive
 
-        from pyhudi_expr.hive.wire import Wire
+        from pyhudi_expr.hive.transport import HiveTransport
     except ModuleNotFoundError as error:
         raise ConnectionFailed(
             f"{error.name} is missing; install the extra: pip install 'pyhudi-expr[hive]'"
@@ -100,7 +100,7 @@ def _connect(address: HiveAddress) -> tuple[Wire, Any]:
             f"nobody listens at {address}: {error}; start HiveServer2, or name its host and port"
         ) from error
     try:
-        wire = Wire(address)
+        wire = HiveTransport(address)
         wire.wait(address.timeout)
         connection = hive.connect(
             thrift_transport=wire.transport, username=address.user, database=address.database

@@ -19,7 +19,7 @@ def slices_hit(rows: float, slices: float) -> float:
 
 
 @dataclass(frozen=True)
-class Left:
+class RemainingRead:
     """What a query still has to read. slices: a number, expected ones in estimates; bytes."""
 
     slices: float
@@ -27,7 +27,7 @@ class Left:
 
 
 @dataclass(frozen=True)
-class LookUp:
+class LookupCost:
     """A question to an index of places.
 
     read_bytes: what it reads of the index, 0 where that is in memory. rows: how many rows it will
@@ -37,11 +37,11 @@ class LookUp:
     read_bytes: float
     rows: float
 
-    def total(self, left: Left) -> float:
+    def total(self, left: RemainingRead) -> float:
         """Bytes that are read in all, if it is asked about what is left: index and files."""
         share = slices_hit(self.rows, left.slices) / left.slices if left.slices else 0.0
         return self.read_bytes + left.bytes * share
 
-    def is_worth(self, left: Left) -> bool:
+    def is_worth(self, left: RemainingRead) -> bool:
         """Whether that is less than reading what is left. What is in memory is always worth it."""
         return not self.read_bytes or self.total(left) < left.bytes

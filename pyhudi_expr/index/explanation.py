@@ -24,7 +24,7 @@ from pyhudi_expr.expr.bound import (
 )
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Constant, Unknown
-from pyhudi_expr.expr.text import render
+from pyhudi_expr.expr.render import render
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.table.listing import FileListing

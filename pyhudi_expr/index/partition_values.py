@@ -2,7 +2,7 @@
 
 Only key generators that write a column's value into the path as it is are believed: a path that
 was formatted from a timestamp, or that cannot be taken apart without doubt, says nothing. Nor does
-one that readers of paths take for another value than files hold (`path_values`).
+one that readers of paths take for another value than files hold (`spark_partition_values`).
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class PartitionValues:
         )
 
 
-class OfPartition:
+class BoundsOfPartition:
     """The bounds of its partition for each file (a `Statistics` over files)."""
 
     def __init__(self, partitions: Statistics, position: npt.NDArray[np.int32]) -> None:

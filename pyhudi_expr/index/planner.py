@@ -22,19 +22,12 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.expr.bound import (
-    BoundAnd,
-    BoundColumn,
-    BoundExpression,
-    BoundNot,
-    BoundOr,
-    Leaf,
-)
-from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.expr.bound import BoundAnd, BoundColumn, BoundExpression, BoundNot, BoundOr, Leaf
+from pyhudi_expr.expr.evaluate import Evidence, MemoizedEvidence
 from pyhudi_expr.expr.nodes import Constant, Unknown
-from pyhudi_expr.index.costs import Left, LookUp
-from pyhudi_expr.index.merging import Merging, keep_slices
-from pyhudi_expr.index.partition_readers import FROM_FILES, Reading
+from pyhudi_expr.index.costs import LookupCost, RemainingRead
+from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
+from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
 
@@ -54,24 +47,48 @@ class NamedEvidence:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """What a source says of the files of a listing. notes: why that is less than it could be."""
+
+    evidence: Evidence
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Question:
     """What a predicate asks about the files of a listing.
 
     columns: those of the predicate. partitions: one flag for each, False where it is
     excluded already. footer_wait: seconds to wait for footers that are read in the background.
-    notes: where sources say why they tell less than they could. reading: what their answers say to
-    who asks. answers: what the sources before have said.
+    reading: what the sources' answers say to who asks. answers: what the sources before have said;
+    left: for each of them the slices that it and those before it leave, one flag for each.
+    notes: why they told less than they could.
     """
 
     predicate: BoundExpression
     columns: Sequence[BoundColumn]
     listing: FileListing
-    merging: Merging
+    merging: SliceMerging
     partitions: _Flags
     footer_wait: float
-    notes: list[str]
-    reading: Reading = FROM_FILES
+    reading: ReaderSemantics = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
+    left: tuple[_Flags, ...] = ()
+    notes: tuple[str, ...] = ()
+    _evaluated: tuple[Evidence, ...] = ()
+
+    def answered(self, answer: NamedEvidence) -> Question:
+        """The question with one answer more, and what that leaves."""
+        evaluated = (*self._evaluated, MemoizedEvidence(answer.evidence))
+        kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
+        left = kept & self.partitions[self.listing.slice_partition]
+        return replace(
+            self, answers=(*self.answers, answer), left=(*self.left, left), _evaluated=evaluated
+        )
+
+    def noted(self, note: str) -> Question:
+        """The question with one note more."""
+        return replace(self, notes=(*self.notes, note))
 
     @cached_property
     def positive_leaves(self) -> tuple[Leaf, ...]:
@@ -81,10 +98,7 @@ class Question:
     @cached_property
     def slices(self) -> _Flags:
         """One flag for each slice: False where the answers so far exclude it."""
-        evidence = [answer.evidence for answer in self.answers]
-        kept = keep_slices(self.predicate, evidence, self.listing, self.merging)
-        flags: _Flags = kept & self.partitions[self.listing.slice_partition]
-        return flags
+        return self.left[-1] if self.left else self.partitions[self.listing.slice_partition]
 
     @cached_property
     def files(self) -> _Flags:
@@ -93,10 +107,10 @@ class Question:
         return flags
 
     @cached_property
-    def left(self) -> Left:
+    def remaining(self) -> RemainingRead:
         """What is to be read by the answers so far."""
         slices = int(np.count_nonzero(self.slices))
-        return Left(slices, int(self.listing.file_size[self.files].sum()))
+        return RemainingRead(slices, int(self.listing.file_size[self.files].sum()))
 
 
 class StillReadingError(HudiError):
@@ -110,7 +124,7 @@ class Source(Protocol):
     def name(self) -> str:
         """As the explanation calls it."""
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """Evidence over the files of the question's listing; None: nothing to say about it.
 
         All reading is done here. Raises HudiError where the index is unreadable, StillReadingError
@@ -118,7 +132,7 @@ class Source(Protocol):
         """
 
 
-class Priced(ABC):
+class CostedSource(ABC):
     """A source that reads for each question, and so is asked only where that is worth it.
 
     A class to inherit from, unlike `Source`: each query tells the two apart, and to ask for a
@@ -128,67 +142,75 @@ class Priced(ABC):
     name: str
 
     @abstractmethod
-    def look_up(self, question: Question) -> LookUp | None:
+    def look_up(self, question: Question) -> LookupCost | None:
         """What `answer` would cost and find; None: it has nothing to say. Raises HudiError."""
 
     @abstractmethod
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         """See `Source`."""
 
 
-def gather(sources: Sequence[Source | Priced], question: Question) -> list[NamedEvidence]:
-    """Asks the sources in their order, then the priced ones, the one first with which least is read
-    in all; those that cannot be read are noted and left out."""
+def gather(sources: Sequence[Source | CostedSource], question: Question) -> Question:
+    """The question with all answers.
+
+    The sources are asked in their order, then the priced ones, the one first with which least is
+    read in all. Those that cannot be read are noted and left out.
+    """
     for source in sources:
-        if not isinstance(source, Priced):
+        if not isinstance(source, CostedSource):
             question = _asked(source, question)
-    waiting = [source for source in sources if isinstance(source, Priced)]
+    waiting = [source for source in sources if isinstance(source, CostedSource)]
     while waiting:
-        offers = list(_offers(waiting, question))
-        worth = [(source, offer) for source, offer in offers if offer.is_worth(question.left)]
+        offers, question = _offers(waiting, question)
+        worth = [(source, offer) for source, offer in offers if offer.is_worth(question.remaining)]
         if not worth:
             break
-        best = _cheapest(worth, question.left)
+        best = _cheapest(worth, question.remaining)
         question = _asked(best, question)
         # What one has read, another need not read again: prices change.
         waiting = [source for source, _ in offers if source is not best]
-    return list(question.answers)
+    return question
 
 
-def _offers(sources: Sequence[Priced], question: Question) -> Iterator[tuple[Priced, LookUp]]:
+_Offer = tuple[CostedSource, LookupCost]
+
+
+def _offers(sources: Sequence[CostedSource], question: Question) -> tuple[list[_Offer], Question]:
+    offers: list[_Offer] = []
     for source in sources:
         try:
             offer = source.look_up(question)
         except HudiError as error:
-            question.notes.append(_unreadable(source, error))
+            question = question.noted(_unreadable(source, error))
             continue
         if offer is not None:
-            yield source, offer
+            offers.append((source, offer))
+    return offers, question
 
 
-def _cheapest(offers: Sequence[tuple[Priced, LookUp]], left: Left) -> Priced:
+def _cheapest(
+    offers: Sequence[tuple[CostedSource, LookupCost]], left: RemainingRead
+) -> CostedSource:
     return min(offers, key=lambda pair: pair[1].total(left))[0]
 
 
-def _asked(source: Source | Priced, question: Question) -> Question:
+def _asked(source: Source | CostedSource, question: Question) -> Question:
     """The question with the source's answer, if it has one."""
     start = perf_counter()
     try:
-        evidence = source.answer(question)
+        answer = source.answer(question)
     except StillReadingError:
-        question.notes.append(f"{source.name} is still being read")
-        return question
+        return question.noted(f"{source.name} is still being read")
     except HudiError as error:
-        question.notes.append(_unreadable(source, error))
+        return question.noted(_unreadable(source, error))
+    if answer is None:
         return question
-    if evidence is None:
-        return question
-    evidence = question.reading.of_files(evidence, question.listing)
-    answer = NamedEvidence(source.name, evidence, perf_counter() - start)
-    return replace(question, answers=(*question.answers, answer))
+    evidence = question.reading.of_files(answer.evidence, question.listing)
+    named = NamedEvidence(source.name, evidence, perf_counter() - start)
+    return replace(question, notes=(*question.notes, *answer.notes)).answered(named)
 
 
-def _unreadable(source: Source | Priced, error: HudiError) -> str:
+def _unreadable(source: Source | CostedSource, error: HudiError) -> str:
     return f"{source.name} cannot be read: {error}"
 
 

@@ -26,11 +26,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.mdt.keys import column_prefix
-from pyhudi_expr.mdt.reader import COLUMN_STATS, MetadataTable
-from pyhudi_expr.table.commit_metadata import read_record
+from pyhudi_expr.mdt.bytes.keys import column_prefix
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, MetadataTable
 from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.timeline import Instant
+from pyhudi_expr.table.timeline.commit_metadata import read_record
+from pyhudi_expr.table.timeline.timeline import Instant
 
 RECORD_KEY = "_hoodie_record_key"
 UNKNOWN = -1

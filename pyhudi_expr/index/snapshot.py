@@ -6,38 +6,39 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
-from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
-from pyhudi_expr.index.column_stats import ColumnStats
-from pyhudi_expr.index.commit_times import COMMIT_TIME, CommitTimes
-from pyhudi_expr.index.evolved_stats import EvolvedColumnStats
-from pyhudi_expr.index.merging import Merging, merging_of
-from pyhudi_expr.index.partition_readers import PartitionReader, Reading
-from pyhudi_expr.index.partition_stats import PartitionStats
-from pyhudi_expr.index.partition_values import OfPartition, PartitionValues, path_layout
-from pyhudi_expr.index.path_values import PathColumns, PathValues
+from pyhudi_expr.index.lookups.key_predicates import without_columns
+from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
+from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
-from pyhudi_expr.index.record_keys import without_columns
 from pyhudi_expr.index.row_counts import Counts, row_counts
-from pyhudi_expr.index.streamed_leaves import Streaming, streamed
-from pyhudi_expr.index.summaries import ColumnSummary, summaries
+from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.index.sources import VALUES, ColumnStatsSource, NameSource, ValueSource
+from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
+from pyhudi_expr.index.statistics.commit_times import CommitTimes
+from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
+from pyhudi_expr.index.statistics.partition_stats import PartitionStats
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.keys.definition import hidden_columns
-from pyhudi_expr.mdt.extension_reader import Extension
-from pyhudi_expr.mdt.reader import (
+from pyhudi_expr.mdt.extension.reader import Extension
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import (
     COLUMN_STATS,
     FILES,
     PARTITION_STATS,
     MetadataTable,
     current_listing,
 )
-from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -45,117 +46,108 @@ from pyhudi_expr.table.properties import TableType
 from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 
 if TYPE_CHECKING:
-    from pyhudi_expr.index.optional_indexes import OptionalIndexes
+    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
 _Flags = npt.NDArray[np.bool_]
 
+#: Why less was read than could be.
+_Notes: TypeAlias = tuple[str, ...]
 _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 #: Entries that may be read to describe all columns; a planner does not wait for more.
 _MOST_SUMMARISED = 1_000_000
-#: The name of what the partitions' own values say.
-VALUES = "partition values"
 _NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another type")
 #: A note.
 NO_STATISTICS = "the table has no column_stats: files are not judged"
 
 
-class TableSnapshot:
-    """The file slices of a table at an instant, and evidence about them. Thread safe.
+@dataclass(frozen=True)
+class SnapshotOptions:
+    """What is read of a table, and where it is kept.
 
-    table: the data table's snapshot. notes: why an index is not used. is_evolved: whether
-    columns were renamed or retyped; history: in which versions, None if it cannot be read.
+    view, as_of: see `PruneRequest`. footers: judge by Parquet footers where there is no
+    `column_stats`. cache: where what base files of the metadata table say is kept between
+    processes. bounds_limit: bytes that the bounds of columns may take. streaming: how columns
+    beyond the limit are judged.
     """
 
-    def __init__(
-        self,
-        table: HudiTable,
-        view: TableView,
-        as_of: str | None,
-        footers: bool,
-        cache: SnapshotCache | None = None,
-        bounds_limit: int = sys.maxsize,
-        earlier: TableSnapshot | None = None,
-        streaming: Streaming = streamed,
-    ) -> None:
-        """footers: judge by Parquet footers where there is no `column_stats`. cache: where what
-        base files of the metadata table say is kept between processes. bounds_limit: bytes that
-        the bounds of columns may take. earlier: the table as it was; what was read of the metadata
-        table's log files is taken from there. streaming: how columns beyond the limit are judged.
+    view: TableView = TableView.SNAPSHOT
+    as_of: str | None = None
+    footers: bool = False
+    cache: DiskCache | None = None
+    bounds_limit: int = sys.maxsize
+    streaming: Streaming = evaluate_streaming
 
-        Raises HudiError when the table itself cannot be read.
+
+@dataclass(frozen=True, eq=False)
+class TableSnapshot:
+    """The file slices of a table at an instant, and evidence about them; `open` reads it. Thread
+    safe.
+
+    table: the data table's snapshot. schema: at the instant. values: of the partitions. notes: why
+    an index is not used. is_evolved: whether columns were renamed or retyped; history: in which
+    versions, None if it cannot be read, or they were not.
+    """
+
+    table: HudiTable
+    listing: FileListing
+    schema: pa.Schema
+    merging: SliceMerging
+    values: PartitionValues
+    partition_stats: PartitionStats | None
+    column_stats: ColumnStats | None
+    is_evolved: bool
+    history: SchemaHistory | None
+    notes: tuple[str, ...]
+    _paths: SparkPathValues
+    _mdt: MetadataTable | None
+    _extension: Extension | None
+    _optional: LookupIndexes | None
+    _streaming: Streaming
+
+    @classmethod
+    def open(
+        cls, table: HudiTable, options: SnapshotOptions, earlier: TableSnapshot | None = None
+    ) -> TableSnapshot:
+        """The table as its files are now.
+
+        earlier: the table as it was; what was read of the metadata table's log files is taken from
+        there. Raises HudiError when the table itself cannot be read.
         """
-        notes: list[str] = []
-        mdt = _metadata_table(table, cache, earlier._mdt if earlier else None, notes)
-        if mdt is not None:
-            table = mdt.table
-        self.table = table
-        self._mdt: MetadataTable | None = mdt
-        self._extension: Extension | None = _extension(table, cache, notes)
-        self.listing: FileListing = _listing(table, mdt, view, as_of, notes)
-        self.schema: pa.Schema = table.schema(as_of)
-        self.merging: Merging = merging_of(table.properties)
-        self._streaming = streaming
-        partitions: list[str] = self.listing.partitions.to_pylist()
-        self.values = PartitionValues(partitions, path_layout(table.properties))
-        self._paths = PathValues(partitions, PathColumns.of(table.properties))
-        self.partition_stats: PartitionStats | None = None
-        self.column_stats: ColumnStats | None = None
-        self._optional: OptionalIndexes | None = None
+        mdt, mdt_notes = _metadata_table(table, options.cache, earlier._mdt if earlier else None)
+        table = table if mdt is None else mdt.table
+        extension, extension_notes = _extension(table, options.cache)
+        listing, listing_notes = _listing(table, mdt, options.view, options.as_of)
+        schema = table.schema(options.as_of)
+        partitions: list[str] = listing.partitions.to_pylist()
         # Statistics go by a column's name in its file, which an evolution may have changed.
-        self.is_evolved: bool = table.has_schema_history
-        self.history = _schema_history(table, notes) if self.is_evolved else None
-        if self.history is not None:
-            notes.append("the table's schema was evolved on read: only column_stats are used")
-            self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
-            self.partition_stats = None
-        elif not self.is_evolved:
-            self._open_statistics(mdt, as_of, footers, bounds_limit, notes)
-            self._open_optional_indexes(mdt, notes)
-        self.notes: tuple[str, ...] = tuple(notes)
-
-    def _open_statistics(
-        self,
-        mdt: MetadataTable | None,
-        as_of: str | None,
-        footers: bool,
-        limit: int,
-        notes: list[str],
-    ) -> None:
-        available = mdt.partitions if mdt is not None else frozenset[str]()
-        extension = self._extension
-        # An aggregate covers the files of its writes; so does the entry of a log file that grows.
-        covers = mdt is not None and mdt.lists_files
-        logs_grow = self.table.properties.timeline_layout == 1
-        if mdt is not None and COLUMN_STATS in available and (covers or not logs_grow):
-            self.column_stats = ColumnStats(mdt, self.listing, self.table.storage, limit)
-        elif extension is not None and COLUMN_STATS in extension.partitions:
-            self.column_stats = ColumnStats(
-                extension.records, self.listing, self.table.storage, limit
-            )
-        elif footers:
-            self.column_stats = ColumnStats(None, self.listing, self.table.storage, limit)
-        elif COLUMN_STATS in available:
-            notes.append("column_stats lags behind the table: files are not judged")
-        else:
-            notes.append(NO_STATISTICS)
-        # The aggregates describe the newest slices, base files and log files alike.
-        newest = as_of is None and self.table.properties.table_type is TableType.COPY_ON_WRITE
-        if mdt is not None and PARTITION_STATS in available and newest and covers:
-            self.partition_stats = PartitionStats(mdt, self.listing)
-
-    def _open_optional_indexes(self, mdt: MetadataTable | None, notes: list[str]) -> None:
-        available = mdt.partitions if mdt is not None else frozenset[str]()
-        if available <= _USUAL and self._extension is None:
-            return
-        # Imported where there are any: most tables have none, and they take time to import.
-        from pyhudi_expr.index.optional_indexes import OptionalIndexes
-
-        self._optional = OptionalIndexes(self.table, self.listing)
-        if mdt is not None:
-            self._optional.open(mdt, notes)
-        if self._extension is not None:
-            self._optional.open_extension(self._extension, self.schema, notes)
+        is_evolved = table.has_schema_history
+        history, history_notes = _schema_history(table) if is_evolved else (None, ())
+        is_judged = history is not None or not is_evolved
+        column_stats, column_notes = (
+            _column_stats(table, listing, mdt, extension, options) if is_judged else (None, ())
+        )
+        optional = None if is_evolved else _optional(table, listing, mdt, extension, schema)
+        return cls(
+            table=table,
+            listing=listing,
+            schema=schema,
+            merging=slice_merging(table.properties),
+            values=PartitionValues(partitions, path_layout(table.properties)),
+            partition_stats=None if is_evolved else _partition_stats(table, listing, mdt, options),
+            column_stats=column_stats,
+            is_evolved=is_evolved,
+            history=history,
+            notes=(
+                *(*mdt_notes, *extension_notes, *listing_notes, *history_notes, *column_notes),
+                *(optional.notes if optional else ()),
+            ),
+            _paths=SparkPathValues(partitions, SparkPartitionColumns.of(table.properties)),
+            _mdt=mdt,
+            _extension=extension,
+            _optional=optional,
+            _streaming=options.streaming,
+        )
 
     def is_current(self) -> bool:
         """Whether neither the table nor its extension has changed since. Raises HudiError."""
@@ -187,7 +179,7 @@ class TableSnapshot:
         return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
 
     def aggregate_evidence(
-        self, columns: Sequence[BoundColumn], reading: Reading
+        self, columns: Sequence[BoundColumn], reading: ReaderSemantics
     ) -> list[NamedEvidence]:
         """What `partition_stats` says of the columns, over the partitions. Raises HudiError."""
         if self.partition_stats is None:
@@ -197,12 +189,14 @@ class TableSnapshot:
         evidence = reading.of_partitions(StatisticsEvidence(self.partition_stats))
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
-    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> Reading:
+    def reading(self, reader: PartitionReader, predicate: BoundExpression) -> ReaderSemantics:
         """What the reader makes of the partition columns of a predicate."""
         needed = columns(predicate).values()
-        return Reading.of(reader, self._paths, self.values, needed)
+        return ReaderSemantics.of(reader, self._paths, self.values, needed)
 
-    def completed(self, predicate: BoundExpression, reading: Reading) -> BoundExpression:
+    def with_key_predicates(
+        self, predicate: BoundExpression, reading: ReaderSemantics
+    ) -> BoundExpression:
         """The predicate with what it implies for record keys, if an index of them can tell."""
         hidden = hidden_columns(self.table.properties)
         if hidden:
@@ -213,7 +207,7 @@ class TableSnapshot:
         in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)
         if self._optional is None or in_doubt:
             return predicate
-        return self._optional.completed(predicate)
+        return self._optional.with_key_predicates(predicate)
 
     def file_evidence(
         self,
@@ -221,15 +215,14 @@ class TableSnapshot:
         columns: Sequence[BoundColumn],
         partitions: _Flags,
         footer_wait: float,
-        notes: list[str],
-        reading: Reading,
-    ) -> list[NamedEvidence]:
-        """What the sources say of the files of the flagged partitions.
+        reading: ReaderSemantics,
+    ) -> Question:
+        """What the sources say of the files of the flagged partitions: the question answered.
 
-        columns: those of the predicate. notes: for what sources cannot read.
+        columns: those of the predicate.
         """
         question = Question(
-            predicate, columns, self.listing, self.merging, partitions, footer_wait, notes, reading
+            predicate, columns, self.listing, self.merging, partitions, footer_wait, reading
         )
         return gather(self.sources, question)
 
@@ -237,33 +230,41 @@ class TableSnapshot:
     def sources(self) -> tuple[Source, ...]:
         """The sources of evidence over the files, in the order in which they are asked."""
         times = CommitTimes(self.table, self.listing)
-        sources: list[Source] = [_ValueSource(self.values, self.listing), _NameSource(times)]
+        sources: list[Source] = [ValueSource(self.values, self.listing), NameSource(times)]
         if self.column_stats is not None and self.history is not None:
             sources.append(EvolvedColumnStats(self.column_stats, self.history, self.listing))
         elif self.column_stats is not None:
-            sources.append(_ColumnStatsSource(self.column_stats, self._streaming))
+            sources.append(ColumnStatsSource(self.column_stats, self._streaming))
         if self._optional is not None:
             sources.extend(self._optional.sources)
         return tuple(sources)
 
-    @cached_property
     def row_counts(self) -> Counts | None:
-        """For each slice the rows that it has at most, -1 where unknown; None: nothing tells."""
+        """For each slice the rows that it has at most, -1 where unknown; None: nothing tells.
+
+        Reads the metadata table, once."""
+        return self._row_counts
+
+    @cached_property
+    def _row_counts(self) -> Counts | None:
         try:
             return None if self._mdt is None else row_counts(self._mdt, self.listing)
         except HudiError:
             return None
 
-    @cached_property
     def column_summaries(self) -> list[ColumnSummary]:
-        """What statistics say of each column over all files. Raises HudiError."""
+        """What statistics say of each column over all files, read once. Raises HudiError."""
+        return self._column_summaries
+
+    @cached_property
+    def _column_summaries(self) -> list[ColumnSummary]:
         if self.is_evolved:
             return []  # an old file's statistics may be another column's of today
-        found = summaries(
+        found = column_summaries(
             self.column_stats,
             self.values,
             self.listing,
-            self.row_counts,
+            self.row_counts(),
             self.schema,
             _MOST_SUMMARISED,
         )
@@ -276,109 +277,105 @@ class TableSnapshot:
 
     def _with_keys_counted(self, summary: ColumnSummary) -> ColumnSummary:
         """There are as many keys as rows."""
-        rows = self.row_counts
+        rows = self.row_counts()
         is_key = (summary.column.name,) == self.table.properties.record_key_fields
         if not is_key or rows is None or (rows < 0).any():
             return summary
         return replace(summary, distinct=int(rows.sum()))
 
-    def spread_aggregates(self, reading: Reading) -> list[NamedEvidence]:
+    def spread_aggregates(self, reading: ReaderSemantics) -> list[NamedEvidence]:
         """What `partition_stats` has told so far, over the files: for the explanation."""
         if self.partition_stats is None:
             return []
-        spread = OfPartition(self.partition_stats, self.listing.file_partition)
+        spread = BoundsOfPartition(self.partition_stats, self.listing.file_partition)
         evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
 
-@dataclass(frozen=True)
-class _ValueSource:
-    """The partitions' values, for their files."""
-
-    values: PartitionValues
-    listing: FileListing
-    name: str = VALUES
-
-    def answer(self, question: Question) -> Evidence | None:
-        """See `Source`."""
-        return StatisticsEvidence(OfPartition(self.values, self.listing.file_partition))
-
-
-@dataclass(frozen=True)
-class _NameSource:
-    """What the files' names tell, of the one column that they tell of."""
-
-    times: CommitTimes
-    name: str = "file names"
-
-    def answer(self, question: Question) -> Evidence | None:
-        """See `Source`."""
-        asked = any(column.name == COMMIT_TIME for column in question.columns)
-        return StatisticsEvidence(self.times) if asked else None
-
-
-@dataclass(frozen=True)
-class _ColumnStatsSource:
-    """`column_stats` of the partitions that are left."""
-
-    stats: ColumnStats
-    streaming: Streaming
-    name: str = COLUMN_STATS
-
-    def answer(self, question: Question) -> Evidence | None:
-        """See `Source`."""
-        found = self.stats.load(question.columns, question.partitions, question.footer_wait)
-        question.notes.extend(found.notes)
-        if not found.too_large or not self.stats.can_stream:
-            return StatisticsEvidence(found)
-        return self.streaming(
-            self.stats, question.listing, question.predicate, found, question.partitions
-        )
-
-
-def _schema_history(table: HudiTable, notes: list[str]) -> SchemaHistory | None:
+def _schema_history(table: HudiTable) -> tuple[SchemaHistory | None, _Notes]:
     try:
-        return schema_history(table.storage, table.timeline.is_committed)
+        history = schema_history(table.storage, table.timeline.is_committed)
     except HudiError as error:
-        notes.append(f"the table's schema was evolved on read: statistics are not used: {error}")
-        return None
+        return None, (f"the table's schema was evolved on read: statistics are not used: {error}",)
+    if history is None:
+        return None, ()
+    return history, ("the table's schema was evolved on read: only column_stats are used",)
 
 
 def _metadata_table(
-    table: HudiTable,
-    cache: SnapshotCache | None,
-    earlier: MetadataTable | None,
-    notes: list[str],
-) -> MetadataTable | None:
+    table: HudiTable, cache: DiskCache | None, earlier: MetadataTable | None
+) -> tuple[MetadataTable | None, _Notes]:
     try:
         mdt = MetadataTable.open(table, cache, earlier)
     except HudiError as error:
-        notes.append(f"the metadata table cannot be read: {error}")
-        return None
-    if mdt is None:
-        notes.append("the table has no metadata table")
-    return mdt
+        return None, (f"the metadata table cannot be read: {error}",)
+    return mdt, () if mdt is not None else ("the table has no metadata table",)
 
 
-def _extension(table: HudiTable, cache: SnapshotCache | None, notes: list[str]) -> Extension | None:
+def _extension(table: HudiTable, cache: DiskCache | None) -> tuple[Extension | None, _Notes]:
     try:
-        return Extension.open(table, cache)
+        return Extension.open(table, cache), ()
     except HudiError as error:
-        notes.append(f"the extension metadata table cannot be read: {error}")
-        return None
+        return None, (f"the extension metadata table cannot be read: {error}",)
 
 
 def _listing(
-    table: HudiTable,
-    mdt: MetadataTable | None,
-    view: TableView,
-    as_of: str | None,
-    notes: list[str],
-) -> FileListing:
+    table: HudiTable, mdt: MetadataTable | None, view: TableView, as_of: str | None
+) -> tuple[FileListing, _Notes]:
     try:
-        return current_listing(table, mdt, view, as_of)
+        return current_listing(table, mdt, view, as_of), ()
     except HudiError as error:
         if mdt is None:
             raise
-        notes.append(f"the metadata table's listing cannot be read: {error}")
-        return table.listing(view, as_of)
+        note = f"the metadata table's listing cannot be read: {error}"
+        return table.listing(view, as_of), (note,)
+
+
+def _column_stats(
+    table: HudiTable,
+    listing: FileListing,
+    mdt: MetadataTable | None,
+    extension: Extension | None,
+    options: SnapshotOptions,
+) -> tuple[ColumnStats | None, _Notes]:
+    available = frozenset[str]() if mdt is None else mdt.partitions
+    # The entry of a log file that grows does not cover all of it.
+    is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
+    if COLUMN_STATS in available and is_covered:
+        source = mdt
+    elif extension is not None and COLUMN_STATS in extension.partitions:
+        source = extension.records
+    elif options.footers:
+        source = None
+    elif COLUMN_STATS in available:
+        return None, ("column_stats lags behind the table: files are not judged",)
+    else:
+        return None, (NO_STATISTICS,)
+    return ColumnStats(source, listing, table.storage, options.bounds_limit), ()
+
+
+def _partition_stats(
+    table: HudiTable, listing: FileListing, mdt: MetadataTable | None, options: SnapshotOptions
+) -> PartitionStats | None:
+    """An aggregate covers the files of its writes; it describes the newest slices, base files and
+    log files alike."""
+    newest = options.as_of is None and table.properties.table_type is TableType.COPY_ON_WRITE
+    if mdt is None or PARTITION_STATS not in mdt.partitions or not newest or not mdt.lists_files:
+        return None
+    return PartitionStats(mdt, listing)
+
+
+def _optional(
+    table: HudiTable,
+    listing: FileListing,
+    mdt: MetadataTable | None,
+    extension: Extension | None,
+    schema: pa.Schema,
+) -> LookupIndexes | None:
+    available = frozenset[str]() if mdt is None else mdt.partitions
+    if available <= _USUAL and extension is None:
+        return None
+    # Imported where there are any: most tables have none, and they take time to import.
+    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
+
+    return LookupIndexes.open(table, listing, mdt, extension, schema)

@@ -153,7 +153,7 @@ def virtual_keys(properties: TableProperties, shown: str) -> KeyDefinition | Non
     shown: the table, for messages. Raises HudiError: there is no saying how keys are made.
     """
     if is_virtual(properties):
-        return defined(properties, shown)
+        return key_definition(properties, shown)
     return None
 
 
@@ -169,10 +169,10 @@ def hidden_columns(properties: TableProperties) -> frozenset[str]:
     return frozenset({RECORD_KEY}) if is_virtual(properties) else frozenset()
 
 
-def defined(properties: TableProperties, shown: str) -> KeyDefinition:
+def key_definition(properties: TableProperties, shown: str) -> KeyDefinition:
     """How the table's keys are made, stored or not. Raises HudiError."""
     raw = properties.raw
-    columns = split(raw.get(COLUMNS, "")) or properties.record_key_fields
+    columns = split_names(raw.get(COLUMNS, "")) or properties.record_key_fields
     if not columns:
         raise UnsupportedTable(f"{shown}: the table has no record key (hoodie.table.recordkey...)")
     if columns != properties.record_key_fields:
@@ -190,7 +190,7 @@ def defined(properties: TableProperties, shown: str) -> KeyDefinition:
     )
 
 
-def split(names: str) -> tuple[str, ...]:
+def split_names(names: str) -> tuple[str, ...]:
     """The names of a comma separated list."""
     return tuple(name.strip() for name in names.split(",") if name.strip())
 

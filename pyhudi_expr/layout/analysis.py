@@ -25,11 +25,11 @@ from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.index.partition_readers import PartitionReader
+from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.layout.curves import Curve
-from pyhudi_expr.layout.orders import InvalidLayout, Layout, Mapping, Pieces, order_of
-from pyhudi_expr.layout.sampling import sampled
-from pyhudi_expr.layout.tilings import PieceStatistics, Tiling
+from pyhudi_expr.layout.row_order import InvalidLayout, Layout, Mapping, Pieces, row_order
+from pyhudi_expr.layout.sampling import sample_file
+from pyhudi_expr.layout.tiling import PieceStatistics, Tiling
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -194,7 +194,9 @@ def _sampled(
     paths = listing.paths(bases)
 
     def read(number: int) -> pa.Table:
-        return sampled(table.storage, paths[number], schema, int(wanted[number]), _SEED + number)
+        return sample_file(
+            table.storage, paths[number], schema, int(wanted[number]), _SEED + number
+        )
 
     with ThreadPoolExecutor(_THREADS) as pool:
         tables = list(pool.map(read, range(len(paths))))
@@ -236,7 +238,7 @@ def _tiled(sample: Sample, layout: Layout, files: int) -> Tiling:
         own = np.flatnonzero(sample.partition == partition)
         rows = sample.rows.take(pa.array(own))
         count = max(round(files * len(own) / sample.rows.num_rows), 1)
-        order = order_of(layout, rows, count)
+        order = row_order(layout, rows, count)
         places = order.places([rows.column(name).combine_chunks() for name in layout.columns])
         pieces = Pieces.of(places, count)
         piece[own] = first + pieces.numbers(places)

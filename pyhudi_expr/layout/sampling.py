@@ -13,7 +13,7 @@ from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Storage
 
 
-def sampled(storage: Storage, path: str, schema: pa.Schema, rows: int, seed: int) -> pa.Table:
+def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed: int) -> pa.Table:
     """Some rows of a Parquet file, at random but the same for the same seed; all if it has fewer.
 
     schema: the columns, with the types to read them as; one that the file does not have is null.

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.layout.orders import InvalidLayout, Layout
+from pyhudi_expr.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 

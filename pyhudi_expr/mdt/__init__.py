@@ -1,4 +1,4 @@
 """The metadata table's bytes: HFiles, log blocks, Avro records, keys and the merged reader.
 
-Start at `reader.MetadataTable.open`. Imports `table` and nothing above it.
+Start at `store.metadata_table.MetadataTable.open`. Imports `table` and nothing above it.
 """

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from urllib.parse import quote
 
-from pyhudi_expr.index.status import IndexStatus
-from pyhudi_expr.pages.drawings import bar, timeline
+from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.pages.html import facts, link, page, raw_table, section, table, text
-from pyhudi_expr.table.timeline import Timeline
+from pyhudi_expr.pages.svg import bar, timeline
+from pyhudi_expr.table.timeline.timeline import Timeline
 
 
 @dataclass(frozen=True)
-class Answered:
+class AnsweredRequest:
     """What became of one request. files: considered and dropped, 0 where nothing was judged.
 
     told: why nothing, or less, was pruned; without what predicates quote.
@@ -31,9 +31,9 @@ class Answered:
     told: str
 
 
-def overview_page(answers: Sequence[Answered]) -> str:
+def overview_page(answers: Sequence[AnsweredRequest]) -> str:
     """Tables that were asked about, and the requests, the last one first."""
-    tables: dict[str, list[Answered]] = {}
+    tables: dict[str, list[AnsweredRequest]] = {}
     for answer in answers:
         tables.setdefault(answer.table, []).append(answer)
     rows = [
@@ -59,7 +59,7 @@ def table_page(
     path: str,
     instants: Timeline | None,
     indexes: Sequence[IndexStatus],
-    answers: Sequence[Answered],
+    answers: Sequence[AnsweredRequest],
     problem: str = "",
 ) -> str:
     """A table's indexes, timeline and requests. problem: why it cannot be read, or nothing."""
@@ -86,7 +86,7 @@ def table_page(
     return page(path, parts)
 
 
-def _requests(answers: Sequence[Answered]) -> str:
+def _requests(answers: Sequence[AnsweredRequest]) -> str:
     rows = [
         (
             text(answer.at.strftime("%Y-%m-%d %H:%M:%S")),

@@ -14,16 +14,20 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.pages.drawings import Boxes, bar, rectangles, timeline
 from pyhudi_expr.pages.html import facts, megabytes, page, section, table, text
+from pyhudi_expr.pages.svg import Boxes, bar, rectangles, timeline
 from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.table.timeline import Instant
+from pyhudi_expr.table.timeline.timeline import Instant
 
 _Edges = npt.NDArray[np.float64]
 
 
 def explain_page(
-    base_path: str, predicate: str, result: PruneResult, instants: Sequence[Instant]
+    base_path: str,
+    predicate: str,
+    result: PruneResult,
+    explanation: Explanation,
+    instants: Sequence[Instant],
 ) -> str:
     """The page for a result. instants: of the table's timeline, the oldest first."""
     counts = (
@@ -37,7 +41,7 @@ def explain_page(
     asked = [(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence]
     parts = [
         facts(counts),
-        section("What each part rules out", tree(result.explanation)),
+        section("What each part rules out", tree(explanation)),
         section("Indexes that were asked", table(("index", "time"), asked)),
     ]
     drawn = _boxes(result)

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pyhudi_expr.layout.analysis import Analysis, Shares
-from pyhudi_expr.layout.orders import Layout
-from pyhudi_expr.layout.tilings import quantile_boxes
-from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
+from pyhudi_expr.layout.row_order import Layout
+from pyhudi_expr.layout.tiling import quantile_boxes
 from pyhudi_expr.pages.explanation import tree
 from pyhudi_expr.pages.html import facts, page, section, table
-from pyhudi_expr.table.timeline import Instant
+from pyhudi_expr.pages.svg import Boxes, rectangles, timeline
+from pyhudi_expr.table.timeline.timeline import Instant
 
 _SHOWN = 24
 #: So many predicates: each has its tree and two drawings.
@@ -46,7 +46,7 @@ def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[
     for number, predicate in enumerate(predicates[:_DRAWN]):
         drawn = [rectangles(of_layout[number]) for of_layout in layouts]
         over = f", files over {' and '.join(columns)} as shares of the rows" if drawn else ""
-        parts.append(section(f"{predicate}{over}", tree(found.results[number].explanation), *drawn))
+        parts.append(section(f"{predicate}{over}", tree(found.results[number].explain()), *drawn))
     parts.append(section("Timeline", timeline(instants, found.instant)))
     return page(f"layouts of {found.table}", parts)
 

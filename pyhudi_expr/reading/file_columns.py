@@ -1,7 +1,7 @@
 """The columns of a file, or of a log block, as the table has them now.
 
-What a column was called is told by `Names`; its values are widened as Hudi's readers do. Where
-readers differ about what a value becomes, the column is refused.
+What a column was called is told by `HistoricNames`; its values are widened as Hudi's readers do.
+Where readers differ about what a value becomes, the column is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.schema import META_FIELDS, OPERATION_FIELD
 
 
-class Names(Protocol):
+class HistoricNames(Protocol):
     """What columns were called when a file was written."""
 
     def then(self, name: str) -> str | None:
@@ -26,15 +26,15 @@ class Names(Protocol):
         """Whether a list or map can be cast as a whole."""
 
 
-class SameNames:
+class CurrentNames:
     """Of tables whose columns have no other names than they had."""
 
     def then(self, name: str) -> str | None:
-        """See `Names`."""
+        """See `HistoricNames`."""
         return name
 
     def is_as_it_was(self, name: str, old: pa.DataType, new: pa.DataType) -> bool:
-        """See `Names`."""
+        """See `HistoricNames`."""
         return is_read_alike(old, new)
 
 
@@ -43,7 +43,7 @@ class FileColumns:
     """Columns of a file. path: for messages."""
 
     path: str
-    names: Names
+    names: HistoricNames
 
     def roots(self, schema: pa.Schema) -> list[str]:
         """The file's top-level columns that the schema's need."""
@@ -104,7 +104,7 @@ class ByName:
 
     def columns(self, instant: str, path: str) -> FileColumns:
         """Those of a file that was written at an instant. path: for messages."""
-        return FileColumns(path, SameNames())
+        return FileColumns(path, CurrentNames())
 
 
 def are_read_alike(file: pa.Schema, now: pa.Schema) -> bool:

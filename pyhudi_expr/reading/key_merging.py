@@ -1,8 +1,8 @@
 """Base and log rows of a slice, merged by their keys, stored ones or those that are made of them.
 
-Hudi's rules for whole records, see `index.merging`: by commit time the row that was written last is
-kept, by event time the one with the greatest ordering value, of equal ones the last. A delete, or a
-row without an ordering value, ends what was before it, whatever values that had.
+Hudi's rules for whole records, see `index.slice_merging`: by commit time the row that was written
+last is kept, by event time the one with the greatest ordering value, of equal ones the last. A
+delete, or a row without an ordering value, ends what was before it, whatever values that had.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.keys.definition import RECORD_KEY, KeyDefinition
 from pyhudi_expr.keys.generators import KeyGenerator
-from pyhudi_expr.reading.log_rows import Written, WrittenDeletes
+from pyhudi_expr.reading.log_rows import LogDeletes, Written
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.schema import OPERATION_FIELD
@@ -87,7 +87,7 @@ class KeyMerger:
         rows = [np.arange(len(base[0]), dtype=np.int64)]
         count = len(base[0])
         for written, values in logs:
-            if isinstance(written, WrittenDeletes):
+            if isinstance(written, LogDeletes):
                 keys.append(pa.array(written.keys, pa.string()))
                 ordering.append([_delete_order(value) for value in written.ordering])
                 deleted.append(np.ones(len(written.keys), np.bool_))

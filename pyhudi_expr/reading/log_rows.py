@@ -17,7 +17,7 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from pyhudi_expr.mdt.log import BlockKind, LogBlock, LogFile
+from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.schema import OPERATION_FIELD, arrow_schema
 from pyhudi_expr.table.storage import Storage
@@ -26,7 +26,7 @@ _VERSION_WITH_COUNT = 1
 
 
 @dataclass(frozen=True)
-class WrittenRows:
+class LogRows:
     """The rows of a data block, the columns that were asked for, as far as it has them.
 
     instant: that wrote it.
@@ -37,17 +37,17 @@ class WrittenRows:
 
 
 @dataclass(frozen=True)
-class WrittenDeletes:
+class LogDeletes:
     """A delete block. ordering: of each key the value, None where there is none."""
 
     keys: tuple[str, ...]
     ordering: tuple[Any, ...]
 
 
-Written = WrittenRows | WrittenDeletes
+Written = LogRows | LogDeletes
 
 
-def written(
+def read_log(
     storage: Storage,
     logs: Sequence[str],
     pending: frozenset[str],
@@ -71,7 +71,7 @@ def written(
     return [_content(file, block, roots) for file, block in found]
 
 
-def say_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
+def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
     """Whether rows in the log files (paths) say what they do to the row before, as those of Flink's
     changelogs: a row may end another one then. Both, where some do; neither, where there are none.
     Raises HudiError."""
@@ -94,12 +94,12 @@ def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str
     if block.kind is BlockKind.DELETE:
         deletes = file.deletes(block)
         keys = tuple(record["recordKey"] or "" for record in deletes)
-        return WrittenDeletes(keys, tuple(_ordering(record) for record in deletes))
+        return LogDeletes(keys, tuple(_ordering(record) for record in deletes))
     instant = block.instant or ""
     if block.kind is BlockKind.PARQUET:
-        return WrittenRows(_parquet(file, block, roots(instant)), instant)
+        return LogRows(_parquet(file, block, roots(instant)), instant)
     if block.kind is BlockKind.AVRO:
-        return WrittenRows(_avro(file, block, roots(instant)), instant)
+        return LogRows(_avro(file, block, roots(instant)), instant)
     raise UnsupportedTable(f"{file.name}: {block.kind.name} blocks are not merged here")
 
 

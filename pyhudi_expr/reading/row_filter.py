@@ -17,7 +17,12 @@ from pyhudi_expr.backend.arrow import TO_DOUBLE, InexpressibleInArrowError, to_a
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
 from pyhudi_expr.expr.terms import UnboundError, resolve
-from pyhudi_expr.frontend.constants import decimal_number, fold, split_timestamp, timestamp
+from pyhudi_expr.frontend.common.constants import (
+    decimal_literal,
+    fold_cast,
+    split_timestamp,
+    timestamp_literal,
+)
 from pyhudi_expr.table.errors import HudiError
 
 _EPOCH = datetime(1970, 1, 1)
@@ -167,7 +172,7 @@ def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
             f"rows cannot be filtered: decimals against the double {term.value}; write it without "
             "an exponent"
         )
-    return decimal_number(Decimal(repr(term.value)))
+    return decimal_literal(Decimal(repr(term.value)))
 
 
 def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:
@@ -176,14 +181,14 @@ def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Litera
     if pa.types.is_date32(type_) and isinstance(literal.value, str):
         return _folded(literal, type_)
     if pa.types.is_decimal(type_) and pa.types.is_integer(literal.type):
-        return decimal_number(Decimal(literal.value))
+        return decimal_literal(Decimal(literal.value))
     if not pa.types.is_timestamp(type_):
         return literal
     clock = literal if _is_time(literal) else _folded(literal, pa.timestamp("ns"))
     if type_.tz is None or getattr(clock.type, "tz", None) is not None:
         return clock
     seconds, nanos = split_timestamp(clock)
-    return timestamp(_instant(seconds, zone), nanos, "UTC")
+    return timestamp_literal(_instant(seconds, zone), nanos, "UTC")
 
 
 def _is_time(literal: Literal) -> bool:
@@ -191,7 +196,7 @@ def _is_time(literal: Literal) -> bool:
 
 
 def _folded(literal: Literal, type_: pa.DataType) -> Literal:
-    folded = fold(literal, type_)
+    folded = fold_cast(literal, type_)
     if folded is None:
         raise FilterNotApplicable(f"rows cannot be filtered: {literal.value!r} is no {type_}")
     return folded

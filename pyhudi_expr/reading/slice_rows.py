@@ -20,12 +20,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.index.merging import Merging, merging_of
-from pyhudi_expr.keys.definition import defined
-from pyhudi_expr.mdt.log import BlockKind, LogFile
+from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.keys.definition import key_definition
+from pyhudi_expr.mdt.log.reader import BlockKind, LogFile
 from pyhudi_expr.reading.key_merging import KeyMerger, has_delete_marker
-from pyhudi_expr.reading.log_rows import WrittenRows, written
-from pyhudi_expr.reading.slices import FileSlice
+from pyhudi_expr.reading.log_rows import LogRows, read_log
+from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -67,7 +67,7 @@ class SliceReader:
                 f"{table.base_path}: columns were renamed or retyped by schema-on-read evolution, "
                 "so the files do not say which column is which"
             )
-        merges = merging_of(table.properties) is Merging.WHOLE_RECORDS
+        merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
         by_keys = _key_merger(table) if merges else None
         without_base = by_keys
         if without_base is None and not has_delete_marker(table.properties):
@@ -156,9 +156,9 @@ class SliceReader:
         logs = [
             (
                 part,
-                [leaf(part.rows, name) for name in every] if isinstance(part, WrittenRows) else [],
+                [leaf(part.rows, name) for name in every] if isinstance(part, LogRows) else [],
             )
-            for part in written(self.storage(), log_paths, self.pending, lambda instant: roots)
+            for part in read_log(self.storage(), log_paths, self.pending, lambda instant: roots)
         ]
         own = len(names)
         kept = merger.kept(
@@ -191,7 +191,7 @@ def _key_merger(table: HudiTable) -> KeyMerger | None:
     properties = table.properties
     if properties.meta_fields or properties.table_type is TableType.COPY_ON_WRITE:
         return None
-    definition, schema = defined(properties, table.base_path), table.schema()
+    definition, schema = key_definition(properties, table.base_path), table.schema()
     types = [scalar_type(table, schema, column) for column in definition.columns]
     return KeyMerger.of(properties, definition, types)
 
@@ -200,7 +200,7 @@ def may_be_merged(table: HudiTable, listing: FileListing) -> npt.NDArray[np.bool
     """For each slice whether its rows can be read here, as far as the table and the names tell."""
     logs = listing.any_of_slice(listing.file_is_log)
     bases = listing.any_of_slice(~listing.file_is_log)
-    merges = merging_of(table.properties) is Merging.WHOLE_RECORDS
+    merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
     alone = not has_delete_marker(table.properties)
     flags: npt.NDArray[np.bool_] = ~logs | (merges & (bases | alone))
     return flags

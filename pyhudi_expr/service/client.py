@@ -17,7 +17,7 @@ from thrift.transport.TSocket import TSocket
 from thrift.transport.TTransport import TFramedTransport, TTransportException
 
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, ServiceInfo

@@ -15,7 +15,7 @@ class GarbageError(ValueError):
     """The frame is no message of the protocol."""
 
 
-def answer(
+def process_frame(
     frame: bytes, processor: PruningService.Processor, most_items: int | None = None
 ) -> bytes:
     """The reply to a frame's message, without its size. Raises GarbageError.

@@ -12,18 +12,18 @@ from typing import Any
 import structlog
 
 from pyhudi_expr.expr.bound import unknown_reasons
-from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
-from pyhudi_expr.index.partition_readers import PartitionReader
+from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
+from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus, ServiceInfo
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
+from pyhudi_expr.service.column_summaries import to_thrift
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.query_log import QueryLog
-from pyhudi_expr.service.roots import RootError, TableRoots
 from pyhudi_expr.service.settings import ServiceSettings
-from pyhudi_expr.service.summaries import to_wire
-from pyhudi_expr.service.verdicts import add_rows, counts, verdicts
+from pyhudi_expr.service.table_roots import RootError, TableRoots
+from pyhudi_expr.service.verdicts import counts, verdicts
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.listing import TableView
 
@@ -82,7 +82,8 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
             as_of=request.asOfInstant,
             reader=PartitionReader.ENGINE,
         )
-        result = self._pruner.prune(self._roots.resolve(request.basePath), question)
+        snapshot = self._pruner.snapshot(self._roots.resolve(request.basePath), question)
+        result = self._pruner.prune_snapshot(snapshot, question)
         _check_as_new(result, request)
         self._metrics.judged(result)
         if self._log is not None:
@@ -90,11 +91,11 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         response.instant = result.instant
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None
-        response.counts = counts(result, (time.perf_counter_ns() - begun) // 1000)
-        if request.countRows:
-            add_rows(response.counts, result)
+        elapsed_micros = (time.perf_counter_ns() - begun) // 1000
+        rows = result.rows_kept(snapshot.row_counts()) if request.countRows else None
+        response.counts = counts(result, elapsed_micros, rows)
         if request.describeColumns:
-            response.columns = [to_wire(summary) for summary in result.column_summaries()]
+            response.columns = [to_thrift(summary) for summary in snapshot.column_summaries()]
         return "; ".join(_without_literals(result)) or None
 
 

@@ -16,8 +16,8 @@ from prometheus_client import (
     generate_latest,
 )
 
-from pyhudi_expr.index.registry import kind_of
-from pyhudi_expr.pages.console import Answered
+from pyhudi_expr.index.catalog.registry import kind_of
+from pyhudi_expr.pages.console import AnsweredRequest
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.prune import PruneResult
 
@@ -31,8 +31,8 @@ class Metrics:
     """The counters of one service; thread safe."""
 
     def __init__(self) -> None:
-        self._recent: deque[Answered] = deque(maxlen=_REMEMBERED)
-        self._listeners: list[Callable[[Answered], None]] = []
+        self._recent: deque[AnsweredRequest] = deque(maxlen=_REMEMBERED)
+        self._listeners: list[Callable[[AnsweredRequest], None]] = []
         registry = self._registry = CollectorRegistry()
         self._requests = Counter(
             "pyhudi_requests", "Requests that were answered.", ["status"], registry=registry
@@ -107,7 +107,7 @@ class Metrics:
         for name, files in result.dropped_by.items():
             self._index_files.labels(_kind(name)).inc(files)
 
-    def recent(self) -> list[Answered]:
+    def recent(self) -> list[AnsweredRequest]:
         """What became of the last requests, the last one first."""
         return list(self._recent.copy())
 
@@ -115,7 +115,7 @@ class Metrics:
         """Count a connection that was closed. reason: one of few words."""
         self._refused.labels(reason).inc()
 
-    def tell(self, listener: Callable[[Answered], None]) -> None:
+    def tell(self, listener: Callable[[AnsweredRequest], None]) -> None:
         """Have each answer told from now on; a listener must neither wait nor raise."""
         self._listeners.append(listener)
 
@@ -128,9 +128,9 @@ class Metrics:
         return generate_latest(self._registry) + generate_latest(REGISTRY)
 
 
-def _remembered(response: PruneResponse, seconds: float, told: str) -> Answered:
+def _remembered(response: PruneResponse, seconds: float, told: str) -> AnsweredRequest:
     done = response.counts
-    return Answered(
+    return AnsweredRequest(
         at=datetime.now(timezone.utc),
         request=response.requestId,
         table=response.basePath,

@@ -1,7 +1,7 @@
 """A file of the predicates that a service was asked: what `pyhudi advise --query-log` reads.
 
 A line for each question that was judged, an object of JSON: `at` (UTC), `table`, and `predicate` as
-`frontend.json_encoder` writes it. It holds what queries look for, so only its owner may read it.
+`frontend.json.encoder` writes it. It holds what queries look for, so only its owner may read it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.json_encoder import dumps
+from pyhudi_expr.frontend.json.encoder import dumps
 
 _MOST_BYTES = 64 << 20
 """Of the file; then it becomes `.1`, in the place of an older one."""

@@ -17,7 +17,7 @@ import structlog
 
 from pyhudi_expr.protocol import PruningService
 from pyhudi_expr.service.access import MAX_PREFACE_BYTES, TOKEN_PREFACE, Access
-from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, answer
+from pyhudi_expr.service.frames import HEADER_BYTES, GarbageError, process_frame
 from pyhudi_expr.service.handler import RefusingHandler
 from pyhudi_expr.service.metrics import Metrics
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
@@ -211,7 +211,7 @@ class PruningServer:
             )
         loop = asyncio.get_running_loop()
         self._unanswered += 1
-        job = self._workers.submit(answer, frame, self._processor, settings.max_nodes)
+        job = self._workers.submit(process_frame, frame, self._processor, settings.max_nodes)
 
         def ended(_: Future[bytes]) -> None:
             with contextlib.suppress(RuntimeError):  # the loop has ended
@@ -240,7 +240,7 @@ class PruningServer:
     async def _not_pruned(self, frame: bytes, reason: str, message: str) -> bytes:
         processor = PruningService.Processor(RefusingHandler(reason, message, self._metrics))
         return await asyncio.get_running_loop().run_in_executor(
-            self._refusals, answer, frame, processor, self._settings.max_nodes
+            self._refusals, process_frame, frame, processor, self._settings.max_nodes
         )
 
     async def _in_time(self, transfer: Coroutine[Any, Any, _T]) -> _T:

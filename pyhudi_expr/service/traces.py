@@ -6,7 +6,7 @@ Their attributes hold no constants of queries.
 
 from __future__ import annotations
 
-from pyhudi_expr.pages.console import Answered
+from pyhudi_expr.pages.console import AnsweredRequest
 from pyhudi_expr.service.handler import version
 from pyhudi_expr.service.settings import SettingsError
 
@@ -39,7 +39,7 @@ class Traces:
         self._provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter(endpoint)))
         self._tracer = self._provider.get_tracer(__name__)
 
-    def answered(self, request: Answered) -> None:
+    def answered(self, request: AnsweredRequest) -> None:
         """Send a request's span: it ended when it was answered."""
         end = int(request.at.timestamp() * 1e9)
         span = self._tracer.start_span(

@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
-from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.prune import PruneResult, RowCount
 
 _DIGEST_BYTES = 32
 _LENGTH_BYTES = 4
@@ -40,8 +40,8 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
     return answer
 
 
-def counts(result: PruneResult, elapsed_micros: int) -> PruneCounts:
-    """What was considered and dropped."""
+def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> PruneCounts:
+    """What was considered and dropped. rows: of what is kept, as far as they are known."""
     listing = result.listing
     kept = result.file_keep
     size = listing.file_size
@@ -56,15 +56,10 @@ def counts(result: PruneResult, elapsed_micros: int) -> PruneCounts:
         bytesConsidered=int(size.sum()),
         bytesDropped=int(size[~kept].sum()),
         elapsedMicros=elapsed_micros,
-        filesDroppedBy=result.dropped_by,
+        filesDroppedBy=dict(result.dropped_by),
+        rowsKept=rows.rows if rows else None,
+        rowsAreExact=rows.exact if rows else None,
     )
-
-
-def add_rows(sent: PruneCounts, result: PruneResult) -> None:
-    """Completes the counts with the rows of what is kept, as far as they are known."""
-    found = result.rows_kept()
-    if found is not None:
-        sent.rowsKept, sent.rowsAreExact = found.rows, found.exact
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,6 @@
 The executors need this package, no Hudi jar. Needs the extra `spark`.
 """
 
-from pyhudi_expr.spark.writing import writer_options
+from pyhudi_expr.indexing.writer_options import writer_options
 
 __all__ = ["writer_options"]

@@ -1,7 +1,8 @@
 """CREATE, DROP, SHOW and REFRESH INDEX: as functions, and as statements by `execute`.
 
-Entries are read and written by Spark jobs (`entries`, `shards`); what makes them count is Hudi's
-own protocol (`hudi_indexes`), or a commit to the metadata table beside it (`extension_indexes`).
+Entries are read and written by Spark jobs (`entries`, `jobs.shard_writer`); what makes them count
+is Hudi's own protocol (`hudi_indexes`), or a commit to the metadata table beside it
+(`extension_indexes`).
 """
 
 from __future__ import annotations
@@ -11,16 +12,12 @@ from dataclasses import replace
 from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.registry import Store
-from pyhudi_expr.index.status import IndexStatus, checked_statuses
-from pyhudi_expr.mdt import bootstrap, partitions
-from pyhudi_expr.spark.building import BuildOptions, Built
-from pyhudi_expr.spark.dropping import drop_index
-from pyhudi_expr.spark.extension_indexes import extension_build, extension_refresh
-from pyhudi_expr.spark.failures import told_plainly
-from pyhudi_expr.spark.hudi_indexes import hudi_build
-from pyhudi_expr.spark.preparing import ToRefresh, Work, to_create, to_refresh
-from pyhudi_expr.spark.statements import (
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses
+from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.indexing.dropping import drop_index
+from pyhudi_expr.indexing.preparation import RefreshPlan, Work, prepare_create, prepare_refresh
+from pyhudi_expr.indexing.statements import (
     CreateIndex,
     DropIndex,
     RefreshIndex,
@@ -28,7 +25,11 @@ from pyhudi_expr.spark.statements import (
     Statement,
     parse,
 )
-from pyhudi_expr.spark.writing import writer_options
+from pyhudi_expr.indexing.writer_options import writer_options
+from pyhudi_expr.mdt.changes import bootstrap, partitions
+from pyhudi_expr.spark.builds.extension_indexes import extension_build, extension_refresh
+from pyhudi_expr.spark.builds.hudi_indexes import hudi_build
+from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table import locks
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -36,7 +37,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 def execute(
     spark: SparkSession, statement: str, options: BuildOptions | None = None
-) -> Built | list[IndexStatus] | None:
+) -> BuildResult | list[IndexStatus] | None:
     """Runs one statement (see `statements`). None: there was nothing to do, or to tell.
 
     options: by default with the lock that the session's settings name, as Hudi's own statements
@@ -47,7 +48,7 @@ def execute(
 
 def run(
     spark: SparkSession, statement: Statement, options: BuildOptions
-) -> Built | list[IndexStatus] | None:
+) -> BuildResult | list[IndexStatus] | None:
     """`execute` for a statement that was read already."""
     statement = replace(statement, table=location(spark, statement.table))
     match statement:
@@ -82,27 +83,29 @@ def location(spark: SparkSession, table: str) -> str:
     return str(found)
 
 
-def create_index(spark: SparkSession, request: CreateIndex, options: BuildOptions) -> Built | None:
+def create_index(
+    spark: SparkSession, request: CreateIndex, options: BuildOptions
+) -> BuildResult | None:
     """Builds the index; None: it exists, and may. Raises HudiError; then nothing is changed."""
-    work = to_create(request, options)
+    work = prepare_create(request, options)
     return None if work is None else carry_out(spark, work, options)
 
 
 def refresh_index(
     spark: SparkSession, request: RefreshIndex, options: BuildOptions
-) -> Built | None:
+) -> BuildResult | None:
     """Brings the index up to the table's newest commit; None: it is there.
 
     Raises HudiError; then the index is as before.
     """
-    work = to_refresh(request, options)
+    work = prepare_refresh(request, options)
     return None if work is None else carry_out(spark, work, options)
 
 
-def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> Built | None:
+def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildResult | None:
     """Does what was prepared; None: another process did it meanwhile. Raises HudiError."""
-    with told_plainly():
-        if isinstance(work, ToRefresh):
+    with translate_spark_errors():
+        if isinstance(work, RefreshPlan):
             return extension_refresh(spark, work.table, work.name, options)
         notes, table = list(work.notes), work.table
         if work.planned.store is Store.EXTENSION:

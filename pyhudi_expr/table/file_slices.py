@@ -25,7 +25,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.table.file_names import ParsedNames, base_files, log_files
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
-from pyhudi_expr.table.timeline import Timeline
+from pyhudi_expr.table.timeline.timeline import Timeline
 
 Ints = npt.NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -57,7 +57,7 @@ class SliceRules:
         return self.timeline if self.as_of is None else self.timeline.as_of(self.as_of)
 
 
-def select(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListing:
+def select_slices(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListing:
     """The slices that a query sees, with their files.
 
     READ_OPTIMIZED gives the base files of the slices that SNAPSHOT gives.

@@ -10,15 +10,15 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.table.commit_metadata import CommitMetadata, read_record
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
-from pyhudi_expr.table.file_slices import GroupId, SliceRules, select
-from pyhudi_expr.table.history import archived_completion_times
+from pyhudi_expr.table.file_slices import GroupId, SliceRules, select_slices
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.properties import HOODIE_DIR, TableProperties, TableType
 from pyhudi_expr.table.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.table.storage import FileEntry, Storage
-from pyhudi_expr.table.timeline import Instant, Timeline
+from pyhudi_expr.table.timeline.archive import archived_completion_times
+from pyhudi_expr.table.timeline.commit_metadata import CommitMetadata, read_record
+from pyhudi_expr.table.timeline.timeline import Instant, Timeline
 
 PARTITION_MARKER = ".hoodie_partition_metadata"
 _LISTING_THREADS = 8
@@ -108,7 +108,7 @@ class HudiTable:
         otherwise the storage is listed.
         """
         stored = self.stored_files() if files is None else files
-        return select(stored, self._slice_rules(as_of), view)
+        return select_slices(stored, self._slice_rules(as_of), view)
 
     def stored_files(self) -> StoredFiles:
         """All files of all partitions, listed from the storage.

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.owners import HOST, PROCESS, is_gone, this_process
+from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.writer_settings import hudi_defaults
@@ -136,7 +136,7 @@ def _is_left_behind(place: Storage) -> bool:
 
 
 def _owner(purpose: str) -> bytes:
-    """What Hudi's writers show of the lock's owner, and what `owners` needs."""
+    """What Hudi's writers show of the lock's owner, and what `process_owner` needs."""
     now = datetime.now().isoformat(sep=" ", timespec="milliseconds")
     owner = this_process()
     thread = f"pyhudi {purpose} (process {owner[PROCESS]} on {owner[HOST]})"

@@ -72,7 +72,7 @@ class TableProperties:
         if file is None:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
         try:
-            raw = loaded(storage.read(file))
+            raw = load_properties(storage.read(file))
         except ValueError as error:
             raise HudiError(f"{storage.uri}: {file} cannot be read: {error}") from error
         return TableProperties.parse(raw, storage.uri)
@@ -135,7 +135,7 @@ class TableProperties:
 
 
 @lru_cache(maxsize=64)
-def loaded(content: bytes) -> Mapping[str, str]:
+def load_properties(content: bytes) -> Mapping[str, str]:
     """The file's pairs. A warm question reads the same file again; parsing it takes longer."""
     return dict(javaproperties.loads(content))
 

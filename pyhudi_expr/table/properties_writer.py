@@ -12,7 +12,7 @@ from datetime import datetime, timezone
 import javaproperties
 
 from pyhudi_expr.table.errors import HudiError, TableNotFound
-from pyhudi_expr.table.properties import BACKUP_FILE, PROPERTIES_FILE, loaded
+from pyhudi_expr.table.properties import BACKUP_FILE, PROPERTIES_FILE, load_properties
 from pyhudi_expr.table.storage import Storage
 
 
@@ -26,13 +26,13 @@ def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
     if storage.stat(PROPERTIES_FILE) is None:
         raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
     content = storage.read(PROPERTIES_FILE)
-    changed = {**loaded(content), **changes}
+    changed = {**load_properties(content), **changes}
     kept = {key: value for key, value in changed.items() if value is not None}
-    if kept == loaded(content):
+    if kept == load_properties(content):
         return
     storage.write(BACKUP_FILE, content)
     try:
-        storage.write(PROPERTIES_FILE, dumped(kept))
+        storage.write(PROPERTIES_FILE, dump_properties(kept))
     except HudiError:
         recover(storage)
         raise
@@ -48,7 +48,7 @@ def recover(storage: Storage) -> None:
     storage.delete(BACKUP_FILE)
 
 
-def dumped(properties: Mapping[str, str]) -> bytes:
+def dump_properties(properties: Mapping[str, str]) -> bytes:
     """The content of a properties file."""
     now = datetime.now(timezone.utc).isoformat()
     text: str = javaproperties.dumps(

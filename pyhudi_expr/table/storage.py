@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyarrow import fs
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.extras import of_extra
+from pyhudi_expr.table.optional_dependencies import require_extra
 
 _SCHEME = re.compile(r"^([A-Za-z][A-Za-z0-9+.\-]*):(.*)$", re.DOTALL)
 _S3_SCHEMES = frozenset({"s3a", "s3n"})
@@ -229,7 +229,7 @@ class _ThereIsOneError(Exception):
 
 def _webhdfs(scheme: str, rest: str) -> tuple[fs.FileSystem, str]:
     """The file system and the path of `//host:port/path`. Raises HudiError without the packages."""
-    with of_extra("webhdfs"):
+    with require_extra("webhdfs"):
         from fsspec.implementations.webhdfs import WebHDFS
     address, _, path = rest.removeprefix("//").partition("/")
     host, _, port = address.partition(":")

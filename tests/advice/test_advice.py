@@ -10,13 +10,18 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.advice.building import Sizes, build_seconds
-from pyhudi_expr.advice.columns import Looked, distinct_values, location_bytes, secondary_bytes
 from pyhudi_expr.advice.estimates import Candidate
-from pyhudi_expr.advice.plan import advise
-from pyhudi_expr.advice.queries import read_queries
+from pyhudi_expr.advice.index_costs import CostModel, build_seconds
+from pyhudi_expr.advice.ranking import advise
+from pyhudi_expr.advice.sql_queries import read_queries
+from pyhudi_expr.advice.table_sample import (
+    TableSample,
+    distinct_values,
+    location_bytes,
+    secondary_bytes,
+)
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import split, written
@@ -148,9 +153,9 @@ def test_storage_grows_as_the_user_says(table):
 def test_the_first_index_of_values_costs_the_one_of_keys_too(table):
     """It is built with it; the second one finds it."""
     opened = HudiTable.open(table)
-    looked = Looked.at(opened, opened.listing())
+    looked = TableSample.at(opened, opened.listing())
     sample, groups = looked.sample(["scattered"])
-    sizes = Sizes(looked, sample, groups, 1.0, filters={})
+    sizes = CostModel(looked, sample, groups, 1.0, filters={})
     wanted = Candidate("secondary_index", ("scattered",))
     first, next_ = sizes.costs(wanted, set()), sizes.costs(wanted, {"secondary_index"})
     keys = sizes.costs(Candidate("record_index", ()), set())

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from devtools.tables import TableSpec, create
-from pyhudi_expr.advice.plan import advise
-from pyhudi_expr.advice.queries import read_queries
-from pyhudi_expr.index.sizes import IndexSizes
-from pyhudi_expr.index.status import statuses
+from pyhudi_expr.advice.ranking import advise
+from pyhudi_expr.advice.sql_queries import read_queries
+from pyhudi_expr.index.catalog.index_sizes import IndexSizes
+from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
-from tests.advice.measured import asking, pace
+from tests.advice.measured_savings import asking, pace
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -36,7 +36,7 @@ def rows(spark, first, count, files):
 def index_bytes(path):
     """Of the metadata table, by partition: base files and log files."""
     table = HudiTable.open(path)
-    sizes = [size for status in statuses(table) for size in IndexSizes(table).of(status)]
+    sizes = [size for status in index_statuses(table) for size in IndexSizes(table).of(status)]
     return {size.partition: (size.base_bytes, size.log_bytes) for size in sizes}
 
 

@@ -5,17 +5,17 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.advice import estimates
-from pyhudi_expr.advice.building import Sizes
-from pyhudi_expr.advice.columns import Looked
+from pyhudi_expr.advice.bloom_samples import column_filters
+from pyhudi_expr.advice.create_statements import create_statement
 from pyhudi_expr.advice.estimates import Candidate
-from pyhudi_expr.advice.expressions import calls_asked, ranges, results_of
-from pyhudi_expr.advice.filters import column_filters
-from pyhudi_expr.advice.plan import advise
-from pyhudi_expr.advice.queries import read_queries
-from pyhudi_expr.advice.statements import buildable
+from pyhudi_expr.advice.expression_ranges import evaluate_function, indexable_calls, result_ranges
+from pyhudi_expr.advice.index_costs import CostModel
+from pyhudi_expr.advice.ranking import advise
+from pyhudi_expr.advice.sql_queries import read_queries
+from pyhudi_expr.advice.table_sample import TableSample
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.index.expression_index import Expression
-from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.lookups.expression_index import Expression
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import split, written
@@ -107,7 +107,7 @@ def test_the_files_that_ranges_of_results_leave_are_exact(
 )
 def test_results_are_those_of_the_function(function, of_python):
     texts = ["", " a B ", "\tü ", "ÄÖ", "  ", None]
-    found = results_of(Expression(function, "c"), pa.chunked_array([texts]))
+    found = evaluate_function(Expression(function, "c"), pa.chunked_array([texts]))
     assert found.to_pylist() == [None if text is None else of_python(text) for text in texts]
 
 
@@ -132,7 +132,8 @@ def test_a_disjunction_needs_the_ranges_of_both_of_its_functions(table):
 
 
 def test_filters_are_asked_of_the_files_that_ranges_of_results_leave(table, monkeypatch):
-    """Queries ask no filters of more files than so many (`index.bloom_filters.MOST_FILES`)."""
+    """Queries ask no filters of more files than so many
+    (`index.lookups.bloom_filters.MOST_FILES`)."""
     monkeypatch.setattr(estimates, "MOST_FILES", 10)
     ranged, filtered = (Candidate(*of, "lower") for of in _RANGED_AND_FILTERED)
     assert filtered not in recommended(advise(table, asked("lower(mail) = 'a17@b'")))
@@ -158,7 +159,7 @@ def test_values_lie_where_the_ranges_of_results_admit_them(tmp_path):
     assert advice.planned.files == pytest.approx(1)
     opened = HudiTable.open(path)
     of_results, of_values = (
-        column_filters(Looked.at(opened, opened.listing()), Expression(function, "city"))
+        column_filters(TableSample.at(opened, opened.listing()), Expression(function, "city"))
         for function in ("lower", "identity")
     )
     assert of_results.text_bytes < of_values.text_bytes
@@ -176,8 +177,8 @@ def test_ranges_of_results_are_known_of_base_files_and_cost_a_reading_of_the_row
     properties.write_text(properties.read_text().replace("COPY_ON_WRITE", "MERGE_ON_READ"))
     (tmp_path / "t" / "a" / ".a-0001_20240101000000000.log.1_0-1-2").write_bytes(b"x")
     opened = HudiTable.open(path)
-    looked = Looked.at(opened, opened.listing())
-    sizes = Sizes(looked, looked.sample([])[0], [], 1.0, filters={})
+    looked = TableSample.at(opened, opened.listing())
+    sizes = CostModel(looked, looked.sample([])[0], [], 1.0, filters={})
     plain = sizes.costs(Candidate("column_stats", ("name",)), set())
     called = sizes.costs(Candidate("column_stats", ("name",), "lower"), set())
     assert plain.storage == pytest.approx(called.storage * (FILES + 1) / FILES, rel=1e-3)
@@ -231,7 +232,7 @@ def test_what_hudi_would_refuse_is_for_the_other_store(tmp_path, version, store)
     properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
     lines = [line for line in properties.read_text().splitlines() if "table.version" not in line]
     properties.write_text("\n".join([*lines, f"hoodie.table.version={version}", ""]))
-    said = buildable(HudiTable.open(path), Candidate("column_stats", ("name",), "lower"))
+    said = create_statement(HudiTable.open(path), Candidate("column_stats", ("name",), "lower"))
     assert said.store is store
     assert ("--store extension" in said.statement) == (store is Store.EXTENSION)
 
@@ -259,9 +260,9 @@ def test_nulls_empty_files_and_files_without_the_column_are_ranges_too(tmp_path)
     nulls = pa.table({"name": pa.array([None, None], pa.string())})
     path = written(tmp_path / "t", {"a": [names, other, nothing, nulls]})
     result = Pruner().prune(path, PruneRequest(asked("lower(name) = 'b'")[0].predicate))
-    ((expression, call),) = calls_asked(result.predicate)
+    ((expression, call),) = indexable_calls(result.predicate)
     opened = HudiTable.open(path)
-    found = ranges(Looked.at(opened, opened.listing()), expression, call)
+    found = result_ranges(TableSample.at(opened, opened.listing()), expression, call)
     assert found.slices.tolist() == [0, 1, 2, 3]
     assert found.bounds.lower.to_pylist() == [b"a", None, None, None]
     assert found.bounds.upper.to_pylist() == [b"b", None, None, None]

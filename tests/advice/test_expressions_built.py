@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from devtools.tables import TableSpec, create
-from tests.advice.measured import measured
+from tests.advice.measured_savings import measured
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

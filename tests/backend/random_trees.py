@@ -30,7 +30,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Term,
 )
-from pyhudi_expr.frontend.trees import value_of
+from pyhudi_expr.frontend.common.builders import as_boolean_term
 
 FILES, ROWS = 12, 6
 TYPES: Mapping[str, pa.DataType] = {
@@ -101,7 +101,7 @@ class Trees:
                 case = Case(((self.predicate(0), term),), other)
                 return Comparison(self._op(), case, self._literal(name))
             case 6 if depth:
-                value = value_of(self.predicate(0))
+                value = as_boolean_term(self.predicate(0))
                 other = self.random.choice((Column(("b",)), self._literal("b"), value))
                 return Comparison(self._op(), value, other)
         return Comparison(self._op(), term, self._literal(name))

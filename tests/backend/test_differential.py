@@ -20,9 +20,9 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql import SPARK, parse_predicate
+from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from tests.backend.random_trees import FILES, ROWS, SCHEMA, SPARKS_FUNCTIONS, Trees, row, table
-from tests.chance import examples
+from tests.example_counts import examples
 from tests.expr.statistics import RowStatistics
 from tests.marks import long
 

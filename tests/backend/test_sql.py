@@ -14,7 +14,7 @@ from pyhudi_expr.backend.arrow import InexpressibleInArrowError, to_arrow
 from pyhudi_expr.backend.sql import Dialect, InexpressibleInSqlError, to_sql
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Column, Comparison, In, Literal, Not, Op, StartsWith, Unknown
-from pyhudi_expr.frontend.sql import SPARK, parse_predicate
+from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from tests.prune.predicates import ALL, ONLY_SPARK
 
 A = Column(("a",))
@@ -72,7 +72,7 @@ def test_texts_are_quoted_by_each_dialects_rules(dialect: Dialect, text: str) ->
         (In(A, ()), "trino", "FALSE"),
     ],
 )
-def test_dialects(predicate: Any, dialect: str, expected: str) -> None:
+def test_each_dialect_has_its_spelling(predicate: Any, dialect: str, expected: str) -> None:
     quoted = "`a`" if dialect in ("hive", "spark") else '"a"'
     assert to_sql(predicate, Dialect(dialect)) == expected.format(quoted)
 
@@ -151,7 +151,7 @@ def test_what_arrow_cannot_say(text: str) -> None:
 
 
 def test_arrow_expressions_come_back_through_substrait() -> None:
-    from pyhudi_expr.frontend.substrait import parse_arrow
+    from pyhudi_expr.frontend.arrow.substrait import parse_arrow
 
     predicate = parse_predicate("(i > 3 AND s = 'x') OR d < 1e300")
     schema = pa.schema([("i", pa.int32()), ("s", pa.string()), ("d", pa.float64())])

@@ -2,15 +2,16 @@
 
 import pytest
 
-from bench import document, results
-from bench.measuring import Measurement
+from bench.reporting import document, results
+from bench.reporting.measuring import Measurement
 
 
 def test_figures_take_their_place() -> None:
     kept = results.entries("fast", [Measurement("fast: a | b", 4321.0, "ms", "< 5000")])
     kept += results.entries("slow", [Measurement("slow: c", 2, "s", "< 1")])
     text = (
-        "before\n<!-- figures: written by bench/document.py -->\nold\n<!-- end of the figures -->\n"
+        "before\n<!-- figures: written by bench/reporting/document.py -->\n"
+        "old\n<!-- end of the figures -->\n"
     )
     once = document.written(text, kept)
     assert "| a \\| b | 4,321 | ms | < 5000 | yes |" in once

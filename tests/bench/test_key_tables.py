@@ -7,10 +7,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from bench.key_tables import SECONDARY_INDEX, add_key_indexes
-from bench.synthetic import ROWS_PER_FILE, write_table
+from bench.tables.key_tables import SECONDARY_INDEX, add_key_indexes
+from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.mdt.reader import RECORD_INDEX
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
 FILES = 6
@@ -35,7 +35,7 @@ def test_values_of_two_files_keep_two_files(
         result = Pruner(PruneOptions(snapshot_dir=tmp_path)).prune(str(path), asked)
         assert (result.files_kept, result.notes) == (2, ())
         # The index by itself: every file but those two.
-        (answer,) = (each for each in result.explanation.answers if each.index == index)
+        (answer,) = (each for each in result.explain().answers if each.index == index)
         assert answer.files == FILES - 2
     assert len(list(tmp_path.glob("*.arrow"))) > 10
     every = tuple(Literal(value, pa.int64()) for value in range(FILES * ROWS_PER_FILE))

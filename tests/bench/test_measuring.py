@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from bench import results
-from bench.measuring import Measurement, interleaved
+from bench.reporting import results
+from bench.reporting.measuring import Measurement, interleaved
 
 
 @pytest.mark.parametrize(

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from bench import planning
-from bench.questions import question_of
-from bench.synthetic import write_table
-from pyhudi_expr.frontend.sql import parse_predicate
+from bench.tables.questions import question_of
+from bench.tables.synthetic import write_table
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 
 FILES = 1_000

@@ -120,7 +120,7 @@ def test_an_unknown_column_is_noted_with_its_neighbours(run, table):
     assert "no column named regoin; is it region?" in run("prune", table, "regoin = 'us'")[2]
 
 
-def test_explain(run, table):
+def test_explain_says_what_each_part_excludes(run, table):
     predicate = "region = 'us' AND merchant_name RLIKE 'x'"
     code, out, _ = run("explain", table, predicate)
     assert code == 0
@@ -144,7 +144,7 @@ def test_explain(run, table):
         "mor_v9_txns_simple_meta",
     ],
 )
-def test_inspect(run, golden, name):
+def test_inspect_reports_version_type_and_files(run, golden, name):
     code, out, _ = run("inspect", golden[name], "--json")
     assert code == 0
     report = json.loads(out)

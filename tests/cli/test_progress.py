@@ -7,7 +7,7 @@ import pytest
 from pyspark.sql import SparkSession
 from rich.console import Console
 
-from pyhudi_expr.cli.progress import shown
+from pyhudi_expr.cli.progress import job_progress
 
 pytestmark = pytest.mark.spark
 
@@ -35,7 +35,7 @@ def run(spark: SparkSession, console: Console, sign: Path) -> None:
             time.sleep(0.01)
         return number
 
-    with shown(spark.sparkContext, "building i", console):
+    with job_progress(spark.sparkContext, "building i", console):
         assert spark.sparkContext.parallelize(range(_TASKS), _TASKS).map(wait).count() == _TASKS
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from pyhudi_expr.cli import progress
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.reading.kept_rows import KeptRows
+from pyhudi_expr.reading.pruned_rows import PrunedRows
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _LIMIT = 20.0
@@ -98,14 +98,14 @@ def test_there_is_a_bar_while_rows_are_read(to_terminal, golden, monkeypatch, te
     answer = Terminal() if to_terminal else io.StringIO()
     monkeypatch.setattr(sys, "stdout", answer)
     monkeypatch.setattr(sys, "stderr", terminal)
-    batches = KeptRows.batches
+    batches = PrunedRows.batches
 
     def slowly(rows):
         for batch in batches(rows):
             terminal.wait_for("reading rows")
             yield batch
 
-    monkeypatch.setattr(KeptRows, "batches", slowly)
+    monkeypatch.setattr(PrunedRows, "batches", slowly)
     assert main(["scan", str(golden["cow_v9_txns_simple_meta"])]) == 0
     assert len(answer.getvalue().splitlines()) == 13
     assert "━" not in answer.getvalue()

@@ -12,7 +12,7 @@ from devtools.tables import TableSpec, create
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.docs.documents import Runner, pieces
-from tests.prune.judging import read
+from tests.prune.matching_slices import read
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 

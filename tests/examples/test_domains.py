@@ -16,7 +16,7 @@ from devtools.runtime import HANDLER_JAR, HIVE_LIB, ROOT, java
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running import running
+from tests.service.running_server import running
 
 DATA = ROOT / "tests" / "data"
 TABLE = "cow_v9_txns_simple_meta"

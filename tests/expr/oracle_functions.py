@@ -4,47 +4,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone, tzinfo
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_UP, Decimal
 from typing import Any
-from zoneinfo import ZoneInfo
 
 import numpy as np
 import pyarrow as pa
 
-_EPOCH = datetime(1970, 1, 1)
-_EXACT = Context(prec=100)
-
-
-class OutOfScopeError(Exception):
-    """The function is not modelled for these values."""
-
-
-@dataclass(frozen=True)
-class Typed:
-    """A value (None is NULL) with its type."""
-
-    value: Any
-    type: pa.DataType
-
-
-@dataclass(frozen=True)
-class Habits:
-    """What engines leave open in functions.
-
-    units: texts are counted in UTF-16 units, a half character becomes '?'. turkish: the JVM's
-    locale has a dotted capital I. keeps_last_day: add_months goes from the last day of a month to
-    the last day. skips_nulls: greatest and least do. wraps: an integer that overflows wraps.
-    """
-
-    zone: str | None
-    units: bool
-    turkish: bool
-    keeps_last_day: bool
-    skips_nulls: bool
-    wraps: bool
-    from_wall: bool
+from tests.expr.oracle_time_functions import (
+    add_months_of,
+    date_trunc_of,
+    day_of,
+    difference,
+    end_of_month,
+    format,
+    from_unixtime_of,
+    integer,
+    plus_interval,
+    shift_of,
+    trunc_of,
+    unix,
+)
+from tests.expr.oracle_values import EXACT, Habits, OutOfScopeError, Typed, is_time
 
 
 def call(name: str, args: list[Typed], habits: Habits) -> Typed:
@@ -72,16 +52,9 @@ def _sample(type_: pa.DataType) -> Typed:
     return Typed(1.0 if pa.types.is_floating(type_) else 1, type_)
 
 
-def _is_time(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_date(type_) or pa.types.is_timestamp(type_))
-
-
-# Numbers
-
-
 def _arithmetic(name: str, args: list[Typed], habits: Habits) -> Typed:
-    if _is_time(args[0].type) and name in "+-" and len(args) == 2:
-        return _shift(name, args, habits)
+    if is_time(args[0].type) and name in "+-" and len(args) == 2:
+        return shift_of(name, args, habits)
     if len(args) == 1:
         return _arithmetic("-", [Typed(0, pa.int8()), args[0]], habits)
     types = [arg.type for arg in args]
@@ -96,7 +69,7 @@ def _arithmetic(name: str, args: list[Typed], habits: Habits) -> Typed:
             left, right = (np.float64(float(arg.value)) for arg in args)
             return Typed(float(_operate(name, left, right)), pa.float64())
     left, right = (_decimal(arg) for arg in args)
-    exact = {"+": _EXACT.add, "-": _EXACT.subtract, "*": _EXACT.multiply}[name](left, right)
+    exact = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}[name](left, right)
     scales = [_digits(arg)[1] for arg in args]
     wholes = [_digits(arg)[0] - _digits(arg)[1] for arg in args]
     if name == "*":
@@ -127,7 +100,7 @@ def _division(name: str, args: list[Typed], habits: Habits) -> Typed:
         pa.types.is_floating(arg.type) for arg in args
     ):
         left, right = (_decimal(arg) for arg in args)
-        quotient = _EXACT.divide(left, right) if right else None
+        quotient = EXACT.divide(left, right) if right else None
         type_ = pa.decimal128(38, 6)
         return Typed(quotient and _places(quotient, 6), type_)
     left, right = (np.float64(float(arg.value)) for arg in args)
@@ -138,7 +111,7 @@ def _division(name: str, args: list[Typed], habits: Habits) -> Typed:
 
 
 def _places(value: Decimal, places: int) -> Decimal:
-    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, _EXACT)
+    return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, EXACT)
 
 
 def _sign(name: str, args: list[Typed], habits: Habits) -> Typed:
@@ -156,7 +129,7 @@ def _whole(name: str, args: list[Typed], habits: Habits) -> Typed:
     (arg,) = args
     if isinstance(arg.value, Decimal):
         up = ROUND_FLOOR if name == "floor" else ROUND_CEILING
-        whole = arg.value.quantize(Decimal(1), up, _EXACT)
+        whole = arg.value.quantize(Decimal(1), up, EXACT)
         precision = min(38, arg.type.precision - arg.type.scale + 1)
         return Typed(whole, pa.decimal128(precision, 0))
     if isinstance(arg.value, int):
@@ -207,193 +180,6 @@ def _extreme(name: str, args: list[Typed], habits: Habits) -> Typed:
     return (max if name == "greatest" else min)(given, key=key)
 
 
-# Dates and times
-
-
-def _units(type_: pa.DataType) -> int:
-    return (
-        1
-        if pa.types.is_date(type_)
-        else {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[type_.unit]
-    )
-
-
-def _zone(habits: Habits) -> tzinfo:
-    if habits.zone is None:
-        raise OutOfScopeError("no zone")
-    return timezone.utc if habits.zone == "UTC" else ZoneInfo(habits.zone)
-
-
-def _wall(arg: Typed, habits: Habits) -> datetime:
-    """What the calendar shows, to the second."""
-    if not _is_time(arg.type):
-        raise OutOfScopeError("no time")
-    if pa.types.is_date(arg.type):
-        return _EPOCH + timedelta(days=arg.value)
-    moment = _EPOCH + timedelta(seconds=arg.value // _units(arg.type))
-    if arg.type.tz is None:
-        return moment
-    shown = moment.replace(tzinfo=timezone.utc).astimezone(_zone(habits))
-    return shown.replace(tzinfo=None, fold=0)
-
-
-def _days(moment: datetime) -> int:
-    return (moment - _EPOCH).days
-
-
-def _integer(part: Callable[[datetime], int]) -> Callable[[str, list[Typed], Habits], Typed]:
-    return lambda name, args, habits: Typed(part(_wall(args[0], habits)), pa.int32())
-
-
-def _day(part: Callable[[datetime], datetime]) -> Callable[[str, list[Typed], Habits], Typed]:
-    return lambda name, args, habits: Typed(_days(part(_wall(args[0], habits))), pa.date32())
-
-
-def _end_of_month(moment: datetime) -> datetime:
-    after = moment.replace(day=28) + timedelta(days=4)
-    return after - timedelta(days=after.day)
-
-
-def _beginning(moment: datetime, unit: str) -> datetime:
-    day = datetime(moment.year, moment.month, moment.day)
-    match unit:
-        case "year":
-            return day.replace(month=1, day=1)
-        case "quarter":
-            return day.replace(month=(day.month - 1) // 3 * 3 + 1, day=1)
-        case "month" | "MM":
-            return day.replace(day=1)
-        case "week":
-            return day - timedelta(days=day.weekday())
-        case "day":
-            return day
-        case "hour":
-            return moment.replace(minute=0, second=0)
-    raise OutOfScopeError(unit)
-
-
-def _trunc(name: str, args: list[Typed], habits: Habits) -> Typed:
-    day = _beginning(_wall(args[0], habits), args[1].value)
-    return Typed(_days(day), pa.date32())
-
-
-def _date_trunc(name: str, args: list[Typed], habits: Habits) -> Typed:
-    unit, arg = args[0].value, args[1]
-    shown = _wall(arg, habits)
-    begin = _beginning(shown, unit)
-    if pa.types.is_date(arg.type) or arg.type.tz is None:
-        return Typed((begin - _EPOCH) // timedelta(seconds=1), pa.timestamp("s"))
-    return Typed(_instant(begin, habits), pa.timestamp("s", "UTC"))
-
-
-def _instant(wall: datetime, habits: Habits) -> int:
-    offset = wall.replace(tzinfo=_zone(habits), fold=0).utcoffset()
-    assert offset is not None
-    return (wall - offset - _EPOCH) // timedelta(seconds=1)
-
-
-def _shift(name: str, args: list[Typed], habits: Habits) -> Typed:
-    if not pa.types.is_integer(args[1].type):
-        raise OutOfScopeError("no number of days")
-    if name in "+-" and not pa.types.is_date(args[0].type):
-        raise OutOfScopeError("no date")
-    sign = -1 if name in ("-", "date_sub") else 1
-    if abs(args[1].value) > 10**6:
-        raise OutOfScopeError("too many days")
-    return Typed(_days(_wall(args[0], habits)) + sign * args[1].value, pa.date32())
-
-
-def _difference(name: str, args: list[Typed], habits: Habits) -> Typed:
-    left, right = (_days(_wall(arg, habits)) for arg in args)
-    return Typed(left - right, pa.int32())
-
-
-def _add_months(name: str, args: list[Typed], habits: Habits) -> Typed:
-    day = _wall(args[0], habits)
-    months = day.year * 12 + day.month - 1 + args[1].value
-    first = datetime(months // 12, months % 12 + 1, 1)
-    end = _end_of_month(first)
-    last = habits.keeps_last_day and _days(day) == _days(_end_of_month(day))
-    return Typed(_days(end if last else first.replace(day=min(day.day, end.day))), pa.date32())
-
-
-def _plus_interval(name: str, args: list[Typed], habits: Habits) -> Typed:
-    """Days and months on the calendar; hours there, too, or later on the instant."""
-    time, months, days, micros = args[0], *(arg.value for arg in args[1:])
-    clips = replace(habits, keeps_last_day=False)
-    if pa.types.is_date(time.type):
-        if days or micros:
-            raise OutOfScopeError("a date or a timestamp")
-        return _add_months("add_months", args[:2], clips)
-    units = _units(time.type)
-    shift, rest = divmod(micros * units, 10**6)
-    if rest:
-        raise OutOfScopeError("another precision")
-    shown = _wall(time, habits)
-    day = _add_months("add_months", args[:2], clips).value + days
-    wall = day * 86_400 + (shown - datetime(shown.year, shown.month, shown.day)).seconds
-    fraction = time.value % units
-    if time.type.tz is None:
-        return Typed(wall * units + fraction + shift, time.type)
-    if habits.from_wall:
-        seconds, fraction = divmod(wall * units + fraction + shift, units)
-        return Typed(_at(seconds, habits) * units + fraction, time.type)
-    if not months and not days:
-        return Typed(time.value + shift, time.type)
-    return Typed(_at(wall, habits) * units + fraction + shift, time.type)
-
-
-def _at(wall: int, habits: Habits) -> int:
-    return _instant(_EPOCH + timedelta(seconds=wall), habits)
-
-
-def _unix(name: str, args: list[Typed], habits: Habits) -> Typed:
-    arg = args[0]
-    if pa.types.is_timestamp(arg.type) and arg.type.tz and not habits.from_wall:
-        return Typed(arg.value // _units(arg.type), pa.int64())
-    return Typed(_instant(_wall(arg, habits), habits), pa.int64())
-
-
-_CODES = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
-
-
-def _format(name: str, args: list[Typed], habits: Habits) -> Typed:
-    shown, pattern = _wall(args[0], habits), args[1].value
-    for field, code in _CODES.items():
-        text = f"{shown.year:04d}" if field == "yyyy" else shown.strftime(code)
-        pattern = pattern.replace(field, text)
-    return Typed(pattern, pa.string())
-
-
-def _from_unixtime(name: str, args: list[Typed], habits: Habits) -> Typed:
-    if abs(args[0].value) > 10**11:
-        raise OutOfScopeError("far away")
-    instant = Typed(args[0].value, pa.timestamp("s", "UTC"))
-    pattern = Typed("yyyy-MM-dd HH:mm:ss", pa.string())
-    return _format(name, [instant, pattern], habits)
-
-
-def to_date(arg: Typed, habits: Habits) -> Typed:
-    """``CAST(t AS date)``."""
-    return _day(lambda moment: moment)("to_date", [arg], habits)
-
-
-def to_text(arg: Typed, habits: Habits) -> Typed:
-    """``CAST(x AS string)`` of integers, dates and times."""
-    if pa.types.is_integer(arg.type):
-        return Typed(str(arg.value), pa.string())
-    shown = _wall(arg, habits)
-    text = f"{shown.year:04d}-{shown:%m-%d}"
-    if pa.types.is_date(arg.type):
-        return Typed(text, pa.string())
-    rest = arg.value % _units(arg.type) * (10**9 // _units(arg.type))
-    fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return Typed(f"{text} {shown:%H:%M:%S}{fraction}", pa.string())
-
-
-# Texts
-
-
 def _text(arg: Typed) -> str:
     if not pa.types.is_string(arg.type):
         raise OutOfScopeError("no text")
@@ -435,24 +221,24 @@ _FUNCTIONS: dict[str, Callable[[str, list[Typed], Habits], Typed]] = {
     **dict.fromkeys(("floor", "ceil"), _whole),
     "round": _round,
     **dict.fromkeys(("%", "pmod"), _remainder),
-    "year": _integer(lambda moment: moment.year),
-    "quarter": _integer(lambda moment: (moment.month - 1) // 3 + 1),
-    "month": _integer(lambda moment: moment.month),
-    "day": _integer(lambda moment: moment.day),
-    "dayofyear": _integer(lambda moment: moment.timetuple().tm_yday),
-    "hour": _integer(lambda moment: moment.hour),
-    "minute": _integer(lambda moment: moment.minute),
-    "to_date": _day(lambda moment: moment),
-    "last_day": _day(_end_of_month),
-    "trunc": _trunc,
-    "plus interval": _plus_interval,
-    "date_trunc": _date_trunc,
-    **dict.fromkeys(("date_add", "date_sub"), _shift),
-    "datediff": _difference,
-    "add_months": _add_months,
-    "unix_timestamp": _unix,
-    "from_unixtime": _from_unixtime,
-    "date_format": _format,
+    "year": integer(lambda moment: moment.year),
+    "quarter": integer(lambda moment: (moment.month - 1) // 3 + 1),
+    "month": integer(lambda moment: moment.month),
+    "day": integer(lambda moment: moment.day),
+    "dayofyear": integer(lambda moment: moment.timetuple().tm_yday),
+    "hour": integer(lambda moment: moment.hour),
+    "minute": integer(lambda moment: moment.minute),
+    "to_date": day_of(lambda moment: moment),
+    "last_day": day_of(end_of_month),
+    "trunc": trunc_of,
+    "plus interval": plus_interval,
+    "date_trunc": date_trunc_of,
+    **dict.fromkeys(("date_add", "date_sub"), shift_of),
+    "datediff": difference,
+    "add_months": add_months_of,
+    "unix_timestamp": unix,
+    "from_unixtime": from_unixtime_of,
+    "date_format": format,
     **dict.fromkeys(("upper", "lower"), _case),
     **dict.fromkeys(("substr", "left"), _substring),
     "concat": _concatenation,

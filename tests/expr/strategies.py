@@ -34,7 +34,7 @@ from pyhudi_expr.expr.nodes import (
     Truth,
     Unknown,
 )
-from tests.expr.oracle import Table
+from tests.expr.oracle_engines import Table
 from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
 
 _DAY = 86_400

@@ -29,8 +29,9 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from pyhudi_expr.expr.terms import Scope
-from tests.expr.layout import X, Y, among, eq, kept, less, lit
-from tests.expr.oracle import ENGINES, Table, truths
+from tests.expr.kept_files import X, Y, among, eq, kept, less, lit
+from tests.expr.oracle import truths
+from tests.expr.oracle_engines import ENGINES, Table
 from tests.expr.statistics import RowStatistics
 
 LONG = pa.int64()
@@ -70,7 +71,9 @@ FLAGS = [Truth(flags) for flags in range(1, 8)]
         (And((IsNull(X), IS_FIVE)), []),
     ],
 )
-def test_connectives(predicate: HudiExpression, expected: list[int]) -> None:
+def test_connectives_follow_three_valued_logic(
+    predicate: HudiExpression, expected: list[int]
+) -> None:
     assert kept(predicate, LONG, *FILES) == expected
 
 

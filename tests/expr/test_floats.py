@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, float_ordinal, floats_of
 from pyhudi_expr.expr.nodes import Call, Term
-from tests.expr.layout import X, kept, less, lit
+from tests.expr.kept_files import X, kept, less, lit
 from tests.expr.statistics import Given
 
 DOUBLE = pa.float64()

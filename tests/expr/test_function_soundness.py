@@ -29,8 +29,9 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Term,
 )
-from tests.chance import examples
-from tests.expr.oracle import ENGINES, Table, UndefinedError, is_modelled, value_of
+from tests.example_counts import examples
+from tests.expr.oracle import is_modelled, value_of
+from tests.expr.oracle_engines import ENGINES, Table, UndefinedError
 from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
 from tests.expr.strategies import _VALUES, _ZONES, FIELDS, Field, schema_of
 from tests.expr.strategies import Case as Example

@@ -26,7 +26,7 @@ from pyhudi_expr.expr.nodes import (
     Term,
     Unknown,
 )
-from tests.expr.layout import X, Y, eq, kept, less, lit
+from tests.expr.kept_files import X, Y, eq, kept, less, lit
 from tests.expr.statistics import NOTHING, Given
 
 TINY, INT, LONG, DOUBLE = pa.int8(), pa.int32(), pa.int64(), pa.float64()
@@ -100,7 +100,7 @@ def test_nested_additions_wrap_at_the_width_of_the_inner_one() -> None:
         (pa.float32(), lit(2.0**24, pa.float32()), INT, [[2**24 + 1], [2**24 + 2]], [0]),
     ],
 )  # fmt: skip
-def test_casts(
+def test_casts_keep_the_files_that_may_match(
     target: pa.DataType,
     literal: Literal,
     type_: pa.DataType,

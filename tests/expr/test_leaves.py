@@ -24,7 +24,7 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
 )
 from pyhudi_expr.expr.terms import Scope
-from tests.expr.layout import X, Y, among, eq, kept, less, lit
+from tests.expr.kept_files import X, Y, among, eq, kept, less, lit
 from tests.expr.statistics import NOTHING, Given
 
 # Five values in ascending order for each type. Files: 0 holds the first two, 1 the third alone,
@@ -141,7 +141,9 @@ def leaf(kind: str, v: list[Literal]) -> HudiExpression:
         ("<=> null", [2, 3]),
     ],
 )
-def test_leaf(domain: str, kind: str, expected: list[int]) -> None:
+def test_each_leaf_keeps_the_files_that_may_match(
+    domain: str, kind: str, expected: list[int]
+) -> None:
     type_, values = DOMAINS[domain]
     literals = [lit(value, type_) for value in values]
     assert kept(leaf(kind, literals), type_, *files_of(values)) == expected
@@ -193,7 +195,7 @@ def test_one_bound_is_used_without_the_other(
     assert kept(predicate, type_, *files, given=without_least) == only_greatest
 
 
-def test_booleans() -> None:
+def test_booleans_are_ordered_false_before_true() -> None:
     files = [[False, False], [True, False], [True, None], [None]]
     true, false = lit(True, pa.bool_()), lit(False, pa.bool_())
     assert kept(eq(X, true), pa.bool_(), *files) == [1, 2]

@@ -22,7 +22,7 @@ from pyhudi_expr.expr.nodes import (
     Not,
     Op,
 )
-from tests.expr.layout import X, among, eq, kept, less, lit
+from tests.expr.kept_files import X, among, eq, kept, less, lit
 
 INT, LONG, FLOAT, DOUBLE = pa.int32(), pa.int64(), pa.float32(), pa.float64()
 SMALL, WIDE = pa.decimal128(10, 2), pa.decimal128(38, 10)
@@ -89,7 +89,7 @@ def compared(
         (pa.date32(), [[1]], lit(5, INT), ([0], [0], [0], [0])),
     ],
 )  # fmt: skip
-def test_numbers(
+def test_number_literals_meet_columns_of_other_types(
     type_: pa.DataType, files: list[list[Any]], literal: Literal, expected: tuple[list[int], ...]
 ) -> None:
     assert compared(type_, files, literal) == expected
@@ -140,7 +140,7 @@ MICROS = pa.timestamp("us")
         (lit(NEW_YEAR * DAY * 10**6, pa.timestamp("us", "UTC")), ([0, 1, 2],) * 4),
     ],
 )
-def test_dates(literal: Literal, expected: tuple[list[int], ...]) -> None:
+def test_literals_meet_dates(literal: Literal, expected: tuple[list[int], ...]) -> None:
     files = [[NEW_YEAR - 1], [NEW_YEAR], [NEW_YEAR + 1]]
     assert compared(pa.date32(), files, literal, "UTC") == expected
 
@@ -164,7 +164,9 @@ def test_days_may_begin_after_midnight(zone: str | None) -> None:
         (lit(NEW_YEAR * DAY * 10**6, pa.timestamp("us", "UTC")), ([0, 1, 2],) * 4),
     ],
 )
-def test_wall_clocks(unit: str, literal: Literal, expected: tuple[list[int], ...]) -> None:
+def test_literals_meet_wall_clocks(
+    unit: str, literal: Literal, expected: tuple[list[int], ...]
+) -> None:
     per_second = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
     midnight = NEW_YEAR * DAY * per_second
     files = [[midnight - 1], [midnight], [midnight + 1]]

@@ -37,8 +37,15 @@ from pyhudi_expr.expr.nodes import (
     Term,
 )
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.calls import call, is_null, truth_of
-from pyhudi_expr.frontend.trees import FALSE, NULL, TRUE, conjunction, disjunction, value_of
+from pyhudi_expr.frontend.common.builders import (
+    FALSE,
+    NULL,
+    TRUE,
+    as_boolean_term,
+    conjunction,
+    disjunction,
+)
+from pyhudi_expr.frontend.common.functions import as_condition, call, is_null
 
 #: What a condition gives for each row: 0 is FALSE, 1 TRUE, 2 NULL.
 Truths = npt.NDArray[np.int8]
@@ -142,15 +149,15 @@ def _nulls(truths: Truths) -> Truths:
 
 
 def _is(name: str) -> Callable[[HudiExpression], HudiExpression]:
-    return lambda node: truth_of(call(name, (value_of(node),)))
+    return lambda node: as_condition(call(name, (as_boolean_term(node),)))
 
 
 def _compared(op: Op) -> Callable[..., HudiExpression]:
-    return lambda left, right: Comparison(op, value_of(left), value_of(right))
+    return lambda left, right: Comparison(op, as_boolean_term(left), as_boolean_term(right))
 
 
 def _called(name: str) -> Callable[..., HudiExpression]:
-    return lambda *nodes: truth_of(call(name, tuple(map(value_of, nodes))))
+    return lambda *nodes: as_condition(call(name, tuple(map(as_boolean_term, nodes))))
 
 
 def _case(condition: HudiExpression, yes: Term, no: Term) -> HudiExpression:
@@ -163,7 +170,9 @@ UNARY = [
     Connective("{} IS TRUE", _is("istrue"), lambda t: _flags(t == T)),
 ]
 DERIVED = [
-    Connective("{} IS NOT NULL", lambda n: Not(is_null(value_of(n))), lambda t: _flags(t != N)),
+    Connective(
+        "{} IS NOT NULL", lambda n: Not(is_null(as_boolean_term(n))), lambda t: _flags(t != N)
+    ),
     Connective("{} IS NOT TRUE", _is("isnottrue"), lambda t: _flags(t != T)),
     Connective("{} IS FALSE", _is("isfalse"), lambda t: _flags(t == F)),
     Connective("{} IS NOT FALSE", _is("isnotfalse"), lambda t: _flags(t != F)),
@@ -175,7 +184,7 @@ DERIVED = [
     Connective("coalesce({}, false)", lambda p: _called_with(p, FALSE), lambda t: _flags(t == T)),
     Connective("coalesce({}, true)", lambda p: _called_with(p, TRUE), lambda t: _flags(t != F)),
     Connective("{} <=> NULL", lambda p: _safe_equal(p, NULL), lambda t: _flags(t == N)),
-    Connective("{} = true", lambda p: Comparison(Op.EQ, value_of(p), TRUE), lambda t: t),
+    Connective("{} = true", lambda p: Comparison(Op.EQ, as_boolean_term(p), TRUE), lambda t: t),
     Connective("{} <=> false", lambda p: _safe_equal(p, FALSE), lambda t: _flags(t == F)),
 ]
 BINARY = [
@@ -188,12 +197,14 @@ BINARY = [
     Connective("nullif({}, {})", _called("nullif"), _nullif),
     Connective(
         "CASE WHEN {} THEN {} END",
-        lambda p, q: _case(p, value_of(q), NULL),
+        lambda p, q: _case(p, as_boolean_term(q), NULL),
         lambda p, q: _chosen(p, q, _nulls(q)),
     ),
 ]
 TERNARY = [
-    Connective("if({}, {}, {})", lambda p, q, r: _case(p, value_of(q), value_of(r)), _chosen),
+    Connective(
+        "if({}, {}, {})", lambda p, q, r: _case(p, as_boolean_term(q), as_boolean_term(r)), _chosen
+    ),
 ]
 LEAVES_AT_MOST = 3
 #: A connective and the shapes below it; nothing where a leaf is.
@@ -206,11 +217,11 @@ def _number(value: int | None) -> Literal:
 
 
 def _called_with(node: HudiExpression, default: Term) -> HudiExpression:
-    return truth_of(call("coalesce", (value_of(node), default)))
+    return as_condition(call("coalesce", (as_boolean_term(node), default)))
 
 
 def _safe_equal(node: HudiExpression, other: Term) -> HudiExpression:
-    return Comparison(Op.NULL_SAFE_EQ, value_of(node), other)
+    return Comparison(Op.NULL_SAFE_EQ, as_boolean_term(node), other)
 
 
 def _cells(name: str) -> npt.NDArray[np.int64]:

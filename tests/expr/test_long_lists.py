@@ -58,7 +58,7 @@ def test_integers_some_out_of_range(values: list[int]) -> None:
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_texts(values: list[str]) -> None:
+def test_lists_of_strings_bind_as_one_by_one(values: list[str]) -> None:
     assert_as_one_by_one("s", values, pa.string())
 
 

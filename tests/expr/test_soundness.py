@@ -13,8 +13,9 @@ from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
-from tests.chance import examples
-from tests.expr.oracle import ENGINES, Engine, Table, truths
+from tests.example_counts import examples
+from tests.expr.oracle import truths
+from tests.expr.oracle_engines import ENGINES, Engine, Table
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases
 

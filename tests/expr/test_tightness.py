@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.nodes import Comparison, Not, Op, StartsWith
-from tests.chance import examples
-from tests.expr.layout import X, among, kept, lit
+from tests.example_counts import examples
+from tests.expr.kept_files import X, among, kept, lit
 from tests.expr.strategies import FIELDS, Field
 
 FIRST_EXACT_DAY = -25_567  # 1900-01-01: before, calendars and offsets leave margins

@@ -11,18 +11,18 @@ import pyarrow.compute as pc
 import pytest
 
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.filter_lists import parse_filters
-from pyhudi_expr.frontend.json_decoder import loads
-from pyhudi_expr.frontend.json_encoder import dumps
-from pyhudi_expr.frontend.json_text import MAX_TEXT
-from pyhudi_expr.frontend.row_expression import parse_row_expression
-from pyhudi_expr.frontend.sql import DIALECTS, SqlDialect, parse_predicate
-from pyhudi_expr.frontend.substrait import parse_arrow
-from pyhudi_expr.frontend.thrift import decode
-from pyhudi_expr.frontend.thrift_encoder import encode
-from pyhudi_expr.frontend.tuple_domain import parse_tuple_domain
+from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
+from pyhudi_expr.frontend.arrow.substrait import parse_arrow
+from pyhudi_expr.frontend.common.json_input import MAX_TEXT
+from pyhudi_expr.frontend.json.decoder import loads
+from pyhudi_expr.frontend.json.encoder import dumps
+from pyhudi_expr.frontend.sql.parser import DIALECTS, SqlDialect, parse_predicate
+from pyhudi_expr.frontend.thrift.decoder import decode
+from pyhudi_expr.frontend.thrift.encoder import encode
+from pyhudi_expr.frontend.trino.row_expression import parse_row_expression
+from pyhudi_expr.frontend.trino.tuple_domain import parse_tuple_domain
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
-from tests.frontend import test_row_expression, test_tuple_domain
+from tests.frontend.trino import test_row_expression, test_tuple_domain
 
 TABLE = "cow_v9_txns_simple_meta"
 UNKNOWN = "no column named regoin; is it region?"

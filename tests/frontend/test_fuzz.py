@@ -24,18 +24,23 @@ from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.expr.text import render
-from pyhudi_expr.frontend.filter_lists import FilterError, parse_filters
-from pyhudi_expr.frontend.json_decoder import loads
-from pyhudi_expr.frontend.json_encoder import dumps
-from pyhudi_expr.frontend.sql import DIALECTS, PredicateSyntaxError, SqlDialect, parse_predicate
-from pyhudi_expr.frontend.thrift import BadRequestError, Limits, decode
-from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.frontend.arrow.filter_lists import FilterError, parse_filters
+from pyhudi_expr.frontend.json.decoder import loads
+from pyhudi_expr.frontend.json.encoder import dumps
+from pyhudi_expr.frontend.sql.parser import (
+    DIALECTS,
+    PredicateSyntaxError,
+    SqlDialect,
+    parse_predicate,
+)
+from pyhudi_expr.frontend.thrift.decoder import BadRequestError, Limits, decode
+from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.protocol.ttypes import Literal, Node, NodeKind, PredicateOperator, PruneRequest
 from pyhudi_expr.reading.row_filter import row_filter
 from pyhudi_expr.table.errors import HudiError
-from tests.chance import examples
+from tests.example_counts import examples
 from tests.expr.statistics import RowStatistics
 from tests.prune.predicates import ALL, ONLY_SPARK
 
@@ -99,7 +104,7 @@ def decode_and_judge(filter_: list[Any]) -> None:
 
 @settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_NODES, min_size=1, max_size=12))
-def test_any_nodes(filter_: list[Node]) -> None:
+def test_random_nodes_are_decoded_or_refused(filter_: list[Node]) -> None:
     decode_and_judge(filter_)
 
 
@@ -108,7 +113,7 @@ ENCODED = [encode(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
 
 @settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from(ENCODED), st.data())
-def test_flipped_bytes(filter_: list[Node], data: st.DataObject) -> None:
+def test_flipped_bytes_are_decoded_or_refused(filter_: list[Node], data: st.DataObject) -> None:
     buffer = TMemoryBuffer()
     PruneRequest(filter=filter_).write(TBinaryProtocol(buffer))
     message = bytearray(buffer.getvalue())
@@ -138,7 +143,9 @@ PIECES = [
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 @settings(max_examples=examples(300), suppress_health_check=[HealthCheck.too_slow])
 @given(st.sampled_from((*ALL, *ONLY_SPARK)), st.data())
-def test_any_text(dialect: SqlDialect, text: str, data: st.DataObject) -> None:
+def test_random_text_is_parsed_or_refused(
+    dialect: SqlDialect, text: str, data: st.DataObject
+) -> None:
     for _ in range(data.draw(st.integers(1, 3))):
         at = data.draw(st.integers(0, len(text)))
         cut = data.draw(st.integers(0, 5))
@@ -212,7 +219,7 @@ def test_choices_that_would_multiply_are_unknown() -> None:
     assert isinstance(bound, e.Unknown)
 
 
-def test_absurd_constants() -> None:
+def test_absurd_constants_prune_nothing_and_raise_nothing() -> None:
     column = e.Column(("i",))
     for literal in (
         e.Literal(10**5000, pa.int64()),

@@ -6,7 +6,7 @@ import pytest
 
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
-from tests.hive.asking import Hive
+from tests.hive.query_results import Hive
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,7 @@ import pytest
 from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.index.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 
 

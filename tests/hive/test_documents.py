@@ -17,8 +17,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.hiveserver import ENGINES, HiveServer
-from devtools.reports import ScanReports
 from devtools.runtime import hive_jdbc, java
+from devtools.scan_reports import ScanReports
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import main

@@ -14,7 +14,7 @@ from devtools.hiveserver import HiveServer
 from devtools.service import ServiceProcess
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.hive.address import HiveAddress
-from pyhudi_expr.hive.session import ConnectionFailed, connected
+from pyhudi_expr.hive.session import ConnectionFailed, open_session
 
 pytestmark = pytest.mark.hive
 
@@ -148,7 +148,7 @@ def test_another_authentication_than_the_servers_is_told(
 def test_a_statement_that_takes_too_long_is_given_up(hive_server: HiveServer) -> None:
     address = HiveAddress(port=hive_server.port, auth="NOSASL", statement_timeout=0.5)
     sleep = "SELECT java_method('java.lang.Thread', 'sleep', CAST(5000 AS bigint))"
-    with pytest.raises(ConnectionFailed) as given_up, connected(address) as session:
+    with pytest.raises(ConnectionFailed) as given_up, open_session(address) as session:
         session.run(sleep)
     told = str(given_up.value)
     assert f"HiveServer2 at {address} has not answered for 0.5 s: {sleep}" in told

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from pyhudi_expr.hive.columns import HiveColumn
-from pyhudi_expr.hive.existing import STORAGE_HANDLER, ExistingTable, TableName, same_place
+from pyhudi_expr.hive.metastore_table import STORAGE_HANDLER, MetastoreTable, TableName, same_place
 from pyhudi_expr.hive.registration import (
     Registration,
     RegistrationRefused,
@@ -23,7 +23,7 @@ def column(name, type_="int", comment=""):
 A, B, C, P = column("a"), column("b", "string"), column("c"), column("p", "string")
 NAME = TableName("db", "trips")
 WANTED = Registration(NAME, "/warehouse/trips", (A, P, B), frozenset({"p"}))
-THERE = ExistingTable(
+THERE = MetastoreTable(
     columns=(A, P, B),
     kind="EXTERNAL_TABLE",
     location="hdfs://cluster/warehouse/trips",

@@ -24,8 +24,8 @@ from pyspark.sql import DataFrame, SparkSession
 from devtools.spark import session_settings
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.hive.session import QueryError
-from tests.chance import examples
-from tests.hive.asking import FETCH, TEZ, Hive
+from tests.example_counts import examples
+from tests.hive.query_results import FETCH, TEZ, Hive
 from tests.truth import values
 from tests.truth.engine import Circumstances
 from tests.truth.engines.spark import SparkEngine

@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.index.explanation import Explanation, explain
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.table.listing import FileListing, TableView
@@ -89,7 +89,7 @@ def test_below_not_the_opposite_is_asked() -> None:
     assert found.text().startswith("NOT 10 <= x: excludes 3 of 4 files")
 
 
-def test_reasons() -> None:
+def test_reasons_name_what_cannot_be_bounded() -> None:
     assert "RLIKE" in (explained("s RLIKE 'x'", STATS).reason or "")
     assert "unknown zone" in (explained("hour(at) = 5", STATS).reason or "")
     assert explained("hour(at) = 5", STATS, zone="UTC").excluded == 4

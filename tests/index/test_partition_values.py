@@ -11,7 +11,7 @@ import pytest
 
 from pyhudi_expr.index.partition_values import PartitionValues, PathLayout, path_layout
 from pyhudi_expr.table.properties import TableProperties
-from tests.index.given import UNKNOWN, column, plain
+from tests.index.statistics_entries import UNKNOWN, column, plain
 
 HIVE = PathLayout(("p",), hive_style=True, encoded=False)
 PLAIN = PathLayout(("p",), hive_style=False, encoded=False)
@@ -103,7 +103,7 @@ def test_other_columns_are_not_known() -> None:
     assert PartitionValues(["p=1"], HIVE).bounds(column(pa.int32(), "x")) is None
 
 
-def test_several_levels() -> None:
+def test_each_level_of_a_path_has_its_value() -> None:
     paths = ["p=a/q=1", "p=a/q=2", "p=__HIVE_DEFAULT_PARTITION__/q=1"]
     assert found(paths, LEVELS, pa.string(), "p") == [exactly(b"a"), exactly(b"a"), UNKNOWN]
     assert found(paths, LEVELS, pa.int32(), "q") == [exactly(1), exactly(2), exactly(1)]

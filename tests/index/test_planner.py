@@ -11,14 +11,13 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import columns
-from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.expr.render import render
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.expr.text import render
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.costs import LookUp
-from pyhudi_expr.index.leaf_answers import LeafAnswers
-from pyhudi_expr.index.merging import Merging
-from pyhudi_expr.index.planner import Priced, Question, StillReadingError, gather
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
+from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError, gather
+from pyhudi_expr.index.slice_merging import SliceMerging
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -29,17 +28,16 @@ def table(golden: Mapping[str, Path]) -> HudiTable:
     return HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
 
 
-def question(table: HudiTable, text: str, notes: list[str] | None = None) -> Question:
+def question(table: HudiTable, text: str) -> Question:
     predicate = bind(parse_predicate(text), Scope(table.schema(), "UTC"))
     listing = table.listing()
     return Question(
         predicate=predicate,
         columns=list(columns(predicate).values()),
         listing=listing,
-        merging=Merging.WHOLE_RECORDS,
+        merging=SliceMerging.WHOLE_RECORDS,
         partitions=np.ones(len(listing.partitions), np.bool_),
         footer_wait=0,
-        notes=[] if notes is None else notes,
     )
 
 
@@ -51,11 +49,11 @@ class OfFirstLeaf:
     name: str = "first"
     asked: Question | None = None
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         self.asked = question
-        answers = LeafAnswers(question.listing)
+        answers = LookupEvidence(question.listing)
         answers.add(question.positive_leaves[0], np.array(self.slices))
-        return answers
+        return Answer(answers)
 
 
 @dataclass
@@ -65,7 +63,7 @@ class Failing:
     error: Exception
     name: str = "failing"
 
-    def answer(self, question: Question) -> Evidence | None:
+    def answer(self, question: Question) -> Answer | None:
         raise self.error
 
 
@@ -90,14 +88,13 @@ def test_leaves_that_are_asked_for_true(
 def test_a_source_sees_what_those_before_it_left(table: HudiTable) -> None:
     first = OfFirstLeaf([True, False, True, False, False])
     second = OfFirstLeaf([True] * 5, "second")
-    notes: list[str] = []
-    evidence = gather([first, second], question(table, "txn_id = 'a'", notes))
-    assert [source.name for source in evidence] == ["first", "second"]
+    found = gather([first, second], question(table, "txn_id = 'a'"))
+    assert [answer.name for answer in found.answers] == ["first", "second"]
     assert first.asked is not None
     assert first.asked.slices.all()
     assert second.asked is not None
     assert second.asked.slices.tolist() == [True, False, True, False, False]
-    assert notes == []
+    assert found.notes == ()
 
 
 def test_excluded_partitions_are_left_out(table: HudiTable) -> None:
@@ -107,31 +104,30 @@ def test_excluded_partitions_are_left_out(table: HudiTable) -> None:
 
 
 def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
-    notes: list[str] = []
     sources = [
         Failing(HudiError("t/x: it is damaged")),
         Failing(StillReadingError(), "slow"),
         OfFirstLeaf([True] * 5),
     ]
-    evidence = gather(sources, question(table, "txn_id = 'a'", notes))
-    assert [source.name for source in evidence] == ["first"]
-    assert notes == ["failing cannot be read: t/x: it is damaged", "slow is still being read"]
+    found = gather(sources, question(table, "txn_id = 'a'"))
+    assert [answer.name for answer in found.answers] == ["first"]
+    assert found.notes == ("failing cannot be read: t/x: it is damaged", "slow is still being read")
 
 
 @dataclass
-class Places(OfFirstLeaf, Priced):
+class Places(OfFirstLeaf, CostedSource):
     """A priced source: reads so many bytes, where it has not said before what it costs."""
 
     read_bytes: int = 0
     rows: float = 1.0
 
-    def look_up(self, question: Question) -> LookUp | None:
-        return LookUp(self.read_bytes, self.rows)
+    def look_up(self, question: Question) -> LookupCost | None:
+        return LookupCost(self.read_bytes, self.rows)
 
 
 def asked_of(table: HudiTable, *sources: OfFirstLeaf | Failing) -> list[str]:
     """The names of the sources that are asked, in their order."""
-    return [one.name for one in gather(sources, question(table, "txn_id = 'a'"))]
+    return [one.name for one in gather(sources, question(table, "txn_id = 'a'")).answers]
 
 
 ONE, TWO = [False, True, False, False, False], [False, True, True, False, False]
@@ -165,20 +161,19 @@ def test_bounds_in_memory_go_before_look_ups(table: HudiTable) -> None:
 
 def test_what_one_has_read_makes_another_cheaper(table: HudiTable) -> None:
     class AfterKeys(Places):
-        def look_up(self, question: Question) -> LookUp | None:
-            return LookUp(0 if keys.asked else 10**9, 1)
+        def look_up(self, question: Question) -> LookupCost | None:
+            return LookupCost(0 if keys.asked else 10**9, 1)
 
     keys, values = Places(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
     assert asked_of(table, values, keys) == ["keys", "values"]
 
 
 def test_an_index_whose_price_cannot_be_read_is_noted(table: HudiTable) -> None:
-    class Damaged(Failing, Priced):
-        def look_up(self, question: Question) -> LookUp | None:
+    class Damaged(Failing, CostedSource):
+        def look_up(self, question: Question) -> LookupCost | None:
             raise self.error
 
-    notes: list[str] = []
     sources = [Damaged(HudiError("t/x: it is damaged")), Places(ONE, "keys", read_bytes=1)]
-    evidence = gather(sources, question(table, "txn_id = 'a'", notes))
-    assert [one.name for one in evidence] == ["keys"]
-    assert notes == ["failing cannot be read: t/x: it is damaged"]
+    found = gather(sources, question(table, "txn_id = 'a'"))
+    assert [one.name for one in found.answers] == ["keys"]
+    assert found.notes == ("failing cannot be read: t/x: it is damaged",)

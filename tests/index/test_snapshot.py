@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from bench.synthetic import write_table
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.mdt.reader import MetadataTable
+from bench.tables.synthetic import write_table
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
 

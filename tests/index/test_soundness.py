@@ -22,14 +22,14 @@ from hypothesis import strategies as st
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.index import footers
-from pyhudi_expr.index.entries import decode, decode_merged
+from pyhudi_expr.index.statistics import parquet_footers
+from pyhudi_expr.index.statistics.statistics_decoding import decode, decode_merged
 from pyhudi_expr.table.storage import Storage
-from tests.chance import examples
+from tests.example_counts import examples
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases
 from tests.expr.test_soundness import assert_sound
-from tests.index.given import Entry, entries
+from tests.index.statistics_entries import Entry, entries
 
 SETTINGS = settings(
     max_examples=examples(120),
@@ -194,7 +194,7 @@ class FooterStatistics:
     def bounds(self, column: BoundColumn) -> Bounds | None:
         """See `pyhudi_expr.expr.evaluate.Statistics`."""
         names = [f"{n}.parquet" for n in range(self.files)]
-        return footers.read_bounds(Storage.open(self.directory), names, column)
+        return parquet_footers.read_bounds(Storage.open(self.directory), names, column)
 
 
 @SETTINGS

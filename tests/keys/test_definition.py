@@ -8,7 +8,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from pyhudi_expr.keys.definition import Generator, defined, hidden_columns, is_virtual, virtual_keys
+from pyhudi_expr.keys.definition import (
+    Generator,
+    hidden_columns,
+    is_virtual,
+    key_definition,
+    virtual_keys,
+)
 from pyhudi_expr.keys.generators import MissingKey, register
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 from pyhudi_expr.table.properties import TableProperties
@@ -27,7 +33,9 @@ def properties(given: Mapping[str, str]) -> TableProperties:
 
 def keys(columns: Sequence[pa.Array], **given: str) -> list[str]:
     raw = {name.replace("__", "."): value for name, value in given.items()}
-    generator = defined(properties({f"hoodie.{k}": v for k, v in raw.items()}), "t").generator()
+    generator = key_definition(
+        properties({f"hoodie.{k}": v for k, v in raw.items()}), "t"
+    ).generator()
     found: list[str] = generator.keys(columns).to_pylist()
     return found
 
@@ -77,7 +85,7 @@ def test_a_row_without_a_key_is_told_with_its_values() -> None:
         keys([A[:2]])
 
 
-def test_another_concatenator() -> None:
+def test_keys_are_joined_by_the_tables_concatenator() -> None:
     assert keys([A[:2], N[:2]], **TWO, recordkey__virtual__concatenator="_") == ["x_1", "_2"]
     with pytest.raises(MissingKey, match="'a': None"):
         keys([A[2:], N[:1]], **TWO, recordkey__virtual__concatenator="_")
@@ -133,7 +141,7 @@ def test_the_settings_say_the_same_again() -> None:
         "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled": "true",
         "hoodie.recordkey.virtual.timezone": "Europe/Oslo",
     }
-    definition = defined(properties(given), "t")
+    definition = key_definition(properties(given), "t")
     assert definition.hudi is Generator.COMPLEX
     assert not definition.is_hudis
-    assert defined(properties({**given, **definition.settings()}), "t") == definition
+    assert key_definition(properties({**given, **definition.settings()}), "t") == definition

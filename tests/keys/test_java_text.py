@@ -1,4 +1,5 @@
-"""How Java writes values. That these are Hudi's own texts: `tests/spark/test_key_generators.py`."""
+"""How Java writes values. That these are Hudi's own texts:
+`tests/spark/virtual_keys/test_key_generators.py`."""
 
 from __future__ import annotations
 
@@ -49,7 +50,9 @@ def text(value: Any, type_: pa.DataType, **settings: Any) -> str | None:
         (0.1, pa.float32(), "0.1"),
     ],
 )
-def test_values(value: Any, type_: pa.DataType, spelled: str) -> None:
+def test_values_are_written_as_java_writes_them(
+    value: Any, type_: pa.DataType, spelled: str
+) -> None:
     assert text(value, type_) == spelled
 
 
@@ -64,7 +67,9 @@ def test_values(value: Any, type_: pa.DataType, spelled: str) -> None:
         (1_700_000_000_000_000, "America/New_York", "2023-11-14 17:13:20.0"),
     ],
 )
-def test_consistent_timestamps(micros: int, zone: str, spelled: str) -> None:
+def test_consistent_timestamps_are_written_as_java_writes_them(
+    micros: int, zone: str, spelled: str
+) -> None:
     assert text(micros, INSTANT, consistent_timestamps=True, zone=zone) == spelled
 
 

@@ -9,12 +9,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.layout import Curve, InvalidLayout, Layout, Mapping
 from pyhudi_expr.layout.analysis import Analysis, analyze
-from pyhudi_expr.layout.orders import Pieces, order_of
-from pyhudi_expr.layout.pictures import draw
-from pyhudi_expr.layout.tilings import quantile_boxes
+from pyhudi_expr.layout.plots import draw
+from pyhudi_expr.layout.row_order import Pieces, row_order
+from pyhudi_expr.layout.tiling import quantile_boxes
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
 from tests.layout.tables import rows, split, written
@@ -87,7 +87,7 @@ def test_what_is_expected_comes_true(table: str, layout: Layout, tmp_path: Path)
     partitions = {}
     for name, own in (("p", whole.slice(0, _COUNT // 2)), ("q", whole.slice(_COUNT // 2))):
         columns = [own.column(column).combine_chunks() for column in layout.columns]
-        places = order_of(layout, own, 8).places(columns)
+        places = row_order(layout, own, 8).places(columns)
         piece = Pieces.of(places, 8).numbers(places)
         partitions[name] = [own.filter(pa.array(piece == number)) for number in range(8)]
     laid_out = written(tmp_path / "t", partitions)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from pyhudi_expr.layout import hilbert, interleave
 from pyhudi_expr.layout.curves import MAX_BYTES, Numbers, Places
-from tests.chance import examples
+from tests.example_counts import examples
 
 
 def as_bits(places: Places) -> list[str]:

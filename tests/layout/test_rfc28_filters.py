@@ -16,8 +16,8 @@ import pytest
 from pyhudi_expr.backend.index_filter import index_filter
 from pyhudi_expr.backend.sql import Dialect, to_sql
 from pyhudi_expr.expr.nodes import ALWAYS, Column, Matches, Not
-from pyhudi_expr.frontend.sql import parse_predicate
-from tests.expr.layout import kept
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from tests.expr.kept_files import kept
 
 _TYPES = {"col": pa.int64(), "col1": pa.int64(), "name": pa.string()}
 # The first two are the RFC's example of an index table.

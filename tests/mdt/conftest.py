@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from pyhudi_expr.mdt import kernel
-from tests.misfortunes import disk, mortal
+from pyhudi_expr.mdt.bytes import kernel
+from tests.failure_fixtures import disk, mortal
 
 __all__ = ["disk", "mortal"]
 

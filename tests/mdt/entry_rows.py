@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from pyhudi_expr.mdt.statistics import ColumnStatistics
+from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 
 
 def bounds_of(found: ColumnStatistics, row: int) -> tuple[str, Any, Any]:

@@ -10,7 +10,7 @@ from pyspark.sql import functions as sql
 
 from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import PartitionStyle, TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.mdt.reader import COLUMN_STATS, FILES, MetadataTable, current_listing
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, FILES, MetadataTable, current_listing
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from tests.marks import long
@@ -53,7 +53,7 @@ def written(
     return table
 
 
-def test_file_slices(written: WrittenTable, spark: SparkSession) -> None:
+def test_file_slices_are_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
     table = HudiTable.open(str(written.path))
     found = [{**one, "logs": sorted(one["logs"])} for one in slices(table.listing())]
     assert found == _slices_of_hudi(spark, written)
@@ -64,7 +64,7 @@ def test_file_slices(written: WrittenTable, spark: SparkSession) -> None:
     assert listing.tokens.equals(table.listing().tokens)
 
 
-def test_metadata_records(written: WrittenTable, spark: SparkSession) -> None:
+def test_metadata_records_are_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
     metadata = MetadataTable.open(HudiTable.open(str(written.path)))
     assert metadata is not None
     found = {}

@@ -10,20 +10,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.mdt.keys import (
+from pyhudi_expr.mdt.bytes.keys import (
     column_partition_prefix,
     column_stats_key,
     partition_stats_key,
     split_secondary_key,
 )
-from pyhudi_expr.mdt.reader import (
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import (
     COLUMN_STATS,
     PARTITION_STATS,
     MetadataTable,
     current_listing,
 )
-from pyhudi_expr.mdt.snapshot_cache import SnapshotCache
-from pyhudi_expr.mdt.statistics import ColumnStatistics
+from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import StoredFiles, TableView
 from tests.conftest import GOLDEN_DATA
@@ -188,7 +188,7 @@ def test_answers_are_the_same_from_the_cache(
     table = HudiTable.open(str(golden[name]))
     plain = opened(golden[name])
     for _ in range(2):
-        cached = MetadataTable.open(table, SnapshotCache(tmp_path, 1 << 30))
+        cached = MetadataTable.open(table, DiskCache(tmp_path, 1 << 30))
         assert cached is not None
         assert _rows(cached.stored_files()) == _rows(plain.stored_files())
         for partition in plain.partitions & {COLUMN_STATS, PARTITION_STATS}:

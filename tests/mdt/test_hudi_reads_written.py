@@ -13,11 +13,11 @@ import pytest
 from pyspark.sql import SparkSession
 
 from devtools.tables import HudiTable, TableSpec, create, upsert
-from pyhudi_expr.mdt import hfile_writer
-from pyhudi_expr.mdt.file_group import all_cells
-from pyhudi_expr.mdt.hfile import HFile
-from pyhudi_expr.mdt.record_schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.records import Payload, decode
+from pyhudi_expr.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.records.metadata_records import Payload, decode
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.store.file_group import all_cells
 
 pytestmark = pytest.mark.spark
 

@@ -13,14 +13,14 @@ import pyspark
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.cli.demo_table import write_demo_table
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.status import State, statuses
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.catalog.status import State, index_statuses
 from pyhudi_expr.layout.curves import Curve
-from pyhudi_expr.mdt.extension_reader import Extension
+from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.spark.builds.verification import verify
+from pyhudi_expr.spark.clustering.layout_frames import order_by
 from pyhudi_expr.spark.indexes import execute
-from pyhudi_expr.spark.layout import order_by
-from pyhudi_expr.spark.verifying import verify
 from pyhudi_expr.table.hudi_table import HudiTable
 
 OPTIONS = "store = 'extension', shards = 2"
@@ -58,7 +58,7 @@ def main(table: str, demo: Path) -> None:
         "verified": [
             result.is_right
             for path in (table, str(demo))
-            for status in statuses(HudiTable.open(path))
+            for status in index_statuses(HudiTable.open(path))
             if status.store.value == "extension"
             for result in verify(spark, HudiTable.open(path), status)
         ],
@@ -79,7 +79,7 @@ def write_a_day(demo: Path) -> None:
 
 
 def one_status(demo: Path):
-    (status,) = statuses(HudiTable.open(str(demo)))
+    (status,) = index_statuses(HudiTable.open(str(demo)))
     assert status.state in (State.ACTIVE, State.LAGGING)
     return status
 

@@ -3,12 +3,12 @@
 from dataclasses import replace
 from datetime import datetime
 
-from pyhudi_expr.index.registry import Store
-from pyhudi_expr.index.status import IndexStatus, State
-from pyhudi_expr.pages.console import Answered, overview_page, table_page
-from tests.pages.cells import rows
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus, State
+from pyhudi_expr.pages.console import AnsweredRequest, overview_page, table_page
+from tests.pages.page_cells import rows
 
-ANSWERED = Answered(
+ANSWERED = AnsweredRequest(
     at=datetime(2026, 3, 4, 5, 6, 7),
     request="query-1",
     table="/warehouse/trips",
@@ -20,7 +20,7 @@ ANSWERED = Answered(
     told="no index on a column",
 )
 OTHER = replace(ANSWERED, request="query-2", files=30, dropped=29, told="")
-FAILED = Answered(
+FAILED = AnsweredRequest(
     at=ANSWERED.at,
     request="query-3",
     table="/warehouse/none",

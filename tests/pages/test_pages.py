@@ -8,17 +8,17 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.cli.main import main
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.layout.analysis import analyze
-from pyhudi_expr.pages.drawings import Boxes, rectangles, timeline
 from pyhudi_expr.pages.explanation import explain_page
 from pyhudi_expr.pages.html import megabytes
 from pyhudi_expr.pages.layouts import layouts_page
+from pyhudi_expr.pages.svg import Boxes, rectangles, timeline
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import rows as table_rows
 from tests.layout.tables import split, written
-from tests.pages.cells import rows
+from tests.pages.page_cells import rows
 
 _VOID = {"meta"}
 
@@ -58,7 +58,7 @@ def explained(golden, name, predicate):
     path = str(golden[name])
     result = Pruner().prune(path, PruneRequest(parse_predicate(predicate)))
     instants = HudiTable.open(path).timeline.instants
-    return result, explain_page(path, predicate, result, instants)
+    return result, explain_page(path, predicate, result, result.explain(), instants)
 
 
 PREDICATES = {
@@ -77,7 +77,7 @@ def test_the_page_of_a_predicate_says_what_the_result_says(golden, name, what):
     result, content = explained(golden, name, PREDICATES[what])
     page = parsed(content)
     assert f"{result.files_kept:,} of {result.files_total:,}" in content
-    top = result.explanation
+    top = result.explain()
     assert f"rules out {top.excluded:,} of {top.files:,} files" in content
     assert content.count("<details") == nodes(top)
     assert page.classes.count("write") + page.classes.count("other") >= 2
@@ -87,7 +87,7 @@ def test_each_part_names_its_indexes_and_what_they_lack(golden):
     result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
     told = [
         [answer.index, f"{answer.files:,}", megabytes(answer.bytes), answer.reason or ""]
-        for node in (result.explanation, *result.explanation.children)
+        for node in (result.explain(), *result.explain().children)
         for answer in node.answers
         if answer.files or answer.reason
     ]
@@ -124,7 +124,7 @@ def test_the_files_that_each_predicate_reads_are_marked_before_and_after(tmp_pat
     instants = HudiTable.open(path).timeline.instants
     content = layouts_page(found, predicates, instants)
     parsed(content)
-    assert content.count("<details") == sum(nodes(each.explanation) for each in found.results)
+    assert content.count("<details") == sum(nodes(each.explain()) for each in found.results)
     best = found.candidates[0]
     figures = content.split("<figure>")[1:]
     for number in range(2):
@@ -157,7 +157,9 @@ def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_it_is_read(tmp_path
     options = PruneOptions(footers=True, footer_wait=600.0)
     asked = "a BETWEEN 10 AND 15 AND b > 0"
     result = Pruner(options).prune(path, PruneRequest(parse_predicate(asked)))
-    content = explain_page(path, asked, result, HudiTable.open(path).timeline.instants)
+    content = explain_page(
+        path, asked, result, result.explain(), HudiTable.open(path).timeline.instants
+    )
     drawn = re.findall(
         r'<rect class="(kept|dropped)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', content
     )

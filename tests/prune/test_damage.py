@@ -7,11 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bench import synthetic
-from pyhudi_expr.frontend.sql import parse_predicate
+from bench.tables import synthetic
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
-from tests.chance import examples
+from tests.example_counts import examples
 
 FILES, PARTITIONS = 200, 4
 ROWS = FILES * synthetic.ROWS_PER_FILE

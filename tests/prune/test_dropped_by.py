@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 
 

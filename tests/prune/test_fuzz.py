@@ -10,11 +10,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
-from tests.chance import examples
 from tests.conftest import GOLDEN_DATA
+from tests.example_counts import examples
 
 NAMES = sorted(path.stem for path in GOLDEN_DATA.glob("*.zip"))
 ASKED = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007') AND amount > 10 OR id = 5"))

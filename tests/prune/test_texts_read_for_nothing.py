@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
-from tests.expr.layout import kept
+from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
+from tests.expr.kept_files import kept
 
 FILES = 20
 TYPES: Mapping[str, pa.DataType] = {

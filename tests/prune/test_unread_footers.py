@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.index.column_stats import _FOOTER_READER
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.index.statistics.column_stats import _FOOTER_READER
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 
 

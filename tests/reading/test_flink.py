@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.reading.scanning import scan
+from pyhudi_expr.reading.scan import scan
 from tests.flink_rows import COLUMNS, NAMES, expected
 
 FILTERS = (

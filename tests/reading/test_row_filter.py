@@ -8,7 +8,7 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from pyhudi_expr.frontend.sql import SPARK, parse_predicate
+from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
 from pyhudi_expr.reading.row_filter import FilterNotApplicable, row_filter
 
 TABLE = pa.table(
@@ -71,7 +71,7 @@ NUMBERS = pa.table(
         *(("i < 3.5", [0]), ("i = 3.0", [0]), ("wide > 1.5", [1])),
     ],
 )
-def test_numbers(text: str, kept: list[int]) -> None:
+def test_constants_take_the_type_of_number_columns(text: str, kept: list[int]) -> None:
     numbered = NUMBERS.append_column("n", pa.array([0, 1, 2]))
     rows = numbered.filter(row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None))
     assert rows["n"].to_pylist() == kept

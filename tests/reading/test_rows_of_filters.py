@@ -26,16 +26,17 @@ from devtools.spark import session_settings
 from devtools.tables import TableSpec, create
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.arrow_faults import fault_of
-from pyhudi_expr.frontend.sql import DIALECTS, HIVE, SPARK, parse_predicate
-from pyhudi_expr.frontend.substrait import parse_arrow
+from pyhudi_expr.frontend.arrow.expression_check import validation_error
+from pyhudi_expr.frontend.arrow.substrait import parse_arrow
+from pyhudi_expr.frontend.sql.parser import DIALECTS, HIVE, SPARK, parse_predicate
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.reading.row_filter import FilterNotApplicable
-from pyhudi_expr.reading.row_groups import matching
-from pyhudi_expr.reading.scanning import scan
+from pyhudi_expr.reading.row_group_pruning import matching_row_groups
+from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.table.errors import CorruptFile, HudiError
-from tests.chance import examples
-from tests.expr.oracle import Engine, Table, truths
+from tests.example_counts import examples
+from tests.expr.oracle import truths
+from tests.expr.oracle_engines import Engine, Table
 from tests.prune.brute_force import rows_of
 from tests.reading.nasty_tables import (
     GROUP_ROWS,
@@ -93,7 +94,7 @@ def test_expressions_of_pyarrow(nasty: Nasty) -> None:
     assert wrong == []
 
 
-def test_filter_lists(nasty: Nasty) -> None:
+def test_filter_lists_give_the_rows_of_pyarrow(nasty: Nasty) -> None:
     tried = islice(filter_lists(Random(SEED)), CASES)
     wrong = [
         one for one in tried if nasty.found(one) != nasty.expected(pq.filters_to_expression(one))
@@ -116,7 +117,9 @@ def test_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
     table = Nasty(path, scan(path).to_table(), Pruner(PruneOptions(footer_wait=20)))
     assert sorted(table.rows["id"].to_pylist()) == written["id"].to_pylist()
     lists = ((one, pq.filters_to_expression(one)) for one in filter_lists(random))
-    computed = ((one, same) for one, same in lists if fault_of(same, written.schema) is None)
+    computed = (
+        (one, same) for one, same in lists if validation_error(same, written.schema) is None
+    )
     expressions = ((one, one) for one in computable(written.schema))
     for filters in (computed, expressions):
         for filter_, same in islice(filters, CASES):
@@ -124,7 +127,7 @@ def test_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_sql(nasty: Nasty, name: str) -> None:
+def test_sql_gives_the_rows_of_some_engine(nasty: Nasty, name: str) -> None:
     dialect = DIALECTS[name]
     types, rows = rows_of(nasty.rows)
     table, refused = Table(types, "UTC"), 0
@@ -152,7 +155,7 @@ def test_sql(nasty: Nasty, name: str) -> None:
     ],
     ids=str,
 )
-def test_floats(nasty: Nasty, filter_: Any) -> None:
+def test_floats_are_compared_as_pyarrow_compares_them(nasty: Nasty, filter_: Any) -> None:
     expression = (
         filter_ if isinstance(filter_, pc.Expression) else pq.filters_to_expression(filter_)
     )
@@ -196,13 +199,13 @@ def test_other_row_groups_are_not_read(nasty: Nasty, column: str) -> None:
     values = pc.struct_field(values, path[1]) if len(path) > 1 else values
     greatest = pc.field(*path) == pc.max(values) if column != "s" else pc.field("s") == "x" * 70
     bound = bind(parse_arrow(greatest, SCHEMA), Scope(SCHEMA, "UTC"))
-    kept = sum(len(one.row_groups) for one in matching(fragments(nasty.path), bound))
+    kept = sum(len(one.row_groups) for one in matching_row_groups(fragments(nasty.path), bound))
     assert 0 < kept < sum(len(one.row_groups) for one in fragments(nasty.path))
 
 
 def test_row_groups_of_floats_are_not_believed(nasty: Nasty) -> None:
     bound = bind(parse_predicate("d > 1e300 OR st.d < -1e300"), Scope(SCHEMA))
-    kept = matching(fragments(nasty.path), bound)
+    kept = matching_row_groups(fragments(nasty.path), bound)
     assert [one.row_groups for one in kept] == [one.row_groups for one in fragments(nasty.path)]
 
 
@@ -221,7 +224,7 @@ def test_what_pyarrow_fails_on_is_told(nasty: Nasty, filter_: pc.Expression) -> 
         nasty.found(filter_)
 
 
-def test_long_lists(tmp_path: Path) -> None:
+def test_long_lists_are_not_walked_recursively(tmp_path: Path) -> None:
     """Arrow's walk of a chain as long as the list would end the process."""
     table, many = str(tmp_path / "table"), range(20_000)
     rows = write_nasty_table(Path(table), Random(SEED), files=1, groups=2)
@@ -246,7 +249,7 @@ def test_files_whose_columns_have_another_type_now(nasty: Nasty, tmp_path: Path)
 
 
 @pytest.mark.parametrize("filter_", [None, "i = 1", D > 1.0])
-def test_damaged_files(tmp_path: Path, filter_: Any) -> None:
+def test_damaged_files_are_named(tmp_path: Path, filter_: Any) -> None:
     path = tmp_path / "table"
     write_nasty_table(path, Random(SEED))
     file = sorted(path.glob("*.parquet"))[1]

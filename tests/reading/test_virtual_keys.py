@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from hudi import HudiTableBuilder
 
-from pyhudi_expr.index.key_switching import KeySettings, enable
-from pyhudi_expr.reading.scanning import scan
+from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
+from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
@@ -52,7 +52,7 @@ def test_stored_keys_are_ignored_and_one_warning_says_so(
     with_keys = rows(path)
     assert all(row["_hoodie_record_key"] for row in with_keys)
     opened = HudiTable.open(str(path))
-    enable(opened, KeySettings(keep_column=keep_column), TableLock(opened.storage))
+    enable(opened, VirtualKeySettings(keep_column=keep_column), TableLock(opened.storage))
 
     keyless = [{**row, "_hoodie_record_key": None} for row in with_keys]
     with caplog.at_level(logging.WARNING):

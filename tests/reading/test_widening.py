@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from pyhudi_expr.reading.file_columns import ByName, is_read_alike
-from pyhudi_expr.reading.scanning import scan
+from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.table.errors import UnsupportedTable
 
 COW, MOR = "cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle"

@@ -8,7 +8,7 @@ from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running import Running, running
+from tests.service.running_server import Running, running
 
 
 @pytest.fixture(scope="session")

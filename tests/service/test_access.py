@@ -12,7 +12,7 @@ from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from tests.service.certificates import make, service_tls, tls
-from tests.service.running import Gated, closed_by_peer, framed, running
+from tests.service.running_server import Gated, closed_by_peer, framed, running
 
 REFUSED = (TException, OSError, EOFError)
 

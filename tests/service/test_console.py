@@ -9,7 +9,7 @@ import pytest
 
 from devtools.runtime import free_port
 from devtools.service import ServiceProcess
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.console import Console

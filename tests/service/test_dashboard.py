@@ -7,7 +7,7 @@ from pathlib import Path
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneCounts, PruneResponse, PruneStatus
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.service.metrics import Metrics

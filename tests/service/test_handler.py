@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.frontend.thrift_encoder import encode
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.frontend.thrift.encoder import encode
 from pyhudi_expr.protocol import ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import Node, NodeKind, PruneStatus, VerdictKind
@@ -150,7 +150,7 @@ def test_an_unknown_zone_only_loses_what_needs_it(client, table):
 
 def test_a_failure_inside_is_a_status_and_no_exception():
     class Broken(Pruner):
-        def prune(self, base_path, request):
+        def snapshot(self, base_path, request):
             raise RuntimeError("a bug")
 
     response = PruningHandler(Broken(), ServiceSettings()).prune(request("/t"))

@@ -18,10 +18,10 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from devtools.runtime import free_port
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.service.client import PruningClient
-from tests.service.running import PATIENCE
+from tests.service.running_server import PATIENCE
 
 SECRET = "S3CR3T-L1T3RAL"
 

@@ -16,16 +16,16 @@ from thrift.protocol.TBinaryProtocol import TBinaryProtocol
 from thrift.Thrift import TException
 from thrift.transport.TTransport import TMemoryBuffer
 
-from pyhudi_expr.frontend.sql import parse_predicate
+from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.protocol.ttypes import PruneStatus
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.client import PruningClient
-from pyhudi_expr.service.frames import GarbageError, answer
+from pyhudi_expr.service.frames import GarbageError, process_frame
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running import PATIENCE, Gated, closed_by_peer, framed, running
+from tests.service.running_server import PATIENCE, Gated, closed_by_peer, framed, running
 
 PREDICATE = parse_predicate("region = 'us' AND amount > 100")
 STRUCT, I32, LIST = b"\x0c", b"\x08", b"\x0f"
@@ -87,7 +87,7 @@ def test_any_bytes_are_answered_or_refused(payload, like_a_call):
     handler = PruningHandler(Pruner(), ServiceSettings())
     frame = CALL_PRUNE + payload if like_a_call else payload
     with contextlib.suppress(GarbageError):
-        assert isinstance(answer(frame, PruningService.Processor(handler)), bytes)
+        assert isinstance(process_frame(frame, PruningService.Processor(handler)), bytes)
 
 
 def test_a_frame_may_come_in_pieces(server):

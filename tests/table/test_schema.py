@@ -48,13 +48,13 @@ def field_of(avro: object) -> pa.Field:
         ),
     ],
 )
-def test_types(avro: object, arrow: pa.DataType) -> None:
+def test_avro_types_become_arrow_types(avro: object, arrow: pa.DataType) -> None:
     assert field_of(avro) == pa.field("c", arrow, nullable=False)
     assert field_of(["null", avro]) == pa.field("c", arrow)
     assert field_of([avro, "null"]) == pa.field("c", arrow)
 
 
-def test_nested_types() -> None:
+def test_nested_types_keep_nullability() -> None:
     item = {"type": "record", "name": "i", "fields": [{"name": "a", "type": ["null", "int"]}]}
     found = field_of({"type": "array", "items": ["null", item]})
     assert found.type.value_field.nullable

@@ -12,7 +12,7 @@ from pyhudi_expr.table.storage import Storage
 
 
 @pytest.mark.parametrize("form", ["{}", "/{}", "{}/", "file:{}", "file://{}", "FILE:{}"])
-def test_absolute_paths(form: str, tmp_path: Path) -> None:
+def test_absolute_paths_and_uris_name_one_root(form: str, tmp_path: Path) -> None:
     assert Storage.open(form.format(tmp_path)).root == str(tmp_path)
 
 

@@ -16,10 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyhudi_expr.expr import comparisons, truths
+from pyhudi_expr.expr import comparisons, three_valued_logic
 from pyhudi_expr.expr.bound import BoundAnd, BoundExpression, BoundIsNull, BoundNot, BoundTerm
-from pyhudi_expr.expr.functions import rounding, texts, time_texts
-from pyhudi_expr.expr.junctions import conjunction
+from pyhudi_expr.expr.connectives import conjunction
+from pyhudi_expr.expr.functions import rounding, strings
+from pyhudi_expr.expr.functions.temporal import time_format
 from tests.truth.rounds import rounds
 from tests.truth.templates import HIVE, SPARK
 from tests.truth.witnesses import Witness, witnesses
@@ -28,7 +29,7 @@ pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.hive]
 
 #: About four million cases.
 MOST_ROUNDS = 300
-IS_FALSE = truths.is_false
+IS_FALSE = three_valued_logic.is_false
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +42,7 @@ def false_where_every_operand_is_given(node: BoundExpression) -> BoundExpression
     """The rule before: FALSE AND NULL was NULL."""
     if not isinstance(node, BoundAnd):
         return IS_FALSE(node)
-    operands = [term for child in node.children for term in truths._operands(child)]
+    operands = [term for child in node.children for term in three_valued_logic._operands(child)]
     return conjunction([BoundNot(node), *(BoundNot(BoundIsNull(term)) for term in operands)])
 
 
@@ -59,9 +60,9 @@ def as_it_is(term: BoundTerm, _: object) -> BoundTerm:
 @pytest.mark.parametrize(
     ("module", "name", "before", "said"),
     [
-        (truths, "is_false", false_where_every_operand_is_given, "NOT|AND|BETWEEN"),
-        (time_texts, "_PATTERN", re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'|[^A-Za-z']"), "yyyy"),
-        (texts, "_least_trimmed", spaces_cut_off, "trim"),
+        (three_valued_logic, "is_false", false_where_every_operand_is_given, "NOT|AND|BETWEEN"),
+        (time_format, "_PATTERN", re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'|[^A-Za-z']"), "yyyy"),
+        (strings, "_least_trimmed", spaces_cut_off, "trim"),
         (rounding, "_LARGEST_ADDED", 2**31, "pmod"),
         (comparisons, "_as_compared", as_it_is, "d38|e38|DECIMAL"),
     ],

@@ -7,17 +7,17 @@ import re
 
 import pytest
 
-from pyhudi_expr.expr.functions.rules import TABLES
+from pyhudi_expr.expr.functions.registry import TABLES
 from pyhudi_expr.expr.nodes import READINGS, Call, Unknown, walk
-from pyhudi_expr.frontend import vocabularies
-from pyhudi_expr.frontend.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
-from pyhudi_expr.frontend.sql import DIALECTS, parse_predicate
+from pyhudi_expr.frontend.common import function_vocabularies
+from pyhudi_expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
+from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
 from tests.truth.predicates import LANGUAGES, MOST_DEPTH, Grammar
 from tests.truth.templates import HIVE, PRESTO, SPARK, TRINO
 
 VOCABULARIES = {
-    **{HIVE: vocabularies.HIVE, SPARK: vocabularies.SPARK},
-    **{TRINO: vocabularies.TRINO, PRESTO: vocabularies.TRINO},
+    **{HIVE: function_vocabularies.HIVE, SPARK: function_vocabularies.SPARK},
+    **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.TRINO},
 }
 #: Names of ours, which front ends give.
 OF_OURS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
@@ -81,4 +81,4 @@ def test_the_engine_is_asked_of_casts_to_each_type_that_is_judged(dialect: str) 
 
 def test_each_rule_is_of_some_dialect() -> None:
     rules = {name for table in TABLES for name in table} - OF_OURS
-    assert rules - vocabularies.SPARK == set()
+    assert rules - function_vocabularies.SPARK == set()

@@ -14,8 +14,8 @@ import pyarrow.compute as pc
 
 from devtools.spark import SHORT_QUERIES, spark_session
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.frontend.sql import HIVE, SPARK, parse_predicate
-from pyhudi_expr.frontend.thrift import decode
+from pyhudi_expr.frontend.sql.parser import HIVE, SPARK, parse_predicate
+from pyhudi_expr.frontend.thrift.decoder import decode
 from tests.truth import templates
 from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
 from tests.truth.engines.hive import HiveEngine, Way, hive_jvm, sent_filter

@@ -15,10 +15,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.expr.bounds import Bounds, Values, both, either
+from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
-from pyhudi_expr.expr.functions.floats import (
+from pyhudi_expr.expr.functions.conversions import Within, identity
+from pyhudi_expr.expr.functions.float_arithmetic import (
     OPERATIONS,
     Binary,
     by_doubles,
@@ -26,20 +27,19 @@ from pyhudi_expr.expr.functions.floats import (
     float_arithmetic,
     quotient,
 )
+from pyhudi_expr.expr.functions.negate_abs import negation
 from pyhudi_expr.expr.functions.signature import (
     NUMBERS,
     Flags,
     Function,
-    Of,
+    OnOperands,
     Rule,
     Signature,
     Site,
-    greatest,
-    least,
+    greatest_known,
+    least_known,
     ordinals,
 )
-from pyhudi_expr.expr.functions.signs import negation
-from pyhudi_expr.expr.functions.steps import Within, same
 
 _MAX_ARROW_DIGITS = 76
 
@@ -57,7 +57,7 @@ _WIDE_OPERATIONS: dict[str, Binary] = {"+": pc.add, "-": pc.subtract, "*": pc.mu
 
 def _arithmetic(site: Site) -> Signature | None:
     if len(site.domains) == 1:
-        return negation(site) if site.name == "-" else Signature(same, site.domains[0])
+        return negation(site) if site.name == "-" else Signature(identity, site.domains[0])
     if len(site.domains) != 2 or any(domain.kind not in NUMBERS for domain in site.domains):
         return None
     kinds = {domain.kind for domain in site.domains}
@@ -103,7 +103,7 @@ def _decimal_arithmetic(site: Site) -> Signature | None:
         function = _Fixed(site.name, -(10**result.precision), 10**result.precision)
     else:
         function = _WideDecimals(site.name, targets, result)
-    return Signature(Of(function, tuple(enumerate(found))), result)
+    return Signature(OnOperands(function, tuple(enumerate(found))), result)
 
 
 def _digits(site: Site, index: int) -> Domain:
@@ -134,9 +134,9 @@ class _Fixed:
         inside: Flags = reduce(np.maximum, [np.abs(one) for one in estimates]) < _SAFE
         inside = inside & (lower >= self.least) & (upper <= self.greatest)
         result = Within(MIN_ORDINAL, MAX_ORDINAL).result(lower, upper, inside, left)
-        values = both(left.may_be_value, right.may_be_value)
+        values = mask_and(left.may_be_value, right.may_be_value)
         return replace(
-            result, may_be_value=values, may_be_null=either(result.may_be_null, right.may_be_null)
+            result, may_be_value=values, may_be_null=mask_or(result.may_be_null, right.may_be_null)
         )
 
 
@@ -160,7 +160,7 @@ class _WideDecimals:
         ]
         lower, upper = corners[0], corners[0]
         for corner in corners[1:]:
-            lower, upper = least(lower, corner), greatest(upper, corner)
+            lower, upper = least_known(lower, corner), greatest_known(upper, corner)
         rounded = self.result.precision > MAX_DIGITS
         if rounded and self.result.scale > _ROUNDED_PLACES:
             error = pa.scalar(Decimal(1).scaleb(-_ROUNDED_PLACES), self.result.arrow_type)
@@ -168,8 +168,8 @@ class _WideDecimals:
         return Bounds(
             lower,
             upper,
-            both(*(operand.may_be_value for operand in operands)),
-            either(rounded, *(operand.may_be_null for operand in operands)),
+            mask_and(*(operand.may_be_value for operand in operands)),
+            mask_or(rounded, *(operand.may_be_null for operand in operands)),
         )
 
     def _sum(self, operation: Binary, ends: Any, error: pa.Scalar) -> Any:

@@ -3,29 +3,30 @@
 from __future__ import annotations
 
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
-from pyhudi_expr.expr.functions.date_texts import days_of_texts
-from pyhudi_expr.expr.functions.signature import After, Function, Of
-from pyhudi_expr.expr.functions.steps import (
-    AsRead,
+from pyhudi_expr.expr.functions.conversions import (
     DatesToTimestamps,
     DecimalsToDoubles,
+    FitDigits,
     FloatsToIntegers,
     FloorTo,
     Hull,
-    OfDigits,
+    ReaderMargins,
     Rounded,
     Scale,
     Truncated,
-    UpTo,
+    UpperMargin,
     Widened,
     Within,
     doubles_to_floats,
+    identity,
+    identity_or_null,
     integers_as_singles,
     integers_to_doubles,
-    same,
-    same_or_null,
-    texts_as_read,
+    strings_as_read,
 )
+from pyhudi_expr.expr.functions.date_texts import days_of_texts
+from pyhudi_expr.expr.functions.signature import After, Function, OnOperands
+from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, FromWallClock, ToWallClock
 from pyhudi_expr.expr.functions.wide_decimals import (
     FLOAT_ERROR,
     RELATIVE_ERROR,
@@ -34,7 +35,6 @@ from pyhudi_expr.expr.functions.wide_decimals import (
     made_whole,
     to_doubles,
 )
-from pyhudi_expr.expr.functions.zones import SECONDS_PER_DAY, Instants, Shown
 
 # Where clocks are put back, instants shown as wall clocks repeat up to a day (at the date line).
 _FOLD_DAYS = 1
@@ -53,7 +53,7 @@ MAX_DIGITS = 38
 INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 
 
-def reads_alike(stored: Domain, declared: Domain) -> bool:
+def reads_unchanged(stored: Domain, declared: Domain) -> bool:
     """Whether an engine that declares a column so reads the stored values unchanged."""
     # Hive and Spark show instants on a wall clock; literals take the zone along.
     shown = declared.kind is Kind.WALL_CLOCK and stored.kind is Kind.INSTANT
@@ -103,20 +103,20 @@ def as_decimal(domain: Domain) -> Domain:
 def conversion(source: Domain, target: Domain, zone: str | None = None) -> Function | None:
     """The cast between two domains; None where its result cannot be bounded soundly."""
     if source == target:
-        return same
+        return identity
     match source.kind, target.kind:
         case (Kind.INTEGER, Kind.INTEGER):
-            return same if target.bits >= source.bits else Within(*integer_range(target.bits))
+            return identity if target.bits >= source.bits else Within(*integer_range(target.bits))
         case (Kind.BOOLEAN, Kind.INTEGER):
-            return same
+            return identity
         case (Kind.FLOAT, Kind.FLOAT):
-            return same if target.bits >= source.bits else doubles_to_floats
+            return identity if target.bits >= source.bits else doubles_to_floats
         case (Kind.INTEGER, Kind.FLOAT) if target.bits == 64:
             return integers_to_doubles
         case (Kind.INTEGER, Kind.FLOAT):
             return integers_as_singles
         case (Kind.INTEGER, Kind.DECIMAL) if target.is_ordinal:
-            return OfDigits(Scale(10**target.scale), target.precision)
+            return FitDigits(Scale(10**target.scale), target.precision)
         case (Kind.INTEGER, Kind.DECIMAL):
             return _widening(source, target)
         case (Kind.DECIMAL, Kind.DECIMAL):
@@ -124,24 +124,24 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.DECIMAL, Kind.FLOAT):
             doubles = DecimalsToDoubles(source.scale) if source.is_ordinal else to_doubles
             if source.precision - source.scale > _MOST_BRIDGED:
-                doubles = After(same_or_null, doubles)
+                doubles = After(identity_or_null, doubles)
             if target.bits == 64:
                 return doubles
             return After(doubles_to_floats, doubles)
         case (Kind.DECIMAL, Kind.INTEGER) if source.is_ordinal:
             return Truncated(10**source.scale, target.bits)
         case (Kind.DECIMAL, Kind.INTEGER):
-            fitting = Of(Refitted(_LARGE_WHOLE), ((0, made_whole),))
-            return Of(Within(*integer_range(target.bits)), ((0, fitting),))
+            fitting = OnOperands(Refitted(_LARGE_WHOLE), ((0, made_whole),))
+            return OnOperands(Within(*integer_range(target.bits)), ((0, fitting),))
         case (Kind.FLOAT, Kind.DECIMAL):
             # Hive takes a float for the decimal that it is written as.
             error = RELATIVE_ERROR if source.bits == 64 else FLOAT_ERROR
             fitted = After(Refitted(target), FromDoubles(_LEAST_ERROR, error))
-            return After(same_or_null, fitted)  # Hive has none of the smallest doubles
+            return After(identity_or_null, fitted)  # Hive has none of the smallest doubles
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
-            return first_times(DatesToTimestamps(SECONDS_PER_DAY * target.units), target, zone)
+            return start_of_day(DatesToTimestamps(SECONDS_PER_DAY * target.units), target, zone)
         case (Kind.WALL_CLOCK, Kind.WALL_CLOCK) | (Kind.INSTANT, Kind.INSTANT) if (
             target.units >= source.units
         ):
@@ -149,8 +149,8 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.TEXT, Kind.DATE):
             return days_of_texts
         case (Kind.WALL_CLOCK | Kind.INSTANT, Kind.DATE):
-            shown = on_the_wall(source, zone)
-            return shown and Of(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
+            shown = wall_clock(source, zone)
+            return shown and OnOperands(FloorTo(SECONDS_PER_DAY * source.units), ((0, shown),))
     return None
 
 
@@ -158,17 +158,17 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
 _MOST_BRIDGED = 20
 
 
-def first_times(midnights: Function, target: Domain, zone: str | None) -> Function:
+def start_of_day(midnights: Function, target: Domain, zone: str | None) -> Function:
     """The first time of each day: later than midnight where clocks are put forward then.
 
     At the date line a whole day may be left out.
     """
     if zone is None:
-        return Of(UpTo(SECONDS_PER_DAY * target.units), ((0, midnights),))
+        return OnOperands(UpperMargin(SECONDS_PER_DAY * target.units), ((0, midnights),))
     if zone in ("UTC", "Z", "GMT"):
         return midnights
-    instants = Of(Instants(zone, target.units), ((0, midnights),))
-    return Hull(midnights, Of(Shown(zone, target.units), ((0, instants),)))
+    instants = OnOperands(FromWallClock(zone, target.units), ((0, midnights),))
+    return Hull(midnights, OnOperands(ToWallClock(zone, target.units), ((0, instants),)))
 
 
 def _holds(target: Domain, source: Domain) -> bool:
@@ -182,7 +182,7 @@ def _widening(source: Domain, target: Domain) -> Function:
     decimals = as_decimal(source)
     if _holds(target, decimals):
         return Widened(source, target)
-    return Of(Refitted(target), ((0, Widened(source, decimals)),))
+    return OnOperands(Refitted(target), ((0, Widened(source, decimals)),))
 
 
 def _rescaling(source: Domain, target: Domain) -> Function | None:
@@ -191,8 +191,8 @@ def _rescaling(source: Domain, target: Domain) -> Function | None:
     if not target.is_ordinal:
         return _widening(source, target)
     if target.scale >= source.scale:
-        return OfDigits(Scale(10 ** (target.scale - source.scale)), target.precision)
-    return OfDigits(Rounded(10 ** (source.scale - target.scale)), target.precision)
+        return FitDigits(Scale(10 ** (target.scale - source.scale)), target.precision)
+    return FitDigits(Rounded(10 ** (source.scale - target.scale)), target.precision)
 
 
 def as_read(domain: Domain) -> Function | None:
@@ -201,18 +201,18 @@ def as_read(domain: Domain) -> Function | None:
     Two columns need it. Against a literal the literal's interval holds the same margins.
     """
     if domain.kind is Kind.DATE:
-        return AsRead(1, 0)
+        return ReaderMargins(1, 0)
     if domain.kind is Kind.WALL_CLOCK:
-        return AsRead(SECONDS_PER_DAY * domain.units, 0)
+        return ReaderMargins(SECONDS_PER_DAY * domain.units, 0)
     if domain.kind is Kind.INSTANT:
-        return AsRead(SECONDS_PER_DAY * domain.units, _FOLD_DAYS)
+        return ReaderMargins(SECONDS_PER_DAY * domain.units, _FOLD_DAYS)
     if domain.kind is Kind.TEXT:
-        return texts_as_read
+        return strings_as_read
     return None
 
 
-def on_the_wall(domain: Domain, zone: str | None) -> Function | None:
+def wall_clock(domain: Domain, zone: str | None) -> Function | None:
     """What a calendar shows for stored dates and times; None for instants in no known zone."""
     if domain.kind is Kind.INSTANT:
-        return None if zone is None else Shown(zone, domain.units)
+        return None if zone is None else ToWallClock(zone, domain.units)
     return as_read(domain)

@@ -16,7 +16,7 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds, may_be_nan
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Ordinals, float_ordinals
 from pyhudi_expr.expr.functions.casts import conversion
-from pyhudi_expr.expr.functions.floats import finite_or_infinite
+from pyhudi_expr.expr.functions.float_arithmetic import finite_or_infinite
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     NUMBERS,
@@ -25,9 +25,9 @@ from pyhudi_expr.expr.functions.signature import (
     Rule,
     Signature,
     Site,
-    of_first,
+    nullable_where,
+    on_first,
     ordinals,
-    perhaps_null,
 )
 from pyhudi_expr.expr.functions.wide_decimals import widened
 
@@ -45,7 +45,7 @@ class _Growing:
         with np.errstate(all="ignore"):
             lower, upper = (self.function(np.maximum(end, self.least)) for end in (first, last))
         found = _bounds(lower, upper, operand, first < self.least)
-        return perhaps_null(found, first <= self.least)
+        return nullable_where(found, first <= self.least)
 
 
 def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: Flags) -> Bounds:
@@ -58,7 +58,7 @@ def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: Flags
     greatest = np.where(nan, np.int64(MAX_ORDINAL), _ordinals(upper, np.inf))
     found = replace(operand, lower=least, upper=greatest)
     endless = np.isinf(lower) | np.isinf(widened(upper, np.inf))
-    return perhaps_null(found, nan | endless)
+    return nullable_where(found, nan | endless)
 
 
 def _ordinals(ends: np.ndarray, to: float) -> Ordinals:
@@ -116,7 +116,7 @@ def _elementary(function: Function) -> Rule:
 
 def _of_double(site: Site, function: Function) -> Signature | None:
     found = conversion(site.domains[0], DOUBLE)
-    return Signature(of_first(function, found), DOUBLE) if found else None
+    return Signature(on_first(function, found), DOUBLE) if found else None
 
 
 def _power(site: Site) -> Signature | None:

@@ -15,7 +15,7 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Ordinals
 from pyhudi_expr.expr.functions.signature import Flags
-from pyhudi_expr.expr.functions.texts import TextRows, texts_of
+from pyhudi_expr.expr.functions.strings import TextRows, texts_of
 
 ByteClass: TypeAlias = frozenset[int]
 

@@ -9,7 +9,14 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, floats_of
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, conversion
-from pyhudi_expr.expr.functions.floats import finite_or_infinite, float_bounds
+from pyhudi_expr.expr.functions.conversions import (
+    Within,
+    identity,
+    identity_or_null,
+    nudge_doubles,
+    within,
+)
+from pyhudi_expr.expr.functions.float_arithmetic import finite_or_infinite, float_bounds
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     LONG,
@@ -17,13 +24,12 @@ from pyhudi_expr.expr.functions.signature import (
     Rule,
     Signature,
     Site,
-    of_first,
+    nullable_where,
+    on_first,
     opaque,
     ordinals,
-    perhaps_null,
     where_known,
 )
-from pyhudi_expr.expr.functions.steps import Within, nudged, same, same_or_null, within
 from pyhudi_expr.expr.functions.wide_decimals import Refitted, Whole
 
 
@@ -38,7 +44,7 @@ def _floor_or_ceiling(site: Site) -> Signature | None:
         return Signature(_WholeDoubles(up), LONG)
     whole = Domain(Kind.DECIMAL, precision=max(domain.precision - domain.scale + 1, 1))
     if not domain.is_ordinal:
-        return Signature(of_first(Refitted(whole), Whole(up)), whole)
+        return Signature(on_first(Refitted(whole), Whole(up)), whole)
     return Signature(_WholeDecimals(10**domain.scale, up), whole)
 
 
@@ -106,14 +112,14 @@ def _round(site: Site) -> Signature | None:
     if places is None or not 0 <= places <= _MAX_PLACES or domain.kind not in NUMBERS:
         return None
     if domain.kind is Kind.INTEGER:
-        return Signature(of_first(same), domain)
+        return Signature(on_first(identity), domain)
     if domain.kind is Kind.FLOAT:
-        found = Signature(of_first(_RoundedDoubles(places)), DOUBLE)
+        found = Signature(on_first(_RoundedDoubles(places)), DOUBLE)
         return found if domain == DOUBLE else opaque(DOUBLE, "a rounded float")
     precision = min(domain.precision - domain.scale + places + 1, MAX_DIGITS)
     target = Domain(Kind.DECIMAL, precision=precision, scale=min(places, domain.scale))
     rounded = conversion(domain, target)
-    return Signature(of_first(same_or_null, rounded), target) if rounded else None
+    return Signature(on_first(identity_or_null, rounded), target) if rounded else None
 
 
 @dataclass(frozen=True)
@@ -132,13 +138,13 @@ class _RoundedDoubles:
             upper = np.floor(last * factor + 0.5 + slack) / factor
             # Large doubles have no places to round.
             exact = [np.abs(end) * factor < 2.0**30 for end in (first, last)]
-        lower = np.where(exact[0], nudged(lower, -np.inf), nudged(first - 1, -np.inf))
-        upper = np.where(exact[1], nudged(upper, np.inf), nudged(last + 1, np.inf))
+        lower = np.where(exact[0], nudge_doubles(lower, -np.inf), nudge_doubles(first - 1, -np.inf))
+        upper = np.where(exact[1], nudge_doubles(upper, np.inf), nudge_doubles(last + 1, np.inf))
         # Hive's vectors round by way of longs: larger doubles become the largest, NaN zero.
         lower, upper = np.minimum(lower, _LARGEST_LONG), np.maximum(upper, -_LARGEST_LONG)
         nan = operand.upper == MAX_ORDINAL
         lower = np.where(nan, np.minimum(lower, 0), lower)
-        bounds = perhaps_null(float_bounds(lower, upper, operand.may_be_value, operand), nan)
+        bounds = nullable_where(float_bounds(lower, upper, operand.may_be_value, operand), nan)
         return replace(bounds, upper=np.where(nan, np.int64(MAX_ORDINAL), bounds.upper))
 
 
@@ -151,8 +157,8 @@ def _remainder(site: Site) -> Signature | None:
         return None
     widest = max(site.domains, key=lambda domain: domain.bits)
     if positive and divisor > _LARGEST_ADDED:
-        return Signature(of_first(_AnyRemainder(divisor)), widest)
-    return Signature(of_first(_Remainder(abs(divisor), positive)), widest)
+        return Signature(on_first(_AnyRemainder(divisor)), widest)
+    return Signature(on_first(_Remainder(abs(divisor), positive)), widest)
 
 
 #: Hive adds the divisor to the remainder before it takes the remainder anew: integers overflow.
@@ -196,7 +202,7 @@ def _whole_quotient(site: Site) -> Signature | None:
     divisor = site.integer(1)
     if site.kind(0) is not Kind.INTEGER or not divisor or len(site.domains) != 2:
         return None
-    return Signature(of_first(_WholeQuotient(divisor)), LONG)
+    return Signature(on_first(_WholeQuotient(divisor)), LONG)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.expr.bounds import Bounds, Mask, Values, either, unknown
+from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
 
@@ -93,7 +93,7 @@ def opaque(domain: Domain, reason: str) -> Signature:
 
 
 @dataclass(frozen=True)
-class Of:
+class OnOperands:
     """A function of converted operands. operands: positions and conversions (None: as it is)."""
 
     function: Function
@@ -119,12 +119,12 @@ class After:
         return self.function(self.before(*operands))
 
 
-def of_first(function: Function, *before: Function | None) -> Function:
+def on_first(function: Function, *before: Function | None) -> Function:
     """The function of the first argument alone, converted by `before` (the first one first)."""
     result = function
     for convert in reversed([step for step in before if step is not None]):
-        result = Of(result, ((0, convert),))
-    return result if isinstance(result, Of) else Of(result, ((0, None),))
+        result = OnOperands(result, ((0, convert),))
+    return result if isinstance(result, OnOperands) else OnOperands(result, ((0, None),))
 
 
 def ordinals(bounds: Bounds) -> tuple[Ordinals, Ordinals]:
@@ -144,20 +144,20 @@ def where_known(
     )
 
 
-def perhaps_null(bounds: Bounds, where: Mask = True) -> Bounds:
+def nullable_where(bounds: Bounds, where: Mask = True) -> Bounds:
     """The bounds of results that an engine may replace by NULL, in the given containers."""
-    nulls = either(bounds.may_be_null, where)
+    nulls = mask_or(bounds.may_be_null, where)
     return Bounds(bounds.lower, bounds.upper, bounds.may_be_value, nulls)
 
 
-def least(left: Values, right: Values) -> Values:
+def least_known(left: Values, right: Values) -> Values:
     """The lesser of each two ends, unknown where one is."""
     if isinstance(left, np.ndarray | np.int64):
         return np.asarray(np.minimum(left, right))
     return pc.if_else(pc.less(left, right), left, right)
 
 
-def greatest(left: Values, right: Values) -> Values:
+def greatest_known(left: Values, right: Values) -> Values:
     """The greater of each two ends, unknown where one is."""
     if isinstance(left, np.ndarray | np.int64):
         return np.asarray(np.maximum(left, right))

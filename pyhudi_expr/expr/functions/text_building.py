@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.functions.signature import TEXT, Rule, Signature, Site, arrow, opaque
-from pyhudi_expr.expr.functions.texts import CLOSING, Beginning, texts_of
+from pyhudi_expr.expr.functions.strings import CLOSING, Beginning, texts_of
 
 #: Characters of a text that `Beginning` knows.
 _MOST_CHARACTERS = 16

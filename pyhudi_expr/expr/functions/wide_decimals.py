@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.expr.bounds import Bounds, Values, either
+from pyhudi_expr.expr.bounds import Bounds, Values, mask_or
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -54,7 +54,7 @@ class Refitted:
             overflows = overflows[0]
         ends = [like(pc.if_else(fits, end, _null(end)), shape)
                 for end, shape in ((lower, operand.lower), (upper, operand.upper))]  # fmt: skip
-        nulls = either(operand.may_be_null, overflows)
+        nulls = mask_or(operand.may_be_null, overflows)
         if self.target.is_ordinal:
             first, last = unscaled_of(ends[0], MIN_ORDINAL), unscaled_of(ends[1], MAX_ORDINAL)
             return Bounds(first, last, operand.may_be_value, nulls)

@@ -11,23 +11,19 @@ from typing import TypeVar
 
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.reader import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
-from pyhudi_expr.spark.entries.column_stats import (
-    both_statistics,
-    column_stats,
-    partition_stats,
-)
-from pyhudi_expr.spark.entries.expression import (
+from pyhudi_expr.spark.entries.column_stats import both_statistics, column_stats, partition_stats
+from pyhudi_expr.spark.entries.expression_index import (
     expression_index,
     expression_of_files,
     expression_of_partitions,
 )
 from pyhudi_expr.spark.entries.record_index import record_index
 from pyhudi_expr.spark.entries.secondary_index import secondary_index
-from pyhudi_expr.spark.shards import ENTRIES
-from pyhudi_expr.spark.slices import Extract, read_slices
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
+from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing

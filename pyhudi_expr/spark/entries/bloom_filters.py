@@ -10,17 +10,17 @@ from collections.abc import Iterator
 
 import pyarrow as pa
 
-from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.bloom import SIMPLE, FilterBuilder, of_footer
-from pyhudi_expr.mdt.byte_strings import ByteStrings
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.keys import bloom_filter_key
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.records.bloom_filter import SIMPLE, FilterBuilder, of_footer
+from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader, parquet_columns, parquet_file
-from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
-from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.running import one_by_one
-from pyhudi_expr.spark.slices import Extract
+from pyhudi_expr.spark.entries.key_columns import KeyColumns
+from pyhudi_expr.spark.jobs.batch_runner import each_item
+from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
@@ -37,7 +37,7 @@ def bloom_filters(
             value = payloads.bloom_filter(kind, one.base_instant, text)
             yield text_entries([(bloom_filter_key(one.partition, one.base), value)], shards)
 
-    return one_by_one(extract)
+    return each_item(extract)
 
 
 def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, bytes]:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.domains import unscaled
-from pyhudi_expr.mdt.value_types import Bound
+from pyhudi_expr.mdt.records.value_types import Bound
 
 #: Leaves statistics out where a chunk holds NaN; others may pass it over.
 _NAN_SAFE_WRITER = "parquet-mr"
@@ -73,7 +73,7 @@ def footer_range(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> 
         null_count=nulls,
         size=sum(chunk.total_compressed_size for chunk in chunks),
         uncompressed_size=sum(chunk.total_uncompressed_size for chunk in chunks),
-        range=united(ranges) if known else None,
+        range=union_range(ranges) if known else None,
         is_known=known,
     )
 
@@ -110,7 +110,9 @@ def _raw(bound: Any, type_: pa.DataType) -> Any:
 def value_range(batches: Iterable[pa.Array]) -> tuple[Range | None, int]:
     """The range of a column's values, and the number of nulls."""
     found = [(_range(values), values.null_count) for values in batches]
-    return united([one for one, _ in found if one is not None]), sum(nulls for _, nulls in found)
+    return union_range([one for one, _ in found if one is not None]), sum(
+        nulls for _, nulls in found
+    )
 
 
 def _range(values: pa.Array) -> Range | None:
@@ -186,7 +188,7 @@ def _raised_bytes(content: bytes) -> bytes:
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else content
 
 
-def united(ranges: list[Range]) -> Range | None:
+def union_range(ranges: list[Range]) -> Range | None:
     """The range of what all have; None of none."""
     return reduce(_union, ranges) if ranges else None
 

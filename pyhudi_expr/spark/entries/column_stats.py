@@ -16,22 +16,16 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.keys import column_stats_key, partition_stats_key
-from pyhudi_expr.mdt.records import COLUMN_STATS, PARTITION_STATS
-from pyhudi_expr.mdt.value_types import Bound, ValueType
-from pyhudi_expr.reading.slices import FileSlice
+from pyhudi_expr.mdt.bytes.keys import column_stats_key, partition_stats_key
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.mdt.records.value_types import Bound, ValueType
+from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.spark.entries.batches import text_entries
-from pyhudi_expr.spark.entries.file_statistics import (
-    DDL,
-    SCHEMA,
-    FileStatistics,
-    Row,
-    bound_kind,
-)
-from pyhudi_expr.spark.shards import ENTRIES, ENTRY_SCHEMA
-from pyhudi_expr.spark.slices import Extract, read_slices
+from pyhudi_expr.spark.entries.file_statistics import DDL, SCHEMA, FileStatistics, Row, bound_kind
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ENTRY_SCHEMA
+from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing

@@ -14,14 +14,14 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.bloom import SIMPLE, FilterBuilder
-from pyhudi_expr.mdt.byte_strings import ByteStrings
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.keys import bloom_filter_key
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.records.bloom_filter import SIMPLE, FilterBuilder
 from pyhudi_expr.spark.entries.batches import text_entries
-from pyhudi_expr.spark.entries.calls import results
-from pyhudi_expr.spark.shards import ENTRIES
+from pyhudi_expr.spark.entries.function_results import function_results
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.file_names import base_files
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -40,7 +40,7 @@ def expression_filters(
     shards: int,
 ) -> DataFrame:
     """See `entries.entries`."""
-    found = results(spark, table, listing.of_base_files(), definition)
+    found = function_results(spark, table, listing.of_base_files(), definition)
     type_name = found.schema["value"].dataType.typeName()
     if type_name not in _SPELLED:
         raise HudiError(

@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.value_types import Bound, ValueType, value_type
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
+from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import (
     SliceReader,
     leaf_types,
@@ -24,10 +25,9 @@ from pyhudi_expr.reading.slice_rows import (
     parquet_file,
     scalar_type,
 )
-from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.bounds import Range, footer_range, value_range
-from pyhudi_expr.spark.running import one_by_one
-from pyhudi_expr.spark.slices import read_slices
+from pyhudi_expr.spark.jobs.batch_runner import each_item
+from pyhudi_expr.spark.jobs.slice_frames import read_slices
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -124,7 +124,7 @@ class FileStatistics:
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(self.of_slice(one), SCHEMA)
 
-        return read_slices(spark, listing, one_by_one(extract), DDL)
+        return read_slices(spark, listing, each_item(extract), DDL)
 
 
 def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:

@@ -10,14 +10,14 @@ from datetime import datetime, timezone
 
 import pyarrow as pa
 
-from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader
-from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.running import one_by_one
-from pyhudi_expr.spark.slices import Extract
+from pyhudi_expr.spark.entries.key_columns import KeyColumns
+from pyhudi_expr.spark.jobs.batch_runner import each_item
+from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -41,7 +41,7 @@ def record_index(
         for columns in reader.columns(one, keys.columns):
             yield constant_entries(keys.keys(columns), value, shards, version=written)
 
-    return one_by_one(extract)
+    return each_item(extract)
 
 
 def instant_ms(instant: str, zone: timezone | None) -> int:

@@ -15,15 +15,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of
-from pyhudi_expr.mdt import payloads
-from pyhudi_expr.mdt.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.keys import secondary_prefix
+from pyhudi_expr.mdt.bytes.keys import secondary_prefix
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader, scalar_type
-from pyhudi_expr.reading.slices import FileSlice
 from pyhudi_expr.spark.entries.batches import constant_entries
-from pyhudi_expr.spark.entries.keys import KeyColumns
-from pyhudi_expr.spark.running import one_by_one
-from pyhudi_expr.spark.slices import Extract
+from pyhudi_expr.spark.entries.key_columns import KeyColumns
+from pyhudi_expr.spark.jobs.batch_runner import each_item
+from pyhudi_expr.spark.jobs.slice_frames import Extract
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -38,7 +38,7 @@ def secondary_index(
         raise HudiError(f"{table.base_path}: {definition.name} is not over one column")
     (field,) = definition.fields
     type_ = scalar_type(table, table.schema(), field)
-    spelled(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
+    value_texts(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
     reader = SliceReader.of(table, instant)
     keys = KeyColumns.of(table)
     entry = payloads.secondary_entry()
@@ -46,15 +46,15 @@ def secondary_index(
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
         for values, *key_columns in reader.columns(one, (field, *keys.columns)):
-            texts = spelled(values, type_, f"{one.name}: column {field!r}")
+            texts = value_texts(values, type_, f"{one.name}: column {field!r}")
             own = pc.binary_join_element_wise(prefixes(texts), escaped(keys.keys(key_columns)), "")
             spread = shard_keys(texts) if by_value else None
             yield constant_entries(own, entry, shards, shard_keys=spread)
 
-    return one_by_one(extract)
+    return each_item(extract)
 
 
-def spelled(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+def value_texts(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
     """The values as texts, nulls as they are.
 
     type_: of the table's column; files may hold a narrower one. Raises HudiError for types whose
@@ -94,13 +94,13 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def prefixes(texts: pa.Array) -> pa.Array:
-    """What the keys begin with: `keys.secondary_prefix` of each text."""
+    """What the keys begin with: `key_columns.secondary_prefix` of each text."""
     begun = pc.binary_join_element_wise(escaped(texts), "$", "")
     return pc.fill_null(begun, secondary_prefix(None))
 
 
 def shard_keys(texts: pa.Array) -> pa.Array:
-    """`keys.secondary_shard_key` of each text."""
+    """`key_columns.secondary_shard_key` of each text."""
     return pc.binary_join_element_wise(pc.fill_null(texts, ""), "$", "")
 
 

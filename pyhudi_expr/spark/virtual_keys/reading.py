@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
-from pyhudi_expr.keys.stored_columns import warn_of_stored_keys
+from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.table.hudi_table import HudiTable
 
 

@@ -12,9 +12,9 @@ from collections.abc import Mapping
 
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.index.key_switching import disable, require_no_key_indexes
+from pyhudi_expr.indexing.virtual_key_settings import disable, require_no_key_indexes
 from pyhudi_expr.keys.definition import META_FIELDS, RESTORING, is_virtual
-from pyhudi_expr.keys.stored_columns import KeyStorage, key_storage
+from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.table import properties_writer
 from pyhudi_expr.table.errors import HudiError

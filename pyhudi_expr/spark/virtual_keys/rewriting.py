@@ -19,15 +19,16 @@ from functools import reduce
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
+from pyhudi_expr.indexing.writer_options import clustering_options
 from pyhudi_expr.keys.definition import is_virtual
-from pyhudi_expr.keys.stored_columns import base_files
-from pyhudi_expr.spark.hudi_client import ClusteringClient, SliceFiles, slice_files
+from pyhudi_expr.keys.key_storage import base_files
+from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
+from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
 from pyhudi_expr.spark.virtual_keys.writing import service_options
-from pyhudi_expr.spark.writing import clustering_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.pending_writes import writes_begun_before
 from pyhudi_expr.table.schema import META_FIELDS
-from pyhudi_expr.table.waiting import writes_begun_before
 
 _PLAN = "pyhudi.virtual.keys"
 """Marks our plans among the parameters of their strategy."""

@@ -16,7 +16,13 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_type
 
-from pyhudi_expr.index.key_switching import KeyDefinitionChanged, KeySettings, agreed, enable
+from pyhudi_expr.indexing.virtual_key_settings import (
+    KeyDefinitionChanged,
+    VirtualKeySettings,
+    enable,
+    merge_definition,
+)
+from pyhudi_expr.indexing.writer_options import writer_options
 from pyhudi_expr.keys.definition import (
     CLASS,
     CONCATENATOR,
@@ -27,7 +33,7 @@ from pyhudi_expr.keys.definition import (
     PREFIX,
     Generator,
     KeyDefinition,
-    defined,
+    key_definition,
     python_generator,
     virtual_keys,
 )
@@ -35,7 +41,6 @@ from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.hudi_limits import require_mergeable
 from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
-from pyhudi_expr.spark.writing import writer_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -138,7 +143,7 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     _require_keys(frame, definition, path)
     _require_index(options, path)
     _save(frame.limit(0), path, options, "bulk_insert", "errorifexists")
-    enable(HudiTable.at(storage), KeySettings.of(table.options), TableLock.of(storage))
+    enable(HudiTable.at(storage), VirtualKeySettings.of(table.options), TableLock.of(storage))
     _save(frame, path, {**service_options(path), **options}, "bulk_insert", "append")
 
 
@@ -168,7 +173,7 @@ def service_options(path: str) -> dict[str, str]:
     """What any of Hudi's writers and table services (compaction, clustering) has to be told of a
     table with virtual keys. Raises HudiError."""
     properties = HudiTable.open(path).properties
-    definition = defined(properties, path)
+    definition = key_definition(properties, path)
     raw = properties.raw
     ordering = ",".join(properties.ordering_fields)
     return {
@@ -191,7 +196,7 @@ def service_options(path: str) -> dict[str, str]:
 
 def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[str, str]) -> None:
     """Raises KeyDefinitionChanged with the setting, and what the table has saved."""
-    agreed(table, KeySettings.of(given))
+    merge_definition(table, VirtualKeySettings.of(given))
     saved = {
         **_saying(definition),
         META_FIELDS: str(table.properties.meta_fields).lower(),

@@ -170,7 +170,7 @@ def hive_jvm(heap: str = "1g") -> Iterator[HiveJvm]:
 
 
 def sent_filter(request: bytes) -> PruneRequest:
-    """An Answer's `filter`; its nodes are what `frontend.thrift.decode` takes."""
+    """An Answer's `filter`; its nodes are what `frontend.thrift.decoder.decode` takes."""
     sent = PruneRequest()
     sent.read(TCompactProtocol(TMemoryBuffer(request)))
     return sent

@@ -14,13 +14,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.spark import session_settings
 from pyhudi_expr.expr.nodes import HudiExpression
-from pyhudi_expr.spark import predicates as front
-from pyhudi_expr.spark.java_calls import jvm
+from pyhudi_expr.spark.jobs.java_calls import jvm
+from pyhudi_expr.spark.query import predicates as front
 from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
 
 
 class _NowError(ValueError):
-    """What `pyhudi_expr.spark.predicates` leaves unjudged, too."""
+    """What `pyhudi_expr.spark.query.predicates` leaves unjudged, too."""
 
 
 _ERRORS = (PySparkException, Py4JError, _NowError)
@@ -55,7 +55,8 @@ class SparkEngine:
     def analysed(
         self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
     ) -> list[HudiExpression | Refusal]:
-        """Each predicate as `pyhudi_expr.spark.pruned` reads it: Spark's analysed expression."""
+        """Each predicate as `pyhudi_expr.spark.query.dataframes` reads it: Spark's analysed
+        expression."""
         with session_settings(self._spark, self._settings(circumstances)):
             return _of_each(predicates, self._analyse)
 

@@ -11,8 +11,8 @@ import pytest
 
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.terms import Scope
-from pyhudi_expr.frontend.sql import parse_predicate
-from pyhudi_expr.frontend.thrift import decode
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.frontend.thrift.decoder import decode
 from tests.truth.engine import Answer, Circumstances, Refusal
 from tests.truth.engines.hive import HiveEngine, HiveJvm, Way, hive_jvm, sent_filter
 

@@ -1,0 +1,1 @@
+"""What the benchmarks measured, and its place in the documentation."""

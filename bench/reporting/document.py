@@ -1,0 +1,68 @@
+"""The figures of `results.json` in `docs/benchmarks.md`."""
+
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+from bench.reporting.results import Entry
+
+FILE = Path(__file__).parents[2] / "docs" / "benchmarks.md"
+_BEGIN = "<!-- figures: written by bench/reporting/document.py -->"
+_END = "<!-- end of the figures -->"
+_COMPARING = frozenset({"query-path"})
+"""Benchmarks that measure the same of each of their cases."""
+_HELD = {True: "yes", False: "**no**", None: ""}
+
+
+def written(document: str, kept: Sequence[Entry]) -> str:
+    """The document with the entries in their place. Raises ValueError if it has none."""
+    before, _, rest = document.partition(_BEGIN)
+    _, mark, after = rest.partition(_END)
+    if not mark:
+        raise ValueError(f"{FILE} has no place for the figures")
+    return f"{before}{_BEGIN}\n{figures(kept)}\n{_END}{after}"
+
+
+def figures(kept: Sequence[Entry]) -> str:
+    """A table for each benchmark, under its command."""
+    parts = []
+    for command, group in groupby(kept, key=lambda entry: str(entry["command"])):
+        entries = list(group)
+        table = _across if command.partition("BENCH=")[2] in _COMPARING else _down
+        parts.append(f"\n`{command}`\n\n{table(entries)}")
+    return "\n".join(parts)
+
+
+def _down(entries: Sequence[Entry]) -> str:
+    rows = [
+        f"| {_shown(entry)} | {_number(entry['value'])} | {entry['unit']}"
+        f" | {entry['bar'] or ''} | {_HELD[entry['holds']]} |"
+        for entry in entries
+    ]
+    return "\n".join(["| measured | value | unit | bar | holds |\n|---|--:|---|---|---|", *rows])
+
+
+def _across(entries: Sequence[Entry]) -> str:
+    """A row for each case ("case, what"), behind the figures of the machine."""
+    cells: dict[str, dict[str, str]] = {}
+    machine = []
+    for entry in entries:
+        case, _, what = _shown(entry).partition(", ")
+        if what:
+            cells.setdefault(case, {})[f"{what}, {entry['unit']}"] = _number(entry["value"])
+        else:
+            machine.append(entry)
+    heads = list(dict.fromkeys(head for row in cells.values() for head in row))
+    lines = [f"|  | {' | '.join(heads)} |", f"|---|{'--:|' * len(heads)}"]
+    for case, row in cells.items():
+        lines.append(f"| {case} | {' | '.join(row.get(head, '') for head in heads)} |")
+    return "\n".join([_down(machine), "", *lines])
+
+
+def _shown(entry: Entry) -> str:
+    """The name without its benchmark's, which the command tells."""
+    return str(entry["name"]).partition(": ")[2].replace("|", "\\|")
+
+
+def _number(value: float) -> str:
+    return f"{int(value):,}" if float(value).is_integer() else f"{value:,}"

@@ -1,0 +1,128 @@
+"""Bloom filters as an index of them would hold them, made or read for some files to know them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import BytesIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pyhudi_expr.advice.expression_ranges import evaluate_function
+from pyhudi_expr.advice.table_sample import TableSample
+from pyhudi_expr.index.lookups.expression_index import Expression
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.records.bloom_filter import (
+    SIMPLE,
+    BloomFilter,
+    FilterBuilder,
+    of_footer,
+    parse,
+)
+
+#: Whole columns are read of so many files: how many values a file has is no guess then.
+_FILES = 8
+_INSTANT = "20240101000000000"
+
+
+@dataclass(frozen=True)
+class FilterSample:
+    """What filters of one column are like, on the average of files.
+
+    file_bytes: of one in the index; text_bytes: before compression; written_bytes: of one that a
+    writer adds, which Hudi's do not compress, and make for the number of keys that those in footers
+    are made for. false_positives: the share of other values that seem to be in one. unfiltered: the
+    share of file slices with log files, of which filters say nothing. are_made: from the values, as
+    footers have none.
+    """
+
+    file_bytes: float
+    text_bytes: float
+    written_bytes: float
+    false_positives: float
+    unfiltered: float
+    are_made: bool
+
+    def kept(self, holding: float, files: float, values: int) -> float:
+        """How many of the files are left when some of them hold one of so many values."""
+        mistaken: float = 1.0 - (1.0 - self.false_positives) ** values
+        told = holding + (files - holding) * mistaken
+        return self.unfiltered * files + (1.0 - self.unfiltered) * told
+
+
+def key_filters(looked: TableSample, key: Expression) -> FilterSample:
+    """Of record keys: those in the footers, or made of the keys where a footer has none that can
+    be used. key: the only column of them, which has as many values. Raises HudiError."""
+    if not looked.table.properties.meta_fields:
+        return column_filters(looked, key)
+    texts = _of_footers(looked)
+    if len(texts) < len(_some_paths(looked)):
+        return column_filters(looked, key)
+    return _filters(looked, texts, are_made=False)
+
+
+def column_filters(looked: TableSample, expression: Expression) -> FilterSample:
+    """Of a column's values, or of what a function gives for them, in the size that each file's
+    need. Raises HudiError."""
+    texts = [(SIMPLE, _made(values)) for values in _distinct_texts(looked, expression)]
+    return _filters(looked, texts, are_made=True)
+
+
+def _some_paths(looked: TableSample) -> list[str]:
+    return list(looked.listing.paths(looked.some(_FILES)))
+
+
+def _distinct_texts(looked: TableSample, expression: Expression) -> Iterator[pa.Array]:
+    for path in _some_paths(looked):
+        given = evaluate_function(expression, looked.whole_column(path, expression.column))
+        yield given.drop_null().unique().cast(pa.string())
+
+
+def _made(values: pa.Array) -> bytes:
+    builder = FilterBuilder(len(values))
+    builder.add(ByteStrings.from_arrow(values.cast(pa.large_binary())))
+    return builder.text()
+
+
+def _of_footers(looked: TableSample) -> list[tuple[str, bytes]]:
+    found = []
+    for path in _some_paths(looked):
+        with looked.table.storage.open_input(path) as source:
+            found.append(of_footer(pq.read_metadata(source).metadata))
+    return [one for one in found if one is not None]
+
+
+def _filters(
+    looked: TableSample, texts: list[tuple[str, bytes]], *, are_made: bool
+) -> FilterSample:
+    listing = looked.listing
+    logged = len(np.unique(listing.file_slice[listing.file_is_log]))
+    count = max(len(texts), 1)
+    written = (_of_footers(looked) if are_made else texts) or texts
+    cells = [
+        # Keys of entries are the hashes of a partition's and of a file's name.
+        (f"{number:048d}".encode(), payloads.bloom_filter(kind, _INSTANT, text))
+        for number, (kind, text) in enumerate(texts)
+    ]
+    frame = hfile_writer.write(BytesIO(), [], "")
+    return FilterSample(
+        file_bytes=(hfile_writer.write(BytesIO(), cells, "") - frame) / count,
+        text_bytes=sum(len(text) for _, text in texts) / count,
+        written_bytes=sum(len(text) for _, text in written) / max(len(written), 1),
+        false_positives=sum(_false_positives(parse(*one)) for one in texts) / count,
+        unfiltered=logged / max(listing.num_slices, 1),
+        are_made=are_made,
+    )
+
+
+def _false_positives(bloom: BloomFilter) -> float:
+    """By how full it is: one that was made for fewer keys than it got lets more through."""
+    passed = 1.0
+    for row in bloom.rows:
+        filled = float(np.unpackbits(row).sum()) / bloom.bits
+        passed *= 1.0 - filled**bloom.hashes
+    return 1.0 - passed

@@ -1,0 +1,84 @@
+"""What an index of a function's results would know, by the whole column in some of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.advice.table_sample import THREADS, TableSample
+from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundExpression, BoundTerm, walk
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, expression_of
+from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
+from pyhudi_expr.index.statistics.parquet_footers import Range, as_bounds
+
+#: Ranges of a sample's rows would be too narrow, and so seem better than they are.
+_FILES = 32
+_RESULTS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+    IDENTITY: lambda values: values,
+    "lower": pc.utf8_lower,
+    "upper": pc.utf8_upper,
+    "trim": partial(pc.utf8_trim, characters=" "),
+    "ltrim": partial(pc.utf8_ltrim, characters=" "),
+    "rtrim": partial(pc.utf8_rtrim, characters=" "),
+    "length": pc.utf8_length,
+}
+"""Ranges of the column itself say too little of these; of `year(ts)`, say, they tell as much."""
+
+
+def evaluate_function(expression: Expression, values: pa.ChunkedArray) -> pa.ChunkedArray:
+    """What the function gives for the column's values."""
+    return _RESULTS[expression.function](values)
+
+
+def indexable_expression(term: BoundTerm) -> Expression | None:
+    """The column, or the function of one, that the term is, if an index of it can be judged."""
+    if isinstance(term, BoundColumn):
+        return Expression(IDENTITY, term.name)
+    found = expression_of(term)
+    return found if found is not None and found.function in _RESULTS else None
+
+
+def indexable_calls(predicate: BoundExpression) -> Iterator[tuple[Expression, BoundCall]]:
+    """The functions in the predicate that indexes of their results can be judged for."""
+    for term in walk(predicate):
+        expression = indexable_expression(term) if isinstance(term, BoundCall) else None
+        if expression is not None:
+            yield expression, cast(BoundCall, term)
+
+
+@dataclass(frozen=True)
+class ResultRanges:
+    """Bounds of a function's results, over the listing's files, unknown for those that were not
+    looked into. slices: of those that were."""
+
+    bounds: Bounds
+    slices: npt.NDArray[np.int64]
+
+
+def result_ranges(looked: TableSample, expression: Expression, call: BoundCall) -> ResultRanges:
+    """call: one of the expression. Raises HudiError."""
+    chosen, listing = looked.some(_FILES), looked.listing
+    with ThreadPoolExecutor(THREADS) as pool:
+        of_file = partial(_extremes, looked, expression, call)
+        found = list(pool.map(of_file, listing.paths(chosen)))
+    store = ColumnBounds(listing.num_files, call.domain)
+    store.put(chosen, as_bounds(found, call.domain))
+    return ResultRanges(store.bounds(), np.unique(listing.file_slice[chosen]))
+
+
+def _extremes(looked: TableSample, expression: Expression, call: BoundCall, path: str) -> Range:
+    given = evaluate_function(expression, looked.whole_column(path, expression.column))
+    if not call.domain.is_ordinal:
+        given = given.cast(call.domain.arrow_type)
+    ends = pc.min_max(given).as_py()
+    nulls = given.null_count
+    return Range(ends["min"], ends["max"], nulls < len(given), nulls > 0)

@@ -1,0 +1,76 @@
+"""Predicates from where queries leave traces: the service's query log, Hive's session history."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from pyhudi_expr.advice.sql_queries import ObservedQueries, ObservedQuery, read_queries
+from pyhudi_expr.frontend.json.decoder import FormError, loads
+from pyhudi_expr.table.errors import HudiError
+
+_STARTED = re.compile(r'^QueryStart .*?QUERY_STRING="(.*?)"(?= \w+="|\s*$)', re.MULTILINE)
+_READS = re.compile(r"\bselect\b", re.IGNORECASE)
+
+
+def merge_queries(parts: Iterable[ObservedQueries]) -> ObservedQueries:
+    """All of them, one after the other."""
+    every = list(parts)
+    asked = tuple(each for part in every for each in part.asked)
+    return ObservedQueries(asked, tuple(note for part in every for note in part.notes))
+
+
+def read_query_log(text: str, base_path: str) -> ObservedQueries:
+    """The predicates that a service was asked of the table (`service.query_log` has the form).
+
+    Lines about other tables are passed over; one that cannot be read is noted.
+    """
+    asked: list[ObservedQuery] = []
+    notes: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        try:
+            said = json.loads(line)
+            if _place(said["table"]) != _place(base_path):
+                continue
+            form = json.dumps(said["predicate"], ensure_ascii=False)
+            predicate = loads(form)
+        except (ValueError, KeyError, TypeError, FormError) as error:
+            notes.append(f"line {number} of the query log cannot be read: {error}")
+            continue
+        asked.append(ObservedQuery(form, predicate))
+    return ObservedQueries(tuple(asked), tuple(notes))
+
+
+def read_hive_history(text: str, table: str | None) -> ObservedQueries:
+    """The conditions of the queries in a file of Hive's session history
+    (`hive.session.history.enabled`), on the table of this name in Hive.
+
+    Statements that read nothing are passed over; those that are no SQL to us are noted.
+    """
+    parts = []
+    for statement in _STARTED.findall(text):
+        if not _READS.search(statement):
+            continue
+        try:
+            parts.append(read_queries(statement, "hive", table))
+        except HudiError as error:
+            parts.append(ObservedQueries((), (str(error),)))
+    return merge_queries(parts)
+
+
+def history_files(path: Path) -> Iterator[Path]:
+    """The file, or the files of a directory, which Hive fills with one for each session."""
+    if path.is_dir():
+        yield from sorted(file for file in path.rglob("*") if file.is_file())
+    else:
+        yield path
+
+
+def _place(table: str) -> str:
+    """A base path however it is written: Hive says file:/warehouse/trips."""
+    parts = urlsplit(table)
+    where = parts.path.rstrip("/")
+    return where if parts.scheme in ("", "file") else f"{parts.scheme}://{parts.netloc}{where}"

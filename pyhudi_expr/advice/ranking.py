@@ -1,0 +1,172 @@
+"""A ranked plan of indexes for observed queries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyhudi_expr.advice.bloom_samples import FilterSample, column_filters, key_filters
+from pyhudi_expr.advice.candidates import ColumnUsage, candidates
+from pyhudi_expr.advice.create_statements import CreateStatement, create_statement
+from pyhudi_expr.advice.estimates import Candidate, ExpectedRead, FooterBounds, WhatIf
+from pyhudi_expr.advice.expression_ranges import evaluate_function, result_ranges
+from pyhudi_expr.advice.index_costs import CostModel, IndexCosts
+from pyhudi_expr.advice.sql_queries import ObservedQuery
+from pyhudi_expr.advice.table_sample import MOST_FILES, TableSample, distinct_values
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import index_statuses
+from pyhudi_expr.index.lookups.expression_index import Expression
+from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
+from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.index.row_counts import RECORD_KEY
+from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, RECORD_INDEX
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+#: What saves less of what is read is not worth an index.
+_LEAST_SHARE = 0.01
+
+
+@dataclass(frozen=True)
+class RankedIndex:
+    """One index, given those before it. files, bytes: what the average query reads less by it;
+    statement: what builds it."""
+
+    candidate: Candidate
+    statement: str
+    files: float
+    bytes: float
+    costs: IndexCosts
+
+
+@dataclass(frozen=True)
+class Advice:
+    """today, planned: what the average query reads now, and with all that is recommended.
+    passed_over: what would not save enough besides."""
+
+    table: str
+    instant: str | None
+    queries: int
+    today: ExpectedRead
+    planned: ExpectedRead
+    recommendations: tuple[RankedIndex, ...]
+    passed_over: tuple[RankedIndex, ...]
+    notes: tuple[str, ...]
+
+
+def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) -> Advice:
+    """What indexes would do for the queries, the one first that saves most bytes; of those that
+    save as much, to a hundredth, one that Hudi maintains, then the smallest.
+
+    growth: how many times as large the table will be. Raises HudiError (no query; the table cannot
+    be read).
+    """
+    if not asked:
+        raise HudiError(f"{base_path}: there is no query on it to judge indexes by")
+    pruner = Pruner()
+    requests = (PruneRequest(each.predicate, reader=PartitionReader.ENGINE) for each in asked)
+    results = [pruner.prune(base_path, request) for request in requests]
+    table = HudiTable.open(base_path)
+    looked = TableSample.at(table, results[0].listing)
+    wanted, built = ColumnUsage.of(table, results), index_statuses(table)
+    offered = {
+        each: how
+        for each in candidates(table, wanted, built)
+        if (how := create_statement(table, each)) is not None
+    }
+    sample, groups = looked.sample(sorted({*wanted.equal_columns, *_stored_keys(table)}))
+    filters = {
+        each: _filters(looked, each, wanted.key) for each in offered if each.kind == BLOOM_FILTERS
+    }
+    sizes = CostModel(looked, sample, groups, growth, filters)
+    read_bytes = {
+        each: sizes.read_bytes(each)
+        for each in offered
+        if each.kind in (RECORD_INDEX, SECONDARY_INDEX)
+    }
+    rows_of_value = {one: looked.rows / _distinct(sample, one, looked.rows) for one in wanted.equal}
+    footers = FooterBounds({name: looked.bounds(wanted.columns[name]) for name in wanted.bounded})
+    # Whole columns are read for these: not where nothing is offered.
+    called = {each.expression for each in offered if each.columns} & wanted.calls.keys()
+    ranges_of = {one: result_ranges(looked, one, wanted.calls[one]) for one in called}
+    what_ifs = [
+        WhatIf(result, footers, ranges_of, rows_of_value, wanted.key, read_bytes, filters)
+        for result in results
+    ]
+    today = _mean(what_ifs, [])
+    found, left = _ranked(today, what_ifs, offered, sizes, {each.kind for each in built})
+    notes = list(dict.fromkeys(note for result in results for note in result.notes))
+    if len(looked.positions) == MOST_FILES:
+        notes.append(f"{MOST_FILES} base files were looked into: others count as read")
+    return Advice(
+        table=base_path,
+        instant=results[0].instant,
+        queries=len(asked),
+        today=today,
+        planned=_mean(what_ifs, [one.candidate for one in found]),
+        recommendations=tuple(found),
+        passed_over=tuple(left),
+        notes=tuple(notes),
+    )
+
+
+def _ranked(
+    today: ExpectedRead,
+    what_ifs: Sequence[WhatIf],
+    offered: Mapping[Candidate, CreateStatement],
+    sizes: CostModel,
+    there: Set[str],
+) -> tuple[list[RankedIndex], list[RankedIndex]]:
+    """What is worth it, each given those before it, and what is not. there: kinds of indexes."""
+    found: list[RankedIndex] = []
+    now = today
+    while True:
+        chosen = [one.candidate for one in found]
+        kinds = there | {one.kind for one in chosen}
+        left = []
+        for each in offered.keys() - set(chosen):
+            read = _mean(what_ifs, [*chosen, each])
+            # Sums of shares come out a little below nothing.
+            saved = max(now.files - read.files, 0.0), max(now.bytes - read.bytes, 0.0)
+            left.append(
+                RankedIndex(each, offered[each].statement, *saved, sizes.costs(each, kinds))
+            )
+        least = _LEAST_SHARE * now.bytes
+        most = max((one.bytes for one in left), default=0.0)
+        if not now.bytes or most < least:
+            left.sort(key=lambda one: (-one.bytes, one.costs.storage, one.candidate))
+            return found, left
+        best = min(
+            (one for one in left if one.bytes >= max(least, most - least)),
+            key=lambda one: (
+                offered[one.candidate].store is not Store.HUDI,
+                one.costs.storage,
+                one.candidate,
+            ),
+        )
+        found.append(best)
+        now = ExpectedRead(now.files - best.files, now.bytes - best.bytes)
+
+
+def _filters(looked: TableSample, candidate: Candidate, key: Expression | None) -> FilterSample:
+    if candidate.columns or key is None:
+        return column_filters(looked, candidate.expression)
+    return key_filters(looked, key)
+
+
+def _distinct(sample: pa.Table, expression: Expression, rows: int) -> float:
+    values = sample.column(expression.column)
+    return distinct_values(evaluate_function(expression, values), rows)
+
+
+def _stored_keys(table: HudiTable) -> set[str]:
+    return {RECORD_KEY} if table.properties.meta_fields else set()
+
+
+def _mean(what_ifs: Sequence[WhatIf], chosen: Sequence[Candidate]) -> ExpectedRead:
+    reads = [each.read(chosen) for each in what_ifs]
+    count = len(reads)
+    return ExpectedRead(sum(r.files for r in reads) / count, sum(r.bytes for r in reads) / count)

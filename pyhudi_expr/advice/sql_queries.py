@@ -1,0 +1,76 @@
+"""Predicates from a file of SQL: whole queries, or conditions alone, with semicolons in between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from pyhudi_expr.expr.nodes import HudiExpression
+from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
+from pyhudi_expr.table.errors import HudiError
+
+
+@dataclass(frozen=True)
+class ObservedQuery:
+    """What a query asks of the table. text: its condition, for people."""
+
+    text: str
+    predicate: HudiExpression
+
+
+@dataclass(frozen=True)
+class ObservedQueries:
+    """All that could be read, once for each time that it stands there. notes: what could not."""
+
+    asked: tuple[ObservedQuery, ...]
+    notes: tuple[str, ...]
+
+
+def read_queries(text: str, dialect: str = "hive", table: str | None = None) -> ObservedQueries:
+    """The conditions of queries on one table.
+
+    dialect: of `DIALECTS`. table: its name in the queries, other tables' queries are passed over;
+    None: every query that reads one table is on this one. Raises HudiError where nothing is SQL.
+    """
+    try:
+        statements = [each for each in sqlglot.parse(text, read=dialect) if each is not None]
+    except SqlglotError as error:
+        raise HudiError(f"the queries cannot be read: {' '.join(str(error).split())}") from error
+    asked: list[ObservedQuery] = []
+    notes: list[str] = []
+    for statement in statements:
+        for condition in _conditions(statement, table, notes):
+            shown = condition.sql(dialect=dialect)
+            try:
+                asked.append(ObservedQuery(shown, parse_predicate(shown, DIALECTS[dialect])))
+            except ValueError as error:
+                notes.append(f"{shown}: {error}")
+    return ObservedQueries(tuple(asked), tuple(notes))
+
+
+def _conditions(statement: exp.Expr, table: str | None, notes: list[str]) -> Iterator[exp.Expr]:
+    selects = list(statement.find_all(exp.Select))
+    if not selects:
+        if isinstance(statement, exp.Condition):
+            yield statement
+        else:
+            notes.append(f"{statement.sql()[:80]}: no query")
+        return
+    for select in selects:
+        # A subquery's tables are its own.
+        tables = [each for each in select.find_all(exp.Table) if each.parent_select is select]
+        where = select.args.get("where")
+        if where is None or len(tables) != 1 or (table and tables[0].name != table):
+            continue
+        names = {tables[0].name, tables[0].alias_or_name}
+        yield where.this.transform(_unqualified, names)
+
+
+def _unqualified(node: exp.Expr, names: set[str]) -> exp.Expr:
+    if isinstance(node, exp.Column) and node.table in names:
+        return exp.column(node.this)
+    return node

@@ -1,0 +1,146 @@
+"""What base files say of columns, from their footers and from a sample of their rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from io import BytesIO
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
+from pyhudi_expr.index.statistics.parquet_footers import read_bounds
+from pyhudi_expr.layout.sampling import sample_file
+from pyhudi_expr.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+THREADS = 8
+_SEED = 77
+_SAMPLE_ROWS = 100_000
+#: Of more base files these many are looked into.
+MOST_FILES = 1000
+_MOST_SAMPLED = 64
+_EVERY_ROW = 1 << 40
+
+
+@dataclass(frozen=True)
+class TableSample:
+    """The base files of a listing that are looked into. positions: theirs in the listing."""
+
+    table: HudiTable
+    listing: FileListing
+    positions: npt.NDArray[np.int64]
+
+    @staticmethod
+    def at(table: HudiTable, listing: FileListing) -> TableSample:
+        """At most `MOST_FILES`, at random but the same each time."""
+        bases = np.flatnonzero(~listing.file_is_log)
+        if len(bases) > MOST_FILES:
+            bases = np.sort(np.random.default_rng(_SEED).choice(bases, MOST_FILES, replace=False))
+        return TableSample(table, listing, bases)
+
+    @property
+    def base_files(self) -> int:
+        """All of the listing's, looked into or not."""
+        return int(np.count_nonzero(~self.listing.file_is_log))
+
+    def some(self, files: int) -> npt.NDArray[np.int64]:
+        """Of at most so many of them the positions, at random but the same each time."""
+        if len(self.positions) <= files:
+            return self.positions
+        rng = np.random.default_rng(_SEED)
+        return np.sort(rng.choice(self.positions, files, replace=False))
+
+    def whole_column(self, path: str, column: str) -> pa.ChunkedArray:
+        """Of a base file; null where the file has no such column. Raises HudiError."""
+        schema = pa.schema([self.table.schema().field(column)])
+        return sample_file(self.table.storage, path, schema, _EVERY_ROW, _SEED).column(column)
+
+    @cached_property
+    def rows(self) -> int:
+        """The rows of all base files; those not looked into have as many for their size."""
+
+        def count(path: str) -> int:
+            with self.table.storage.open_input(path) as source:
+                return int(pq.read_metadata(source).num_rows)
+
+        with ThreadPoolExecutor(THREADS) as pool:
+            counted = sum(pool.map(count, self.listing.paths(self.positions)))
+        bases = ~self.listing.file_is_log
+        size = int(self.listing.file_size[self.positions].sum())
+        return round(counted * int(self.listing.file_size[bases].sum()) / max(size, 1))
+
+    def bounds(self, column: BoundColumn) -> Bounds:
+        """The column's bounds by the footers, over the listing; unknown for the other files."""
+        found = read_bounds(self.table.storage, self.listing.paths(self.positions), column)
+        store = ColumnBounds(self.listing.num_files, column.domain)
+        store.put(self.positions, found)
+        return store.bounds()
+
+    def sample(self, columns: Sequence[str]) -> tuple[pa.Table, list[str]]:
+        """Some rows of some of the files, of these columns, and the file group of each row."""
+        chosen = self.some(_MOST_SAMPLED)
+        schema = self.table.schema()
+        wanted = pa.schema([schema.field(name) for name in columns])
+        each = math.ceil(_SAMPLE_ROWS / max(len(chosen), 1))
+        paths = self.listing.paths(chosen)
+        with ThreadPoolExecutor(THREADS) as pool:
+            tables = list(
+                pool.map(
+                    lambda number: sample_file(
+                        self.table.storage, paths[number], wanted, each, _SEED + number
+                    ),
+                    range(len(paths)),
+                )
+            )
+        slices = self.listing.file_slice[chosen]
+        groups = self.listing.slice_file_id.take(pa.array(slices)).to_pylist()
+        lengths = [one.num_rows for one in tables]
+        rows = pa.concat_tables(tables) if tables else wanted.empty_table()
+        return rows, np.repeat(np.array(groups, object), lengths).tolist()
+
+
+def distinct_values(values: pa.ChunkedArray, rows: int) -> float:
+    """How many different values a column of so many rows has, by a sample of them.
+
+    Charikar's estimator (GEE): values that were seen once stand for sqrt(rows / sample) values
+    each, the others for themselves; wrong by that factor at most, right if all rows were seen.
+    """
+    seen = len(values) - values.null_count
+    if not seen:
+        return 1.0
+    counts = pc.value_counts(values.drop_null()).field("counts").to_numpy(zero_copy_only=False)
+    once = int(np.count_nonzero(counts == 1))
+    scale = math.sqrt(max(rows, seen) / seen)
+    return float(min(scale * once + (len(counts) - once), max(rows, 1)))
+
+
+def location_bytes(keys: Sequence[str], file_ids: Sequence[str]) -> float:
+    """What a record index takes for each key, bytes: an HFile of these is written to know."""
+    values = {each: payloads.location("", each, 0) for each in set(file_ids)}
+    cells = {key.encode(): values[each] for key, each in zip(keys, file_ids, strict=True)}
+    return _bytes_of_entry(cells)
+
+
+def secondary_bytes(values: Sequence[object], keys: Sequence[str]) -> float:
+    """What a secondary index takes for each row, bytes; written as for `location_bytes`."""
+    entry = payloads.secondary_entry()
+    pairs = zip(values, keys, strict=True)
+    return _bytes_of_entry({f"{value}${key}".encode(): entry for value, key in pairs})
+
+
+def _bytes_of_entry(cells: Mapping[bytes, bytes]) -> float:
+    if not cells:
+        return 0.0
+    return hfile_writer.write(BytesIO(), sorted(cells.items()), "") / len(cells)

@@ -1,0 +1,207 @@
+"""`pyhudi hive ...`: tables in Hive's metastore."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from pyhudi_expr.cli.options import AS_JSON, Commands, examples
+from pyhudi_expr.cli.spark_session import key_values
+from pyhudi_expr.cli.table_location import complete_directories
+from pyhudi_expr.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
+from pyhudi_expr.table.optional_dependencies import require_extra
+
+_Command = Callable[..., None]
+_PASSWORD = "PYHUDI_HS2_PASSWORD"
+_AUTHS = ("NONE", "NOSASL", "LDAP", "CUSTOM", "KERBEROS")
+_SCHEMES = ("binary", "http", "https")
+_SECONDS = click.FloatRange(min=0, min_open=True)
+
+_NAME = click.option(
+    "--name", help="[DATABASE.]TABLE in Hive; by default the Hudi table's own name."
+)
+_LOCATION = click.option(
+    "--location", "seen", metavar="URI", help="Where Hive finds it, if not at TABLE."
+)
+
+
+@click.group(cls=Commands, short_help="Register tables in Hive; find out why they are not pruned.")
+def hive() -> None:
+    """Tables in Hive that are read by the storage handler."""
+
+
+def _with_address(command: _Command) -> _Command:
+    """The options that say where HiveServer2 is; the parameter `address`."""
+
+    @wraps(command)
+    def with_address(
+        hs2: str,
+        database: str,
+        user: str | None,
+        auth: str,
+        transport: str,
+        kerberos_service: str,
+        timeout: float,
+        statement_timeout: float,
+        **others: Any,
+    ) -> None:
+        host, port = _host_and_port(hs2)
+        password = os.environ.get(_PASSWORD)
+        address = HiveAddress(
+            *(host, port, database, user, password, auth, transport, kerberos_service),
+            timeout=timeout,
+            statement_timeout=statement_timeout,
+        )
+        command(address=address, **others)
+
+    decorated: _Command = with_address
+    for option in reversed(
+        (
+            click.option(
+                "--hs2",
+                default="127.0.0.1",
+                show_default=True,
+                metavar="HOST[:PORT]",
+                envvar="PYHUDI_HS2",
+                help=f"HiveServer2, by default port {DEFAULT_PORT}; also PYHUDI_HS2.",
+            ),
+            click.option("--database", default="default", show_default=True, help="In Hive."),
+            click.option(
+                "--user",
+                envvar="PYHUDI_HS2_USER",
+                help=f"Also PYHUDI_HS2_USER; the password is in {_PASSWORD}.",
+            ),
+            click.option(
+                "--auth",
+                type=click.Choice(_AUTHS, case_sensitive=False),
+                default="NONE",
+                show_default=True,
+                envvar="PYHUDI_HS2_AUTH",
+                help="hive.server2.authentication.",
+            ),
+            click.option(
+                "--transport",
+                type=click.Choice(_SCHEMES),
+                default="binary",
+                show_default=True,
+                help="hive.server2.transport.mode.",
+            ),
+            click.option("--kerberos-service", default="hive", show_default=True),
+            click.option(
+                "--timeout",
+                type=_SECONDS,
+                default=TIMEOUT,
+                show_default=True,
+                envvar="PYHUDI_HS2_TIMEOUT",
+                metavar="SECONDS",
+                help="For connecting and each answer until a session; also PYHUDI_HS2_TIMEOUT.",
+            ),
+            click.option(
+                "--statement-timeout",
+                type=_SECONDS,
+                default=STATEMENT_TIMEOUT,
+                show_default=True,
+                envvar="PYHUDI_HS2_STATEMENT_TIMEOUT",
+                metavar="SECONDS",
+                help="For each statement; HiveServer2 goes on with one that is given up. Also"
+                " PYHUDI_HS2_STATEMENT_TIMEOUT.",
+            ),
+        )
+    ):
+        decorated = option(decorated)
+    return decorated
+
+
+def _host_and_port(hs2: str) -> tuple[str, int]:
+    host, colon, port = hs2.rpartition(":")
+    if not colon:
+        return hs2, DEFAULT_PORT
+    if not port.isdecimal():
+        raise click.UsageError(f"--hs2 {hs2} is not of the form HOST:PORT")
+    return host.strip("[]"), int(port)
+
+
+@hive.command(
+    epilog=examples(
+        ("pyhudi hive register /warehouse/trips --hs2 host:10000 --dry-run", "what would be run"),
+        ("pyhudi hive register /warehouse/trips --hs2 host:10000 --name lake.trips", ""),
+    )
+)
+@click.argument("table", shell_complete=complete_directories)
+@_NAME
+@_LOCATION
+@click.option(
+    "--property",
+    "properties",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="A table property, hudi.view=read_optimized, say; repeatable.",
+)
+@click.option("--replace", "replacing", is_flag=True, help="Drop a table of this name; data stays.")
+@click.option("--dry-run", is_flag=True, help="Print the statements and run nothing.")
+@_with_address
+@AS_JSON
+def register(
+    address: HiveAddress,
+    table: str,
+    name: str | None,
+    seen: str | None,
+    properties: tuple[str, ...],
+    replacing: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Make Hive's table what the Hudi table TABLE is: create it, or follow its columns.
+
+    Columns, types and comments are those of the Hudi table; what it has gained is added, and a
+    table that has changed in other ways is dropped and created again (the data stays). Types such
+    as varchar(n), comments and hudi. properties that were given in Hive stay. Run it again at any
+    time.
+    """
+    given = key_values(properties)
+    with require_extra("hive"):
+        from pyhudi_expr.cli import hive_output
+    planned = hive_output.plan_registration(address, table, name, seen, given)
+    hive_output.register(address, planned, replacing, dry_run, as_json)
+
+
+@hive.command(
+    epilog=examples(
+        ("pyhudi hive doctor /warehouse/trips --hs2 host:10000", ""),
+    )
+)
+@click.argument("table", shell_complete=complete_directories)
+@_NAME
+@_LOCATION
+@click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="What the sessions SET that are not pruned; repeatable.",
+)
+@_with_address
+@AS_JSON
+def doctor(
+    address: HiveAddress,
+    table: str,
+    name: str | None,
+    seen: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Say whether Hive's queries on TABLE are pruned and, if not, why and how to mend it.
+
+    Looks at each link from HiveServer2 to the service and the indexes, and asks HiveServer2 to
+    explain a query by which a file must be ruled out. Nothing is changed. Exit code 1 where a link
+    is broken.
+    """
+    given = key_values(settings)
+    with require_extra("hive"):
+        from pyhudi_expr.cli import hive_output
+    planned = hive_output.plan_registration(address, table, name, seen)
+    hive_output.doctor(address, planned, given, as_json)

@@ -1,0 +1,313 @@
+"""`pyhudi index ...`: the statements of `indexing.statements` as commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+import click
+from rich.table import Table
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.index_report import print_stats
+from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
+from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
+from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
+from pyhudi_expr.index.catalog.status import checked_statuses, index_status
+from pyhudi_expr.indexing import dropping, preparation
+from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
+from pyhudi_expr.indexing.index_plan import KINDS
+from pyhudi_expr.indexing.statements import CreateIndex, DropIndex, RefreshIndex
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, TableLock
+from pyhudi_expr.table.storage import Storage
+
+_Command = Callable[..., None]
+_WITH_METASTORE = {"spark.sql.catalogImplementation": "hive"}
+
+
+@click.group(cls=Commands)
+def index() -> None:
+    """Build, list, refresh, check and drop the indexes of a table.
+
+    Building, refreshing and checking need the extra `spark` (pip install 'pyhudi-expr[cli,spark]'),
+    and no Hudi jar.
+    """
+
+
+def _table(command: _Command) -> _Command:
+    return click.option(
+        "--table",
+        required=True,
+        shell_complete=complete_directories,
+        metavar="TABLE",
+        help="The table's base path or URI, or database.table: its name in the metastore that the "
+        "Spark session uses (--conf spark.hadoop.hive.metastore.uris=...).",
+    )(with_spark(command))
+
+
+def _writing(command: _Command) -> _Command:
+    """Options of the commands that change a table."""
+    for option in (
+        click.option(
+            "--lock-dir",
+            metavar="DIR",
+            help="Where the table's writers keep their lock file, from the base path, absolute, or "
+            "a URI (hoodie.write.lock.filesystem.path); by default what hudi-defaults.conf says, "
+            "or both places that Hudi uses.",
+        ),
+        click.option(
+            "--lock-provider",
+            metavar="CLASS",
+            help="The lock that the table's writers take (hoodie.write.lock.provider); by default "
+            "what hudi-defaults.conf says. One that cannot be taken from here is refused.",
+        ),
+        click.option(
+            "--lock-wait", default=60.0, show_default=True, help="Seconds to wait for the lock."
+        ),
+        click.option(
+            "--wait",
+            default=600.0,
+            show_default=True,
+            help="Seconds to wait for writers that had begun before.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+@index.command(
+    "create",
+    epilog=examples(
+        (
+            "pyhudi index create ranges --table trips --using column_stats --columns ts,fare",
+            "",
+        ),
+        (
+            "pyhudi index create riders --table trips --using secondary_index --columns rider",
+            "",
+        ),
+    ),
+)
+@click.argument("name")
+@_table
+@click.option(
+    "--using",
+    "kind",
+    type=click.Choice(KINDS),
+    default="secondary_index",
+    show_default=True,
+    help="column_stats for ranges, secondary_index for equality of one column, record_index for"
+    " keys, bloom_filters for equality at less cost, expression for functions (--option expr=...).",
+)
+@click.option(
+    "--columns",
+    default="",
+    help="The columns, with commas in between; record_index needs none, column_stats takes the"
+    " first 32.",
+)
+@click.option(
+    "--store",
+    type=click.Choice(["hudi", "extension"]),
+    default="hudi",
+    show_default=True,
+    help="Hudi's own metadata table, or one beside it that Hudi does not touch.",
+)
+@click.option("--shards", type=int, help="File groups of the index; by default by its size.")
+@click.option(
+    "--option",
+    "extra",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of the index, expr=hour for an expression index, say; repeatable.",
+)
+@click.option("--if-not-exists", is_flag=True, help="Do nothing if the index exists.")
+@_writing
+@AS_JSON
+def create(
+    name: str,
+    table: str,
+    kind: str,
+    columns: str,
+    store: str,
+    shards: int | None,
+    extra: tuple[str, ...],
+    if_not_exists: bool,
+    as_json: bool,
+    **settings: Any,
+) -> None:
+    """Build the index NAME of a table, and have it kept from then on."""
+    options = {**key_values(extra), "store": store}
+    if shards is not None:
+        options["shards"] = str(shards)
+    request = CreateIndex(
+        name, _located(table, settings), kind, comma_separated(columns), options, if_not_exists
+    )
+    with progress_while("reading the table"):
+        work = preparation.prepare_create(request, _build_options(settings))
+    built = None if work is None else _carried_out(work, f"building {name}", settings)
+    _report_built(built, as_json, f"the index {name} exists")
+
+
+@index.command(
+    epilog=examples(
+        ("pyhudi index refresh riders --table trips", "after commits, or on a schedule"),
+    )
+)
+@click.argument("name")
+@_table
+@_writing
+@AS_JSON
+def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
+    """Bring the index NAME up to the table's newest commit."""
+    request = RefreshIndex(name, _located(table, settings))
+    with progress_while("reading the table"):
+        work = preparation.prepare_refresh(request, _build_options(settings))
+    built = None if work is None else _carried_out(work, f"refreshing {name}", settings)
+    _report_built(built, as_json, f"the index {name} is up to date")
+
+
+@index.command(
+    epilog=examples(("pyhudi index drop riders --table trips --if-exists", "")),
+)
+@click.argument("name")
+@_table
+@click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
+@_writing
+@AS_JSON
+def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any) -> None:
+    """Remove the index NAME from a table."""
+    request = DropIndex(name, _located(table, settings), if_exists)
+    with progress_while(f"dropping {name}"):
+        dropping.drop_index(request, _build_options(settings))
+    if as_json:
+        click.echo(reports.as_json({"dropped": name}))
+    else:
+        click.echo(f"dropped {name}")
+
+
+@index.command(
+    epilog=examples(
+        ("pyhudi index verify riders --table trips", ""),
+    )
+)
+@click.argument("name")
+@_table
+@AS_JSON
+def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
+    """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
+    path = _located(table, settings)
+    with progress_while("reading the table"):
+        opened = HudiTable.open(path)
+        status = index_status(opened, name)
+    if status is None:
+        raise HudiError(f"{opened.base_path}: there is no index {name!r}")
+    with spark_session(f"checking {name}", settings["master"], settings["settings"]) as spark:
+        from pyhudi_expr.spark.builds import verification
+        from pyhudi_expr.spark.jobs import job_errors
+
+        with job_errors.translate_spark_errors():
+            found = verification.verify(spark, opened, status)
+    if as_json:
+        click.echo(reports.as_json({"name": status.name, "partitions": [asdict(f) for f in found]}))
+    else:
+        for one in found:
+            counts = f"{one.missing} missing, {one.superfluous} superfluous, {one.different} differ"
+            click.echo(f"{one.partition}: {one.checked:,} entries, {counts}")
+            for example in one.examples:
+                click.echo(f"  {example}")
+    if not all(one.is_right for one in found):
+        sys.exit(1)
+
+
+@index.command(
+    "list",
+    epilog=examples(
+        ("pyhudi index list --table trips", ""),
+        ("pyhudi index list --table trips --json | jq '.indexes[].state'", ""),
+    ),
+)
+@_table
+@AS_JSON
+def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
+    """Print a table's indexes: what they are over, where they are, and how fresh."""
+    path = _located(table, settings)
+    with progress_while("reading the table"):
+        found = checked_statuses(HudiTable.open(path))
+    if as_json:
+        click.echo(reports.as_json({"indexes": [reports.index_report(one) for one in found]}))
+        return
+    shown = Table()
+    for header in ("name", "kind", "columns", "store", "state", "covers", "note"):
+        shown.add_column(header, overflow="fold", no_wrap=header == "name")
+    for one in found:
+        columns = ", ".join(one.columns)
+        row = (one.name, one.kind, columns, one.store.value, one.state.value, one.covers or "-")
+        shown.add_row(*row, one.note)
+    reports.print_table(shown)
+
+
+@index.command(
+    epilog=examples(
+        ("pyhudi index stats --table trips", "all"),
+        ("pyhudi index stats riders --table trips", "one"),
+    )
+)
+@click.argument("name", required=False)
+@_table
+@AS_JSON
+def stats(name: str | None, table: str, as_json: bool, **settings: Any) -> None:
+    """Print how large the index NAME is, or each index of a table: entries, shards, bytes, logs."""
+    print_stats(_located(table, settings), name, as_json)
+
+
+def _report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -> None:
+    if built is None:
+        click.echo(reports.as_json({"built": None}) if as_json else nothing_done)
+        return
+    if as_json:
+        click.echo(reports.as_json({"built": asdict(built)}))
+        return
+    for note in built.notes:
+        click.echo(f"note: {note}")
+    for partition, records in built.records.items():
+        size = built.bytes[partition] / 1e6
+        click.echo(f"{partition}: {records:,} entries, {size:.1f} MB, as of {built.instant}")
+    if built.writer_options:
+        click.echo("a writer of Hudi deletes the index unless its options are:")
+        for key, value in built.writer_options.items():
+            click.echo(f"  {key}={value}")
+
+
+def _located(table: str, settings: dict[str, Any]) -> str:
+    """The base path of a table that is named by it, or in the metastore."""
+    if not is_table_name(table):
+        return table_location(table)
+    purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]
+    with spark_session(purpose, master, own, _WITH_METASTORE) as spark:
+        from pyhudi_expr.spark import indexes
+
+        return indexes.location(spark, table)
+
+
+def _carried_out(
+    work: preparation.Work, purpose: str, settings: dict[str, Any]
+) -> BuildResult | None:
+    with spark_session(purpose, settings["master"], settings["settings"]) as spark:
+        from pyhudi_expr.spark import indexes
+
+        return indexes.carry_out(spark, work, _build_options(settings))
+
+
+def _build_options(settings: dict[str, Any]) -> BuildOptions:
+    said = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
+    named = {key: value for key, value in said.items() if value}
+
+    def lock(storage: Storage) -> TableLock:
+        return TableLock.of(storage, named, settings["lock_wait"])
+
+    return BuildOptions(lock, settings["wait"])

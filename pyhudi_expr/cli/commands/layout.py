@@ -1,0 +1,234 @@
+"""`pyhudi layout ...`: what a layout would do for queries, and laying a table out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.table import Table
+
+from pyhudi_expr.cli import reports, spark_session
+from pyhudi_expr.cli.html_page import AS_HTML, write_page
+from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
+from pyhudi_expr.cli.predicate_options import ZONE
+from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.frontend.sql.parser import parse_predicate
+from pyhudi_expr.indexing.writer_options import HUDI_SESSION
+from pyhudi_expr.layout.analysis import Analysis, Shares, analyze
+from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.layout.plots import draw
+from pyhudi_expr.layout.row_order import InvalidLayout, Layout, Mapping
+from pyhudi_expr.layout.selection import Size
+from pyhudi_expr.pages.layouts import layouts_page
+from pyhudi_expr.table.hudi_table import HudiTable
+
+if TYPE_CHECKING:
+    from pyhudi_expr.spark.clustering.clustering import Clustered
+
+_Command = Callable[..., None]
+_COUNT = click.IntRange(min=1)
+_CURVES = click.Choice([curve.value for curve in Curve])
+_MAPPINGS = click.Choice([mapping.value for mapping in Mapping])
+_SHOWN = 12
+
+
+@click.group(
+    cls=Commands, short_help="Which order of the rows queries would gain by; rewrite them so."
+)
+def layout() -> None:
+    """Choose in which order rows lie in a table's files, and rewrite them so."""
+
+
+@layout.command(
+    "analyze",
+    epilog=examples(
+        ("pyhudi layout analyze /warehouse/trips --predicate 'fare > 100' --html files.html", ""),
+    ),
+)
+@click.argument("table", shell_complete=complete_directories)
+@click.option(
+    "--predicate",
+    "predicates",
+    multiple=True,
+    required=True,
+    metavar="SQL",
+    help="What queries ask for; repeatable.",
+)
+@click.option("--columns", help="Judge layouts of these columns only, with commas in between.")
+@click.option("--files", type=_COUNT, help="Files that there would be; by default as many as now.")
+@ZONE
+@click.option("--all", "every", is_flag=True, help="Show every layout, not the best ones alone.")
+@click.option(
+    "--picture",
+    type=click.Path(path_type=Path),
+    help="Draw the files before and after, as rectangles over two columns (PNG, SVG).",
+)
+@AS_HTML
+@AS_JSON
+def analyze_table(
+    table: str,
+    predicates: tuple[str, ...],
+    columns: str | None,
+    files: int | None,
+    zone: str | None,
+    every: bool,
+    picture: Path | None,
+    html: Path | None,
+    as_json: bool,
+) -> None:
+    """Print which share of TABLE the predicates would read under each layout, the best first."""
+    parsed = [parse_predicate(text) for text in predicates]
+    candidates = None if columns is None else _layouts_of(comma_separated(columns))
+    with progress_while("judging layouts"):
+        found = analyze(
+            table_location(table), parsed, candidates=candidates, files=files, zone=zone
+        )
+    if picture is not None:
+        draw(found, *_drawn(found), picture)
+    if html is not None:
+        instants = HudiTable.open(table_location(table)).timeline.instants
+        write_page(html, layouts_page(found, predicates, instants))
+    if as_json:
+        click.echo(reports.as_json(_analysis(found, predicates)))
+        return
+    reports.print_table(_shares_table(found, predicates, every))
+    for note in found.notes:
+        click.echo(f"note: {note}", err=True)
+
+
+@layout.command(
+    "cluster",
+    epilog=examples(
+        (
+            "pyhudi layout cluster /warehouse/trips --columns fare,city --conf spark.jars=hudi.jar",
+            "",
+        ),
+    ),
+)
+@click.argument("table", shell_complete=complete_directories)
+@click.option("--columns", required=True, help="The columns, with commas in between.")
+@click.option("--curve", type=_CURVES, default=Curve.HILBERT.value, show_default=True)
+@click.option("--mapping", type=_MAPPINGS, default=Mapping.SAMPLED.value, show_default=True)
+@click.option(
+    "--files", type=_COUNT, help="How many files in all; by default as many as there are."
+)
+@click.option("--target-file-size", type=_COUNT, metavar="BYTES", help="How large files shall be.")
+@click.option("--partition", "partitions", multiple=True, help="Only this one; repeatable.")
+@click.option("--file-group", "groups", multiple=True, help="Only this one (its id); repeatable.")
+@click.option(
+    "--wait",
+    default=600.0,
+    show_default=True,
+    help="Seconds to wait for writers that had begun before.",
+)
+@click.option(
+    "--writer-option",
+    "writer",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="An option of Hudi's writer, its lock's, say; repeatable.",
+)
+@spark_session.with_spark
+@AS_JSON
+def cluster_table(
+    table: str,
+    columns: str,
+    curve: str,
+    mapping: str,
+    files: int | None,
+    target_file_size: int | None,
+    partitions: tuple[str, ...],
+    groups: tuple[str, ...],
+    wait: float,
+    writer: tuple[str, ...],
+    master: str | None,
+    settings: tuple[str, ...],
+    as_json: bool,
+) -> None:
+    """Rewrite the files of TABLE in the order of a layout, in one commit of Hudi's.
+
+    Spark needs Apache Hudi's bundle, by --conf spark.jars=... or spark.jars.packages, say.
+    """
+    wanted = Layout(comma_separated(columns), Curve(curve), Mapping(mapping))
+    size, options = Size(files, target_file_size), spark_session.key_values(writer)
+    with progress_while(
+        "reading the table"
+    ):  # what is wrong with the command is told before Spark starts
+        wanted.check(HudiTable.open(table_location(table)).schema())
+    with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
+        from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
+
+        chosen = frozenset(partitions) or None, frozenset(groups) or None
+        done = cluster(
+            spark, table_location(table), wanted, ClusterOptions(*chosen, size, wait, options)
+        )
+    click.echo(reports.as_json(asdict(done)) if as_json else _told(done))
+
+
+def _told(done: Clustered) -> str:
+    lines = [f"note: {note}" for note in done.notes]
+    if done.instant is None:
+        return "\n".join([*lines, "there was nothing to lay out"])
+    size = f"{done.bytes_before / 1e6:.1f} MB to {done.bytes_after / 1e6:.1f} MB"
+    files = f"{done.files_before} files to {done.files_after}"
+    return "\n".join([*lines, f"laid out {files}, {size}, at {done.instant}"])
+
+
+def _layouts_of(columns: tuple[str, ...]) -> list[Layout]:
+    """Every curve and mapping of these columns, in this order."""
+    curves = [curve for curve in Curve if curve is not Curve.LINEAR and len(columns) > 1]
+    some = [Layout(columns, curve, mapping) for curve in curves for mapping in Mapping]
+    return [Layout(columns, Curve.LINEAR), *some]
+
+
+def _drawn(found: Analysis) -> tuple[Layout, tuple[str, str]]:
+    """The best layout, and the two columns over which files are drawn."""
+    best = found.candidates[0].layout
+    assert best is not None
+    columns = list(dict.fromkeys([*best.columns, *found.sample.rows.column_names]))
+    if len(columns) < 2:
+        raise InvalidLayout("a picture takes two columns; the predicates use one")
+    return best, (columns[0], columns[1])
+
+
+def _shares_table(found: Analysis, predicates: Sequence[str], every: bool) -> Table:
+    shown = Table("layout", title=f"share of files read, {found.files} files", title_justify="left")
+    shown.add_column("bytes", justify="right")
+    shown.add_column("files", justify="right")
+    for text in predicates:
+        shown.add_column(text, justify="right", overflow="fold")
+    candidates = found.candidates if every else found.candidates[:_SHOWN]
+    for shares in (found.today, *candidates):
+        name = "today" if shares.layout is None else str(shares.layout)
+        cells = (shares.mean_bytes, shares.mean_files, *shares.files)
+        shown.add_row(name, *(f"{share:.1%}" for share in cells))
+    return shown
+
+
+def _analysis(found: Analysis, predicates: Sequence[str]) -> reports.Report:
+    return {
+        "table": found.table,
+        "instant": found.instant,
+        "files": found.files,
+        "sampled_rows": found.sample.rows.num_rows,
+        "today": _shares(found.today, predicates),
+        "candidates": [_shares(each, predicates) for each in found.candidates],
+        "notes": list(found.notes),
+    }
+
+
+def _shares(shares: Shares, predicates: Sequence[str]) -> reports.Report:
+    layout = None if shares.layout is None else asdict(shares.layout)
+    return {
+        "layout": layout,
+        "files": shares.mean_files,
+        "bytes": shares.mean_bytes,
+        "predicates": [
+            {"predicate": text, "files": files, "bytes": size}
+            for text, files, size in zip(predicates, shares.files, shares.bytes, strict=True)
+        ],
+    }

@@ -1,0 +1,149 @@
+"""The commands about a table's files: what it is, which of them can match, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.html_page import AS_HTML, write_page
+from pyhudi_expr.cli.inspection import as_text, inspect_table
+from pyhudi_expr.cli.options import AS_JSON, examples
+from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE, reader_of
+from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
+from pyhudi_expr.index.snapshot import NO_STATISTICS, TableSnapshot
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.table.listing import TableView
+
+#: The command line has time to read every footer that a predicate needs.
+_FOOTER_WAIT_SECONDS = 600.0
+
+_HINT = (
+    "hint: --footers judges files by their own footers; `pyhudi index create` builds column_stats"
+)
+
+_Command = Callable[..., None]
+
+
+def _question(command: _Command) -> _Command:
+    """The arguments and options of a command that prunes."""
+    for option in reversed(
+        (
+            click.argument("table", shell_complete=complete_directories),
+            click.argument("predicate"),
+            AS_JSON,
+            DIALECT,
+            VIEW,
+            AS_OF,
+            SINCE,
+            ZONE,
+            click.option(
+                "--footers", is_flag=True, help="Read Parquet footers where statistics lack."
+            ),
+        )
+    ):
+        command = option(command)
+    return command
+
+
+@click.command(
+    short_help="The files that a predicate leaves to read.",
+    epilog=examples(
+        ('pyhudi prune /warehouse/trips "fare > 100"', "the files, one on a line"),
+        ('pyhudi prune /warehouse/trips "fare > 100" --count', "how many, and how large"),
+        ('pyhudi prune s3://lake/trips "fare > 100" --as-of 20240101', ""),
+    ),
+)
+@_question
+@click.option("--count", "only_counts", is_flag=True, help="Print how many files, and no list.")
+def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **question: Any) -> None:
+    """Print the files of TABLE that can hold a row for which PREDICATE is true.
+
+    The files go to standard output, one on a line; what was found out about them to standard
+    error.
+    """
+    _, result = _pruned(table, predicate, **question)
+    if as_json:
+        report = reports.count_report if only_counts else reports.prune_report
+        click.echo(reports.as_json(report(table_location(table), predicate, result)))
+        return
+    if only_counts:
+        click.echo(reports.summary(result))
+        return
+    click.echo(reports.summary(result), err=True)
+    for path in result.kept_paths():
+        click.echo(path)
+
+
+@click.command(
+    short_help="What each part of a predicate excludes, and why not more.",
+    epilog=examples(
+        ("pyhudi explain /warehouse/trips \"fare > 100 AND city = 'Oslo'\"", ""),
+        (
+            'pyhudi explain /warehouse/trips "fare > 100" --html why.html',
+            "as a page, with the files drawn",
+        ),
+    ),
+)
+@_question
+@AS_HTML
+def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
+    """Print what each part of PREDICATE excludes of TABLE, and by which index."""
+    snapshot, result = _pruned(table, predicate, **question)
+    path = table_location(table)
+    explanation = result.explain(snapshot.row_counts())
+    if html is not None:
+        from pyhudi_expr.pages.explanation import explain_page
+
+        instants = snapshot.table.timeline.instants
+        write_page(html, explain_page(path, predicate, result, explanation, instants))
+    if as_json:
+        report = reports.explain_report(path, predicate, result, explanation)
+        click.echo(reports.as_json(report))
+        return
+    click.echo(reports.summary(result))
+    click.echo(reports.index_timings(result))
+    click.echo(explanation.text())
+
+
+@click.command(
+    short_help="What a table is: versions, timeline, files, indexes.",
+    epilog=examples(
+        ("pyhudi inspect /warehouse/trips", ""),
+        ("pyhudi inspect /warehouse/trips --json | jq .indexes", ""),
+    ),
+)
+@click.argument("table", shell_complete=complete_directories)
+@AS_JSON
+def inspect(table: str, as_json: bool) -> None:
+    """Print what TABLE is: properties, timeline, partitions, files, schema and indexes."""
+    with progress_while("reading the table"):
+        report = inspect_table(table_location(table))
+    click.echo(reports.as_json(report) if as_json else as_text(report))
+
+
+def _pruned(
+    table: str,
+    predicate: str,
+    dialect: str,
+    view: TableView,
+    as_of: str | None,
+    since: str | None,
+    zone: str | None,
+    footers: bool,
+) -> tuple[TableSnapshot, PruneResult]:
+    asked = parse_predicate(predicate, DIALECTS[dialect])
+    request = PruneRequest(asked, view, zone, as_of, since, reader_of(dialect))
+    options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
+    with progress_while("judging files"):
+        pruner = Pruner(options)
+        snapshot = pruner.snapshot(table_location(table), request)
+        result = pruner.prune_snapshot(snapshot, request)
+    if NO_STATISTICS in result.notes:
+        click.echo(_HINT, err=True)
+    return snapshot, result

@@ -1,0 +1,55 @@
+"""`pyhudi serve`."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+import click
+
+from pyhudi_expr.cli.options import examples
+from pyhudi_expr.table.optional_dependencies import require_extra
+
+
+@click.command(
+    short_help="Run the pruning service.",
+    epilog=examples(
+        ("pyhudi serve", "on 127.0.0.1:9099"),
+        ("PYHUDI_CONSOLE_ADDRESS=127.0.0.1:9100 pyhudi serve --root /warehouse", "with a console"),
+    ),
+)
+@click.option("--config", type=click.Path(path_type=Path), help="A TOML file with settings.")
+@click.option("--host", help="Address to listen on.")
+@click.option("--port", type=int, help="Port to listen on; 0 takes a free one.")
+@click.option("--footers/--no-footers", default=None, help="Whether to read Parquet footers.")
+@click.option("--root", "roots", multiple=True, help="Read only tables below here; repeatable.")
+@click.option("--log-format", type=click.Choice(["auto", "console", "json"]))
+@click.option("--log-level", type=click.Choice(["debug", "info", "warning", "error"]))
+def serve(
+    config: Path | None,
+    host: str | None,
+    port: int | None,
+    footers: bool | None,
+    roots: tuple[str, ...],
+    log_format: str | None,
+    log_level: str | None,
+) -> None:
+    """Run the pruning service until SIGTERM or Ctrl-C.
+
+    Options go before environment variables (PYHUDI_...), these before the file. SIGHUP has the
+    settings read again.
+    """
+    with require_extra("service"):
+        from pyhudi_expr.service.process import serve as serve_until_stopped
+        from pyhudi_expr.service.settings import load
+    read = partial(
+        load,
+        config,
+        host=host,
+        port=port,
+        footers=footers,
+        table_roots=roots or None,
+        log_format=log_format,
+        log_level=log_level,
+    )
+    serve_until_stopped(read(), read)

@@ -1,0 +1,132 @@
+"""What `pyhudi hive ...` does and prints; its packages come with the extra `hive`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+
+import click
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.progress import iter_with_progress, progress_while
+from pyhudi_expr.cli.table_location import table_location
+from pyhudi_expr.hive.address import HiveAddress
+from pyhudi_expr.hive.doctor import Finding, Verdict, examine
+from pyhudi_expr.hive.metastore_table import TableName, metastore_table
+from pyhudi_expr.hive.registration import Registration, registration, statements
+from pyhudi_expr.hive.session import ConnectionFailed, open_session
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_NOTHING: Mapping[str, str] = {}
+_COLOURS = {
+    Verdict.GOOD: "green",
+    Verdict.DOUBTFUL: "yellow",
+    Verdict.BROKEN: "red",
+    Verdict.SKIPPED: "blue",
+}
+
+
+@dataclass(frozen=True)
+class PlannedRegistration:
+    """A Hudi table, as the command names it, and what Hive's table of it shall be."""
+
+    table: str
+    hudi: HudiTable
+    wanted: Registration
+
+
+def plan_registration(
+    address: HiveAddress,
+    table: str,
+    name: str | None,
+    seen: str | None,
+    properties: Mapping[str, str] = _NOTHING,
+) -> PlannedRegistration:
+    """Reads the Hudi table. name: in Hive, by default its own; seen: where Hive finds it."""
+    with progress_while("reading the table"):
+        base = table_location(table)
+        hudi = HudiTable.open(base)
+        named = TableName.parse(name or hudi.properties.name, address.database)
+        return PlannedRegistration(base, hudi, registration(hudi, named, seen or base, properties))
+
+
+def register(
+    address: HiveAddress,
+    planned: PlannedRegistration,
+    replacing: bool,
+    dry_run: bool,
+    as_json: bool,
+) -> None:
+    """Runs, or in a dry run only prints, what makes Hive's table what it shall be."""
+    wanted = planned.wanted
+    with progress_while("asking HiveServer2"):
+        answer = _would_run if dry_run else _run
+        todo = answer(address, wanted, replacing)
+    if as_json:
+        click.echo(reports.as_json(_report(wanted, todo, dry_run)))
+        return
+    for statement in todo:
+        click.echo(f"{statement};")
+    done = "would be " if dry_run else ""
+    count = len(wanted.columns)
+    click.echo(
+        f"{wanted.name}: {done}registered, {count} columns"
+        if todo
+        else f"{wanted.name}: it is up to date",
+        err=True,
+    )
+
+
+def doctor(
+    address: HiveAddress, planned: PlannedRegistration, settings: Mapping[str, str], as_json: bool
+) -> None:
+    """Prints each link as it is found. Raises HudiError where one is broken."""
+    found = []
+    links = examine(address, planned.hudi, planned.wanted, settings)
+    for finding in iter_with_progress(links, "asking HiveServer2"):
+        found.append(finding)
+        if not as_json:
+            _tell(finding)
+    if as_json:
+        click.echo(reports.as_json({"table": planned.table, "findings": [*map(asdict, found)]}))
+    broken = [finding.link for finding in found if finding.verdict is Verdict.BROKEN]
+    if broken:
+        raise HudiError(f"not every query is pruned: {', '.join(broken)}")
+
+
+def _tell(finding: Finding) -> None:
+    verdict = click.style(f"{finding.verdict.value:8}", fg=_COLOURS[finding.verdict])
+    click.echo(f"{verdict} {finding.link}: {finding.told}")
+    if finding.mend:
+        click.echo(f"         mend: {finding.mend}")
+
+
+def _run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
+    with open_session(address) as session:
+        todo = statements(wanted, metastore_table(session, wanted.name), replacing)
+        for statement in todo:
+            session.run(statement)
+        return todo
+
+
+def _would_run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:
+    try:
+        with open_session(address) as session:
+            return statements(wanted, metastore_table(session, wanted.name), replacing)
+    except ConnectionFailed as error:
+        click.echo(f"note: as if Hive had no such table yet: {error}", err=True)
+        return statements(wanted, None)
+
+
+def _report(wanted: Registration, todo: tuple[str, ...], dry_run: bool) -> reports.Report:
+    return {
+        "table": f"{wanted.name.database}.{wanted.name.table}",
+        "location": wanted.location,
+        "columns": [
+            {"name": column.name, "type": column.type, "comment": column.comment}
+            for column in wanted.columns
+        ],
+        "statements": list(todo),
+        "run": not dry_run,
+    }

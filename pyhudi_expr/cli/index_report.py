@@ -1,0 +1,57 @@
+"""`pyhudi index stats`: how large a table's indexes are, and how fresh."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+import click
+from rich.table import Table
+
+from pyhudi_expr.cli import reports
+from pyhudi_expr.cli.progress import progress_while
+from pyhudi_expr.index.catalog.index_sizes import IndexSizes, PartitionSize
+from pyhudi_expr.index.catalog.status import IndexStatus, checked_statuses
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Report]:
+    """What there is to know of each index, or of the one of this name. Raises HudiError."""
+    every = checked_statuses(table)
+    found = [one for one in every if name is None or name in (one.name, *one.partitions)]
+    if name is not None and not found:
+        raise HudiError(f"{table.base_path}: there is no index {name!r}")
+    sizes = IndexSizes(table)
+    return [_report(each, sizes.of(each)) for each in found]
+
+
+def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
+    """The indexes of a table, or one of them."""
+    with progress_while("reading the indexes"):
+        found = index_reports(HudiTable.open(base_path), name)
+    if as_json:
+        click.echo(reports.as_json({"indexes": found}))
+        return
+    shown = Table()
+    for header in ("name", "kind", "state", "covers"):
+        shown.add_column(header, overflow="fold", no_wrap=header == "name")
+    for header in ("entries", "shards", "MB", "log files", "MB of them"):
+        shown.add_column(header, justify="right")
+    for each in found:
+        parts = each["metadata_partitions"]
+        counts = [sum(part[key] for part in parts) for key in ("entries", "shards", "log_files")]
+        logs = sum(part["log_bytes"] for part in parts)
+        row = (each["name"], each["kind"], each["state"], each["covers"] or "-")
+        size = f"{each['bytes'] / 1e6:.1f}"
+        shown.add_row(
+            *row, f"{counts[0]:,}", str(counts[1]), size, str(counts[2]), f"{logs / 1e6:.1f}"
+        )
+    reports.print_table(shown)
+
+
+def _report(status: IndexStatus, sizes: list[PartitionSize]) -> reports.Report:
+    return {
+        **reports.index_report(status),
+        "bytes": sum(size.bytes for size in sizes),
+        "metadata_partitions": [asdict(size) for size in sizes],
+    }

@@ -1,0 +1,115 @@
+"""CASE taken apart: a condition on a choice of terms is a choice of conditions on terms.
+
+``P(CASE WHEN a THEN x ELSE y END)`` is ``(a is TRUE AND P(x)) OR (a is not TRUE AND P(y))``. The
+guards are TRUE or FALSE and never NULL, and exactly one of them is TRUE for a row, so the rewritten
+predicate has the value of the original one, below a NOT as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.nodes import (
+    ALWAYS,
+    Between,
+    Call,
+    Case,
+    Cast,
+    Comparison,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Matches,
+    Not,
+    Op,
+    StartsWith,
+    Term,
+    walk,
+)
+
+#: Choices in one condition and branches of all of them; what has more is not judged, as every
+#: branch of one is combined with those of the others.
+MAX_CHOICES, MAX_BRANCHES = 4, 16
+
+
+def first_case(term: Term) -> tuple[Term, Case] | None:
+    """The first choice in a term, outermost first: where it is, and what it means."""
+    match term:
+        case Case():
+            return term, term
+        case Cast(term=inner):
+            return first_case(inner)
+        case Call(args=args):
+            case = _as_case(term)
+            if case is not None:
+                return term, case
+            return next((found for arg in args if (found := first_case(arg))), None)
+    return None
+
+
+def _as_case(call: HudiExpression | Term) -> Case | None:
+    """What the functions of nulls are short for."""
+    match call:
+        case Call(name="coalesce" | "nvl" | "ifnull", args=(*first, last)) if first:
+            return Case(tuple((Not(IsNull(term)), term) for term in first), last)
+        case Call(name="nvl2", args=(asked, given, missing)):
+            return Case(((Not(IsNull(asked)), given),), missing)
+        case Call(name="nullif", args=(term, other)):
+            return Case(((Comparison(Op.EQ, term, other), Literal(None, pa.null())),), term)
+    return None
+
+
+def has_few_branches(leaf: HudiExpression) -> bool:
+    """Whether the condition's choices, with those in their conditions, can be taken apart."""
+    found = [
+        case
+        for node in walk(leaf)
+        if (case := node if isinstance(node, Case) else _as_case(node)) is not None
+    ]
+    return len(found) <= MAX_CHOICES and sum(len(c.branches) for c in found) <= MAX_BRANCHES
+
+
+def map_branches(terms: Sequence[Term]) -> Case:
+    """A choice of some terms, for what holds of each of them."""
+    return Case(tuple((ALWAYS, term) for term in terms[:-1]), terms[-1])
+
+
+def case_results(choice: Case) -> Iterator[Term]:
+    """The terms that a choice may give, those of nested choices too; no NULLs but typed ones."""
+    for term in (*(term for _, term in choice.branches), choice.otherwise):
+        nested = first_case(term)
+        if nested is not None and nested[0] is term:
+            yield from case_results(nested[1])
+        elif not (isinstance(term, Literal) and term.type == pa.null()):
+            yield term
+
+
+def substitute(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
+    """The condition with one term in the place of another."""
+
+    def of(term: Term) -> Term:
+        if term is old:
+            return new
+        match term:
+            case Cast(term=inner):
+                return replace(term, term=of(inner))
+            case Call(args=args):
+                return replace(term, args=tuple(map(of, args)))
+        return term
+
+    match leaf:
+        case Comparison(left=left, right=right):
+            return replace(leaf, left=of(left), right=of(right))
+        case In(term=term, options=options):
+            return replace(leaf, term=of(term), options=tuple(map(of, options)))
+        case Between(term=term, low=low, high=high):
+            return replace(leaf, term=of(term), low=of(low), high=of(high))
+        case StartsWith(term=term) | Matches(term=term):
+            return replace(leaf, term=of(term))
+        case IsNull(term=term) if isinstance(term, Term):
+            return replace(leaf, term=of(term))
+    return leaf

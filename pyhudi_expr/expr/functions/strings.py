@@ -1,0 +1,338 @@
+"""Functions of texts, bounded through what all texts between two bounds begin with.
+
+Texts compare by their UTF-8 bytes, so all that lie between two bounds share the bounds' common
+prefix: what a function makes of the prefix begins all its results. Only the ASCII characters of it
+are used: what becomes of others depends on their neighbours, on the locale, and on whether the
+engine counts characters or UTF-16 units. No UTF-8 text contains the byte 0xff, which closes an
+interval of all texts with a prefix.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
+from pyhudi_expr.expr.functions.signature import (
+    TEXT,
+    Flags,
+    Rule,
+    Signature,
+    Site,
+    arrow,
+    like,
+    on_first,
+    opaque,
+    ordinals,
+)
+
+_INT = Domain(Kind.INTEGER, bits=32)
+CLOSING = b"\xff"
+#: As many bytes of a bound are looked at; later ones narrow nothing.
+_WIDTH = 64
+_CONTINUATION, _FOUR_BYTES = 0x80, 0xF0
+
+#: N texts as rows of bytes, and their lengths; longer ones are cut at the width.
+_Bytes: TypeAlias = npt.NDArray[np.uint8]
+
+
+@dataclass(frozen=True)
+class TextRows:
+    """Texts as a matrix. codes: N x W bytes, zero behind the end. lengths: N, at most W."""
+
+    codes: _Bytes
+    lengths: Ordinals
+
+    @property
+    def inside(self) -> Flags:
+        """N x W: whether there is a byte of the text."""
+        flags: Flags = np.arange(self.codes.shape[1]) < self.lengths[:, None]
+        return flags
+
+    def cut(self, lengths: Ordinals) -> TextRows:
+        """Only so many bytes of each."""
+        return TextRows(self.codes, np.minimum(self.lengths, lengths))
+
+    def array(self, known: Flags, tail: bytes = b"") -> pa.Array:
+        """As Arrow texts with a tail, null where not `known`."""
+        matrix = np.pad(self.codes, ((0, 0), (0, len(tail))))
+        columns = np.arange(len(tail))
+        matrix[np.arange(len(matrix))[:, None], self.lengths[:, None] + columns] = np.frombuffer(
+            tail, dtype=np.uint8
+        )
+        lengths = self.lengths + len(tail)
+        offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        data = matrix[np.arange(matrix.shape[1]) < lengths[:, None]]
+        mask = pa.array(known).buffers()[1]
+        buffers = [mask, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+        return pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers)
+
+
+def _rows(texts: pa.Array, width: int = _WIDTH) -> TextRows:
+    """The first bytes of texts (large_binary); null is empty."""
+    texts = pc.binary_slice(pc.fill_null(texts, b""), 0, width)
+    _, offset_buffer, data_buffer = texts.buffers()
+    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[texts.offset :][: len(texts) + 1]
+    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    lengths = np.diff(offsets)
+    widest = int(lengths.max(initial=0))
+    places = offsets[:-1, None] + np.arange(widest)
+    found = np.append(data, np.uint8(0))[np.minimum(places, len(data))]
+    codes = np.where(np.arange(widest) < lengths[:, None], found, 0).astype(np.uint8)
+    return TextRows(codes, lengths)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The bounds of a text operand as rows of equal number."""
+
+    lower: TextRows
+    upper: TextRows
+    known: Flags
+    operand: Bounds
+    is_single: bool
+
+    @property
+    def prefix(self) -> Ordinals:
+        """How many first bytes all texts of the container share, of ASCII characters."""
+        width = min(self.lower.codes.shape[1], self.upper.codes.shape[1])
+        one, other = self.lower.codes[:, :width], self.upper.codes[:, :width]
+        shared = (one == other) & (one < _CONTINUATION)
+        shared &= self.lower.inside[:, :width] & self.upper.inside[:, :width]
+        return np.where(self.known, np.cumprod(shared, axis=1, dtype=np.int64).sum(axis=1), 0)
+
+    def result(self, lower: pa.Array, upper: pa.Array) -> Bounds:
+        """Bounds with these ends; nulls and values as in the operand."""
+        ends: tuple[Any, Any] = (lower[0], upper[0]) if self.is_single else (lower, upper)
+        return Bounds(*ends, self.operand.may_be_value, self.operand.may_be_null)
+
+
+def texts_of(operand: Bounds) -> Texts:
+    lower, upper = arrow(operand.lower), arrow(operand.upper)
+    single = len(lower) == len(upper) == 1 and isinstance(operand.lower, pa.Scalar)
+    size = max(len(lower), len(upper))
+    lower, upper = (_repeated(ends, size) for ends in (lower, upper))
+    known = np.asarray(pc.and_(lower.is_valid(), upper.is_valid()))
+    return Texts(_rows(lower), _rows(upper), known, operand, single)
+
+
+def _repeated(ends: pa.Array, size: int) -> pa.Array:
+    return ends if len(ends) == size else ends.take(pa.array(np.zeros(size, dtype=np.int64)))
+
+
+def _one_text(site: Site, count: int = 1) -> bool:
+    return len(site.domains) == count and site.kind(0) is Kind.TEXT
+
+
+def _case(site: Site) -> Signature | None:
+    if not _one_text(site):
+        return None
+    return Signature(_Cased(site.name in ("upper", "ucase")), TEXT)
+
+
+@dataclass(frozen=True)
+class _Cased:
+    """Upper or lower case of the common prefix. The letter I has other cases in Turkish."""
+
+    up: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        texts = texts_of(operands[0])
+        source = texts.lower
+        turkish = np.isin(source.codes, np.frombuffer(b"iI", dtype=np.uint8)) & source.inside
+        regular = np.cumprod(~turkish, axis=1, dtype=np.int64).sum(axis=1)
+        first, last = (b"a", b"z") if self.up else (b"A", b"Z")
+        letters = (source.codes >= first[0]) & (source.codes <= last[0])
+        cased = TextRows(np.where(letters, source.codes ^ 0x20, source.codes), source.lengths)
+        prefix = np.minimum(texts.prefix, regular)
+        begin = cased.cut(prefix)
+        # A single text without other letters is known as a whole.
+        whole = texts.known & (prefix == texts.lower.lengths) & (prefix == texts.upper.lengths)
+        whole &= prefix < _WIDTH
+        known = np.ones(len(prefix), dtype=np.bool_)
+        upper = pc.if_else(pa.array(whole), begin.array(known), begin.array(known, CLOSING))
+        return texts.result(begin.array(known), upper)
+
+
+def _substring(site: Site) -> Signature | None:
+    """``substr(s, 1, n)`` and ``left(s, n)``: beginnings, whose order is that of the texts."""
+    if site.kind(0) is not Kind.TEXT:
+        return None
+    begin, count = (
+        (1, site.integer(1)) if site.name == "left" else (site.integer(1), site.integer(2))
+    )
+    wanted = 2 if site.name == "left" else 3
+    if len(site.domains) != wanted or begin not in (0, 1) or not count or count < 0:
+        return opaque(TEXT, "a part of texts that is not their beginning")
+    if count > _WIDTH // 4:
+        return opaque(TEXT, f"a beginning of more than {_WIDTH // 4} characters")
+    return Signature(on_first(Beginning(count)), TEXT)
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The first `count` characters, or UTF-16 units.
+
+    An engine that counts units may cut a pair of them in two and write the half as '?'.
+    """
+
+    count: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        texts = texts_of(operands[0])
+        lower, upper = texts.lower, texts.upper
+        given = np.asarray(arrow(operands[0].upper).is_valid())
+        units = _cut_at(lower, self.count - 1, by_units=True)
+        padded, rows = np.pad(lower.codes, ((0, 0), (0, 1))), np.arange(len(units))
+        has_more = units < lower.lengths
+        # No pair is there where the upper bound, which begins alike, has a lesser character.
+        highest = np.pad(upper.codes, ((0, 0), (0, 1)))
+        places = np.minimum(units, highest.shape[1] - 1)
+        no_pair = given & (texts.prefix >= units) & (highest[rows, places] < _FOUR_BYTES)
+        cut = np.where(no_pair, padded[rows, units], np.minimum(padded[rows, units], ord("?")))
+        padded[rows, units] = np.where(has_more, cut, 0)
+        first = TextRows(padded, units + has_more)
+        ends = _cut_at(upper, self.count, by_units=False)
+        known = np.ones(len(units), dtype=np.bool_)
+        # A bound that is no text may end within a character: then more may follow.
+        flags = np.broadcast_to(given, known.shape)
+        last, open_end = upper.cut(ends).array(flags), upper.cut(ends).array(flags, CLOSING)
+        last = pc.if_else(pa.array(ends == upper.lengths), last, open_end)
+        return texts.result(first.array(known), last)
+
+
+def _cut_at(rows: TextRows, count: int, *, by_units: bool) -> Ordinals:
+    """Bytes in the first `count` characters (or UTF-16 units, if those are whole characters)."""
+    begins = (rows.codes & 0xC0 != _CONTINUATION) & rows.inside
+    pairs = begins & (rows.codes >= _FOUR_BYTES) & by_units
+    weights = begins.astype(np.int64) + pairs
+    within = (np.cumsum(weights, axis=1) <= count) & rows.inside
+    return np.asarray(np.cumprod(within, axis=1, dtype=np.int64).sum(axis=1))
+
+
+def _concatenation(site: Site) -> Signature | None:
+    """Literal texts, a column, and whatever follows."""
+    if any(domain.kind is not Kind.TEXT for domain in site.domains):
+        return None
+    literals = list(site.literals)
+    begin = next((n for n, literal in enumerate(literals) if literal is None), len(literals))
+    texts = [literal.value for literal in literals[:begin] if literal is not None]
+    prefix = "".join(texts).encode()
+    return Signature(_Joined(prefix, begin, begin < len(literals) - 1), TEXT)
+
+
+@dataclass(frozen=True)
+class _Joined:
+    """`prefix`, then the operand at `place`, then perhaps others; null where one of them is."""
+
+    prefix: bytes
+    place: int
+    has_more: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        values = mask_and(*(operand.may_be_value for operand in operands))
+        nulls = mask_or(*(operand.may_be_null for operand in operands))
+        if self.place == len(operands):
+            whole = pa.scalar(self.prefix, type=pa.large_binary())
+            return Bounds(whole, whole, values, nulls)
+        operand = operands[self.place]
+        lower, upper = operand.lower, operand.upper
+        if self.has_more:
+            # More may follow a text that is itself a beginning of the upper bound.
+            texts = texts_of(operand)
+            known = np.ones(len(texts.known), dtype=np.bool_)
+            upper = like(texts.lower.cut(texts.prefix).array(known, CLOSING), lower)
+        return Bounds(self._after(lower), self._after(upper), values, nulls)
+
+    def _after(self, ends: Values) -> Values:
+        prefix = pa.scalar(self.prefix, type=pa.large_binary())
+        empty = pa.scalar(b"", type=pa.large_binary())
+        joined: Values = pc.binary_join_element_wise(prefix, ends, empty)
+        return joined
+
+
+def _trim(site: Site) -> Signature | None:
+    if not _one_text(site):
+        return None
+    return Signature(_Trimmed(site.name != "rtrim", site.name != "ltrim"), TEXT)
+
+
+@dataclass(frozen=True)
+class _Trimmed:
+    """Texts without the spaces around them, where no text of the container begins with one."""
+
+    left: bool
+    right: bool
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        texts = texts_of(operand)
+        lower = texts.lower
+        starts = lower.codes[:, 0] if lower.codes.shape[1] else np.zeros(len(lower.lengths))
+        begins = (starts > ord(" ")) | (not self.left)
+        first = lower
+        if self.right:
+            first = lower.cut(_least_trimmed(lower))
+        known = np.ones(len(begins), dtype=np.bool_)
+        empty = TextRows(lower.codes, np.zeros_like(lower.lengths)).array(known)
+        flags = pa.array(np.asarray(begins, dtype=np.bool_))
+        least = pc.if_else(flags, first.array(known), empty)
+        upper = _repeated(arrow(operand.upper), len(begins))
+        return texts.result(least, pc.if_else(flags, upper, pa.scalar(None, pa.large_binary())))
+
+
+def _least_trimmed(lower: TextRows) -> Ordinals:
+    """How many bytes of each bound the least text may keep without the spaces at its end.
+
+    A text above the bound begins with what it keeps of it, and has spaces from there on where the
+    bound has spaces too, then ends or has a character below the space.
+    """
+    goes_on = np.cumprod((lower.codes >= ord(" ")) & lower.inside, axis=1, dtype=np.int64)
+    solid = (lower.codes > ord(" ")) & (goes_on > 0)
+    places = np.arange(1, lower.codes.shape[1] + 1)
+    return np.asarray(np.where(solid, places, 0).max(axis=1, initial=0))
+
+
+@dataclass(frozen=True)
+class IntegersToStrings:
+    """Integers in decimal digits: in order where all have one sign and one number of digits."""
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = (np.atleast_1d(end) for end in ordinals(operand))
+        known = (lower != MIN_ORDINAL) & (upper != MAX_ORDINAL)
+        low, high = (
+            pa.array(end).cast(pa.string()).cast(pa.large_binary()) for end in (lower, upper)
+        )
+        alike = known & ((lower < 0) == (upper < 0))
+        alike &= np.asarray(pc.equal(pc.binary_length(low), pc.binary_length(high)))
+        nothing = pa.scalar(None, type=pa.large_binary())
+        negative = pa.array(upper < 0)
+        first = pc.if_else(pa.array(alike), pc.if_else(negative, high, low), nothing)
+        last = pc.if_else(pa.array(alike), pc.if_else(negative, low, high), nothing)
+        single = not np.ndim(operand.lower) and not np.ndim(operand.upper)
+        ends = (first[0], last[0]) if single else (first, last)
+        return Bounds(*ends, operand.may_be_value, operand.may_be_null)
+
+
+def _unordered(domain: Domain) -> Rule:
+    def rule(site: Site) -> Signature | None:
+        return opaque(domain, f"{site.name}() has no order") if site.kind(0) is Kind.TEXT else None
+
+    return rule
+
+
+RULES: dict[str, Rule] = {
+    **dict.fromkeys(("upper", "ucase", "lower", "lcase"), _case),
+    **dict.fromkeys(("substr", "substring", "left"), _substring),
+    **dict.fromkeys(("concat", "||"), _concatenation),
+    **dict.fromkeys(("trim", "ltrim", "rtrim"), _trim),
+    **dict.fromkeys(("length", "char_length", "character_length", "instr"), _unordered(_INT)),
+    **dict.fromkeys(("regexp_extract", "regexp_replace", "reverse"), _unordered(TEXT)),
+}

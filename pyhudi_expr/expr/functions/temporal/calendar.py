@@ -1,0 +1,205 @@
+"""What a calendar and a clock say of a time: its parts, its day, the last day of its month.
+
+Functions of times begin with what the engine's calendar shows (`expr.functions.casts.wall_clock`):
+instants in its zone, days before 1582 with the margins of readers that relabel them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
+from pyhudi_expr.expr.functions.casts import wall_clock
+from pyhudi_expr.expr.functions.conversions import FloorTo, Scale, within
+from pyhudi_expr.expr.functions.date_texts import days_of_texts
+from pyhudi_expr.expr.functions.signature import (
+    DATE,
+    INT,
+    TIMES,
+    Flags,
+    Function,
+    OnOperands,
+    Rule,
+    Signature,
+    Site,
+    nullable_where,
+    on_first,
+    opaque,
+    ordinals,
+    where_known,
+)
+from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY
+
+NO_ZONE = "instants on the wall clock of an unknown zone"
+
+
+_UNIX_EPOCH_YEAR = 1970
+
+
+#: Seconds and days that calendars count: about the year 100,000.
+MAX_DAY = 36_000_000
+
+
+def clock_of(site: Site, index: int = 0) -> tuple[Function, int] | Signature | None:
+    """How an argument becomes wall-clock seconds, and how many of its units a second has."""
+    if site.kind(index) not in TIMES:
+        return None
+    domain = site.domains[index]
+    shown = wall_clock(domain, site.zone)
+    if shown is None:
+        return opaque(domain, NO_ZONE)
+    if domain.kind is Kind.DATE:
+        return OnOperands(Scale(SECONDS_PER_DAY), ((0, shown),)), 1
+    return OnOperands(FloorTo(domain.units), ((0, shown),)), domain.units
+
+
+def clock_function(function: Function, domain: Domain) -> Rule:
+    """The rule of a function of wall-clock seconds."""
+
+    def rule(site: Site) -> Signature | None:
+        clock = clock_of(site)
+        if clock is None:
+            return None
+        if isinstance(clock, Signature):
+            return opaque(domain, NO_ZONE)
+        return Signature(on_first(function, clock[0]), domain)
+
+    return rule
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A field of the calendar: increasing within its period, anything of its range beyond.
+
+    period: the numpy unit within which it grows (None: always). part: from seconds.
+    """
+
+    period: str | None
+    part: Callable[[np.ndarray], Ordinals]
+    least: int = 0
+    greatest: int = 0
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        known = [in_calendar(end) for end in (lower, upper)]
+        moments = [moments_of(end) for end in (lower, upper)]
+        parts = [self.part(moment) for moment in moments]
+        if self.period is None:
+            return where_known(known[0], parts[0], known[1], parts[1], operand)
+        begins = [moment.astype(f"datetime64[{self.period}]") for moment in moments]
+        one_period = known[0] & known[1] & (begins[0] == begins[1])
+        return Bounds(
+            np.where(one_period, parts[0], np.int64(self.least)),
+            np.where(one_period, parts[1], np.int64(self.greatest)),
+            operand.may_be_value,
+            operand.may_be_null,
+        )
+
+
+def in_calendar(seconds: Ordinals) -> Flags:
+    return within(seconds, MAX_DAY * SECONDS_PER_DAY)
+
+
+def moments_of(seconds: Ordinals) -> np.ndarray:
+    return np.where(in_calendar(seconds), seconds, 0).astype("datetime64[s]")
+
+
+def _years(moments: np.ndarray) -> Ordinals:
+    return np.asarray(moments.astype("datetime64[Y]").astype(np.int64) + _UNIX_EPOCH_YEAR)
+
+
+def _since(period: str, unit: str, first: int) -> Callable[[np.ndarray], Ordinals]:
+    """How many units have passed since the period began, plus `first`."""
+
+    def count(moments: np.ndarray) -> Ordinals:
+        begin = moments.astype(f"datetime64[{period}]").astype(f"datetime64[{unit}]")
+        passed = (moments.astype(f"datetime64[{unit}]") - begin).astype(np.int64)
+        return np.asarray(passed + first)
+
+    return count
+
+
+def _quarters(moments: np.ndarray) -> Ordinals:
+    return _since("Y", "M", 0)(moments) // 3 + 1
+
+
+_PARTS: dict[str, _Part] = {
+    "year": _Part(None, _years),
+    "quarter": _Part("Y", _quarters, 1, 4),
+    "month": _Part("Y", _since("Y", "M", 1), 1, 12),
+    "day": _Part("M", _since("M", "D", 1), 1, 31),
+    "dayofyear": _Part("Y", _since("Y", "D", 1), 1, 366),
+    "hour": _Part("D", _since("D", "h", 0), 0, 23),
+    "minute": _Part("h", _since("h", "m", 0), 0, 59),
+    "second": _Part("m", _since("m", "s", 0), 0, 60),
+}
+
+
+@dataclass(frozen=True)
+class DayFunction:
+    """A function of the day that a wall clock shows, to days or integers.
+
+    least, greatest: the lowest and highest day that an engine may make of one.
+    """
+
+    least: Callable[[np.ndarray], np.ndarray]
+    greatest: Callable[[np.ndarray], np.ndarray]
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        first = self.least(moments_of(lower).astype("datetime64[D]"))
+        last = self.greatest(moments_of(upper).astype("datetime64[D]"))
+        return where_known(
+            in_calendar(lower),
+            first.astype("datetime64[D]").astype(np.int64),
+            in_calendar(upper),
+            last.astype("datetime64[D]").astype(np.int64),
+            operand,
+        )
+
+
+def four_digit_years(*operands: Bounds) -> Bounds:
+    """Days that some engine gives as text: in order in the years 1 to 9999, and none beyond."""
+    (operand,) = operands
+    lower, upper = ordinals(operand)
+    known = (lower >= _FIRST_DAY) & (upper <= _LAST_DAY)
+    return nullable_where(where_known(known, lower, known, upper, operand), ~known)
+
+
+_FIRST_DAY, _LAST_DAY = (
+    int(np.datetime64(day, "D").astype(np.int64)) for day in ("0001-01-01", "9999-12-31")
+)
+
+
+def last_of_month(days: np.ndarray) -> np.ndarray:
+    months = days.astype("datetime64[M]")
+    return np.asarray((months + 1).astype("datetime64[D]") - 1)
+
+
+def _to_date(site: Site) -> Signature | None:
+    if len(site.domains) != 1:
+        return None
+    if site.kind(0) is Kind.TEXT:
+        return Signature(on_first(days_of_texts), DATE)
+    return clock_function(FloorTo(SECONDS_PER_DAY), DATE)(site)
+
+
+def _opaque_integer(site: Site) -> Signature | None:
+    return opaque(INT, f"{site.name}() has no order") if site.kind(0) in TIMES else None
+
+
+RULES: dict[str, Rule] = {
+    **{name: clock_function(part, INT) for name, part in _PARTS.items()},
+    "dayofmonth": clock_function(_PARTS["day"], INT),
+    **dict.fromkeys(("to_date", "date"), _to_date),
+    "last_day": clock_function(
+        on_first(four_digit_years, DayFunction(last_of_month, last_of_month)), DATE
+    ),
+    **dict.fromkeys(("dayofweek", "weekday", "weekofyear"), _opaque_integer),
+}

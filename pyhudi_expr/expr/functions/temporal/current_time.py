@@ -1,0 +1,55 @@
+"""The day and the time of a query: not before the question, and nobody knows how long after it.
+
+What is asked about today's files is asked again tomorrow by the same predicate, and an engine may
+fix its time somewhat before it asks, by another clock. So the present begins a day before ours.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.functions.signature import DATE, Rule, Signature, Site
+from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY
+
+_MICROS = 10**6
+#: How much earlier an engine's time may be, and how many days later it is at most.
+_EARLIER, _LATEST_DAYS = SECONDS_PER_DAY, 36_525
+
+
+@dataclass(frozen=True)
+class _Present:
+    """From a day ago, in units of so many seconds."""
+
+    domain: Domain
+    margin_days: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        first = int(time.time()) - _EARLIER
+        if self.domain.kind is Kind.DATE:
+            day = first // SECONDS_PER_DAY
+            return _between(day - self.margin_days, day + _LATEST_DAYS)
+        last = first + _LATEST_DAYS * SECONDS_PER_DAY
+        return _between(first * self.domain.units, last * self.domain.units)
+
+
+def _between(first: int, last: int) -> Bounds:
+    return Bounds(np.int64(first), np.int64(last), True, False)
+
+
+def _rule(domain: Domain, margin_days: int = 0) -> Rule:
+    def rule(site: Site) -> Signature | None:
+        return None if site.domains else Signature(_Present(domain, margin_days), domain)
+
+    return rule
+
+
+#: The day of a zone may be one before that of UTC.
+_CURRENT_DATE = _rule(DATE, margin_days=1)
+_NOW = _rule(Domain(Kind.INSTANT, units=_MICROS))
+
+RULES: dict[str, Rule] = {"current_date": _CURRENT_DATE, "current_timestamp": _NOW, "now": _NOW}

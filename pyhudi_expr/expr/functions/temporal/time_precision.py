@@ -1,0 +1,87 @@
+"""What an engine reads of a stored value, where it is less than the value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from pyhudi_expr.expr.bounds import Bounds, may_be_nan
+from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.functions.conversions import identity
+from pyhudi_expr.expr.functions.signature import (
+    Rule,
+    Signature,
+    Site,
+    opaque,
+    ordinals,
+    where_known,
+)
+from pyhudi_expr.expr.nodes import NAN_AS_NULL, NO_DECIMAL, TO_MILLISECOND_INSTANTS, TO_MILLISECONDS
+
+_MILLIS = 1000
+
+
+@dataclass(frozen=True)
+class _Near:
+    """Times that are rounded or cut off, to less than `margin` units from themselves."""
+
+    margin: int
+
+    def __call__(self, *operands: Bounds) -> Bounds:
+        (operand,) = operands
+        lower, upper = ordinals(operand)
+        with np.errstate(over="ignore"):
+            least, greatest = lower - np.int64(self.margin), upper + np.int64(self.margin)
+        return where_known(least <= lower, least, greatest >= upper, greatest, operand)
+
+
+def _to_milliseconds(site: Site) -> Signature | None:
+    """A time with three digits of a second, or more; any other value as it is."""
+    if len(site.domains) != 1:
+        return None
+    domain = site.domains[0]
+    is_finer = domain.kind in (Kind.WALL_CLOCK, Kind.INSTANT) and domain.units > _MILLIS
+    return Signature(_Near(domain.units // _MILLIS) if is_finer else identity, domain)
+
+
+def _to_millisecond_instants(site: Site) -> Signature | None:
+    """The same, and a wall clock as the instant at which clocks of UTC show it."""
+    found = _to_milliseconds(site)
+    if found is None or found.domain.kind is not Kind.WALL_CLOCK:
+        return found
+    return replace(found, domain=replace(found.domain, kind=Kind.INSTANT))
+
+
+def _no_decimal(site: Site) -> Signature | None:
+    if len(site.domains) != 1:
+        return None
+    domain = site.domains[0]
+    if domain.kind is Kind.DECIMAL:
+        return opaque(domain, "<=> of decimals in Hive, whose vectors find other rows")
+    return Signature(identity, domain)
+
+
+def _nan_as_null(site: Site) -> Signature | None:
+    if len(site.domains) != 1:
+        return None
+    domain = site.domains[0]
+    return Signature(_null_of_nan if domain.kind is Kind.FLOAT else _never_null, domain)
+
+
+def _null_of_nan(*operands: Bounds) -> Bounds:
+    (operand,) = operands
+    return replace(operand, may_be_null=may_be_nan(operand))
+
+
+def _never_null(*operands: Bounds) -> Bounds:
+    (operand,) = operands
+    return replace(operand, may_be_null=False)
+
+
+RULES: dict[str, Rule] = {
+    TO_MILLISECONDS: _to_milliseconds,
+    TO_MILLISECOND_INSTANTS: _to_millisecond_instants,
+    NO_DECIMAL: _no_decimal,
+    NAN_AS_NULL: _nan_as_null,
+}

@@ -1,0 +1,1 @@
+"""Predicates of pyarrow, and of programs that hold Python values."""

@@ -1,0 +1,58 @@
+"""What pyarrow says of an expression over a table's columns, before rows are read for it: what is
+wrong with it, and which columns it reads."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.terms import UnboundError, resolve
+
+_NO_COLUMN = re.compile(r"No match for (FieldRef\..*?\)) in ")
+_NAME = re.compile(r"FieldRef\.Name\((.*?)\)")
+
+
+def validation_error(expression: pc.Expression, schema: pa.Schema) -> str | None:
+    """What pyarrow cannot compute: columns that are not there, types that it does not compare."""
+    try:
+        schema.empty_table().filter(expression)
+    except (pa.ArrowException, ValueError) as error:
+        found = str(error)
+        missing = _NO_COLUMN.match(found)
+        path = tuple(_NAME.findall(missing[1])) if missing else ()
+        return (_unresolved(path, schema) if path else None) or found.partition("\n")[0][:200]
+    return None
+
+
+def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:
+    """The schema's top-level columns that the expression reads; all where pyarrow names none.
+
+    An expression does not tell, but pyarrow names the first column that it misses.
+    """
+    known = pa.schema([])
+    while (missing := _missing(expression, known)) is not None:
+        if not missing or missing[0] in known.names or missing[0] not in schema.names:
+            return list(schema.names)
+        known = known.append(schema.field(missing[0]))
+    return list(known.names)
+
+
+def _missing(expression: pc.Expression, schema: pa.Schema) -> tuple[str, ...] | None:
+    """The path of a column that the schema lacks, empty where it has no name; None: it has all."""
+    try:
+        schema.empty_table().filter(expression)
+    except (pa.ArrowException, ValueError) as error:
+        found = _NO_COLUMN.match(str(error))
+        return tuple(_NAME.findall(found[1])) if found else ()
+    return None
+
+
+def _unresolved(path: tuple[str, ...], schema: pa.Schema) -> str | None:
+    """Names what is near; nothing where the name is another in its letters' case only."""
+    try:
+        resolve(path, schema)
+    except UnboundError as error:
+        return str(error)
+    return None

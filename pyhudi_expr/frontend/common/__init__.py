@@ -1,0 +1,1 @@
+"""What several frontends share: builders, functions, constants, types."""

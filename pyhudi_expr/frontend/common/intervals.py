@@ -1,0 +1,55 @@
+"""`INTERVAL '1' DAY` and the like, added to dates and times."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+
+import pyarrow as pa
+from sqlglot import exp
+
+from pyhudi_expr.expr.nodes import Call, Literal, Term
+
+_MONTHS: Mapping[str, int] = {"YEAR": 12, "QUARTER": 3, "MONTH": 1}
+_DAYS: Mapping[str, int] = {"WEEK": 7, "DAY": 1}
+_MICROS: Mapping[str, int] = {
+    **{"HOUR": 3_600_000_000, "MINUTE": 60_000_000, "SECOND": 1_000_000},
+    **{"MILLISECOND": 1_000, "MICROSECOND": 1},
+}
+_NUMBER = re.compile(r"[+-]?\d{1,12}(\.\d{1,6})?", re.ASCII)
+
+
+PLUS_INTERVAL = "plus interval"
+#: The same where a day is always 24 hours, if what it is added to is no date.
+PLUS_EXACT_INTERVAL = "plus exact interval"
+
+
+def plus_interval(
+    time: Term, interval: exp.Interval, sign: int, function: str = PLUS_INTERVAL
+) -> Call:
+    """A time so much later (sign 1) or earlier (-1): ``plus interval(time, months, days, micros)``.
+
+    Raises ValueError for intervals of several fields, and those that are no constants.
+    """
+    unit, amount = interval.args.get("unit"), interval.this
+    if isinstance(amount, exp.Neg):
+        sign, amount = -sign, amount.this
+    if not isinstance(unit, exp.Var) or not isinstance(amount, exp.Literal):
+        raise ValueError(f"not judged: {interval.sql('hive')[:100]}")
+    return shift_time(time, amount.name, unit.name, sign, function)
+
+
+def shift_time(
+    time: Term, amount: str, unit: str, sign: int = 1, function: str = PLUS_INTERVAL
+) -> Call:
+    """A time so many units later. Raises ValueError where that is no whole number of months, days
+    or microseconds."""
+    name, text = unit.upper().removesuffix("S"), amount.strip()
+    known = any(name in units for units in (_MONTHS, _DAYS, _MICROS))
+    if not known or not _NUMBER.fullmatch(text):
+        raise ValueError(f"not judged: an interval of {text[:40]} {name[:40]}")
+    parts = [Decimal(text) * sign * units.get(name, 0) for units in (_MONTHS, _DAYS, _MICROS)]
+    if any(part != int(part) for part in parts):
+        raise ValueError(f"not judged: an interval of {text[:40]} {name}")
+    return Call(function, (time, *(Literal(int(part), pa.int64()) for part in parts)))

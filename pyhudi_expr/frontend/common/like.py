@@ -1,0 +1,96 @@
+r"""LIKE: a pattern's literal beginning, or its whole text.
+
+``%`` stands for any text and ``_`` for one character. What takes that meaning away from them is an
+engine's own affair. In Hive a backslash does so for a row, but not for its vectors: only what is
+before one is judged (`like`). In Spark a backslash does, and in standard SQL the character after
+ESCAPE, and nothing without one (`standard_like`).
+"""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.nodes import (
+    Comparison,
+    HudiExpression,
+    Literal,
+    Matches,
+    Op,
+    StartsWith,
+    Term,
+    Unknown,
+)
+from pyhudi_expr.frontend.common.builders import conjunction
+
+_PLAIN = re.compile(r"[^%_\\]*")
+_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x5b\x5d-\x7f]{0,64}")
+_STANDARD_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x7f]{0,64}")
+
+
+def like(term: Term, pattern: str) -> HudiExpression:
+    """Hive's ``term LIKE pattern`` as far as a literal prefix or the whole text decides it."""
+    plain = _match(_PLAIN, pattern)
+    rest = pattern[len(plain) :]
+    if not rest:
+        return _is(term, plain)
+    if not rest.strip("%"):
+        return StartsWith(term, plain)
+    return _in_part(term, pattern, plain, _match(_ONE_BY_ONE, pattern))
+
+
+def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    """``term LIKE pattern ESCAPE escape``, as far as it is decided likewise."""
+    if escape is not None and (len(escape) != 1 or escape in "%_"):
+        return Unknown(f"LIKE with the escape {escape[:10]!r}")
+    text, at = _literal_begin(pattern, escape)
+    rest = pattern[at:]
+    if not rest:
+        return _is(term, text)
+    if not rest.strip("%"):
+        return StartsWith(term, text)
+    if escape is None or escape not in pattern:
+        return _in_part(term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern))
+    if not _is_well_escaped(rest, escape):
+        return Unknown(f"LIKE {pattern[:100]!r}, which escapes what is no sign")
+    return _in_part(term, pattern, text, "")
+
+
+def _literal_begin(pattern: str, escape: str | None) -> tuple[str, int]:
+    """The text before the first sign, and where that sign is."""
+    text, at = "", 0
+    while at < len(pattern) and pattern[at] not in "%_":
+        if pattern[at] == escape:
+            at += 1
+            if at == len(pattern) or pattern[at] not in ("%", "_", escape):
+                return text, at - 1
+        text += pattern[at]
+        at += 1
+    return text, at
+
+
+def _is_well_escaped(rest: str, escape: str) -> bool:
+    escaped = re.compile(f"(?:[^{re.escape(escape)}]|{re.escape(escape)}[%_{re.escape(escape)}])*")
+    return escaped.fullmatch(rest) is not None
+
+
+def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpression:
+    """What a pattern makes necessary. begin: its first characters, as far as they are ASCII."""
+    necessary: list[HudiExpression] = [StartsWith(term, prefix)] if prefix else []
+    if "_" in begin:
+        letters = tuple(None if letter == "_" else letter for letter in begin)
+        necessary.append(Matches(term, letters, begin == pattern))
+    return conjunction((*necessary, Unknown(f"the rest of LIKE {pattern[:100]!r} is not judged")))
+
+
+def _is(term: Term, text: str) -> HudiExpression:
+    # The prefix keeps this to strings: a date or a timestamp that equals the text as a value may
+    # still differ from it as text, which NOT LIKE would take for a proof.
+    equal = Comparison(Op.EQ, term, Literal(text, pa.string()))
+    return conjunction((equal, StartsWith(term, text)))
+
+
+def _match(expression: re.Pattern[str], pattern: str) -> str:
+    found = expression.match(pattern)
+    return found[0] if found else ""

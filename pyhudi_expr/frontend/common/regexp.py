@@ -1,0 +1,36 @@
+"""RLIKE: what an anchored regular expression's literal beginning makes necessary.
+
+Java's regular expressions are found anywhere in a text. Only where one begins with ``^``, and has
+no alternatives, must a text begin with the characters that follow.
+"""
+
+from __future__ import annotations
+
+from pyhudi_expr.expr.nodes import HudiExpression, StartsWith, Term, Unknown
+from pyhudi_expr.frontend.common.builders import conjunction
+
+_SIGNS = frozenset(".[](){}*+?|^$")
+#: Signs after a character that say how often it is there; not all say that it is there at all.
+_PERHAPS_NONE = frozenset("*?{")
+
+
+def rlike(term: Term, pattern: str) -> HudiExpression:
+    """``term RLIKE pattern`` as far as a literal prefix decides it."""
+    prefix = _prefix(pattern)
+    necessary = [StartsWith(term, prefix)] if prefix else []
+    return conjunction((*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} is not judged")))
+
+
+def _prefix(pattern: str) -> str:
+    if not pattern.startswith("^") or "|" in pattern:
+        return ""
+    letters, rest = [], pattern[1:]
+    while rest:
+        escaped = rest[0] == "\\"
+        letter, rest = rest[escaped : escaped + 1], rest[escaped + 1 :]
+        if letter.isalnum() if escaped else letter in _SIGNS:
+            break  # an escaped letter or digit is a class, a reference, a quotation ...
+        if rest[:1] in _PERHAPS_NONE and rest:
+            break
+        letters.append(letter)
+    return "".join(letters)

@@ -1,0 +1,348 @@
+"""The SQL dialects that predicates come in, each a value: how it is read, and what it means.
+
+What a dialect means otherwise than the trees of `pyhudi_expr.expr` do, and they cannot say, raises
+InexpressibleError: that piece of a predicate is `Unknown` then.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+
+from pyhudi_expr.expr.nodes import (
+    NO_DECIMAL,
+    Between,
+    Call,
+    Cast,
+    HudiExpression,
+    Literal,
+    Not,
+    Term,
+)
+from pyhudi_expr.frontend.common import function_vocabularies
+from pyhudi_expr.frontend.common.constants import fold_cast, instant_of_text
+from pyhudi_expr.frontend.common.functions import supported_call
+from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
+from pyhudi_expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, plus_interval
+from pyhudi_expr.frontend.common.like import like, standard_like
+from pyhudi_expr.frontend.sql.readers import tokens
+from pyhudi_expr.frontend.sql.syntax import Exact
+from pyhudi_expr.frontend.trino.rules import (
+    Read,
+    as_read,
+    presto_as_read,
+    presto_between,
+    presto_like,
+    presto_not,
+    trino_call,
+    trino_cast,
+    trino_operands,
+    trino_predicate,
+    trino_rows_equal,
+)
+
+_Given = TypeVar("_Given")
+
+
+@dataclass(frozen=True)
+class SqlDialect:
+    """name: as users say it. reader, exact: from text to sqlglot's tree; a reader is imported when
+    it is asked for, as each takes tens of milliseconds.
+
+    cast: a term as a type that sqlglot names. call, predicate: functions by name, in lower case;
+    predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
+    operands: the terms of one comparison, as the engine compares them. null_safe: those of
+    ``<=>``. plus_interval: a time so much later (1) or earlier (-1). arithmetic: a call of an
+    operator's sign. negated: NOT of a predicate. between: of a term and its ends. rows_equal: of
+    whether all fields of two rows are. check: of syntax that would be a term, whether the engine
+    means what the others do. Those that give terms and `check` raise InexpressibleError.
+    """
+
+    name: str
+    reader: Callable[[], type[sqlglot.Dialect]]
+    exact: Exact
+    cast: Callable[[Term, exp.DataType], Term]
+    call: Callable[[str, tuple[Term, ...]], Term]
+    predicate: Callable[[str, tuple[Term, ...]], HudiExpression | None]
+    like: Callable[[Term, str, str | None], HudiExpression]
+    operands: Callable[[tuple[Term, ...]], tuple[Term, ...]]
+    null_safe: Callable[[tuple[Term, ...]], tuple[Term, ...]]
+    plus_interval: Callable[[Term, exp.Interval, int], Term]
+    arithmetic: Callable[[str, tuple[Term, ...]], Term]
+    negated: Callable[[HudiExpression], HudiExpression]
+    between: Callable[[Term, Term, Term], HudiExpression]
+    rows_equal: Callable[[HudiExpression], HudiExpression]
+    check: Callable[[exp.Expr], None]
+
+
+def _hive_cast(term: Term, to: exp.DataType) -> Term:
+    name = to.sql("hive")
+    return _cast(term, parse_type(_LOCAL_TIME_ZONE.get(name, name)))
+
+
+_LOCAL_TIME_ZONE = {"TIMESTAMPLTZ": "timestamp with local time zone"}
+
+
+def _cast(term: Term, type_: Type) -> Term:
+    folded = fold_cast(term, type_) if isinstance(term, Literal) else None
+    return folded or Cast(term, type_)
+
+
+def _hive_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    if escape is not None:
+        raise InexpressibleError("not judged: LIKE with ESCAPE")
+    return like(term, pattern)
+
+
+def _as_it_is(given: _Given) -> _Given:
+    return given
+
+
+def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
+    if any(isinstance(term, Literal) and term.value is None for term in terms):
+        return terms  # Hive makes IS NULL of it
+    types = [term.type for term in terms if isinstance(term, Literal)]
+    if any(isinstance(type_, pa.Decimal128Type | pa.Decimal256Type) for type_ in types):
+        raise InexpressibleError("not judged: <=> of decimals")
+    return tuple(term if isinstance(term, Literal) else Call(NO_DECIMAL, (term,)) for term in terms)
+
+
+def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
+    """`call` and `as_condition` know them."""
+
+
+_Type = exp.DType
+_COMMON = {
+    **{_Type.BOOLEAN: pa.bool_(), _Type.TINYINT: pa.int8(), _Type.SMALLINT: pa.int16()},
+    **{_Type.INT: pa.int32(), _Type.BIGINT: pa.int64(), _Type.FLOAT: pa.float32()},
+    **{_Type.DOUBLE: pa.float64(), _Type.DATE: pa.date32(), _Type.TEXT: pa.string()},
+}
+_CLOCK, _CLOCKS = pa.timestamp("ns"), (_Type.TIMESTAMP, _Type.TIMESTAMPTZ)
+_SPARK_TYPES = {
+    **_COMMON,
+    **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ), _CLOCK),
+    **{_Type.TIMESTAMPNTZ: _CLOCK, _Type.BINARY: pa.binary(), _Type.NULL: pa.null()},
+}
+_TRINO_TYPES = {
+    **_COMMON,
+    **{_Type.TIMESTAMP: _CLOCK, _Type.TIMESTAMPTZ: pa.timestamp("ns", "UTC")},
+    **{_Type.VARBINARY: pa.binary(), _Type.VARCHAR: pa.string()},
+}
+#: Digits of a second that a time has at least, for its margin of a millisecond to be enough.
+_DIGITS = 3
+
+
+def _spark_cast(term: Term, to: exp.DataType) -> Term:
+    if isinstance(term, Literal) and isinstance(term.value, str):
+        moment = instant_of_text(term.value.replace("T", " "))
+        if moment is not None and to.this in (_Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ):
+            return moment
+    return _cast(term, _type_of(to, _SPARK_TYPES, "decimal(10,0)"))
+
+
+#: Types whose names are functions, too.
+_SPARK_CASTS = {
+    **{"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32()},
+    **{"bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "date": pa.date32()},
+    **{"string": pa.string(), "decimal": pa.decimal128(10, 0), "timestamp": _CLOCK},
+}
+
+
+def _spark_call(name: str, args: tuple[Term, ...]) -> Term:
+    match args:
+        case (term,) if name in _SPARK_CASTS:
+            return _cast(term, _SPARK_CASTS[name])
+        case (Literal(value=str(text), type=type_) as literal,) if name == "to_timestamp":
+            if type_ == pa.string() and _WHOLE_TIME.fullmatch(text):
+                return _cast(literal, _CLOCK)
+    return supported_call(function_vocabularies.SPARK, name, args)
+
+
+_WHOLE_TIME = re.compile(r"[1-9]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?", re.ASCII)
+
+
+def _trino_cast(read: Read, term: Term, to: exp.DataType) -> Term:
+    parameters = [parameter.name for parameter in to.expressions]
+    if isinstance(term, Literal) and isinstance(term.value, str):
+        if to.this is _Type.DECIMAL and not parameters:
+            number = fold_cast(term, pa.decimal128(38, len(term.value.partition(".")[2])))
+            return number or trino_cast(read, term, pa.decimal128(38, 0))
+        if to.this in _CLOCKS and not _keeps_digits(term.value, parameters):
+            raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
+        if to.this is _Type.TIMESTAMPTZ:
+            return instant_of_text(term.value) or trino_cast(
+                read, term, _TRINO_TYPES[_Type.TIMESTAMPTZ]
+            )
+    elif to.this in _CLOCKS and not _has_millis(parameters):
+        raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
+    if to.this in (_Type.VARCHAR, _Type.CHAR) and parameters:
+        return trino_cast(read, term, parse_type(to.sql("hive")))
+    return trino_cast(read, term, _type_of(to, _TRINO_TYPES, "decimal(38,0)"))
+
+
+def _has_millis(parameters: list[str]) -> bool:
+    """Whether a time of so many digits, by default three, is near enough to the one stored."""
+    return not parameters or (parameters[0].isdigit() and int(parameters[0]) >= _DIGITS)
+
+
+def _keeps_digits(text: str, parameters: list[str]) -> bool:
+    """Whether a text's second has no more digits than a type; three by default do for the margin.
+
+    TIMESTAMP '...' has a type with the digits of its text.
+    """
+    digits = len(text.partition(".")[2].partition(" ")[0])
+    return not parameters or digits <= int(parameters[0])
+
+
+def _type_of(to: exp.DataType, types: dict[exp.DType, pa.DataType], decimal: str) -> Type:
+    if to.this is _Type.DECIMAL:
+        return parse_type(to.sql("hive") if to.expressions else decimal)
+    found = types.get(to.this)
+    if found is None:
+        raise InexpressibleError(f"the type {to.sql()[:100]!r}")
+    return found
+
+
+def _spark_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
+    return standard_like(term, pattern, "\\" if escape is None else escape)
+
+
+def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
+    if sign in ("/", "div"):
+        raise InexpressibleError("not judged: a quotient, which may be one of integers")
+    return Call(sign, args)
+
+
+def _trino_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term:
+    return plus_interval(as_read(time), interval, sign)
+
+
+def _presto_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term:
+    return plus_interval(presto_as_read(time), interval, sign, PLUS_EXACT_INTERVAL)
+
+
+def _no_check(node: exp.Expr) -> None:
+    """All syntax means the same."""
+
+
+def _check_presto(node: exp.Expr) -> None:
+    """What Presto 0.287 computes otherwise than its documentation says."""
+    match node:
+        case exp.Extract() if node.this.name.upper() in ("HOUR", "MINUTE", "SECOND"):
+            raise InexpressibleError(
+                "not judged: hours of what may be a date, whose days it counts"
+            )
+        case exp.Case(this=exp.Expr()) if not _are_alike([one.this for one in node.args["ifs"]]):
+            raise InexpressibleError(
+                "not judged: a CASE of values of several types, which it mixes"
+            )
+
+
+def _are_alike(values: list[exp.Expr]) -> bool:
+    """Whether there is one value, or all are constants of one type."""
+    kinds = set(map(_kind, values))
+    return len(values) == 1 or (len(kinds) == 1 and None not in kinds)
+
+
+def _kind(value: exp.Expr) -> str | None:
+    match value:
+        case exp.Neg(this=exp.Literal() as number) | (exp.Literal() as number):
+            if number.is_string:
+                return "text"
+            return "integer" if number.this.isdigit() else None
+        case exp.Cast(this=exp.Literal()):
+            return str(value.to.sql("presto"))
+    return None
+
+
+def _hive_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.sql.readers.hive import HiveReader
+
+    return HiveReader
+
+
+def _spark_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.sql.readers.spark import SparkReader
+
+    return SparkReader
+
+
+def _trino_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.sql.readers.presto import TrinoReader
+
+    return TrinoReader
+
+
+def _presto_reader() -> type[sqlglot.Dialect]:
+    from pyhudi_expr.frontend.sql.readers.presto import PrestoReader
+
+    return PrestoReader
+
+
+HIVE = SqlDialect(
+    name="hive",
+    reader=_hive_reader,
+    exact=tokens.hive_tokens,
+    cast=_hive_cast,
+    call=partial(supported_call, function_vocabularies.HIVE_TEXT),
+    predicate=_no_predicate,
+    like=_hive_like,
+    operands=_as_it_is,
+    null_safe=_no_decimals,
+    plus_interval=plus_interval,
+    arithmetic=Call,
+    negated=Not,
+    between=Between,
+    rows_equal=_as_it_is,
+    check=_no_check,
+)
+SPARK = replace(
+    HIVE,
+    name="spark",
+    reader=_spark_reader,
+    exact=tokens.spark_tokens,
+    cast=_spark_cast,
+    call=_spark_call,
+    null_safe=_as_it_is,
+    like=_spark_like,
+)
+TRINO = SqlDialect(
+    name="trino",
+    reader=_trino_reader,
+    exact=tokens.plain_tokens,
+    cast=partial(_trino_cast, as_read),
+    call=partial(trino_call, as_read),
+    predicate=trino_predicate,
+    like=standard_like,
+    operands=partial(trino_operands, as_read),
+    null_safe=partial(trino_operands, as_read),
+    plus_interval=_trino_plus_interval,
+    arithmetic=_trino_arithmetic,
+    negated=Not,
+    between=Between,
+    rows_equal=trino_rows_equal,
+    check=_no_check,
+)
+PRESTO = replace(
+    TRINO,
+    name="presto",
+    reader=_presto_reader,
+    cast=partial(_trino_cast, presto_as_read),
+    call=partial(trino_call, presto_as_read),
+    like=presto_like,
+    operands=partial(trino_operands, presto_as_read),
+    null_safe=partial(trino_operands, presto_as_read),
+    plus_interval=_presto_plus_interval,
+    negated=presto_not,
+    between=presto_between,
+    check=_check_presto,
+)
+
+DIALECTS = {dialect.name: dialect for dialect in (HIVE, SPARK, TRINO, PRESTO)}

@@ -1,0 +1,26 @@
+"""Hive's SQL, read by sqlglot."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.hive import Hive
+from sqlglot.parsers.hive import HiveParser
+
+from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
+
+
+class HiveReader(Hive):
+    """Hive's SQL."""
+
+    class Tokenizer(Hive.Tokenizer):
+        HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
+
+    class Parser(HiveParser):
+        FUNCTIONS: ClassVar[dict[str, Any]] = {}
+        FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX
+
+        def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+            # Outside of schemas, sqlglot reads char(n) and varchar(n) as string.
+            return super()._parse_types(*args, **{**options, "schema": True})

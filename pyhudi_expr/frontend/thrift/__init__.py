@@ -1,0 +1,1 @@
+"""Predicates of the pruning service's protocol."""

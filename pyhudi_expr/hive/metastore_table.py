@@ -1,0 +1,103 @@
+"""What Hive's metastore says of a table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import urlsplit
+
+from pyhudi_expr.hive.columns import HiveColumn, quote_identifier
+from pyhudi_expr.hive.session import HiveSession
+
+STORAGE_HANDLER = "io.pyhudi.hive.HudiStorageHandler"
+INPUT_FORMATS = (
+    "io.pyhudi.hive.HudiCopyOnWriteInputFormat",
+    "io.pyhudi.hive.HudiMergeOnReadInputFormat",
+)
+_S3 = frozenset({"s3", "s3a", "s3n"})
+
+
+@dataclass(frozen=True)
+class TableName:
+    """A table's name in Hive."""
+
+    database: str
+    table: str
+
+    @staticmethod
+    def parse(text: str, database: str) -> TableName:
+        """`table`, in this database, or `database.table`."""
+        before, dot, after = text.partition(".")
+        return TableName(*((before, after) if dot else (database, text)))
+
+    def __str__(self) -> str:
+        return f"{quote_identifier(self.database)}.{quote_identifier(self.table)}"
+
+
+@dataclass(frozen=True)
+class MetastoreTable:
+    """A table of the metastore. kind: EXTERNAL_TABLE, say. handler: None for a native table."""
+
+    columns: tuple[HiveColumn, ...]
+    kind: str
+    location: str
+    handler: str | None
+    input_format: str
+    properties: Mapping[str, str]
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether this project's handler or input formats read it."""
+        return self.handler == STORAGE_HANDLER or self.input_format in INPUT_FORMATS
+
+    @property
+    def survives_drop(self) -> bool:
+        """Whether DROP TABLE leaves its data."""
+        purge = self.properties.get("external.table.purge", "false").lower() == "true"
+        return self.kind == "EXTERNAL_TABLE" and not purge
+
+
+def metastore_table(session: HiveSession, name: TableName) -> MetastoreTable | None:
+    """The table as the metastore has it; None: it has none. Raises QueryError."""
+    shown = session.run(f"SHOW TABLES IN {quote_identifier(name.database)} LIKE '{name.table}'")
+    if not any(row[0] == name.table.lower() for row in shown):
+        return None
+    # As text, comments and long types would have to be put together again.
+    session.run("SET hive.ddl.output.format=json")
+    try:
+        rows = session.run(f"DESCRIBE EXTENDED {name}")
+    finally:
+        session.run("SET hive.ddl.output.format=text")
+    return _parse(json.loads(rows[0][0])["tableInfo"])
+
+
+def same_place(one: str, other: str) -> bool:
+    """Whether two locations name one directory, as far as their texts tell."""
+    first, second = urlsplit(one), urlsplit(other)
+    if first.path.rstrip("/") != second.path.rstrip("/"):
+        return False
+    schemes = {"s3" if part.scheme in _S3 else part.scheme for part in (first, second)}
+    hosts = {first.netloc, second.netloc}
+    return len(schemes - {""}) <= 1 and len(hosts - {""}) <= 1
+
+
+def _parse(info: Mapping[str, Any]) -> MetastoreTable:
+    storage = info["sd"]
+    properties = {key: str(value) for key, value in info["parameters"].items()}
+    return MetastoreTable(
+        columns=_columns(storage["cols"]),
+        kind=info["tableType"],
+        location=storage.get("location") or "",
+        handler=properties.get("storage_handler"),
+        input_format=storage.get("inputFormat") or "",
+        properties=properties,
+    )
+
+
+def _columns(fields: list[dict[str, Any]]) -> tuple[HiveColumn, ...]:
+    return tuple(
+        HiveColumn(field["name"], field["type"], field["type"], field.get("comment") or "")
+        for field in fields
+    )

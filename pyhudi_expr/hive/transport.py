@@ -1,0 +1,78 @@
+"""The Thrift transport to a HiveServer2, with a limit on every wait.
+
+PyHive's own transports wait for ever where a port takes the connection and nobody answers.
+"""
+
+from __future__ import annotations
+
+import base64
+import getpass
+import logging
+import ssl
+from typing import Any
+
+from pyhive.hive import Connection, get_installed_sasl
+from thrift.transport.THttpClient import THttpClient
+from thrift.transport.TSocket import TSocket
+from thrift.transport.TTransport import TBufferedTransport
+from thrift_sasl import TSaslClientTransport  # type: ignore[import-untyped]
+
+from pyhudi_expr.hive.address import HiveAddress
+
+# Whoever asked for a connection tells that it was refused; by itself Thrift also prints it.
+logging.getLogger("thrift").addHandler(logging.NullHandler())
+
+
+class HiveTransport:
+    """The connection to one HiveServer2, for PyHive's `thrift_transport`; not open yet.
+
+    transport: what PyHive opens, and reads and writes through.
+    """
+
+    def __init__(self, address: HiveAddress) -> None:
+        """Where to connect, and as whom."""
+        self.transport: Any
+        self._waits: Any
+        if address.scheme == "binary":
+            self._waits = TSocket(address.host, address.port)
+            self.transport = _authenticated(self._waits, address)
+        else:
+            self.transport = self._waits = _http(address)
+
+    def wait(self, seconds: float) -> None:
+        """How long to wait for whatever is asked from now on."""
+        self._waits.setTimeout(seconds * 1000)
+
+
+def _authenticated(socket: TSocket, address: HiveAddress) -> Any:
+    if address.auth == "NOSASL":
+        return TBufferedTransport(socket)
+    kerberos = address.auth == "KERBEROS"
+    mechanism = "GSSAPI" if kerberos else "PLAIN"
+
+    def client() -> Any:
+        return get_installed_sasl(
+            host=address.host,
+            sasl_auth=mechanism,
+            service=address.kerberos_service if kerberos else None,
+            username=address.user or getpass.getuser(),
+            # Who asks for none still takes no empty one.
+            password=address.password or (None if kerberos else "x"),
+        )
+
+    return TSaslClientTransport(client, mechanism, socket)
+
+
+def _http(address: HiveAddress) -> THttpClient:
+    host = f"[{address.host}]" if ":" in address.host else address.host
+    client = THttpClient(
+        f"{address.scheme}://{host}:{address.port}/cliservice",
+        ssl_context=ssl.create_default_context() if address.scheme == "https" else None,
+    )
+    if address.auth == "KERBEROS":
+        Connection._set_kerberos_header(client, address.kerberos_service, address.host)
+    else:
+        name = f"{address.user or getpass.getuser()}:{address.password or 'x'}"
+        credentials = base64.standard_b64encode(name.encode()).decode()
+        client.setCustomHeaders({"Authorization": f"Basic {credentials}"})
+    return client

@@ -1,0 +1,1 @@
+"""Which indexes a table has: registry, status and sizes."""

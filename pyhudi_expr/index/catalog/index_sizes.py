@@ -1,0 +1,62 @@
+"""How large a table's indexes are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus
+from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.store.file_group import FileGroup
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+@dataclass(frozen=True)
+class PartitionSize:
+    """One metadata partition of an index. shards: its file groups. entries: of their base files,
+    that of their log files not counted; bytes: of both."""
+
+    partition: str
+    shards: int
+    entries: int
+    base_bytes: int
+    log_files: int
+    log_bytes: int
+
+    @property
+    def bytes(self) -> int:
+        """Of all files."""
+        return self.base_bytes + self.log_bytes
+
+
+class IndexSizes:
+    """Those of one table's indexes, as it is when this is made. Raises HudiError."""
+
+    def __init__(self, table: HudiTable) -> None:
+        extension = Extension.open(table)
+        self._stores: Mapping[Store, MetadataTable | None] = {
+            Store.HUDI: MetadataTable.open(table),
+            Store.EXTENSION: None if extension is None else extension.records,
+        }
+
+    def of(self, status: IndexStatus) -> list[PartitionSize]:
+        """Of the metadata partitions of the index that are complete. Raises HudiError."""
+        records = self._stores[status.store]
+        if records is None:
+            return []
+        there = (name for name in status.partitions if name in records.partitions)
+        return [_size(name, records.groups(name)) for name in there]
+
+
+def _size(partition: str, groups: Sequence[FileGroup]) -> PartitionSize:
+    logs = [log for group in groups for log, _ in group.logs]
+    return PartitionSize(
+        partition=partition,
+        shards=len(groups),
+        entries=sum(group.base_cells for group in groups),
+        base_bytes=sum(group.base.size for group in groups if group.base is not None),
+        log_files=len(logs),
+        log_bytes=sum(log.size for log in logs),
+    )

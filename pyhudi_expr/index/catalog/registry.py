@@ -1,0 +1,116 @@
+"""The indexes that were asked for, whatever has become of them: `.hoodie/pyhudi/indexes.json`.
+
+A writer of Hudi deletes metadata partitions that its own settings do not enable, definitions and
+all. What is registered here is how they are missed, and brought back.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from enum import Enum
+from types import MappingProxyType
+
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.storage import Storage
+
+_PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
+_FORMAT = 1
+_PREFIXES = {"secondary_index_": "secondary_index", "expr_index_": "expression"}
+
+
+class Store(str, Enum):
+    """Which metadata table holds an index."""
+
+    HUDI = "hudi"
+    """The table's own, which Hudi reads and maintains."""
+    EXTENSION = "extension"
+    """One beside it, for what Hudi would refuse, break or delete."""
+
+
+@dataclass(frozen=True)
+class RegisteredIndex:
+    """One index. kind: of `indexing.index_plan.KINDS`; partitions: the metadata partitions that
+    hold it; created: the instant that it was first built as of."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    options: Mapping[str, str]
+    store: Store
+    partitions: tuple[str, ...]
+    created: str
+
+
+def kind_of(partition: str) -> tuple[str, str]:
+    """The kind of the index that a metadata partition holds, and the index's name."""
+    prefix = next((p for p in _PREFIXES if partition.startswith(p)), "")
+    return _PREFIXES.get(prefix, partition), partition.removeprefix(prefix)
+
+
+@dataclass(frozen=True)
+class Registry:
+    """A table's registered indexes by name."""
+
+    indexes: Mapping[str, RegisteredIndex] = field(default_factory=lambda: MappingProxyType({}))
+
+    @staticmethod
+    def read(storage: Storage) -> Registry:
+        """storage: the table's. Raises CorruptFile."""
+        if storage.stat(_PATH) is None:
+            return Registry()
+        try:
+            content = json.loads(storage.read(_PATH))
+            return Registry({name: _index(name, one) for name, one in content["indexes"].items()})
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            file = f"{storage.uri}/{_PATH}"
+            raise CorruptFile(file, f"no register of indexes: {error!r}") from error
+
+    def with_index(self, index: RegisteredIndex) -> Registry:
+        return replace(self, indexes={**self.indexes, index.name: index})
+
+    def without(self, name: str) -> Registry:
+        return replace(self, indexes={n: i for n, i in self.indexes.items() if n != name})
+
+    def write(self, storage: Storage) -> None:
+        """The caller holds the table's lock."""
+        indexes = {name: asdict(index) for name, index in self.indexes.items()}
+        content = json.dumps({"format": _FORMAT, "indexes": indexes}, indent=2)
+        storage.write(_PATH, content.encode())
+
+
+def note_of(indexes: Sequence[RegisteredIndex]) -> str:
+    """The indexes as a text, for `register`."""
+    return json.dumps([asdict(index) for index in indexes])
+
+
+def register(table: HudiTable, note: str) -> None:
+    """Registers the indexes of a note (`note_of`), created as of now; again, if they are.
+
+    The caller holds the table's lock. Raises CorruptFile or another HudiError.
+    """
+    registry = Registry.read(table.storage)
+    for entry in json.loads(note or "[]"):
+        index = _index(entry["name"], {**entry, "created": table.instant or ""})
+        registry = registry.with_index(index)
+    registry.write(table.storage)
+
+
+def _index(name: str, entry: Mapping[str, object]) -> RegisteredIndex:
+    columns, options, partitions = entry["columns"], entry["options"], entry["partitions"]
+    if not isinstance(columns, list) or not isinstance(partitions, list):
+        raise ValueError(f"the columns or partitions of {name}")
+    if not isinstance(options, dict):
+        raise ValueError(f"the options of {name}")
+    return RegisteredIndex(
+        name=name,
+        kind=str(entry["kind"]),
+        columns=tuple(map(str, columns)),
+        options={str(key): str(value) for key, value in options.items()},
+        store=Store(entry["store"]),
+        partitions=tuple(map(str, partitions)),
+        created=str(entry["created"]),
+    )

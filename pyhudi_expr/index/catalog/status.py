@@ -1,0 +1,254 @@
+"""Which indexes a table has, and what has become of those that were asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
+from enum import Enum
+
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store, kind_of
+from pyhudi_expr.index.lookups.record_index import record_index, unusable_reason
+from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.store.metadata_table import (
+    COLUMN_STATS,
+    FILES,
+    METADATA_DIR,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    MetadataTable,
+    current_listing,
+)
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+from pyhudi_expr.table.timeline.timeline import WRITE_ACTIONS, Instant
+
+_RESTORE = "restore"
+_MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}
+"""The actions of writers that may delete indexes which their settings do not enable."""
+
+
+class State(str, Enum):
+    """What a query can expect of an index."""
+
+    ACTIVE = "active"
+    """It covers the table's newest commit."""
+    BUILDING = "building"
+    """Nothing is pruned by it yet."""
+    LAGGING = "lagging"
+    """It covers an older commit; what was written since is read unpruned."""
+    DROPPED = "dropped"
+    """A writer whose settings do not enable it has deleted it, or a restore took it back; REFRESH
+    INDEX brings it back."""
+    DOUBTED = "doubted"
+    """Queries do not believe it about some or all file slices, which are read; the note says why.
+    Told by `checked_statuses` alone."""
+
+
+@dataclass(frozen=True)
+class IndexStatus:
+    """One index. covers: the newest commit that it covers, None: none; note: what a person should
+    know, empty where all is well."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    store: Store
+    partitions: tuple[str, ...]
+    state: State
+    covers: str | None
+    note: str = ""
+
+
+def index_statuses(table: HudiTable) -> list[IndexStatus]:
+    """The table's indexes by name: those that are there, and those that are missed.
+
+    Raises HudiError.
+    """
+    registered = Registry.read(table.storage).indexes.values()
+    metadata = MetadataTable.open(table)
+    table = table if metadata is None else metadata.table
+    own = [index for index in registered if index.store is Store.EXTENSION]
+    others = [index for index in registered if index.store is Store.HUDI]
+    named = {partition for index in others for partition in index.partitions}
+    found = [
+        _found(table, metadata, name, definition)
+        for name, definition in _unregistered(table, named)
+    ]
+    known = [_registered(table, metadata, index) for index in others]
+    every = [*known, *found, *_of_extension(table, own)]
+    return sorted(every, key=lambda status: status.name)
+
+
+def index_status(
+    table: HudiTable, name: str, of: Callable[[HudiTable], list[IndexStatus]] = index_statuses
+) -> IndexStatus | None:
+    """The index of this name, or with a metadata partition of this name. Raises HudiError."""
+    return next((s for s in of(table) if name in (s.name, *s.partitions)), None)
+
+
+def checked_statuses(table: HudiTable) -> list[IndexStatus]:
+    """The table's indexes with what queries make of them, for which entries may be counted: some
+    seconds. Raises HudiError.
+
+    A record index of Hudi's metadata table may be there, cover every commit, and lack keys all the
+    same (Flink's writers with Hudi 0.14 delete entries and add none); secondary indexes lead
+    through it.
+    """
+    found = index_statuses(table)
+    metadata = MetadataTable.open(table) if any(map(_is_of_places, found)) else None
+    if metadata is None:
+        return found
+    state, note = _believed(metadata)
+    return [_checked(status, state, note) if _is_of_places(status) else status for status in found]
+
+
+def _is_of_places(status: IndexStatus) -> bool:
+    of_places = status.kind in (RECORD_INDEX, SECONDARY_INDEX)
+    return of_places and status.store is Store.HUDI and status.state is State.ACTIVE
+
+
+def _checked(status: IndexStatus, state: State, note: str) -> IndexStatus:
+    """The status of an index of places. state, note: what is made of the record index."""
+    if note and status.kind != RECORD_INDEX:
+        state, note = State.DOUBTED, f"queries do not ask it; its record index: {note}"
+    return replace(status, state=state, note=note)
+
+
+def _believed(metadata: MetadataTable) -> tuple[State, str]:
+    """What queries make of the record index. Only what it lacks is its own fault: rows that cannot
+    be counted are those of log files, until these are compacted."""
+    try:
+        listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
+        index = record_index(metadata, listing)
+        account = None if index is None else index.account()
+    except HudiError as error:
+        return State.DOUBTED, f"queries cannot read it: {error}"
+    if account is None:
+        why = unusable_reason(metadata) or "it does not describe the newest snapshot"
+        return State.DOUBTED, f"queries do not ask it: {why}"
+    notes = []
+    if account.differing:
+        notes.append(
+            f"{account.differing} of {account.slices} file slices are read whatever the key is, as "
+            "they have not as many entries as rows: a writer left keys out, or wrote keys twice; "
+            "refresh it, or build it with store = 'extension'"
+        )
+    if account.uncounted:
+        notes.append(
+            f"{account.uncounted} of {account.slices} file slices are read whatever the key is, as "
+            "the rows of their log files cannot be counted; compact them"
+        )
+    return (State.DOUBTED if account.differing else State.ACTIVE), "; ".join(notes)
+
+
+def _of_extension(table: HudiTable, registered: Sequence[RegisteredIndex]) -> list[IndexStatus]:
+    """The extension's indexes; all cover the same commits."""
+    extension = Extension.open(table)
+    there = frozenset[str]() if extension is None else extension.partitions
+    named = {partition for index in registered for partition in index.partitions}
+    # The record index comes with the first secondary index.
+    every = [
+        *registered,
+        *(_unnamed(name, None, Store.EXTENSION) for name in sorted(there - named - {RECORD_INDEX})),
+    ]
+    return [_extension_status(table, extension, index) for index in every]
+
+
+def _extension_status(
+    table: HudiTable, extension: Extension | None, index: RegisteredIndex
+) -> IndexStatus:
+    state, covers, note = State.DROPPED, None, "it is gone from the extension; refresh it"
+    if extension is not None and set(index.partitions) <= extension.partitions:
+        lacking = extension.coverage.first_uncovered(table)
+        state, covers, note = State.ACTIVE, extension.coverage.newest, ""
+        if lacking is not None:
+            state = State.LAGGING
+            note = f"the first that it does not cover is {lacking.requested} ({lacking.action})"
+    return IndexStatus(
+        index.name, index.kind, index.columns, index.store, index.partitions, state, covers, note
+    )
+
+
+def _registered(
+    table: HudiTable, metadata: MetadataTable | None, index: RegisteredIndex
+) -> IndexStatus:
+    properties = table.properties
+    covers = None if metadata is None else metadata.instant
+    state, note = State.ACTIVE, ""
+    if set(index.partitions) & properties.metadata_partitions_inflight:
+        state, covers = State.BUILDING, None
+    elif not set(index.partitions) <= properties.metadata_partitions:
+        state, covers = State.DROPPED, None
+        note = _how_it_went(table, index)
+    elif covers != table.instant:
+        state, note = State.LAGGING, f"the table's newest commit is {table.instant}"
+    return IndexStatus(
+        index.name, index.kind, index.columns, index.store, index.partitions, state, covers, note
+    )
+
+
+def _found(
+    table: HudiTable, metadata: MetadataTable | None, name: str, definition: IndexDefinition | None
+) -> IndexStatus:
+    """The status of a metadata partition that nobody registered."""
+    index = _unnamed(name, definition, Store.HUDI)
+    properties = table.properties
+    there = properties.metadata_partitions | properties.metadata_partitions_inflight
+    if name == COLUMN_STATS and PARTITION_STATS in there:
+        index = replace(index, partitions=(COLUMN_STATS, PARTITION_STATS))
+    return _registered(table, metadata, index)
+
+
+def _unnamed(partition: str, definition: IndexDefinition | None, store: Store) -> RegisteredIndex:
+    kind, name = kind_of(partition)
+    return RegisteredIndex(
+        name=name,
+        kind=kind,
+        columns=() if definition is None else definition.fields,
+        options={},
+        store=store,
+        partitions=(partition,),
+        created="",
+    )
+
+
+def _unregistered(
+    table: HudiTable, registered: set[str]
+) -> Iterator[tuple[str, IndexDefinition | None]]:
+    properties = table.properties
+    there = properties.metadata_partitions | properties.metadata_partitions_inflight
+    definitions: Mapping[str, IndexDefinition] = index_definitions(table)
+    for name in sorted(there - registered - {FILES, PARTITION_STATS}):
+        yield name, definitions.get(name)
+
+
+def _how_it_went(table: HudiTable, index: RegisteredIndex) -> str:
+    """By which action a partition of the index was lost, as far as the timelines tell."""
+    dropper = _first_without(table, index)
+    if dropper is not None and dropper.action == _RESTORE:
+        return f"deleted by the restore {dropper.requested}, which took it back; refresh it"
+    by = f"by the commit {dropper.requested} ({dropper.action})" if dropper else "by a writer"
+    return f"deleted {by}, whose settings do not enable it; see writer_options, then refresh it"
+
+
+def _first_without(table: HudiTable, index: RegisteredIndex) -> Instant | None:
+    """The first action after the index was made, and after the last commit to the metadata table
+    that wrote to a lost partition. (A restore takes such commits away.)"""
+    lost = set(index.partitions) - table.properties.metadata_partitions
+    last = max(index.created, _last_written(table, lost))
+    later = (i for i in table.timeline.instants if i.requested > last and i.is_completed)
+    return next((i for i in later if i.action in _MAY_DROP), None)
+
+
+def _last_written(table: HudiTable, partitions: Set[str]) -> str:
+    """The newest commit to the metadata table that wrote to one of the partitions; or empty."""
+    if table.storage.stat(METADATA_DIR) is None:
+        return ""
+    metadata = HudiTable.at(table.storage.child(METADATA_DIR))
+    for instant in reversed(metadata.timeline.writes):
+        if partitions & metadata.commit_metadata(instant).written.keys():
+            return instant.requested
+    return ""

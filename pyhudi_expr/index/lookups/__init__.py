@@ -1,0 +1,1 @@
+"""Evidence from look-ups: indexes of keys, values and expressions."""

@@ -1,0 +1,156 @@
+"""`bloom_filters`: for each base file a filter of its record keys (Hudi's Bloom index).
+
+A filter says "surely not" or "perhaps" of the file that it was written with, whatever happened to
+the table since: it is believed for any view and any instant at which the file is read. It says
+nothing of log files. A filter that is missing, empty or of an unknown kind says nothing.
+
+Filters are large (some 300 KB for each file by default), so they are read only for the files that
+everything before has left, and only for so many.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.bound import Leaf
+from pyhudi_expr.expr.evaluate import Evidence
+from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.key_predicates import equality, exact
+from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
+from pyhudi_expr.index.planner import Answer, CostedSource, Question
+from pyhudi_expr.keys.definition import RECORD_KEY
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.mdt.records.bloom_filter import (
+    BloomFilter,
+    HashedKeys,
+    UnreadableFilterError,
+    parse,
+)
+from pyhudi_expr.mdt.records.metadata_records import Payload
+from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable
+from pyhudi_expr.table.listing import FileListing
+
+#: At some milliseconds for each filter, what a query can wait for.
+MOST_FILES = 500
+_FILES_AT_ONCE = 32
+_CACHE_BYTES = 64 << 20
+
+_Flags = npt.NDArray[np.bool_]
+Wanted = Sequence[tuple[Leaf, Sequence[bytes]]]
+"""Leaves, each with the values that it holds something to."""
+
+
+class BloomFilters(CostedSource):
+    """A source of evidence for record keys, from filters that are read when asked for."""
+
+    def __init__(self, mdt: MetadataTable, listing: FileListing, name: str = BLOOM_FILTERS) -> None:
+        """name: the metadata partition of the filters."""
+        self.name = name
+        self._mdt = mdt
+        self._listing = listing
+        self._lock = threading.Lock()
+        self._known: OrderedDict[int, BloomFilter | None] = OrderedDict()
+        self._held = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return self._held
+
+    def look_up(self, question: Question) -> LookupCost | None:
+        """See `CostedSource`."""
+        return self.priced(question, _of_keys(question))
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        wanted = _of_keys(question)
+        return Answer(self.answered(question, wanted)) if wanted else None
+
+    def priced(self, question: Question, wanted: Wanted) -> LookupCost | None:
+        """What `answered` would read; None: there is nothing to ask, or of too many files."""
+        files = len(self._asked(question))
+        values = sum(len(of_leaf) for _, of_leaf in wanted)
+        if not values or files > MOST_FILES:
+            return None
+        return LookupCost(self._read_bytes(files), values)
+
+    def answered(self, question: Question, wanted: Wanted) -> Evidence:
+        """For each leaf the files whose filter may hold one of its values. Raises HudiError."""
+        files = self._asked(question)
+        keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in wanted]
+        possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
+        with self._lock:
+            for file, bloom in self._filters(files.tolist()):
+                for flags, hashed in zip(possible, keys, strict=True):
+                    flags[file] = bloom.may_hold_any(hashed)
+        answers = LookupEvidence(self._listing)
+        for (leaf, _), flags in zip(wanted, possible, strict=True):
+            answers.add_files(leaf, flags)
+        return answers
+
+    def _asked(self, question: Question) -> npt.NDArray[np.int64]:
+        """The files whose filters are asked: the base files that are left."""
+        return np.flatnonzero(question.files & ~self._listing.file_is_log)
+
+    def _read_bytes(self, files: int) -> int:
+        """About what the filters of so many files take in the index."""
+        base_files = int(np.count_nonzero(~self._listing.file_is_log))
+        return self._mdt.stored_bytes(self.name) * files // max(base_files, 1)
+
+    def _filters(self, files: Sequence[int]) -> Iterator[tuple[int, BloomFilter]]:
+        """The usable filters of the files. Raises HudiError."""
+        for at in range(0, len(files), _FILES_AT_ONCE):
+            chosen = files[at : at + _FILES_AT_ONCE]
+            missing = [file for file in chosen if file not in self._known]
+            self._read(missing)
+            for file in chosen:
+                found = self._known[file]
+                if found is not None:
+                    yield file, found
+            self._forget()
+
+    def _read(self, files: Sequence[int]) -> None:
+        listing = self._listing
+        names = listing.file_name.take(list(files)).to_pylist() if files else []
+        partitions = listing.partitions.to_pylist()
+        keys = {
+            bloom_filter_key(partitions[listing.file_partition[file]], name): file
+            for file, name in zip(files, names, strict=True)
+        }
+        records = self._mdt.lookup(self.name, keys)
+        found = dict(zip(records.keys, records.payloads, strict=True))
+        for key, file in keys.items():
+            bloom = _filter(found[key]) if key in found else None
+            self._known[file] = bloom
+            self._held += bloom.nbytes if bloom else 0
+
+    def _forget(self) -> None:
+        while self._held > _CACHE_BYTES:
+            _, oldest = self._known.popitem(last=False)
+            self._held -= oldest.nbytes if oldest else 0
+
+
+def _of_keys(question: Question) -> Wanted:
+    return [
+        (leaf, [option.lower for option in found[1]])
+        for leaf in question.positive_leaves
+        if (found := equality(leaf)) is not None
+        and found[0].name == RECORD_KEY
+        and all(map(exact, found[1]))
+    ]
+
+
+def _filter(payload: Payload) -> BloomFilter | None:
+    """The record's filter; None where it says nothing."""
+    metadata = payload["BloomFilterMetadata"]
+    try:
+        found = parse(metadata["type"], metadata["bloomFilter"])
+    except UnreadableFilterError:
+        return None
+    return None if found.is_empty else found

@@ -1,0 +1,340 @@
+"""`expr_index_*`: bounds, or a Bloom filter, of what a function gives for a file's rows.
+
+An index is defined over one column (``sourceFields``), one function and its options; it answers for
+terms of a predicate that are that very call. Entries have the keys and the form of `column_stats`
+and of `bloom_filters`. Only those of base files are read.
+
+What is believed
+----------------
+Spark computed the entries, in a session zone that nothing records, so functions that depend on the
+zone are not believed of instants: `hour(ts)` of a timestamp without zone is, of one with zone is
+not. Nor are those of which engines differ: parts of texts (characters or UTF-16 units), patterns.
+Days before 1583, which readers relabel, are left to other indexes; the filters' texts were encoded
+in the writer's charset, so only ASCII is looked up. A count of values does not include the nulls
+here, so an entry never says that all is null.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import (
+    BoundCall,
+    BoundColumn,
+    BoundComparison,
+    BoundExpression,
+    BoundIn,
+    BoundIsNull,
+    BoundLiteral,
+    BoundMatches,
+    BoundStartsWith,
+    BoundTerm,
+    Leaf,
+    walk,
+)
+from pyhudi_expr.expr.bounds import Bounds, Mask, mask_or
+from pyhudi_expr.expr.domains import Domain, Kind
+from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array, may_be
+from pyhudi_expr.expr.nodes import Op
+from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.bloom_filters import BloomFilters, Wanted
+from pyhudi_expr.index.lookups.key_predicates import equality, exact
+from pyhudi_expr.index.planner import Answer, CostedSource, Question
+from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
+from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode
+from pyhudi_expr.mdt.bytes.keys import column_prefix
+from pyhudi_expr.mdt.bytes.string_index import StringIndex
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.listing import FileListing
+
+_PREFIX = "expr_index_"
+_COLUMN_STATS, _BLOOM_FILTERS = "column_stats", "bloom_filters"
+IDENTITY = "identity"
+_DAYS = frozenset({Kind.DATE, Kind.WALL_CLOCK})
+_TEXTS = frozenset({Kind.TEXT})
+#: Functions that give the same in every engine and zone, for columns of these kinds.
+_BELIEVED: Mapping[str, frozenset[Kind]] = {
+    **dict.fromkeys(("year", "month", "day", "hour", "to_date", "date_format"), _DAYS),
+    **dict.fromkeys(("date_add", "date_sub"), _DAYS),
+    **dict.fromkeys(("upper", "lower", "trim", "ltrim", "rtrim", "length"), _TEXTS),
+}
+#: The names of Hudi's functions in queries.
+_NAMES = {"ucase": "upper", "lcase": "lower", "dayofmonth": "day", "date": "to_date"}
+_NAMES |= {"char_length": "length", "character_length": "length"}
+#: The option that is a function's second argument.
+_ARGUMENTS = {"date_format": "format", "date_add": "days", "date_sub": "days"}
+_FIRST_CERTAIN_DAY = -141_000  # in 1583
+_SECONDS_PER_DAY = 86_400
+
+_Flags = npt.NDArray[np.bool_]
+
+
+def expression_indexes(
+    mdt: MetadataTable, listing: FileListing
+) -> list[ExpressionStatistics | ExpressionFilters]:
+    """The table's expression indexes of functions that are believed. Raises HudiError."""
+    found: list[ExpressionStatistics | ExpressionFilters] = []
+    for name, definition in sorted(index_definitions(mdt.table).items()):
+        if not name.startswith(_PREFIX) or name not in mdt.partitions:
+            continue
+        expression = _expression(definition)
+        if expression is None:
+            continue
+        if definition.type == _COLUMN_STATS and expression.function != IDENTITY:
+            found.append(ExpressionStatistics(name, expression, mdt, listing))
+        elif definition.type == _BLOOM_FILTERS:
+            found.append(ExpressionFilters(name, expression, mdt, listing))
+    return found
+
+
+@dataclass(frozen=True)
+class Expression:
+    """What an index is over. argument: the literal that the function has besides the column."""
+
+    function: str
+    column: str
+    argument: str | None = None
+
+
+def expression_of(term: BoundTerm) -> Expression | None:
+    """What an index that answers for the term is over; None: it is no function of a column, or not
+    believed."""
+    if isinstance(term, BoundColumn):
+        return Expression(IDENTITY, term.name) if term.char is None else None
+    if not isinstance(term, BoundCall) or not term.args:
+        return None
+    column, *literals = term.args
+    is_day = term.name == "cast" and term.domain.kind is Kind.DATE
+    name = "to_date" if is_day else _NAMES.get(term.name, term.name)
+    if not isinstance(column, BoundColumn) or column.domain.kind not in _BELIEVED.get(name, ()):
+        return None
+    match [_text(literal) for literal in literals]:
+        case []:
+            return Expression(name, column.name)
+        case [str(argument)]:
+            return Expression(name, column.name, argument)
+    return None
+
+
+@dataclass(frozen=True)
+class MatchingCalls:
+    """The calls in a predicate that are one expression. result: a column in their place."""
+
+    calls: frozenset[BoundCall]
+    result: BoundColumn
+
+    @staticmethod
+    def of(expression: Expression, predicate: BoundExpression, name: str) -> MatchingCalls | None:
+        """name: of the column; None: there is no such call, or none whose results have bounds."""
+        calls = [
+            term
+            for term in walk(predicate)
+            if isinstance(term, BoundCall) and expression_of(term) == expression
+        ]
+        if not calls or calls[0].domain.kind not in _TYPES:
+            return None
+        domain = calls[0].domain
+        return MatchingCalls(frozenset(calls), BoundColumn(name, _TYPES[domain.kind], domain))
+
+    def evidence(self, bounds: Bounds, excepted: Mask = False) -> Evidence:
+        """By bounds of the results. excepted: files of which nothing is said."""
+        evidence = StatisticsEvidence(_Results(self.result, bounds))
+        return _OfCalls(self.calls, self.result, evidence, excepted)
+
+
+def _expression(definition: IndexDefinition) -> Expression | None:
+    """The definition's expression; None where it has options of an unknown meaning."""
+    function, options = definition.function or IDENTITY, dict(definition.options)
+    options.pop("expr", None)
+    argument = options.pop(_ARGUMENTS.get(function, ""), None)
+    known = function == IDENTITY or function in _BELIEVED
+    lacks = function in _ARGUMENTS and argument is None
+    if not known or lacks or options or len(definition.fields) != 1:
+        return None
+    return Expression(function, definition.fields[0], argument)
+
+
+def _text(term: BoundTerm) -> str | None:
+    if not isinstance(term, BoundLiteral) or term.lower != term.upper:
+        return None
+    value = term.lower
+    return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
+
+
+_TYPES = {Kind.TEXT: pa.string(), Kind.DATE: pa.date32(), Kind.INTEGER: pa.int64()}
+
+
+class ExpressionStatistics:
+    """Bounds of a function's results (a `Source`). Thread safe."""
+
+    def __init__(
+        self, name: str, expression: Expression, mdt: MetadataTable, listing: FileListing
+    ) -> None:
+        """name: of the index and its metadata partition."""
+        self.name = name
+        self._expression = expression
+        self._mdt = mdt
+        self._listing = listing
+        self._lock = threading.Lock()
+        self._known: dict[Domain, ColumnBounds] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return sum(store.nbytes for store in self._known.values())
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        found = MatchingCalls.of(self._expression, question.predicate, self.name)
+        if found is None:
+            return None
+        domain = found.result.domain
+        with self._lock:
+            if domain not in self._known:
+                self._known[domain] = self._load(found.result)
+            bounds = self._known[domain].bounds()
+        relabelled = self._relabelled(next(iter(found.calls)), question)
+        return Answer(found.evidence(bounds, relabelled))
+
+    def _load(self, result: BoundColumn) -> ColumnBounds:
+        """The entries of the listing's base files. Raises HudiError."""
+        store = ColumnBounds(self._listing.num_files, result.domain)
+        names = StringIndex(self._listing.file_name)
+        if not names.are_distinct:
+            return store
+        found = self._mdt.statistics(self.name, [column_prefix(self._expression.column)])
+        positions = names.find(found.file_name.fill_null(""))
+        listed = positions >= 0
+        listed[listed] = ~self._listing.file_is_log[positions[listed]]
+        positions = positions[listed]
+        entries = StatisticsEntries.of(found).filter(listed)
+        bounds = decode(entries, result, np.zeros(len(positions), np.bool_)).bounds
+        anything = np.ones(len(positions), np.bool_)
+        store.put(positions, replace(bounds, may_be_value=anything, may_be_null=anything))
+        return store
+
+    def _relabelled(self, call: BoundCall, question: Question) -> Mask:
+        """The files that may hold days whose labels readers change."""
+        column = call.args[0]
+        if not isinstance(column, BoundColumn) or column.domain.kind not in _DAYS:
+            return False
+        if self._expression.function == "hour":
+            return False
+        is_day = column.domain.kind is Kind.DATE
+        first = _FIRST_CERTAIN_DAY * (1 if is_day else _SECONDS_PER_DAY * column.domain.units)
+        early = BoundComparison(Op.LT, column, BoundLiteral(first, first, column.domain))
+        told = [answer.evidence for answer in question.answers]
+        return as_array(may_be(early, True, told), self._listing.num_files)
+
+
+@dataclass(frozen=True)
+class _Results:
+    """The bounds of one column that stands for a function's results (a `Statistics`)."""
+
+    column: BoundColumn
+    known: Bounds
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        return self.known if column == self.column else None
+
+
+@dataclass(frozen=True)
+class _OfCalls:
+    """Evidence about the leaves with some calls in them, through a column in their place.
+
+    excepted: files of which nothing is said.
+    """
+
+    calls: frozenset[BoundCall]
+    result: BoundColumn
+    evidence: StatisticsEvidence
+    excepted: Mask
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        """See `pyhudi_expr.expr.evaluate.Evidence`."""
+        asked = _mapped(leaf, self._stand_in)
+        if asked == leaf:
+            return True
+        return mask_or(self.evidence.may_be(asked, truth), self.excepted)
+
+    def _stand_in(self, term: BoundTerm) -> BoundTerm:
+        if not isinstance(term, BoundCall):
+            return term
+        if term in self.calls:
+            return self.result
+        return replace(term, args=tuple(map(self._stand_in, term.args)))
+
+
+def _mapped(leaf: Leaf, change: Callable[[BoundTerm], BoundTerm]) -> Leaf:
+    """The leaf with its terms changed."""
+    match leaf:
+        case BoundComparison(left=left, right=right):
+            return replace(leaf, left=change(left), right=change(right))
+        case BoundIn(term=term):
+            return replace(leaf, term=change(term))
+        case BoundIsNull(term=term):
+            return replace(leaf, term=change(term))
+        case BoundStartsWith(term=term):
+            return replace(leaf, term=change(term))
+        case BoundMatches(term=term):
+            return replace(leaf, term=change(term))
+
+
+class ExpressionFilters(CostedSource):
+    """Bloom filters of a function's results as text (a `Source`). Thread safe."""
+
+    def __init__(
+        self, name: str, expression: Expression, mdt: MetadataTable, listing: FileListing
+    ) -> None:
+        """name: of the index and its metadata partition."""
+        self.name = name
+        self._expression = expression
+        self._filters = BloomFilters(mdt, listing, name)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return self._filters.nbytes
+
+    def look_up(self, question: Question) -> LookupCost | None:
+        """See `CostedSource`."""
+        return self._filters.priced(question, self._wanted(question))
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        wanted = self._wanted(question)
+        return Answer(self._filters.answered(question, wanted)) if wanted else None
+
+    def _wanted(self, question: Question) -> Wanted:
+        wanted: list[tuple[Leaf, Sequence[bytes]]] = []
+        for leaf in question.positive_leaves:
+            found = equality(_mapped(leaf, self._as_column))
+            if found is not None and found[0].name == self.name and all(map(exact, found[1])):
+                texts = [_spelled(option) for option in found[1]]
+                known = [text for text in texts if text is not None]
+                if len(known) == len(texts):
+                    wanted.append((leaf, known))
+        return wanted
+
+    def _as_column(self, term: BoundTerm) -> BoundTerm:
+        if isinstance(term, BoundLiteral) or expression_of(term) != self._expression:
+            return term
+        return BoundColumn(self.name, _TYPES.get(term.domain.kind, pa.null()), term.domain)
+
+
+def _spelled(literal: BoundLiteral) -> bytes | None:
+    """A value as Java's ``toString`` writes it, in bytes of any charset."""
+    match literal.domain.kind:
+        case Kind.TEXT if literal.lower.isascii():
+            return bytes(literal.lower)
+        case Kind.INTEGER:
+            return str(literal.lower).encode()
+    return None

@@ -1,0 +1,65 @@
+"""Entries of a key index as sorted hashes, each with the slice that it points to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.mdt.bytes.key_hashes import Hashes
+
+_Flags = npt.NDArray[np.bool_]
+SliceNumbers = npt.NDArray[np.int32]
+
+UNLISTED = -1
+
+
+@dataclass(frozen=True)
+class HashedEntries:
+    """hashes: ascending. slices: for each the slice's number in the listing; -1 for none of it."""
+
+    hashes: Hashes
+    slices: SliceNumbers
+
+    @staticmethod
+    def of(hashes: Hashes, slices: SliceNumbers) -> HashedEntries:
+        """The entries in any order."""
+        order = np.argsort(hashes, kind="stable")  # quick where parts are sorted already
+        return HashedEntries(hashes[order], slices[order])
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return self.hashes.nbytes + self.slices.nbytes
+
+    def find(self, wanted: Hashes, num_slices: int) -> _Flags:
+        """For each slice whether an entry with one of the hashes points to it."""
+        # Sorted, so that the searches walk through memory in one direction.
+        ordered = np.sort(wanted)
+        start = np.searchsorted(self.hashes, ordered, "left")
+        count = np.searchsorted(self.hashes, ordered, "right") - start
+        # Of each wanted hash all entries, one behind the other.
+        first = np.repeat(start - (np.cumsum(count) - count), count)
+        found = self.slices[first + np.arange(len(first))]
+        flags = np.zeros(num_slices, np.bool_)
+        flags[found[found != UNLISTED]] = True
+        return flags
+
+    def rows_of(self, wanted: Hashes) -> tuple[npt.NDArray[np.int64], _Flags]:
+        """For each hash the row of the first entry that has it, and whether there is one."""
+        if not len(self.hashes):
+            return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
+        row = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
+        return row, self.hashes[row] == wanted
+
+    @property
+    def shared(self) -> _Flags:
+        """For each entry whether another one has its hash."""
+        same = self.hashes[1:] == self.hashes[:-1]
+        flags: _Flags = np.append(same, False) | np.append(False, same)
+        return flags if len(self.hashes) else flags[:0]
+
+    def per_slice(self, num_slices: int) -> npt.NDArray[np.int64]:
+        """For each slice how many entries point to it."""
+        return np.bincount(self.slices[self.slices != UNLISTED], minlength=num_slices)

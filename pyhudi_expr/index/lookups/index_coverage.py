@@ -1,0 +1,97 @@
+"""Which files of a merge-on-read table an index of rows is known to describe.
+
+Hudi 1.2 updates only the first of several secondary indexes when a delta commit writes log files
+(it adds the new log files to the very slice that it compares the others' new values with), and the
+others keep an entry for each key, with the older value. Nothing in the index tells, so what follows
+is taken from the timeline alone. A file is *covered* if its instant is
+
+* complete when the index action was requested, and not after the instant up to which the index was
+  built from all rows (`indexUptoInstant` of the action's metadata); or
+* before the first later write that added log files. Until then every write made base files, which
+  indexes follow as they do in copy-on-write tables.
+
+Files of later instants are not: even a base file may hold what a compaction took over from log
+files, or a key that was deleted in one, and whose old entry stayed. Where the later writes are
+archived, only the first rule counts; without a completed index action nothing does.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.file_names import log_files
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.properties import TableType
+from pyhudi_expr.table.timeline.commit_metadata import read_record
+
+_INDEXING = "indexing"
+_LOG_FILE_PER_WRITE = 2
+"""The timeline's layout where a log file's name tells its write, and completion times are kept."""
+
+_Flags = npt.NDArray[np.bool_]
+
+
+def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> _Flags:
+    """For each slice whether the index is known to describe all its files. Raises HudiError.
+
+    index: the name of its metadata partition. The table may be of either type.
+    """
+    table = mdt.table
+    if table.properties.table_type is TableType.COPY_ON_WRITE:
+        return np.ones(listing.num_slices, np.bool_)
+    build = _newest_build(table, index)
+    if build is None or table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
+        return np.zeros(listing.num_slices, np.bool_)
+    instants = listing.file_instants
+    distinct = instants.unique().to_pylist()
+    covered = [instant for instant in distinct if _is_built_from(table, instant, build)]
+    if all(completed <= build.requested for completed in table.archived_times.values()):
+        later = _later_without_logs(table, build)
+        covered += [instant for instant in distinct if instant in later]
+    flags = pc.is_in(instants, pa.array(covered, pa.string())).to_numpy(zero_copy_only=False)
+    return ~listing.any_of_slice(~flags)
+
+
+@dataclass(frozen=True)
+class _Build:
+    """An index action. requested: its own instant; upto: the one that it says it covers."""
+
+    requested: str
+    upto: str
+
+
+def _newest_build(table: HudiTable, index: str) -> _Build | None:
+    for action in reversed(table.timeline.instants):
+        if action.action != _INDEXING or not action.is_completed:
+            continue
+        path = f"{table.properties.timeline_dir}/{action.file_name}"
+        record = read_record(table.storage.read(path), f"{table.base_path}/{path}")
+        for info in record.get("indexPartitionInfos") or ():
+            if info.get("metadataPartitionPath") == index:
+                return _Build(action.requested, info.get("indexUptoInstant") or "")
+    return None
+
+
+def _is_built_from(table: HudiTable, instant: str, build: _Build) -> bool:
+    completed = table.completion_time(instant)
+    return instant <= build.upto and completed is not None and completed <= build.requested
+
+
+def _later_without_logs(table: HudiTable, build: _Build) -> set[str]:
+    """The writes after the build and before the first of them that added log files."""
+    found: set[str] = set()
+    for write in table.timeline.writes:
+        if _is_built_from(table, write.requested, build):
+            continue
+        files = [path for paths in table.commit_metadata(write).written.values() for path in paths]
+        if len(log_files(pa.array([path.rpartition("/")[2] for path in files], pa.string())).row):
+            return found
+        found.add(write.requested)
+    return found

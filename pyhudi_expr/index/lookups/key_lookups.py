@@ -1,0 +1,61 @@
+"""A few keys looked up in a record index that is not, or will never be, in memory.
+
+Only the shards and the blocks of the keys are read. No slice's entries are counted then, so the
+index is believed as a whole or not at all: all its live entries have to be as many as all rows of
+the table. Entries are counted by what the base files say of their own size, put right by the keys
+that their logs touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from pyhudi_expr.index.row_counts import UNKNOWN, Counts
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.key_shards import shards
+from pyhudi_expr.mdt.hfile.cells import Cells
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.store.file_group import FileGroup
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX, MetadataTable
+from pyhudi_expr.mdt.store.record_locations import group_of, locations
+from pyhudi_expr.table.file_slices import GroupId
+
+MOST_KEYS = 1000
+"""How many keys are looked up one by one."""
+MOST_LOG_BYTES = 16 << 20
+"""Of the index, for its entries to be counted."""
+
+
+def groups_of(mdt: MetadataTable, keys: Sequence[bytes]) -> set[GroupId]:
+    """The file groups that the index names for the keys. Raises HudiError."""
+    groups = mdt.groups(RECORD_INDEX)
+    shard = shards(ByteStrings.of(keys), len(groups))
+    found: set[GroupId] = set()
+    for number in np.unique(shard).tolist():
+        wanted = [key for key, own in zip(keys, shard.tolist(), strict=True) if own == number]
+
+        def ask(hfile: HFile, wanted: list[bytes] = wanted) -> Iterator[Cells]:
+            return iter([hfile.lookup(wanted)])
+
+        for records in groups[number].newest(ask):
+            found.update(map(group_of, locations(records).dictionary.to_pylist()))
+    return found
+
+
+def is_complete(mdt: MetadataTable, rows: Counts) -> bool:
+    """Whether the index has an entry for each row. rows: of each slice, -1 where unknown."""
+    groups = mdt.groups(RECORD_INDEX)
+    log_bytes = sum(log.size for group in groups for log, _ in group.logs)
+    if (rows == UNKNOWN).any() or log_bytes > MOST_LOG_BYTES:
+        return False
+    return sum(map(_live_entries, groups)) == int(rows.sum())
+
+
+def _live_entries(group: FileGroup) -> int:
+    touched, merged = group.overlay(HFile.scan)
+    wanted = touched.to_list()
+    replaced = group.base_records(lambda hfile: iter([hfile.lookup(wanted)])) if wanted else ()
+    known = sum(len(records.cells) for records in replaced)
+    return group.base_cells - known + len(merged.payloads)

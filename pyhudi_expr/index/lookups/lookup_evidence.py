@@ -1,0 +1,39 @@
+"""Evidence about a few leaves of one predicate, found by looking their values up."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.bound import Leaf
+from pyhudi_expr.expr.bounds import Mask
+from pyhudi_expr.table.listing import FileListing
+
+_Flags = npt.NDArray[np.bool_]
+
+
+class LookupEvidence:
+    """For some leaves which files may hold a row that makes them TRUE; an `Evidence`.
+
+    Leaves are told apart by identity: a long IN list takes longer to compare than to look up.
+    """
+
+    def __init__(self, listing: FileListing) -> None:
+        self._listing = listing
+        self._answers: list[tuple[Leaf, _Flags]] = []
+
+    def add(self, leaf: Leaf, slices: _Flags) -> None:
+        """slices: one flag for each slice of the listing."""
+        self.add_files(leaf, slices[self._listing.file_slice])
+
+    def add_files(self, leaf: Leaf, files: _Flags) -> None:
+        """files: one flag for each file of the listing."""
+        self._answers.append((leaf, files))
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        """See `pyhudi_expr.expr.evaluate.Evidence`."""
+        if truth:
+            for known, files in self._answers:
+                if known is leaf:
+                    return files
+        return True

@@ -1,0 +1,132 @@
+"""The indexes that a table may have beside statistics: of keys, of values, of expressions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import BoundExpression
+from pyhudi_expr.index.lookups.bloom_filters import BloomFilters
+from pyhudi_expr.index.lookups.expression_index import (
+    ExpressionFilters,
+    ExpressionStatistics,
+    expression_indexes,
+)
+from pyhudi_expr.index.lookups.extension_indexes import key_indexes
+from pyhudi_expr.index.lookups.key_predicates import (
+    KeySpelling,
+    extension_spelling,
+    key_spelling,
+    with_record_keys,
+)
+from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
+from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
+from pyhudi_expr.index.planner import Source
+from pyhudi_expr.mdt.extension.reader import Extension
+from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+
+@dataclass(frozen=True)
+class LookupIndexes:
+    """Those of one table, for the files of a listing; `open` finds them. Thread safe.
+
+    key_spelling: how indexes of keys write them; None: they cannot be asked. notes: why an index is
+    not used.
+    """
+
+    table: HudiTable
+    listing: FileListing
+    key_spelling: KeySpelling | None
+    record_index: RecordIndex | None = None
+    secondary: tuple[SecondaryIndex, ...] = ()
+    bloom_filters: BloomFilters | None = None
+    expressions: tuple[ExpressionStatistics | ExpressionFilters, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def open(
+        cls,
+        table: HudiTable,
+        listing: FileListing,
+        mdt: MetadataTable | None,
+        extension: Extension | None,
+        schema: pa.Schema,
+    ) -> LookupIndexes:
+        """Those of Hudi's metadata table, and the extension's where it has none of the kind.
+
+        schema: the table's at the listing's instant. Indexes that cannot be read become notes.
+        """
+        found = cls(table, listing, key_spelling(table.properties))
+        if mdt is not None:
+            found = found._with_hudis(mdt)
+        return found if extension is None else found._with_extension(extension, schema)
+
+    def _with_hudis(self, mdt: MetadataTable) -> LookupIndexes:
+        found, notes = self, list(self.notes)
+        if BLOOM_FILTERS in mdt.partitions and mdt.table.properties.meta_fields:
+            found = replace(found, bloom_filters=BloomFilters(mdt, self.listing))
+        try:
+            records = record_index(mdt, self.listing)
+            found = replace(found, record_index=records)
+            if records is not None:
+                secondary = tuple(secondary_indexes(mdt, self.listing, records))
+                found = replace(found, secondary=secondary)
+        except HudiError as error:
+            notes.append(f"the indexes of keys cannot be read: {error}")
+        try:
+            found = replace(found, expressions=tuple(expression_indexes(mdt, self.listing)))
+        except HudiError as error:
+            notes.append(f"the expression indexes cannot be read: {error}")
+        return replace(found, notes=tuple(notes))
+
+    def _with_extension(self, extension: Extension, schema: pa.Schema) -> LookupIndexes:
+        try:
+            records, secondary = key_indexes(extension, self.table, self.listing, schema)
+            expressions = expression_indexes(extension.records, self.listing)
+        except HudiError as error:
+            note = f"the extension's indexes cannot be read: {error}"
+            return replace(self, notes=(*self.notes, note))
+        filters = self.bloom_filters
+        if filters is None and BLOOM_FILTERS in extension.partitions:
+            filters = BloomFilters(extension.records, self.listing)
+        return replace(
+            self,
+            key_spelling=extension_spelling(self.table.properties, self.key_spelling),
+            record_index=records if self.record_index is None else self.record_index,
+            secondary=(*self.secondary, *secondary),
+            bloom_filters=filters,
+            expressions=(*self.expressions, *expressions),
+        )
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        single = (self.record_index, self.bloom_filters)
+        indexes = (*single, *self.secondary, *self.expressions)
+        return sum(index.nbytes for index in indexes if index is not None)
+
+    def columns_by_value(self) -> frozenset[str]:
+        """The columns of which an index tells where each value is."""
+        keys = self.table.properties.record_key_fields
+        told_of_keys = self.record_index is not None or self.bloom_filters is not None
+        found = {index.column for index in self.secondary}
+        return frozenset(found.union(keys) if told_of_keys and len(keys) == 1 else found)
+
+    def with_key_predicates(self, predicate: BoundExpression) -> BoundExpression:
+        """The predicate with what it implies for record keys, if an index of them can tell."""
+        told_of_keys = self.record_index is not None or self.bloom_filters is not None
+        if not told_of_keys or self.key_spelling is None:
+            return predicate
+        return with_record_keys(predicate, self.key_spelling)
+
+    @property
+    def sources(self) -> Sequence[Source]:
+        """The indexes in the order in which they are asked."""
+        single: list[Source] = [] if self.record_index is None else [self.record_index]
+        filters: list[Source] = [] if self.bloom_filters is None else [self.bloom_filters]
+        return [*self.expressions, *single, *self.secondary, *filters]

@@ -1,0 +1,263 @@
+"""`record_index`: for each record key the file group that holds it.
+
+Why an index of locations can lose rows, and when it is believed
+-----------------------------------------------------------------
+Hudi keeps one location for each key, but nothing keeps a key from being stored twice: `insert` and
+`bulk_insert` add rows without looking, and then the index names the last place only. A query of the
+key has to see all of them. So what the index says about a file group counts only where the group's
+rows are *accounted for*:
+
+    entries of the index that name the group = rows that the group has, at most
+
+An entry of the index names a group that has the key: entries are added when the row is written,
+moved when it moves, and deleted when the row, its file group or its commit goes. (Where an entry is
+missing, the group has more rows than entries.) So the keys of a group's entries are among the keys
+of its rows, there are not fewer of them than rows, and therefore they are all of them: a key whose
+entry does not name the group is not in it. `index.row_counts` gives the number of rows, never too
+low; a group that it cannot count is not believed, and all its slices are kept.
+
+What follows from this, without a rule of its own: groups with a key that is elsewhere too; rows
+that were inserted into log files, which Hudi does not index; the empty index that Hudi leaves for
+tables without meta fields; a delete that came late and did not win, though it took the entry.
+
+The index describes the newest slices as a snapshot query sees them. It says nothing
+
+* of an instant before the newest one, or when the metadata table lacks one of the instants;
+* of read-optimised queries of a merge-on-read table, where a base file shows rows that its log
+  files have deleted;
+* when it has shards for each partition (`isPartitioned`), where a key may be in several.
+
+All entries are read once, those of a large index in the background, and kept as sorted hashes. Two
+keys with one hash cost a slice that is kept for nothing. Until then, and in an index that is too
+large for the memory, a few keys are looked up in its files (`index.lookups.key_lookups`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import Leaf
+from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
+from pyhudi_expr.index.lookups.key_lookups import MOST_KEYS, groups_of, is_complete
+from pyhudi_expr.index.lookups.key_predicates import equality, exact
+from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
+from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
+from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
+from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
+from pyhudi_expr.keys.definition import RECORD_KEY
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.mdt.store.file_group import EncodedRecords
+from pyhudi_expr.mdt.store.hashed_records import newest
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX, MetadataTable
+from pyhudi_expr.mdt.store.record_locations import group_of, locations
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.properties import TableType
+
+_Flags = npt.NDArray[np.bool_]
+
+MOST_BYTES = 256 << 20
+"""The largest index that is read into memory: some 60 million keys, which take 700 MB there."""
+_BLOCK_BYTES = 64 << 10
+#: Changes whenever the columns or their meaning do.
+_CONTENT = "record_index 1"
+_NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
+
+
+def describes_listing(mdt: MetadataTable, listing: FileListing) -> bool:
+    """Whether indexes of rows are about what the listing shows: all of it, and nothing newer."""
+    table = mdt.table
+    if listing.instant is None or listing.instant != table.instant:
+        return False
+    merged = table.properties.table_type is TableType.MERGE_ON_READ
+    if merged and listing.view is TableView.READ_OPTIMIZED:
+        return False
+    return all(mdt.covers(instant.requested) for instant in table.timeline.writes)
+
+
+def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None:
+    """The table's record index, if it has one that can be asked about the listing."""
+    if (
+        RECORD_INDEX not in mdt.partitions
+        or unusable_reason(mdt)
+        or not describes_listing(mdt, listing)
+    ):
+        return None
+    return RecordIndex(mdt, listing, lambda: row_counts(mdt, listing))
+
+
+def unusable_reason(mdt: MetadataTable) -> str:
+    """Why no query asks the record index that the table has, whatever it says; empty: they do."""
+    if not mdt.table.properties.meta_fields:
+        return "the table has no meta fields, and Hudi fills it with nothing then"
+    definition = index_definitions(mdt.table).get(RECORD_INDEX)
+    if definition is not None and definition.options.get("isPartitioned", "").lower() == "true":
+        return "it has shards for each partition, where a key may be in several"
+    return ""
+
+
+@dataclass(frozen=True)
+class KeyLocations:
+    """entries: of all keys. believed: one flag for each slice."""
+
+    entries: HashedEntries
+    believed: _Flags
+
+    @staticmethod
+    def counted(entries: HashedEntries, rows: Counts) -> KeyLocations:
+        """rows: of each slice, at most; -1 where that is unknown."""
+        return KeyLocations(entries, entries.per_slice(len(rows)) == rows)
+
+    def slices_of(self, keys: Hashes) -> _Flags:
+        """For each slice whether it may hold one of the keys, given by their hashes."""
+        return self.entries.find(keys, len(self.believed)) | ~self.believed
+
+
+@dataclass(frozen=True)
+class TrustedSlices:
+    """Of how many slices a query believes what a record index says.
+
+    slices: of the table. uncounted: whose rows cannot be counted; differing: which have not as many
+    entries as rows. The others are believed.
+    """
+
+    slices: int
+    uncounted: int
+    differing: int
+
+
+class RecordIndex(CostedSource):
+    """The entries of `record_index`, and a source of evidence for record keys. Thread safe."""
+
+    name = RECORD_INDEX
+
+    def __init__(
+        self, mdt: MetadataTable, listing: FileListing, rows: Callable[[], Counts]
+    ) -> None:
+        """mdt: what holds the index. rows: of each slice, at most; -1 where that is unknown."""
+        self._mdt = mdt
+        self._listing = listing
+        self._counted = LazyValue(rows)
+        self._read = LazyValue(self._entries)
+        self._complete = LazyValue(self._is_complete)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return self._read.made.entries.nbytes if self._read.made else 0
+
+    def look_up(self, question: Question) -> LookupCost | None:
+        """See `CostedSource`."""
+        keys = sum(len(of_leaf) for _, of_leaf in _wanted(question))
+        return LookupCost(self._expected_bytes(keys), keys) if keys else None
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        wanted = _wanted(question)
+        if not wanted:
+            return None
+        find = self._finder(sum(len(keys) for _, keys in wanted), question.footer_wait)
+        answers = LookupEvidence(self._listing)
+        for leaf, keys in wanted:
+            answers.add(leaf, find(keys))
+        return Answer(answers)
+
+    def _expected_bytes(self, keys: int) -> int:
+        """About what looking up so many keys reads."""
+        return int(look_up_bytes(keys, self.read_bytes))
+
+    def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], _Flags]:
+        """What finds the slices of so many keys: in memory, or in the index's files meanwhile."""
+        fits = self.read_bytes <= MOST_BYTES
+        if fits and self._read.is_ready(self.read_bytes, patience):
+            return lambda wanted: self.slices_of(hashes(ByteStrings.of(wanted)))
+        if keys <= MOST_KEYS and self._complete.value():
+            return self._look_up
+        raise StillReadingError if fits else HudiError("it is too large for so many keys")
+
+    def _look_up(self, keys: list[bytes]) -> _Flags:
+        numbers = dict(_listed_groups(self._listing))
+        found = [numbers.get(group, UNLISTED) for group in groups_of(self._mdt, keys)]
+        flags = np.zeros(self._listing.num_slices, np.bool_)
+        flags[found] = True
+        # An entry that names no slice makes up the number of another one that is missing.
+        return flags if UNLISTED not in found else np.ones_like(flags)
+
+    def _is_complete(self) -> bool:
+        return is_complete(self._mdt, self._counted.value())
+
+    @property
+    def read_bytes(self) -> int:
+        """What the next look-up reads: the whole index, or nothing."""
+        return 0 if self._read.made else self._mdt.stored_bytes(RECORD_INDEX)
+
+    def slices_of(self, keys: Hashes) -> _Flags:
+        """For each slice whether it may hold one of the keys, given by their hashes."""
+        return self.loaded().slices_of(keys)
+
+    def loaded(self) -> KeyLocations:
+        """The entries, read at the first call. Raises HudiError."""
+        return self._read.value()
+
+    def account(self) -> TrustedSlices:
+        """What queries make of the index, by the rules that they have: an index that is quickly
+        read is counted slice by slice, a larger one as a whole. Raises HudiError."""
+        rows = self._counted.value()
+        unknown = rows == UNKNOWN
+        if self.read_bytes <= AT_ONCE_BYTES:
+            believed = self.loaded().believed
+        else:
+            # Where some rows cannot be counted, the whole tells nothing of the others.
+            is_whole = bool(unknown.any()) or self._complete.value()
+            believed = np.full(len(rows), is_whole)
+        return TrustedSlices(len(rows), int(unknown.sum()), int((~believed & ~unknown).sum()))
+
+    def _entries(self) -> KeyLocations:
+        numbers = dict(_listed_groups(self._listing))
+        found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
+        for group in self._mdt.groups(RECORD_INDEX):
+            for table in newest(group, _CONTENT, _rows, self._mdt.cache):
+                places = table.column("place").combine_chunks()
+                known = [group_of(place) for place in places.dictionary.to_pylist()]
+                slices = np.array([numbers.get(place, UNLISTED) for place in known], np.int32)
+                found_slices.append(slices[places.indices.to_numpy()])
+                found_hashes.append(table.column("id").to_numpy())
+        entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
+        return KeyLocations.counted(entries, self._counted.value())
+
+
+def look_up_bytes(keys: int, whole: float) -> float:
+    """About what looking so many keys up reads of an index of which so many bytes are on disk."""
+    return min(keys * _BLOCK_BYTES, whole) if keys <= MOST_KEYS else whole
+
+
+def _wanted(question: Question) -> list[tuple[Leaf, list[bytes]]]:
+    """The leaves that hold the record key to some values, and these."""
+    asked = [(leaf, equality(leaf)) for leaf in question.positive_leaves]
+    return [
+        (leaf, [option.lower for option in found[1]])
+        for leaf, found in asked
+        if found and found[0].name == RECORD_KEY and all(map(exact, found[1]))
+    ]
+
+
+def _rows(records: EncodedRecords) -> pa.Table:
+    """The records' keys as hashes, and their places."""
+    ids = hashes(records.cells.key_strings)
+    nothing = np.zeros(len(ids), np.bool_)
+    return pa.table({"id": ids, "deleted": nothing, "place": locations(records)})
+
+
+def _listed_groups(listing: FileListing) -> Iterator[tuple[tuple[str, str], int]]:
+    partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
+    ids = listing.slice_file_id.to_pylist()
+    for number, group in enumerate(zip(partitions, ids, strict=True)):
+        yield group, number

@@ -1,0 +1,133 @@
+"""What evidence about partition columns says to who asks: readers take their values from files, or
+from paths (`spark_partition_values`), and where the two may differ, evidence has to hold for both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.bound import BoundColumn, Leaf, columns
+from pyhudi_expr.expr.bounds import Mask, is_known, mask_and, mask_not, mask_or
+from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence, as_array
+from pyhudi_expr.index.partition_values import BoundsOfPartition
+from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
+from pyhudi_expr.table.listing import FileListing
+
+_Flags = npt.NDArray[np.bool_]
+
+
+class PartitionReader(Enum):
+    """Where who asks takes the values of partition columns from.
+
+    ENGINE: of columns that a key generator formatted from times the files, of others the files or
+    the paths. HUDI_SPARK: the same, but what a TimestampBasedKeyGenerator formatted is text. ANY:
+    of each column the files or the paths.
+    """
+
+    ENGINE = "an engine"
+    HUDI_SPARK = "Hudi for Spark"
+    ANY = "any"
+
+
+@dataclass(frozen=True)
+class ReaderSemantics:
+    """A predicate as a reader understands it.
+
+    unjudged: columns of which nothing proves anything, as they are shown as values of another type.
+    disputed: for each column that may be taken from paths the partitions in which these may spell
+    other values than files hold. paths: what they spell.
+    """
+
+    unjudged: frozenset[str]
+    disputed: Mapping[str, _Flags]
+    paths: Statistics
+
+    @staticmethod
+    def of(
+        reader: PartitionReader,
+        paths: SparkPathValues,
+        proved: Statistics,
+        needed: Iterable[BoundColumn],
+    ) -> ReaderSemantics:
+        """proved: what paths prove for every reader. needed: the columns of the predicate."""
+        table, partitions = paths.table, len(paths.partitions)
+        asked = [column for column in needed if column.name.lower() in table.fields]
+        is_hudi = reader is PartitionReader.HUDI_SPARK
+        from_files = table.from_files if is_hudi else table.formatted
+        disputed = {
+            column.name: flags
+            for column in asked
+            if column.name.lower() not in from_files
+            and (flags := doubtful_partitions(proved, column, partitions)).any()
+        }
+        return ReaderSemantics(
+            frozenset(column.name for column in asked if _is_other(reader, table, column)),
+            disputed,
+            paths,
+        )
+
+    def of_partitions(self, evidence: Evidence) -> Evidence:
+        """What evidence over the partitions says to the reader."""
+        if not self.disputed:
+            return evidence
+        return FileOrPathEvidence(evidence, StatisticsEvidence(self.paths), self.disputed)
+
+    def of_files(self, evidence: Evidence, listing: FileListing) -> Evidence:
+        """What evidence over the listing's files says to the reader."""
+        if not self.disputed:
+            return evidence
+        position = listing.file_partition
+        disputed = {name: flags[position] for name, flags in self.disputed.items()}
+        return FileOrPathEvidence(
+            evidence, StatisticsEvidence(BoundsOfPartition(self.paths, position)), disputed
+        )
+
+
+#: Of a reader who takes all values from files.
+FROM_FILES = ReaderSemantics(
+    frozenset(),
+    {},
+    SparkPathValues((), SparkPartitionColumns((), frozenset(), frozenset(), False, False)),
+)
+
+
+class FileOrPathEvidence:
+    """Evidence about the files' values that counts where it holds for the paths' values, too.
+
+    paths: about these, over the same containers. disputed: for each column the containers in which
+    the two may differ.
+    """
+
+    def __init__(self, files: Evidence, paths: Evidence, disputed: Mapping[str, _Flags]) -> None:
+        self._files = files
+        self._paths = paths
+        self._disputed = disputed
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        """See `Evidence`."""
+        answer = self._files.may_be(leaf, truth)
+        for name in columns(leaf):
+            if name in self._disputed:
+                by_path = mask_and(self._disputed[name], self._paths.may_be(leaf, truth))
+                answer = mask_or(answer, by_path)
+        return answer
+
+
+def _is_other(reader: PartitionReader, table: SparkPartitionColumns, column: BoundColumn) -> bool:
+    """Whether the reader may show a column as values of another type than the schema's."""
+    if column.name.lower() not in table.formatted or reader is PartitionReader.ENGINE:
+        return False
+    return reader is PartitionReader.ANY or (table.as_text and column.domain.kind is not Kind.TEXT)
+
+
+def doubtful_partitions(proved: Statistics, column: BoundColumn, partitions: int) -> _Flags:
+    """For each partition whether its path leaves a doubt about the column's value."""
+    bounds = proved.bounds(column)
+    unknown = True if bounds is None else mask_not(is_known(bounds))
+    return as_array(unknown, partitions)

@@ -1,0 +1,104 @@
+"""From files to file slices: what merging on read does to the evidence.
+
+A slice's rows come from its base file and its log files together, so a slice is excluded only when
+what its files say excludes every row that their merge can give. That depends on how records of one
+key are merged:
+
+* whole records: every row of the slice is a row of one of its files, so the slice is excluded when
+  each file is. Deletes and overwritten records only remove rows. (Blocks of partial updates hold
+  some columns only; the other columns have no statistics in that file, so a file that decides a
+  column of a row cannot be excluded by another column of it.)
+* fields: a row's columns may come from different files, so each leaf is excluded only when all
+  files exclude it; a leaf over two columns is not judged.
+* opaque: the merger may make values that no file holds; slices with log files are kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
+from pyhudi_expr.expr.bounds import Mask
+from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.properties import TableProperties
+
+
+class SliceMerging(Enum):
+    """How a table merges the records of one key."""
+
+    WHOLE_RECORDS = "whole records"
+    FIELDS = "fields"
+    OPAQUE = "opaque"
+
+
+_WHOLE_RECORD_MODES = frozenset({"COMMIT_TIME_ORDERING", "EVENT_TIME_ORDERING"})
+_WHOLE_RECORD_PAYLOADS = frozenset(
+    {"", "OverwriteWithLatestAvroPayload", "DefaultHoodieRecordPayload", "EventTimeAvroPayload"}
+)
+_FIELD_PAYLOADS = frozenset(
+    {"PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"}
+)
+#: HoodieRecordMerger's strategies of event time and of commit time.
+_WHOLE_RECORD_STRATEGIES = frozenset(
+    {
+        "",
+        "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5",
+        "ce9acb64-bde0-424c-9b91-f6ebba25356d",
+    }
+)
+
+
+def slice_merging(properties: TableProperties) -> SliceMerging:
+    """How the table merges, as its properties say."""
+    payload = properties.payload_class.rpartition(".")[2]
+    mode = properties.merge_mode.upper()
+    if payload in _FIELD_PAYLOADS or properties.partial_update_mode.upper() not in ("", "NONE"):
+        return SliceMerging.FIELDS
+    if mode:
+        whole = mode in _WHOLE_RECORD_MODES
+    else:
+        whole = properties.merge_strategy_id.lower() in _WHOLE_RECORD_STRATEGIES
+    known = payload in _WHOLE_RECORD_PAYLOADS
+    return SliceMerging.WHOLE_RECORDS if whole and known else SliceMerging.OPAQUE
+
+
+def keep_slices(
+    predicate: BoundExpression,
+    evidence: Sequence[Evidence],
+    listing: FileListing,
+    merging: SliceMerging,
+) -> npt.NDArray[np.bool_]:
+    """For each slice of the listing whether it may hold a row that matches.
+
+    evidence: over the listing's files.
+    """
+    if not listing.num_slices:
+        return np.zeros(0, dtype=np.bool_)
+    has_logs = listing.has_logs
+    if has_logs and merging is SliceMerging.FIELDS:
+        per_slice = [_LeafBySlice(source, listing) for source in evidence]
+        return as_array(may_be(predicate, True, per_slice), listing.num_slices)
+    files = as_array(may_be(predicate, True, evidence), listing.num_files)
+    slices = listing.any_of_slice(files)
+    if has_logs and merging is SliceMerging.OPAQUE:
+        slices = slices | listing.any_of_slice(listing.file_is_log)
+    return slices
+
+
+class _LeafBySlice:
+    """Evidence over slices: a leaf may hold where it may hold in one of the slice's files."""
+
+    def __init__(self, files: Evidence, listing: FileListing) -> None:
+        self._files = files
+        self._listing = listing
+        self._has_logs = listing.any_of_slice(listing.file_is_log)
+
+    def may_be(self, leaf: Leaf, truth: bool) -> Mask:
+        answer = as_array(self._files.may_be(leaf, truth), self._listing.num_files)
+        slices = self._listing.any_of_slice(answer)
+        return slices if len(columns(leaf)) <= 1 else slices | self._has_logs

@@ -1,0 +1,64 @@
+"""The sources of evidence that every table has: partition values, file names, `column_stats`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
+from pyhudi_expr.index.planner import Answer, Question
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.commit_times import COMMIT_TIME, CommitTimes
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
+from pyhudi_expr.table.listing import FileListing
+
+#: The name of what the partitions' own values say.
+VALUES = "partition values"
+
+
+@dataclass(frozen=True)
+class ValueSource:
+    """The partitions' values, for their files."""
+
+    values: PartitionValues
+    listing: FileListing
+    name: str = VALUES
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        return Answer(
+            StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition))
+        )
+
+
+@dataclass(frozen=True)
+class NameSource:
+    """What the files' names tell, of the one column that they tell of."""
+
+    times: CommitTimes
+    name: str = "file names"
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        asked = any(column.name == COMMIT_TIME for column in question.columns)
+        return Answer(StatisticsEvidence(self.times)) if asked else None
+
+
+@dataclass(frozen=True)
+class ColumnStatsSource:
+    """`column_stats` of the partitions that are left."""
+
+    stats: ColumnStats
+    streaming: Streaming
+    name: str = COLUMN_STATS
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        found = self.stats.load(question.columns, question.partitions, question.footer_wait)
+        if not found.too_large or not self.stats.can_stream:
+            return Answer(StatisticsEvidence(found), found.notes)
+        evidence = self.streaming(
+            self.stats, question.listing, question.predicate, found, question.partitions
+        )
+        return Answer(evidence, found.notes)

@@ -1,0 +1,285 @@
+"""What Hudi for Spark shows of partition columns: the values that paths spell, not those of files.
+
+They differ: an empty text becomes NULL, `%20` a space though nothing was encoded, `a=b` without a
+column's name before it `b`. Columns whose paths a key generator formatted from times it takes from
+the files, unless ``hoodie.datasource.read.extract.partition.values.from.path`` says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    float_ordinal,
+    integer_range,
+    unscaled,
+)
+from pyhudi_expr.index.partition_values import day_of
+from pyhudi_expr.table.properties import TableProperties
+
+_NULL_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+_ESCAPE = re.compile("%([0-9a-fA-F]{2})")
+_TIMESTAMP_GENERATORS = frozenset(
+    {"TIMESTAMP", "TIMESTAMP_AVRO", "TIMESTAMPBASED", "TIMESTAMPBASEDAVRO"}
+)
+_TIMESTAMP_TYPES = (
+    "hoodie.keygen.timebased.timestamp.type",
+    "hoodie.deltastreamer.keygen.timebased.timestamp.type",
+)
+
+
+@dataclass(frozen=True)
+class PathText:
+    """The text of a value as a path spells it; None: NULL."""
+
+    text: str | None
+
+
+@dataclass(frozen=True)
+class SparkPartitionColumns:
+    """A table's partition columns by how Hudi for Spark takes their values by default.
+
+    Names are in lower case. fields: all, outermost first. formatted: whose paths are formatted from
+    times: their values are those of the files. ordering: which order records, too: the same.
+    as_text: the formatted columns become texts. whole: and in paths the whole path is the text.
+    """
+
+    fields: tuple[str, ...]
+    formatted: frozenset[str]
+    ordering: frozenset[str]
+    as_text: bool
+    whole: bool
+
+    @staticmethod
+    def of(properties: TableProperties) -> SparkPartitionColumns:
+        """Those of the table."""
+        generator = properties.key_generator.rpartition(".")[2].upper()
+        generator = generator.removesuffix("KEYGENERATOR")
+        fields = tuple(name.lower() for name in properties.partition_fields)
+        as_text = generator in _TIMESTAMP_GENERATORS
+        formatted = fields if as_text else ()
+        if "CUSTOM" in generator:
+            kinds = properties.partition_fields_and_kinds
+            formatted = tuple(name.lower() for name, kind in kinds if kind != "SIMPLE")
+        type_ = next(filter(None, map(properties.raw.get, _TIMESTAMP_TYPES)), "DATE_STRING")
+        return SparkPartitionColumns(
+            fields,
+            frozenset(formatted),
+            frozenset(map(str.lower, properties.ordering_fields)).intersection(fields),
+            as_text,
+            as_text and type_ != "DATE_STRING",
+        )
+
+    @property
+    def from_files(self) -> frozenset[str]:
+        """The columns whose values Hudi for Spark takes from files by default."""
+        return self.formatted | self.ordering
+
+    def texts(self, path: str) -> tuple[PathText | None, ...]:
+        """What Hudi for Spark reads out of a path for each field; None: not known here."""
+        if self.whole or not self.fields:
+            return (PathText(path),) * len(self.fields)
+        segments = path.rstrip("/").split("/")
+        if len(segments) == len(self.fields):
+            return tuple(map(_of_segment, segments))
+        first = len(f"{self.fields[0]}=")
+        named = path[:first].lower() == f"{self.fields[0]}="
+        if len(self.fields) == 1:
+            return (PathText(path[first:] if named else path),)
+        if named:
+            return _of_slashed(segments, len(self.fields))
+        return (None,) * len(self.fields)
+
+
+def _of_segment(segment: str) -> PathText | None:
+    name, separator, value = segment.partition("=")
+    if not separator:
+        value = segment
+    if not value or (separator and not name):
+        return None  # Spark refuses to read them
+    return PathText(None if value == _NULL_PARTITION else _unescaped(value))
+
+
+def _unescaped(text: str) -> str:
+    """As Spark does it, a character for each escape: it has no UTF-8 in them."""
+    return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+
+
+def _of_slashed(segments: Sequence[str], fields: int) -> tuple[PathText | None, ...]:
+    """Of values with slashes, that are not encoded: what has no ``=`` belongs to the one before."""
+    values: list[str] = []
+    for segment in segments:
+        _, separator, value = segment.partition("=")
+        if separator:
+            values.append(value)
+        else:
+            values[-1] += f"/{segment}"
+    if len(values) != fields:
+        return (None,) * fields
+    return tuple(map(PathText, values))
+
+
+class SparkPathValues:
+    """Bounds of what paths show of partition columns, over P partitions (a `Statistics`)."""
+
+    def __init__(self, partitions: Sequence[str], table: SparkPartitionColumns) -> None:
+        """Of columns that Hudi may take from files nothing is known."""
+        self.partitions = partitions
+        self.table = table
+        self._positions = {
+            name: index for index, name in enumerate(table.fields) if name not in table.from_files
+        }
+        self._known: dict[BoundColumn, Bounds | None] = {}
+
+    @cached_property
+    def _texts(self) -> list[tuple[PathText | None, ...]]:
+        """Most questions need none of them."""
+        return [self.table.texts(path) for path in self.partitions]
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`; arrays of length P."""
+        if column not in self._known:
+            self._known[column] = self._derive(column)
+        return self._known[column]
+
+    def _derive(self, column: BoundColumn) -> Bounds | None:
+        position = self._positions.get(column.name.lower())
+        if position is None:
+            return None
+        domain = column.domain
+        spans = [_span(texts[position], domain) for texts in self._texts]
+        may_be_value = np.array([span.may_be_value for span in spans], np.bool_)
+        may_be_null = np.array([span.may_be_null for span in spans], np.bool_)
+        ends = [span.lower for span in spans], [span.upper for span in spans]
+        if not domain.is_ordinal:
+            lower, upper = (pa.array(values, type=domain.arrow_type) for values in ends)
+            return Bounds(lower, upper, may_be_value, may_be_null)
+        unknown = (MIN_ORDINAL, MAX_ORDINAL)
+        lower, upper = (
+            np.array([other if value is None else value for value in values], np.int64)
+            for values, other in zip(ends, unknown, strict=True)
+        )
+        return Bounds(lower, upper, may_be_value, may_be_null)
+
+
+@dataclass(frozen=True)
+class _Span:
+    """Between which values a text may lie; None: no bound."""
+
+    lower: Any = None
+    upper: Any = None
+    may_be_value: bool = True
+    may_be_null: bool = True
+
+
+_UNKNOWN = _Span()
+_NULL = _Span(may_be_value=False)
+
+
+def _exactly(value: Any) -> _Span:
+    return _Span(value, value, may_be_null=False)
+
+
+def _span(found: PathText | None, domain: Domain) -> _Span:
+    parse = _PARSERS.get(domain.kind)
+    if found is None or parse is None:
+        return _UNKNOWN
+    return _NULL if found.text is None else parse(found.text, domain)
+
+
+def is_readable(found: PathText, domain: Domain) -> bool:
+    """Whether Spark reads a text as a value of the domain, as far as that is known here.
+
+    Of what is no time it makes NULL; of what is no number it fails.
+    """
+    if found.text is not None and domain.kind in (Kind.DATE, Kind.INSTANT, Kind.WALL_CLOCK):
+        return "/" not in found.text
+    return _span(found, domain) is not _UNKNOWN
+
+
+def _text(text: str, domain: Domain) -> _Span:
+    return _exactly(text.encode())
+
+
+def _integer(text: str, domain: Domain) -> _Span:
+    least, greatest = integer_range(domain.bits)
+    if not re.fullmatch("[+-]?[0-9]{1,19}", text) or not least <= int(text) <= greatest:
+        return _UNKNOWN
+    return _exactly(int(text))
+
+
+def _boolean(text: str, domain: Domain) -> _Span:
+    known = {"true": 1, "false": 0}.get(text)
+    return _UNKNOWN if known is None else _exactly(known)
+
+
+def _float(text: str, domain: Domain) -> _Span:
+    if not re.fullmatch("-?([0-9]+[.][0-9]+(E-?[0-9]+)?|Infinity)|NaN", text):
+        return _UNKNOWN
+    value = float(text)
+    return _exactly(float_ordinal(float(np.float32(value)) if domain.bits == 32 else value))
+
+
+def _decimal(text: str, domain: Domain) -> _Span:
+    if not domain.is_ordinal or not re.fullmatch("-?[0-9]{1,18}([.][0-9]{1,18})?", text):
+        return _UNKNOWN
+    value = Decimal(text)
+    exact = -int(value.as_tuple().exponent) <= domain.scale
+    return _exactly(unscaled(value, domain.scale)) if exact else _UNKNOWN
+
+
+_LAST_DAY = date.max.toordinal() - date(1970, 1, 1).toordinal()
+_HOURS_OF_ZONES = 15
+
+
+def _date(text: str, domain: Domain) -> _Span:
+    """Digits alone are a year to Spark, if they are few enough: so days since 1970 may be one."""
+    day = day_of(text)
+    if day is not None:
+        return _exactly(day)
+    if re.fullmatch("[0-9]{5,7}", text):
+        return _Span(_LAST_DAY)
+    return _NULL if re.fullmatch("[0-9]{8,}", text) else _UNKNOWN
+
+
+def _time(text: str, domain: Domain) -> _Span:
+    """A wall clock of a zone that is not known here."""
+    if re.fullmatch("[0-9]{8,}", text):
+        return _NULL
+    if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}([.][0-9]{1,6})?", text):
+        return _UNKNOWN
+    try:
+        moment = datetime.fromisoformat(text[:19])
+    except ValueError:
+        return _UNKNOWN
+    seconds = (moment - datetime(1970, 1, 1)).total_seconds()
+    slack = _HOURS_OF_ZONES * 3600
+    ends = (int(seconds) - slack) * domain.units, (int(seconds) + slack) * domain.units
+    return _UNKNOWN if domain.units > 10**6 else _Span(*ends)
+
+
+_PARSERS: dict[Kind, Callable[[str, Domain], _Span]] = {
+    Kind.TEXT: _text,
+    Kind.INTEGER: _integer,
+    Kind.BOOLEAN: _boolean,
+    Kind.FLOAT: _float,
+    Kind.DECIMAL: _decimal,
+    Kind.DATE: _date,
+    Kind.INSTANT: _time,
+    Kind.WALL_CLOCK: _time,
+}

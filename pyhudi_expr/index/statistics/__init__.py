@@ -1,0 +1,1 @@
+"""Evidence from statistics: bounds of columns per file and partition."""

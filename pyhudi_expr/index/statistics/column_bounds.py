@@ -1,0 +1,102 @@
+"""One column's bounds over N containers, filled in as they are learnt."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
+
+
+class ColumnBounds:
+    """Bounds of `size` containers, unknown until `put`. Not thread safe: its owner locks."""
+
+    def __init__(self, size: int, domain: Domain) -> None:
+        self._domain = domain
+        self._may_be_value = np.ones(size, dtype=np.bool_)
+        self._may_be_null = np.ones(size, dtype=np.bool_)
+        self._lower: Any
+        self._upper: Any
+        if domain.is_ordinal:
+            self._lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
+            self._upper = np.full(size, MAX_ORDINAL, dtype=np.int64)
+        else:
+            self._lower = self._upper = pa.nulls(size, type=domain.arrow_type)
+
+    @staticmethod
+    def least_bytes(size: int) -> int:
+        """Memory that `size` containers take, without the bytes of texts."""
+        return size * (2 * np.dtype(np.int64).itemsize + 2 * np.dtype(np.bool_).itemsize)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        return bounds_bytes(self.bounds())
+
+    def put(self, positions: npt.NDArray[np.int64], bounds: Bounds) -> None:
+        """Sets the bounds of the containers at `positions` (distinct); arrays of equal length.
+
+        Arrays that `bounds` handed out before stay as they are.
+        """
+        self._lower = self._with(self._lower, positions, bounds.lower)
+        self._upper = self._with(self._upper, positions, bounds.upper)
+        self._may_be_value = self._may_be_value.copy()
+        self._may_be_null = self._may_be_null.copy()
+        self._may_be_value[positions] = bounds.may_be_value
+        self._may_be_null[positions] = bounds.may_be_null
+
+    def bounds(self) -> Bounds:
+        """What is known now; arrays of length `size`."""
+        return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
+
+    def _with(self, old: Any, positions: npt.NDArray[np.int64], new: Any) -> Any:
+        if self._domain.is_ordinal:
+            changed = old.copy()
+            changed[positions] = new
+            return changed
+        source = np.arange(len(old), dtype=np.int64)
+        source[positions] = len(old) + np.arange(len(positions), dtype=np.int64)
+        both = pa.chunked_array([old, new]).combine_chunks()
+        return pc.take(both, pa.array(source))
+
+
+def bounds_bytes(bounds: Bounds) -> int:
+    """The memory of bounds that are arrays."""
+    arrays: tuple[Any, ...] = (bounds.lower, bounds.upper, bounds.may_be_value, bounds.may_be_null)
+    return sum(int(array.nbytes) for array in arrays)
+
+
+def no_rows(size: int, domain: Domain) -> Bounds:
+    """Bounds of containers without a row."""
+    nothing = np.zeros(size, dtype=np.bool_)
+    if domain.is_ordinal:
+        lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
+        return Bounds(lower, np.full(size, MAX_ORDINAL, dtype=np.int64), nothing, nothing)
+    missing = pa.nulls(size, type=domain.arrow_type)
+    return Bounds(missing, missing, nothing, nothing)
+
+
+def concat_bounds(
+    pieces: Sequence[tuple[npt.NDArray[np.int64], Bounds]],
+) -> tuple[npt.NDArray[np.int64], Bounds]:
+    """Positions and bounds of all pieces, of which there is one at least; bounds are arrays."""
+    if len(pieces) == 1:
+        return pieces[0]
+    bounds = [found for _, found in pieces]
+    return np.concatenate([positions for positions, _ in pieces]), Bounds(
+        _joined([found.lower for found in bounds]),
+        _joined([found.upper for found in bounds]),
+        _joined([found.may_be_value for found in bounds]),
+        _joined([found.may_be_null for found in bounds]),
+    )
+
+
+def _joined(arrays: Sequence[Any]) -> Any:
+    join = np.concatenate if isinstance(arrays[0], np.ndarray) else pa.concat_arrays
+    return join(arrays)

@@ -1,0 +1,379 @@
+"""`column_stats`: per file and column the least and greatest value and the null count (RFC-27).
+
+Entries are looked up by the prefix ``id64(column) + id64(partition)`` for the columns and the
+partitions that a predicate needs, and kept as arrays over the files of one listing. A file without
+an entry stays unknown. An entry that is doubted is replaced by what the file's own footer says, as
+soon as that was read. Bounds that do not fit into the memory allowed are not kept: leaves are then
+judged piece by piece (`streaming_evaluation`).
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Container, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import chain
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.index.statistics import parquet_footers
+from pyhudi_expr.index.statistics.column_bounds import (
+    ColumnBounds,
+    bounds_bytes,
+    concat_bounds,
+    no_rows,
+)
+from pyhudi_expr.index.statistics.statistics_decoding import (
+    DecodedBounds,
+    StatisticsEntries,
+    decode,
+)
+from pyhudi_expr.keys.definition import RECORD_KEY
+from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix, id64, partition_key
+from pyhudi_expr.mdt.bytes.string_index import StringIndex
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.file_group import FileGroup
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
+from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.storage import Storage
+
+#: The share of a table's partitions below which only their entries are read.
+_FEW_PARTITIONS = 0.25
+#: As many times the size of what is read are in memory, beside the store, until it is stored.
+_COPIES = 3
+
+_Positions = npt.NDArray[np.int64]
+_Flags = npt.NDArray[np.bool_]
+
+#: So many footers are read before the next column's turn comes and queries see what they say.
+_FOOTERS = 4096
+#: Reads footers for all snapshots of the process.
+_FOOTER_READER = ThreadPoolExecutor(1, thread_name_prefix="footers")
+
+
+class EntrySource(Protocol):
+    """Where entries are read from: a metadata table, or some of its entries."""
+
+    @property
+    def cache(self) -> DiskCache | None:
+        """Where entries of whole columns are kept between processes."""
+
+    @property
+    def meta_fields(self) -> bool:
+        """Whether the table's files have Hudi's meta columns, with values."""
+
+    def groups(self, partition: str) -> Sequence[FileGroup]:
+        """The shards that the entries are in; none: they are in memory."""
+
+    def statistics_pieces(
+        self, partition: str, prefixes: Sequence[str]
+    ) -> list[Iterator[ColumnStatistics]]:
+        """The entries whose keys begin with one of the prefixes; one piece at least."""
+
+
+@dataclass
+class _Column:
+    """What is known of one column so far."""
+
+    store: ColumnBounds
+    loaded: _Flags  # for each partition
+    checks: list[Future[None]] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Piece:
+    """What some entries say of a column: bounds for the files at `positions`."""
+
+    column: BoundColumn
+    positions: _Positions
+    decoded: DecodedBounds
+    without_values: _Positions
+    """Log files in which no value was counted."""
+
+
+@dataclass(frozen=True)
+class LoadedBounds:
+    """Bounds over the files of a listing (a `Statistics`), and the columns that did not fit.
+
+    notes: why files have no bounds yet.
+    """
+
+    columns: Mapping[BoundColumn, Bounds]
+    too_large: tuple[BoundColumn, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        return self.columns.get(column)
+
+
+class ColumnStats:
+    """The bounds of a listing's files, of as many columns as may be held. Thread safe."""
+
+    def __init__(
+        self,
+        entries: EntrySource | None,
+        listing: FileListing,
+        storage: Storage,
+        limit: int = sys.maxsize,
+    ) -> None:
+        """entries: None when there is no `column_stats`: then footers are all there is.
+
+        limit: bytes that the bounds may take, together with what putting them together takes.
+        """
+        self.entries = entries
+        self.storage = storage
+        self.limit = limit
+        self._listing = listing
+        self._columns: dict[BoundColumn, _Column] = {}  # what was asked for last is last
+        self._lock = threading.RLock()
+
+    @property
+    def nbytes(self) -> int:
+        """Memory held, bytes."""
+        with self._lock:
+            return sum(column.store.nbytes for column in self._columns.values())
+
+    def load(
+        self, columns: Sequence[BoundColumn], partitions: _Flags, footer_wait: float
+    ) -> LoadedBounds:
+        """The columns' bounds, with the entries of the partitions at least (one flag for each).
+
+        Columns that do not fit into the limit are left out; columns that nobody asks for now make
+        room. footer_wait: seconds to wait for the footers of doubted entries; they are read in the
+        background, so a later query finds them. Raises HudiError where the index is unreadable.
+        """
+        with self._lock:
+            missing = {
+                column: partitions & ~known.loaded
+                if (known := self._columns.get(column))
+                else partitions
+                for column in columns
+            }
+            fitting = self._with_room(missing)
+            self._load({column: flags for column, flags in missing.items() if column in fitting})
+            asked = {c: self._columns[c] for c in columns if c in self._columns}
+            checks = [check for known in asked.values() for check in known.checks]
+        unfinished = wait(checks, timeout=footer_wait).not_done
+        with self._lock:
+            for known in asked.values():
+                known.checks = [check for check in known.checks if check in unfinished]
+            found = {column: known.store.bounds() for column, known in asked.items()}
+            waiting = sorted({column.name for column, known in asked.items() if known.checks})
+        notes = [f"footers are still being read for {name}" for name in waiting]
+        return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
+
+    def pieces(self, columns: Mapping[BoundColumn, _Flags]) -> Iterator[Piece]:
+        """What the index says of the files of the flagged partitions, in no order.
+
+        It comes some megabytes at a time, so that no index is too large for memory.
+        """
+        assert self.entries is not None
+        sources = [
+            self._decoded(column, partitions, source)
+            for column, partitions in columns.items()
+            for source in self._read(self.entries, column.name, partitions)
+        ]
+        return iter_unordered(sources)
+
+    def entries_of(self, column: str) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+        """The entries of a column, some megabytes at a time, and of which files each is.
+
+        Nothing of it is kept. Raises HudiError where the index is unreadable.
+        """
+        if self.entries is not None:
+            everywhere = np.ones(len(self._listing.partitions), dtype=np.bool_)
+            yield from chain.from_iterable(self._read(self.entries, column, everywhere))
+
+    @property
+    def can_stream(self) -> bool:
+        """Whether there are `pieces`."""
+        return self.entries is not None
+
+    def prefixes(self, column: str, partitions: _Flags) -> list[str]:
+        """With what the keys of the column's entries for the flagged partitions begin."""
+        # What is kept between processes is a column as a whole.
+        most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
+        if partitions.all() or np.count_nonzero(partitions) > len(partitions) * most:
+            return [column_prefix(column)]
+        paths = self._listing.partitions.filter(pa.array(partitions)).to_pylist()
+        return [column_partition_prefix(column, path) for path in paths]
+
+    def _with_room(self, missing: Mapping[BoundColumn, _Flags]) -> dict[BoundColumn, _Column]:
+        """The columns that may be there at once, those that are new without any bounds."""
+        fitting: dict[BoundColumn, _Column] = {}
+        for column in missing:
+            known = self._columns.pop(column, None)
+            if known is not None:
+                fitting[column] = self._columns[column] = known
+        least = ColumnBounds.least_bytes(self._listing.num_files)
+        promised = 0
+        for column in missing:
+            needed = promised + least + _COPIES * least
+            if column not in fitting and self._make_room(needed, fitting):
+                fitting[column] = self._columns[column] = self._unknown(column)
+                promised += _COPIES * least
+        return fitting
+
+    def _make_room(self, nbytes: int, asked: Container[BoundColumn]) -> bool:
+        """Forgets columns that are not asked for while there is no room for so many bytes more."""
+        held = self.nbytes
+        for column in [known for known in self._columns if known not in asked]:
+            if held + nbytes <= self.limit:
+                break
+            held -= self._columns.pop(column).store.nbytes
+        return held + nbytes <= self.limit
+
+    def _unknown(self, column: BoundColumn) -> _Column:
+        return _Column(
+            store=ColumnBounds(self._listing.num_files, column.domain),
+            loaded=np.zeros(len(self._listing.partitions), dtype=np.bool_),
+        )
+
+    def _load(self, missing: Mapping[BoundColumn, _Flags]) -> None:
+        lacking = {column: flags for column, flags in missing.items() if flags.any()}
+        if self.entries is None:
+            doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
+        else:
+            doubted = self._load_entries(self.entries, lacking)
+        for column, files in doubted.items():
+            known = self._columns[column]
+            known.loaded |= lacking[column]
+            files &= ~self._listing.file_is_log
+            if files.any():
+                chosen = np.flatnonzero(files)
+                known.checks += [
+                    _FOOTER_READER.submit(self._check, column, known, chosen[at : at + _FOOTERS])
+                    for at in range(0, len(chosen), _FOOTERS)
+                ]
+
+    def _load_entries(
+        self, entries: EntrySource, lacking: Mapping[BoundColumn, _Flags]
+    ) -> dict[BoundColumn, _Flags]:
+        """Stores the bounds of the files in the lacking partitions; returns the doubted files.
+
+        Columns that turn out not to fit are forgotten.
+        """
+        found: dict[BoundColumn, list[Piece]] = {column: [] for column in lacking}
+        held = 0
+        for piece in self.pieces(lacking):
+            if piece.column in found:
+                held += _COPIES * bounds_bytes(piece.decoded.bounds)
+                found[piece.column].append(piece)
+                if not self._make_room(held, lacking):
+                    for dropped in found.pop(piece.column):
+                        held -= _COPIES * bounds_bytes(dropped.decoded.bounds)
+                    del self._columns[piece.column]
+        return {
+            column: self._put(entries, column, lacking[column], pieces)
+            for column, pieces in found.items()
+        }
+
+    def _put(
+        self, entries: EntrySource, column: BoundColumn, partitions: _Flags, pieces: list[Piece]
+    ) -> _Flags:
+        """Stores what the pieces say of the partitions' files; returns the doubted files."""
+        store = self._columns[column].store
+        doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
+        for piece in pieces:
+            doubted[piece.positions] = piece.decoded.doubted
+        store.put(*concat_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))
+        without_values = np.concatenate([piece.without_values for piece in pieces])
+        if len(without_values) and entries.meta_fields:
+            # Only a log file without records has no record key, so this is no uncollected column.
+            keyless = [
+                positions[keys.value_count == 0]
+                for source in self._read(entries, RECORD_KEY, partitions)
+                for positions, keys in source
+            ]
+            without_rows = np.intersect1d(without_values, np.concatenate(keyless))
+            store.put(without_rows, no_rows(len(without_rows), column.domain))
+        return doubted
+
+    def _check(self, column: BoundColumn, known: _Column, positions: _Positions) -> None:
+        paths = self._listing.paths(positions)
+        bounds = parquet_footers.read_bounds(self.storage, paths, column)
+        with self._lock:
+            known.store.put(positions, bounds)
+
+    def _decoded(
+        self,
+        column: BoundColumn,
+        partitions: _Flags,
+        source: Iterator[tuple[_Positions, StatisticsEntries]],
+    ) -> Iterator[Piece]:
+        for positions, entries in source:
+            is_log = self._listing.file_is_log[positions]
+            decoded = decode(entries, column, is_log)
+            without_values = positions[is_log & (entries.value_count == 0)]
+            yield Piece(column, positions, decoded, without_values)
+
+    def _read(
+        self, entries: EntrySource, column: str, missing: _Flags
+    ) -> list[Iterator[tuple[_Positions, StatisticsEntries]]]:
+        """For each shard the column's entries for files of the listing, and which files these are.
+
+        What is kept of an entry is a small part of it.
+        """
+        self._names  # made here, once, and not by several threads  # noqa: B018
+        found = entries.statistics_pieces(COLUMN_STATS, self.prefixes(column, missing))
+        return [self._listed(entries, missing) for entries in found]
+
+    def _listed(
+        self, found: Iterator[ColumnStatistics], missing: _Flags
+    ) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+        for piece in found:
+            positions = self._positions(piece.key, piece.file_name)
+            listed = positions >= 0
+            listed[listed] = missing[self._listing.file_partition[positions[listed]]]
+            entries = StatisticsEntries.of(piece)
+            yield (
+                (positions, entries)
+                if listed.all()
+                else (positions[listed], entries.filter(listed))
+            )
+
+    def _positions(self, keys: pa.Array, file_names: pa.Array) -> _Positions:
+        """For each entry the position of its file in the listing; -1 when it is not listed."""
+        if not self._listing.num_files:
+            return np.full(len(keys), -1, np.int64)
+        # Bytes, not characters: what is no key of ours is found nowhere.
+        found = pc.index_in(pc.binary_slice(keys.cast(pa.binary()), 12, 24), self._partition_ids)
+        partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
+        if not self._names.are_distinct:
+            entries = _qualified(pa.array(partition), file_names)
+            return self._qualified_names.find(entries)
+        positions = self._names.find(file_names.fill_null(""))
+        # A name that is not listed has any partition here, and stays -1.
+        positions[self._listing.file_partition[positions] != partition] = -1
+        return positions
+
+    @cached_property
+    def _partition_ids(self) -> pa.BinaryArray:
+        paths = self._listing.partitions.to_pylist()
+        return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
+
+    @cached_property
+    def _names(self) -> StringIndex:
+        return StringIndex(self._listing.file_name)
+
+    @cached_property
+    def _qualified_names(self) -> StringIndex:
+        """Where files of different partitions have the same name."""
+        partition = pa.array(self._listing.file_partition)
+        return StringIndex(_qualified(partition, self._listing.file_name))
+
+
+def _qualified(partition: pa.Array, name: pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name.fill_null(""), "/")

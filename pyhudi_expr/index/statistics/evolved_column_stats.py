@@ -1,0 +1,121 @@
+"""`column_stats` of a table whose columns were renamed, retyped, dropped or added again.
+
+Statistics go by the name that a column had when its file was written. So each file is asked by
+the name that the column's id had then; one that knew no such column, or another type than widens
+into the column's, stays unknown, and so do log files, whose blocks may be of several versions.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds, unknown
+from pyhudi_expr.expr.evaluate import StatisticsEvidence
+from pyhudi_expr.index.planner import Answer, Question
+from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.schema import META_FIELDS
+from pyhudi_expr.table.schema_history import HistoricField, SchemaHistory
+
+_Flags = npt.NDArray[np.bool_]
+
+#: By the type that a column has now those that widen into it without losing a value or its order.
+_WIDER = {"long": {"int"}, "double": {"int", "float"}}
+_DECIMAL = re.compile(r"decimal(?:_fixed|_bytes)?\((\d+),\s*(\d+)\)(?:\[\d+\])?")
+
+
+@dataclass(frozen=True)
+class EvolvedColumnStats:
+    """See `pyhudi_expr.index.planner.Source`."""
+
+    stats: ColumnStats
+    history: SchemaHistory
+    listing: FileListing
+    name: str = COLUMN_STATS
+
+    def answer(self, question: Question) -> Answer | None:
+        """See `Source`."""
+        named = {column: self._names(column) for column in question.columns}
+        asked = list(dict.fromkeys(known for names in named.values() for known in names))
+        if not asked:
+            return None
+        loaded = self.stats.load(asked, question.partitions, question.footer_wait)
+        found = {column: self._merged(column, names, loaded) for column, names in named.items()}
+        return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
+
+    def _names(self, column: BoundColumn) -> dict[BoundColumn, _Flags]:
+        """The column under each name that it had, with flags for the files of that time."""
+        bases = ~self.listing.file_is_log
+        if column.name in META_FIELDS:
+            return {column: bases}
+        now = self.history.at(self.listing.instant)
+        id_ = now.id_of(column.name) if now else None
+        if now is None or id_ is None:
+            return {}
+        names: dict[BoundColumn, _Flags] = {}
+        for instant, files in self._files_by_instant.items():
+            version = self.history.at(instant)
+            then = version.fields.get(id_) if version else None
+            if then is not None and _holds(now.fields[id_], then):
+                known = replace(column, name=then.name)
+                names[known] = names.get(known, np.zeros_like(bases)) | (files & bases)
+        return names
+
+    @cached_property
+    def _files_by_instant(self) -> Mapping[str, _Flags]:
+        codes = self.listing.file_instants.dictionary_encode()
+        numbers = np.asarray(codes.indices.fill_null(-1))
+        return {
+            instant: numbers == number
+            for number, instant in enumerate(codes.dictionary.to_pylist())
+        }
+
+    @staticmethod
+    def _merged(
+        column: BoundColumn, names: Mapping[BoundColumn, _Flags], loaded: LoadedBounds
+    ) -> Bounds:
+        bounds = unknown(column.domain)
+        for known, files in names.items():
+            own = loaded.bounds(known)
+            if own is not None:
+                bounds = Bounds(
+                    *(
+                        _chosen(files, one, other)
+                        for one, other in (
+                            (own.lower, bounds.lower),
+                            (own.upper, bounds.upper),
+                            (own.may_be_value, bounds.may_be_value),
+                            (own.may_be_null, bounds.may_be_null),
+                        )
+                    )
+                )
+        return bounds
+
+
+def _chosen(files: _Flags, own: Any, other: Any) -> Any:
+    """One where flagged, the other elsewhere."""
+    if isinstance(own, pa.Array | pa.Scalar | pa.ChunkedArray):
+        return pc.if_else(pa.array(files), own, other)
+    return np.where(files, own, other)
+
+
+def _holds(now: HistoricField, then: HistoricField) -> bool:
+    """Whether bounds of the type then are bounds of the type now."""
+    if now.type == then.type or then.type in _WIDER.get(now.type, ()):
+        return True
+    wide, narrow = _DECIMAL.fullmatch(now.type), _DECIMAL.fullmatch(then.type)
+    if wide is None or narrow is None:
+        return False
+    (digits, scale), (old_digits, old_scale) = map(int, wide.groups()), map(int, narrow.groups())
+    return scale >= old_scale and digits - scale >= old_digits - old_scale

@@ -1,0 +1,204 @@
+"""Evidence from Parquet footers: slower to get than an index, but written with the data itself.
+
+Used where an index entry is doubted, and, if asked for, for tables without `column_stats`.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import (
+    MAX_ORDINAL,
+    MIN_ORDINAL,
+    Domain,
+    Kind,
+    domain_of,
+    exact_decimal,
+    float_ordinal,
+)
+from pyhudi_expr.expr.terms import resolve
+from pyhudi_expr.index.statistics.bound_decoding import widen_float32
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.storage import Storage
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
+
+_THREADS = 8
+#: parquet-mr leaves out statistics of chunks with NaN; other writers may give finite ones.
+_NAN_SAFE_WRITER = "parquet-mr"
+
+
+@dataclass(frozen=True)
+class Range:
+    """What one footer says of one column; None: unknown."""
+
+    lower: Any = None
+    upper: Any = None
+    may_be_value: bool = True
+    may_be_null: bool = True
+
+
+_UNKNOWN = Range()
+_NO_ROWS = Range(may_be_value=False, may_be_null=False)
+
+
+def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> Bounds:
+    """The column's bounds in M Parquet files, length M; unknown for files that cannot be read."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        read = functools.partial(_read, storage, column=column)
+        ranges = list(pool.map(read, paths))
+    return as_bounds(ranges, column.domain)
+
+
+@dataclass(frozen=True)
+class RowGroupStatistics:
+    """The row groups of files, in their order (a `Statistics`).
+
+    footers: of the files. unread: columns whose stored values are not what readers show.
+    """
+
+    footers: Sequence[pq.FileMetaData]
+    unread: frozenset[str] = frozenset()
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        if column.name in self.unread:
+            return None
+        ranges = [one for footer in self.footers for one in _known_groups(footer, column)]
+        return as_bounds(ranges, column.domain)
+
+
+def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
+    """Those of as many files."""
+    may_be_value = np.array([r.may_be_value for r in ranges], dtype=np.bool_)
+    may_be_null = np.array([r.may_be_null for r in ranges], dtype=np.bool_)
+    lower = [r.lower for r in ranges]
+    upper = [r.upper for r in ranges]
+    if domain.is_ordinal:
+        return Bounds(
+            np.array([MIN_ORDINAL if v is None else v for v in lower], dtype=np.int64),
+            np.array([MAX_ORDINAL if v is None else v for v in upper], dtype=np.int64),
+            may_be_value,
+            may_be_null,
+        )
+    type_ = domain.arrow_type
+    return Bounds(pa.array(lower, type_), pa.array(upper, type_), may_be_value, may_be_null)
+
+
+def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
+    import pyarrow.parquet as pq  # here, because most questions read no footer, and it takes time
+
+    try:
+        with storage.open_input(path) as source:
+            return _range(pq.read_metadata(source), column)
+    except (HudiError, OSError, ValueError, pa.ArrowException):
+        # Whatever is wrong with the file, the query that reads it will tell.
+        return _UNKNOWN
+
+
+def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
+    return functools.reduce(_union, _groups(footer, column), _NO_ROWS)
+
+
+def _known_groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
+    try:
+        return _groups(footer, column)
+    except (ValueError, pa.ArrowException):  # such as of a column that the file does not have
+        return [_UNKNOWN] * footer.num_row_groups
+
+
+def _groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
+    """What is known of each row group. Raises ValueError, ArrowException."""
+    groups = range(footer.num_row_groups)
+    schema = footer.schema.to_arrow_schema()
+    name, type_ = resolve(tuple(column.name.split(".")), schema)
+    stored, position = domain_of(type_), _leaf_position(footer, name)
+    if (
+        stored is None
+        or stored.kind is not column.domain.kind
+        or position is None
+        or (stored.kind is Kind.FLOAT and not _is_nan_safe(footer))
+    ):
+        return [_UNKNOWN for _ in groups]
+    chunks = [footer.row_group(group).column(position) for group in groups]
+    return [
+        _chunk_range(chunk, stored, column.domain) if chunk.num_values else _NO_ROWS
+        for chunk in chunks
+    ]
+
+
+def _is_nan_safe(footer: pq.FileMetaData) -> bool:
+    return (footer.created_by or "").startswith(_NAN_SAFE_WRITER)
+
+
+def _leaf_position(footer: pq.FileMetaData, name: str) -> int | None:
+    matches = [i for i in range(footer.num_columns) if footer.schema.column(i).path == name]
+    return matches[0] if len(matches) == 1 else None
+
+
+def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) -> Range:
+    statistics = chunk.statistics
+    if statistics is None:
+        return _UNKNOWN
+    may_be_null = not (statistics.has_null_count and statistics.null_count == 0)
+    if statistics.has_null_count and statistics.null_count == chunk.num_values:
+        return Range(may_be_value=False)
+    if not statistics.has_min_max:
+        return Range(may_be_null=may_be_null)
+    lower = _physical(statistics.min_raw, stored, domain, -np.inf)
+    upper = _physical(statistics.max_raw, stored, domain, np.inf)
+    if lower is None or upper is None or lower > upper:
+        return Range(may_be_null=may_be_null)
+    return Range(lower, upper, True, may_be_null)
+
+
+def _union(left: Range, right: Range) -> Range:
+    """What holds of the rows of both."""
+    may_be_value = left.may_be_value or right.may_be_value
+    may_be_null = left.may_be_null or right.may_be_null
+    ranges = [r for r in (left, right) if r.may_be_value]
+    lowers, uppers = [r.lower for r in ranges], [r.upper for r in ranges]
+    return Range(
+        None if None in lowers or not ranges else min(lowers),
+        None if None in uppers or not ranges else max(uppers),
+        may_be_value,
+        may_be_null,
+    )
+
+
+def _physical(raw: Any, stored: Domain, domain: Domain, outward: float) -> Any:
+    """A footer's raw bound in the physical form of the column's domain; None when it has none.
+
+    outward: the infinity towards which a bound may be moved.
+    """
+    match stored.kind:
+        case Kind.BOOLEAN | Kind.INTEGER | Kind.DATE:
+            return int(raw)
+        case Kind.FLOAT:
+            value = float(raw)
+            if stored.bits < domain.bits:
+                value = float(widen_float32(np.array([value]), outward)[0])
+            ordinal = float_ordinal(value)
+            return None if ordinal == MAX_ORDINAL else ordinal
+        case Kind.WALL_CLOCK | Kind.INSTANT:
+            if not isinstance(raw, int) or domain.units % stored.units:
+                return None
+            value = raw * (domain.units // stored.units)
+            return value if MIN_ORDINAL < value < MAX_ORDINAL else None
+        case Kind.DECIMAL:
+            if stored.scale != domain.scale:
+                return None
+            unscaled = int.from_bytes(raw, "big", signed=True) if isinstance(raw, bytes) else raw
+            return unscaled if domain.is_ordinal else exact_decimal(unscaled, domain.scale)
+        case Kind.TEXT | Kind.BINARY:
+            return bytes(raw)

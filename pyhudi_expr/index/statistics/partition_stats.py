@@ -1,0 +1,57 @@
+"""`partition_stats`: per partition and column the aggregate of its files (RFC-27, "agg" entries).
+
+One small look-up excludes whole partitions before any file's entry is read. Partitions with files
+that are older than the index are left to `column_stats`, see `tracked_partitions`.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
+from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged
+from pyhudi_expr.index.statistics.tracked_partitions import tracked_partitions
+from pyhudi_expr.mdt.bytes.keys import column_prefix
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS, MetadataTable
+from pyhudi_expr.table.listing import FileListing
+
+
+class PartitionStats:
+    """Bounds over the partitions of a listing (a `Statistics`). Thread safe."""
+
+    def __init__(self, mdt: MetadataTable, listing: FileListing) -> None:
+        self._mdt = mdt
+        self._listing = listing
+        self._columns: dict[BoundColumn, Bounds] = {}
+        self._lock = threading.Lock()
+
+    def bounds(self, column: BoundColumn) -> Bounds | None:
+        """What has been loaded of the column; see `pyhudi_expr.expr.evaluate.Statistics`."""
+        with self._lock:
+            return self._columns.get(column)
+
+    def load(self, column: BoundColumn) -> None:
+        """Brings in the column's entries. Raises HudiError where the index is unreadable."""
+        with self._lock:
+            if column in self._columns:
+                return
+            found = self._mdt.statistics(PARTITION_STATS, [column_prefix(column.name)])
+            positions = pc.index_in(found.file_name, self._listing.partitions).fill_null(-1)
+            where = np.asarray(positions.to_numpy(), dtype=np.int64)
+            listed = where >= 0
+            listed[listed] = self._followed[where[listed]]
+            decoded = decode_merged(StatisticsEntries.of(found).filter(listed), column)
+            store = ColumnBounds(len(self._listing.partitions), column.domain)
+            store.put(where[listed], decoded.bounds)
+            self._columns[column] = store.bounds()
+
+    @cached_property
+    def _followed(self) -> npt.NDArray[np.bool_]:
+        return tracked_partitions(self._mdt, self._listing, (PARTITION_STATS, COLUMN_STATS))

@@ -1,0 +1,271 @@
+"""Statistics entries of the metadata table, decoded into bounds that may be believed.
+
+`column_stats` and `partition_stats` share one record (HoodieMetadataColumnStats): minimum and
+maximum in one of several wrappers, whose meaning the record's value type completes since index
+version 2. A bound is believed as far as its wrapper, its value type and the column's type agree,
+and as far as what wrote it is known to write the truth; else it is unknown.
+
+Not believed (each was seen to lose rows in Hudi itself):
+
+* a float or double range of [0.0, 0.0], or one with NaN: footers without statistics, as those of
+  files that hold NaN, are recorded as zeros (apache/hudi issue 18754);
+* "all null" where a footer may lack statistics though there are values: long strings and binaries,
+  NaN, INT96 (apache/hudi issue 18755);
+* bounds of strings that the order of UTF-16 units may have chosen, where it differs from that of
+  code points: Hudi merges bounds as Java strings. They are loosened to hold in both orders;
+* a minimum above the maximum.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
+from pyhudi_expr.index.statistics.bound_decoding import Encoding, decode_arrow, decode_ordinals
+from pyhudi_expr.mdt.store.statistics import ColumnStatistics
+
+#: What Parquet's integers, and what is made of them, are without a value.
+_ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}
+
+#: Kinds whose Parquet footers hold statistics wherever there are values.
+_ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
+
+# UTF-16 orders supplementary characters (first bytes f0 to f4 in UTF-8) below U+E000..U+FFFF (ee
+# and ef), UTF-8 above. Texts at or above P + a supplementary character in UTF-16's order are at or
+# above P + U+E000 in either; those at or below P + one of the others are below P + f5, which begins
+# no character.
+_LATE_BYTE = 0xEE
+_LOOSENED_LOWER = (rb"(?s)[\xf0-\xf4].*", b"\xee\x80\x80")
+_LOOSENED_UPPER = (rb"(?s)[\xee\xef].*", b"\xf5")
+
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class StatisticsEntries:
+    """M entries of one column, in columns.
+
+    minimum, maximum: for each encoding that occurs an Arrow array of length M, null where the
+    entry has no bound or one of another encoding. null_count, value_count: -1 where missing.
+    """
+
+    minimum: dict[Encoding, pa.Array]
+    maximum: dict[Encoding, pa.Array]
+    null_count: npt.NDArray[np.int64]
+    value_count: npt.NDArray[np.int64]
+
+    def __len__(self) -> int:
+        return len(self.null_count)
+
+    def filter(self, chosen: _Flags) -> StatisticsEntries:
+        """The chosen entries (one flag for each)."""
+        mask = pa.array(chosen)
+        return StatisticsEntries(
+            {encoding: values.filter(mask) for encoding, values in self.minimum.items()},
+            {encoding: values.filter(mask) for encoding, values in self.maximum.items()},
+            self.null_count[chosen],
+            self.value_count[chosen],
+        )
+
+    @staticmethod
+    def of(records: ColumnStatistics) -> StatisticsEntries:
+        """The entries of one column as the metadata table's reader gives them."""
+        minimum: dict[Encoding, pa.Array] = {}
+        maximum: dict[Encoding, pa.Array] = {}
+        for (ordinal, info), rows in _value_types(records):
+            for encoded, wrapped in ((minimum, records.minimum), (maximum, records.maximum)):
+                for wrapper, values in wrapped.items():
+                    encoding = Encoding(wrapper, None if ordinal < 0 else ordinal, info)
+                    encoded[encoding] = values if rows is None else _only(values, rows)
+        return StatisticsEntries(
+            minimum,
+            maximum,
+            pc.fill_null(records.null_count, -1).to_numpy(),
+            pc.fill_null(records.value_count, -1).to_numpy(),
+        )
+
+
+def _value_types(
+    records: ColumnStatistics,
+) -> Iterator[tuple[tuple[int, str | None], _Flags | None]]:
+    """The value types that occur, each with a flag for each entry; None: it is that of all."""
+    infos = records.type_info.dictionary_encode()
+    info = np.asarray(infos.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
+    pairs = np.stack([records.value_type, info]) if len(records) else np.zeros((2, 0), np.int64)
+    for ordinal, number in _distinct_columns(pairs):
+        rows = (pairs[0] == ordinal) & (pairs[1] == number)
+        text = None if number < 0 else infos.dictionary[number].as_py()
+        yield (ordinal, text), None if rows.all() else rows
+
+
+def _distinct_columns(pairs: npt.NDArray[np.int64]) -> list[list[int]]:
+    if not pairs.size:
+        return []
+    if (pairs == pairs[:, :1]).all():
+        return [pairs[:, 0].tolist()]
+    return list(np.unique(pairs, axis=1).T.tolist())
+
+
+def _only(values: pa.Array, rows: _Flags) -> pa.Array:
+    """The values of the flagged rows, null elsewhere."""
+    return pc.if_else(pa.array(rows), values, pa.scalar(None, values.type))
+
+
+@dataclass(frozen=True)
+class DecodedBounds:
+    """Bounds of M entries. doubted: the data may be bounded better than the entry could be read."""
+
+    bounds: Bounds
+    doubted: _Flags
+
+
+def decode(entries: StatisticsEntries, column: BoundColumn, is_log: _Flags) -> DecodedBounds:
+    """The bounds of entries that describe one file each.
+
+    is_log: for each entry whether its file is a log file. There "all null" may be a column that
+    a partial update left out, and "no value" a column that its writer did not collect.
+    """
+    without_bounds = _all_null(entries, _absent(entries))
+    # Of nulls alone a footer's integers have counts and no bounds; zeros are recorded then. So
+    # zeros show that the footer has statistics, whatever type is kept as integers.
+    zeros = _all_null(entries, _zeros(entries)) & ~is_log
+    doubted = without_bounds & ((entries.value_count > 0) | is_log)
+    if column.domain.kind in _ALWAYS_IN_FOOTERS:
+        doubted &= is_log
+    return _decode(entries, column.domain, doubted, without_bounds | zeros)
+
+
+def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> DecodedBounds:
+    """The bounds of entries that aggregate files (partition_stats).
+
+    A file whose statistics were missing was counted as all null and left out of the range, so a
+    range is complete only where no null was counted; a float range was merged from zeros. Files
+    from before the column was added are not counted at all, so there may always be nulls.
+    """
+    doubted = np.zeros(len(entries), dtype=np.bool_)
+    if column.domain.kind is Kind.FLOAT:
+        doubted[:] = True
+    elif column.domain.kind not in _ALWAYS_IN_FOOTERS:
+        doubted = entries.null_count != 0
+    all_null = _all_null(entries, _absent(entries) | _zeros(entries))
+    found = _decode(entries, column.domain, doubted, all_null)
+    return replace(found, bounds=replace(found.bounds, may_be_null=np.ones_like(doubted)))
+
+
+def _decode(
+    entries: StatisticsEntries, domain: Domain, doubted: _Flags, all_null: _Flags
+) -> DecodedBounds:
+    lower: Any
+    upper: Any
+    loosened = np.zeros(len(entries), dtype=np.bool_)
+    if domain.is_ordinal:
+        lower, upper, wrong = _ordinal_bounds(entries, domain, doubted)
+    else:
+        lower, upper, wrong, loosened = _arrow_bounds(entries, domain, doubted)
+    doubted = doubted | wrong
+    counted = (entries.null_count >= 0) & (entries.value_count >= 0)
+    may_be_value = doubted | ~all_null
+    may_be_null = doubted | ~counted | (entries.null_count != 0)
+    unbounded = may_be_value & (
+        _unknown_ends(lower, MIN_ORDINAL) | _unknown_ends(upper, MAX_ORDINAL)
+    )
+    return DecodedBounds(
+        Bounds(lower, upper, may_be_value, may_be_null), doubted | unbounded | loosened
+    )
+
+
+def _unknown_ends(ends: Any, unknown: int) -> _Flags:
+    if isinstance(ends, np.ndarray):
+        return np.asarray(ends == unknown, dtype=np.bool_)
+    return np.asarray(ends.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
+
+
+def _all_null(entries: StatisticsEntries, without_values: _Flags) -> _Flags:
+    counted = (entries.null_count >= 0) & (entries.value_count >= 0)
+    answer: _Flags = without_values & counted & (entries.null_count == entries.value_count)
+    return answer
+
+
+def _absent(entries: StatisticsEntries) -> _Flags:
+    """Which entries have neither bound."""
+    present = np.zeros(len(entries), dtype=np.bool_)
+    for values in (*entries.minimum.values(), *entries.maximum.values()):
+        present |= values.is_valid().to_numpy(zero_copy_only=False)
+    return ~present
+
+
+def _zeros(entries: StatisticsEntries) -> _Flags:
+    """Which entries have zeros, as numbers, for both bounds."""
+    zeros = np.zeros((2, len(entries)), dtype=np.bool_)
+    for of_end, encoded in zip(zeros, (entries.minimum, entries.maximum), strict=True):
+        for values in encoded.values():
+            zero = _ZEROS.get(str(values.type))
+            if zero is not None:
+                of_end |= _holds(pc.equal(values, pa.scalar(zero, values.type)))
+    both: _Flags = zeros[0] & zeros[1]
+    return both
+
+
+def _ordinal_bounds(
+    entries: StatisticsEntries, domain: Domain, doubted: _Flags
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], _Flags]:
+    lower = np.full(len(entries), MIN_ORDINAL, dtype=np.int64)
+    upper = np.full(len(entries), MAX_ORDINAL, dtype=np.int64)
+    for encoded, bound, outward in (
+        (entries.minimum, lower, -np.inf),
+        (entries.maximum, upper, np.inf),
+    ):
+        for encoding, values in encoded.items():
+            found, present = decode_ordinals(values, encoding, domain, outward)
+            bound[present] = found[present]
+    wrong = lower > upper
+    if domain.kind is Kind.FLOAT:
+        # NaN became the greatest ordinal; a range of zeros is what a missing one was recorded as.
+        wrong |= (lower == MAX_ORDINAL) | ((lower == 0) & (upper == 0))
+    lower[doubted | wrong] = MIN_ORDINAL
+    upper[doubted | wrong] = MAX_ORDINAL
+    return lower, upper, wrong
+
+
+def _arrow_bounds(
+    entries: StatisticsEntries, domain: Domain, doubted: _Flags
+) -> tuple[pa.Array, pa.Array, _Flags, _Flags]:
+    """Lower and upper bounds; which entries are wrong, and which were loosened."""
+    nothing: Any = pa.scalar(None, type=domain.arrow_type)
+    bounds = []
+    for encoded in (entries.minimum, entries.maximum):
+        bound: Any = pa.nulls(len(entries), type=domain.arrow_type)
+        for encoding, values in encoded.items():
+            bound = pc.coalesce(bound, decode_arrow(values, encoding, domain))
+        bounds.append(bound)
+    lower, upper = bounds
+    loosened = np.zeros(len(entries), dtype=np.bool_)
+    if domain.kind is Kind.TEXT and (_has_late_bytes(lower) or _has_late_bytes(upper)):
+        stored_lower, stored_upper = lower, upper
+        lower = pc.replace_substring_regex(lower, *_LOOSENED_LOWER)
+        upper = pc.replace_substring_regex(upper, *_LOOSENED_UPPER)
+        loosened = _holds(pc.not_equal(lower, stored_lower))
+        loosened |= _holds(pc.not_equal(upper, stored_upper))
+    wrong = _holds(pc.greater(lower, upper))
+    known = pa.array(~(doubted | wrong))
+    return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
+
+
+def _has_late_bytes(texts: pa.Array) -> bool:
+    """Whether any text may have a character whose place depends on the order; few tables have."""
+    content = texts.buffers()[-1]
+    return bool(content) and bool(np.frombuffer(content, np.uint8).max() >= _LATE_BYTE)
+
+
+def _holds(answer: Any) -> _Flags:
+    flags: _Flags = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
+    return flags

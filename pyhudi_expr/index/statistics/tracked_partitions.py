@@ -1,0 +1,57 @@
+"""Which files an index has seen being written.
+
+An index that is made for a table with files has to read them. Hudi 1.2 does not always do so: where
+statistics come with another index that CREATE INDEX builds, `column_stats` has no entry of the
+files that were there, and `partition_stats` gives the bounds of the later ones for those of all. A
+missing entry is noticed, bounds that are too narrow are not. What is written once an index is there
+enters it by Hudi's protocol, so its aggregates are taken only for partitions without older files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import javaproperties
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_table import PARTITION_MARKER
+from pyhudi_expr.table.listing import FileListing
+
+_COMPLETION_TIMES_LAYOUT = 2
+
+_Flags = npt.NDArray[np.bool_]
+
+
+def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable[str]) -> _Flags:
+    """For each partition of the listing whether all its files were written after the metadata
+    partitions `names` had been begun. Raises HudiError."""
+    partitions = np.zeros(len(listing.partitions), np.bool_)
+    begun = [_begun(mdt, name) for name in names]
+    if mdt.table.properties.timeline_layout != _COMPLETION_TIMES_LAYOUT or None in begun:
+        return partitions
+    last = max(str(time) for time in begun)
+    instants = listing.file_instants
+    later = [i for i in instants.unique().to_pylist() if _completed_after(mdt, i, last)]
+    followed = pc.is_in(instants, pa.array(later, pa.string())).to_numpy(zero_copy_only=False)
+    partitions[:] = True
+    partitions[listing.file_partition[~followed]] = False
+    return partitions
+
+
+def _begun(mdt: MetadataTable, name: str) -> str | None:
+    """When the commit completed that made the metadata partition; None where nothing tells."""
+    marker = mdt.metadata.storage.read(f"{name}/{PARTITION_MARKER}")
+    instant = str(javaproperties.loads(marker).get("commitTime", ""))
+    for commit in mdt.metadata.timeline.writes:
+        if commit.requested == instant:
+            return commit.completed
+    return mdt.metadata.archived_times.get(instant)
+
+
+def _completed_after(mdt: MetadataTable, instant: str | None, time: str) -> bool:
+    completed = None if instant is None else mdt.table.completion_time(instant)
+    return completed is not None and completed > time

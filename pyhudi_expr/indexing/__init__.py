@@ -1,0 +1,1 @@
+"""Statements about indexes, from text to a build plan. Needs no PySpark."""

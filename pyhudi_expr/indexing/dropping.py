@@ -1,0 +1,67 @@
+"""DROP INDEX, in either store; needs no Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyhudi_expr.index.catalog.registry import Registry, Store
+from pyhudi_expr.index.catalog.status import IndexStatus, index_status, index_statuses
+from pyhudi_expr.indexing.build_options import BuildOptions
+from pyhudi_expr.indexing.index_plan import SECONDARY_INDEX, InvalidIndex
+from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
+from pyhudi_expr.indexing.statements import DropIndex
+from pyhudi_expr.mdt.changes import partitions
+from pyhudi_expr.mdt.extension import changes as extension
+from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+
+def drop_index(request: DropIndex, options: BuildOptions) -> None:
+    """Removes the index, whoever made it. Raises HudiError."""
+    table = HudiTable.open(request.table)
+    lock = options.lock(table.storage)
+    status = index_status(table, request.name)
+    if status is None:
+        if request.if_exists:
+            return
+        raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
+    _check_unneeded(table, status)
+    if status.store is Store.EXTENSION:
+        extension_drop(table, status.partitions, lock)
+    else:
+        partitions.drop(table, status.partitions, lock)
+    with lock.held(f"forgets {status.name}"):
+        registry = Registry.read(table.storage)
+        if status.name in registry.indexes:
+            registry.without(status.name).write(table.storage)
+
+
+def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock) -> None:
+    """Removes metadata partitions with their definitions and reverse mappings; and the record index
+    which nobody asked for, with the last secondary index that needs it.
+
+    Raises IndexConflict while the extension is being changed, or another HudiError.
+    """
+    gone = set(partitions)
+    found = Extension.open(table)
+    asked_for = Registry.read(table.storage).indexes.get(RECORD_INDEX)
+    if asked_for is None or asked_for.store is not Store.EXTENSION:
+        left = set() if found is None else found.partitions - gone
+        gone |= {RECORD_INDEX} if left == {RECORD_INDEX} else set()
+    extension.drop(table, sorted(gone), lock)
+    for partition in sorted(gone):
+        ReverseMapping(table.base_path).drop(partition)
+
+
+def _check_unneeded(table: HudiTable, status: IndexStatus) -> None:
+    if RECORD_INDEX not in status.partitions:
+        return
+    secondary = (s for s in index_statuses(table) if s.kind == SECONDARY_INDEX)
+    needing = [s.name for s in secondary if s.store is status.store]
+    if needing:
+        raise InvalidIndex(
+            f"{table.base_path}: {', '.join(needing)} cannot be without the record index; "
+            "drop them first"
+        )

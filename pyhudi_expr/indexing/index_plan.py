@@ -1,0 +1,308 @@
+"""From what a statement asks for to the metadata partitions that are to be built, or a refusal.
+
+The refusals of the Hudi store are those of Hudi itself, measured or documented; where it accepts an
+index that it then breaks, it is refused, too. The extension store takes what Hudi does not.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.domains import Kind, kind_of
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store
+from pyhudi_expr.indexing.expression_arguments import IDENTITY, arguments
+from pyhudi_expr.indexing.statements import CreateIndex
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.store.metadata_table import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import META_FIELDS
+
+SECONDARY_INDEX = "secondary_index"
+EXPRESSION = "expression"
+KINDS = (COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS, EXPRESSION)
+
+_NO_SECONDARY_INDEX_OF_HUDI = frozenset({Kind.DECIMAL, Kind.BOOLEAN, Kind.BINARY})
+
+STORE_OPTION, SHARDS_OPTION, EXPRESSION_OPTION = "store", "shards", "expr"
+TYPE_OPTION = "type"
+"""What an expression index keeps of the results: `column_stats` or `bloom_filters`."""
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_COMMIT_TIME, _, _RECORD_KEY, _PARTITION_PATH, _ = META_FIELDS
+_ALWAYS_INDEXED = (_COMMIT_TIME, _PARTITION_PATH, _RECORD_KEY)
+_DEFAULT_COLUMNS = 32
+_SECOND_VERSION_FROM = 9  # table version
+_TYPES = (COLUMN_STATS, BLOOM_FILTERS)
+# Of a value that is not null they give none.
+_TOTAL = frozenset({IDENTITY, "upper", "lower", "trim", "ltrim", "rtrim", "length", "abs"})
+_TOTAL |= {"year", "month", "day", "hour", "date_add", "date_sub"}
+
+
+class InvalidIndex(HudiError):  # noqa: N818 - names the finding
+    """The index that is asked for cannot be; the message says why, and what can."""
+
+
+@dataclass(frozen=True)
+class PlannedPartition:
+    """A metadata partition to build. is_listed: whether index.json names it."""
+
+    definition: IndexDefinition
+    is_listed: bool
+
+    @property
+    def name(self) -> str:
+        return self.definition.name
+
+
+@dataclass(frozen=True)
+class IndexPlan:
+    """What is to be built. shards: of each partition; None: by the size of what it holds."""
+
+    name: str
+    kind: str
+    columns: tuple[str, ...]
+    options: Mapping[str, str]
+    store: Store
+    partitions: tuple[PlannedPartition, ...]
+    shards: int | None
+
+    def registered(self, partitions: Sequence[str]) -> RegisteredIndex:
+        """What is registered of it as being in these partitions; when it was created is known
+        later."""
+        return RegisteredIndex(
+            self.name, self.kind, self.columns, self.options, self.store, tuple(partitions), ""
+        )
+
+
+def plan_index(table: HudiTable, request: CreateIndex) -> IndexPlan:
+    """Raises InvalidIndex."""
+    if not _NAME.fullmatch(request.name):
+        raise InvalidIndex(
+            f"{request.name!r} is no name for an index: letters, digits and _, no digit first"
+        )
+    if request.kind not in KINDS:
+        raise InvalidIndex(
+            f"there is no kind of index {request.kind!r}: {_or(KINDS, request.kind)}"
+        )
+    schema = table.schema()
+    columns = tuple(_column(table, schema, name) for name in request.columns)
+    request = _as_expression(table, request, columns)
+    store = _store(request)
+    _check(table, request, columns, store)
+    return IndexPlan(
+        name=request.name,
+        kind=request.kind,
+        columns=request.columns,
+        options=request.options,
+        store=store,
+        partitions=tuple(_partitions(table, request, store)),
+        shards=_shards(request),
+    )
+
+
+@dataclass(frozen=True)
+class _Column:
+    name: str
+    type: pa.DataType
+    is_nullable: bool
+
+
+def _column(table: HudiTable, schema: pa.Schema, name: str) -> _Column:
+    """The column, nested ones by their path."""
+    children: Sequence[pa.Field] = list(schema)
+    type_, is_nullable = None, False
+    for part in name.split("."):
+        found = next((child for child in children if child.name == part), None)
+        if found is None:
+            names = [child.name for child in children]
+            where = "" if part == name else f" ({part!r})"
+            raise InvalidIndex(
+                f"{table.base_path}: there is no column {name!r}{where}: {_or(names, part)}"
+            )
+        type_, is_nullable = found.type, is_nullable or found.nullable
+        nested = pa.types.is_struct(type_)
+        children = [type_.field(i) for i in range(type_.num_fields)] if nested else []
+    return _Column(name, type_, is_nullable)
+
+
+def _as_expression(
+    table: HudiTable, request: CreateIndex, columns: Sequence[_Column]
+) -> CreateIndex:
+    """What Hudi writes as `USING column_stats(c) OPTIONS (expr = 'f')`, or `bloom_filters`; filters
+    of a column's own values are those of an expression, too."""
+    of_values = request.kind == BLOOM_FILTERS and not _are_keys(table, columns)
+    if request.kind not in _TYPES or not (of_values or EXPRESSION_OPTION in request.options):
+        return request
+    options = {EXPRESSION_OPTION: IDENTITY, **request.options, TYPE_OPTION: request.kind}
+    return replace(request, kind=EXPRESSION, options=options)
+
+
+def _store(request: CreateIndex) -> Store:
+    text = request.options.get(STORE_OPTION, Store.HUDI.value)
+    try:
+        return Store(text)
+    except ValueError:
+        names = [store.value for store in Store]
+        raise InvalidIndex(f"there is no store {text!r}: {_or(names, text)}") from None
+
+
+def _shards(request: CreateIndex) -> int | None:
+    text = request.options.get(SHARDS_OPTION)
+    if text is None:
+        return None
+    if not text.isdigit() or not 1 <= int(text) <= 10_000:
+        raise InvalidIndex(f"{SHARDS_OPTION} must be a number from 1 to 10000, not {text!r}")
+    return int(text)
+
+
+def _check(
+    table: HudiTable, request: CreateIndex, columns: Sequence[_Column], store: Store
+) -> None:
+    for column in columns:
+        if pa.types.is_nested(column.type):
+            raise InvalidIndex(
+                f"{table.base_path}: {column.name!r} is of type {column.type}, which no "
+                "index can hold; if it is a struct, index one of its fields"
+            )
+    own = (STORE_OPTION, SHARDS_OPTION)
+    unknown = [option for option in request.options if option not in own]
+    if unknown and request.kind != EXPRESSION:
+        raise InvalidIndex(f"{request.kind} has no option {unknown[0]!r}: {_or(own, unknown[0])}")
+    counts = {SECONDARY_INDEX: 1, EXPRESSION: 1, RECORD_INDEX: 0, BLOOM_FILTERS: 0}
+    wanted = counts.get(request.kind)
+    if wanted == 0 and not _are_keys(table, columns):
+        raise InvalidIndex(f"{request.kind} is over the record keys; name no columns")
+    if wanted == 1 and len(columns) != 1:
+        todo = "" if columns else "; name the column"
+        raise InvalidIndex(f"{request.kind} is over one column, not {len(columns)}{todo}")
+    if request.kind == SECONDARY_INDEX and kind_of(columns[0].type) is None:
+        raise InvalidIndex(
+            f"{table.base_path}: {columns[0].name!r} is of type {columns[0].type}, whose values "
+            "no predicate can name"
+        )
+    if request.kind == EXPRESSION and EXPRESSION_OPTION not in request.options:
+        raise InvalidIndex("an expression index needs the option expr, the function's name")
+    type_ = request.options.get(TYPE_OPTION, COLUMN_STATS)
+    if request.kind == EXPRESSION and type_ not in _TYPES:
+        raise InvalidIndex(f"there is no type {type_!r} of expression index: {_or(_TYPES, type_)}")
+    if store is Store.HUDI:
+        refusal = _refusal(table, request, columns)
+        if refusal:
+            raise InvalidIndex(
+                f"{table.base_path}: {refusal}; it can be kept beside Hudi's metadata table: "
+                f"OPTIONS ({STORE_OPTION} = '{Store.EXTENSION.value}'), or --store extension"
+            )
+
+
+def _are_keys(table: HudiTable, columns: Sequence[_Column]) -> bool:
+    keys = table.properties.record_key_fields
+    return not columns or tuple(column.name for column in columns) in (keys, (_RECORD_KEY,))
+
+
+def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column]) -> str | None:
+    """Why Hudi's own metadata table cannot hold the index."""
+    properties, kind = table.properties, request.kind
+    if kind in (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS) and not properties.meta_fields:
+        return f"the table has virtual record keys, and Hudi's {kind} would lose rows of it"
+    if kind in (SECONDARY_INDEX, EXPRESSION) and properties.version < 8:
+        return f"a table of version {properties.version} has no {kind} in Hudi"
+    if kind == EXPRESSION and request.options.get(TYPE_OPTION) == BLOOM_FILTERS:
+        function = request.options[EXPRESSION_OPTION]
+        is_key = columns[0].name in (*properties.record_key_fields, _RECORD_KEY)
+        if (columns[0].is_nullable and not is_key) or function not in _TOTAL:
+            return (
+                f"Hudi's writers fail on nulls in Bloom filters of a column, and {function} of "
+                f"{columns[0].name} may be null"
+            )
+    if kind != SECONDARY_INDEX:
+        return None
+    if len(properties.record_key_fields) > 1:
+        return "Hudi has no secondary index of a table with a composite record key"
+    (column,) = columns
+    values = kind_of(column.type)
+    if values is Kind.FLOAT:
+        return f"how Hudi spells a {column.type} in secondary indexes depends on the Java version"
+    if values in _NO_SECONDARY_INDEX_OF_HUDI:
+        return f"Hudi has no secondary index on a column of type {column.type}"
+    return None
+
+
+def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterator[PlannedPartition]:
+    version = "V2" if table.properties.version >= _SECOND_VERSION_FROM else "V1"
+    match request.kind:
+        case "column_stats":
+            columns = request.columns or tuple(_default_columns(table))
+            fields = tuple(dict.fromkeys((*_ALWAYS_INDEXED, *columns)))
+            yield _planned(COLUMN_STATS, COLUMN_STATS, fields, version)
+            if table.properties.is_partitioned and table.properties.version >= 8:
+                yield _planned(PARTITION_STATS, PARTITION_STATS, fields, version, is_listed=False)
+        case "record_index":
+            yield _record_index()
+        case "secondary_index":
+            if RECORD_INDEX not in table.properties.metadata_partitions or (
+                store is Store.EXTENSION
+            ):
+                yield _record_index()
+            name = f"{SECONDARY_INDEX}_{request.name}"
+            yield _planned(name, SECONDARY_INDEX, request.columns, version, function="identity")
+        case "bloom_filters":
+            yield _planned(BLOOM_FILTERS, BLOOM_FILTERS, (), "V1", is_listed=False)
+        case "expression":
+            function = request.options[EXPRESSION_OPTION]
+            own = (STORE_OPTION, SHARDS_OPTION, TYPE_OPTION)
+            options = {key: value for key, value in request.options.items() if key not in own}
+            definition = IndexDefinition(
+                name=f"expr_index_{request.name}",
+                type=request.options.get(TYPE_OPTION, COLUMN_STATS),
+                function=function,
+                fields=request.columns,
+                options=options,
+                version=version,
+            )
+            try:
+                arguments(definition)
+            except HudiError as error:
+                raise InvalidIndex(f"{table.base_path}: {error}") from error
+            yield PlannedPartition(definition, is_listed=True)
+
+
+def _record_index() -> PlannedPartition:
+    definition = IndexDefinition(
+        RECORD_INDEX, RECORD_INDEX, "", (), {"isPartitioned": "false"}, "V1"
+    )
+    return PlannedPartition(definition, is_listed=True)
+
+
+def _planned(
+    name: str,
+    type_: str,
+    fields: tuple[str, ...],
+    version: str,
+    *,
+    function: str | None = None,
+    is_listed: bool = True,
+) -> PlannedPartition:
+    definition = IndexDefinition(name, type_, function or type_, fields, {}, version)
+    return PlannedPartition(definition, is_listed)
+
+
+def _default_columns(table: HudiTable) -> Iterator[str]:
+    """The first columns whose values have an order, as Hudi takes them."""
+    ordered = [f.name for f in table.schema() if not pa.types.is_nested(f.type)]
+    yield from [name for name in ordered if name not in META_FIELDS][:_DEFAULT_COLUMNS]
+
+
+def _or(names: Sequence[str], wrong: str) -> str:
+    near = difflib.get_close_matches(wrong, names, n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(names)}"

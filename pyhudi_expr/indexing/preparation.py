@@ -1,0 +1,117 @@
+"""What CREATE INDEX and REFRESH INDEX have to do: found out, or refused, without a session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from pyhudi_expr.index.catalog.registry import Registry, Store, register
+from pyhudi_expr.index.catalog.status import State, checked_statuses, index_status
+from pyhudi_expr.indexing.build_options import BuildOptions
+from pyhudi_expr.indexing.index_plan import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan_index
+from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
+from pyhudi_expr.mdt.changes import recovery as index_recovery
+from pyhudi_expr.mdt.changes.partitions import check_restores
+from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.store.metadata_table import PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+@dataclass(frozen=True)
+class BuildPlan:
+    """An index that is to be built. replaced: partitions that are left of it, and go first; notes:
+    what was found and mended."""
+
+    table: HudiTable
+    planned: IndexPlan
+    replaced: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class RefreshPlan:
+    """An index of the extension that is to be brought up to the table's newest commit."""
+
+    table: HudiTable
+    name: str
+
+
+Work: TypeAlias = BuildPlan | RefreshPlan
+
+
+def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | None:
+    """None: the index exists, and may. Raises HudiError; then nothing is changed."""
+    table = HudiTable.open(request.table)
+    _check_table(table, plan_index(table, request).store, options)
+    notes = index_recovery.recover(table, options.lock(table.storage), register)
+    table = table.refreshed()
+    planned = plan_index(table, request)
+    there = _what_exists(table, planned)
+    if there is None:
+        with options.lock(table.storage).held(f"looks whether {planned.name} can be written"):
+            return BuildPlan(table, planned, notes=tuple(notes))
+    if request.if_not_exists:
+        return None
+    raise InvalidIndex(f"{table.base_path}: {there}")
+
+
+def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
+    """None: the index is up to date. Raises HudiError; then nothing is changed."""
+    table = HudiTable.open(request.table)
+    status = index_status(table, request.name)
+    if status is None:
+        raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
+    notes: list[str] = []
+    if status.store is Store.HUDI:
+        notes = index_recovery.recover(table, options.lock(table.storage), register)
+        table = table.refreshed()
+        status = index_status(table, status.name) or status
+    if status.kind == RECORD_INDEX:
+        # It covers every commit, and may lack keys that a writer took away.
+        status = index_status(table, status.name, checked_statuses) or status
+    if status.state is State.ACTIVE:
+        return None
+    index = Registry.read(table.storage).indexes.get(status.name)
+    if index is None:
+        raise InvalidIndex(
+            f"{table.base_path}: {request.name!r} was made by Hudi and covers {status.covers}; "
+            "drop it and create it to have it anew"
+        )
+    _check_table(table, index.store, options)
+    if index.store is Store.EXTENSION and status.state is State.LAGGING:
+        return RefreshPlan(table, index.name)
+    again = CreateIndex(index.name, request.table, index.kind, index.columns, index.options)
+    left = sorted(set(index.partitions) & table.properties.metadata_partitions)
+    if index.store is Store.EXTENSION:
+        left = []
+    return BuildPlan(table, plan_index(table, again), tuple(left), tuple(notes))
+
+
+def _check_table(table: HudiTable, store: Store, options: BuildOptions) -> None:
+    """Whether its state, and its writers, allow a change."""
+    check_restores(table)
+    if store is Store.HUDI:
+        options.lock(table.storage).check()
+
+
+def _what_exists(table: HudiTable, planned: IndexPlan) -> str | None:
+    """What is in the way of the index, with what to do about it."""
+    extension = Extension.open(table)
+    kept = frozenset[str]() if extension is None else extension.partitions
+    same = Registry.read(table.storage).indexes.get(planned.name)
+    # One that was registered by a build that died right then is gone.
+    if same is not None and (same.store is Store.HUDI or set(same.partitions) <= kept):
+        return f"the index {planned.name!r} exists; drop it first, or refresh it"
+    names = {partition.name for partition in planned.partitions}
+    if planned.store is Store.EXTENSION:
+        shared = {RECORD_INDEX} if planned.kind == SECONDARY_INDEX else set[str]()
+        taken = kept & (names - shared - {PARTITION_STATS})
+    else:
+        properties = table.properties
+        there = properties.metadata_partitions | properties.metadata_partitions_inflight
+        taken = there & names
+    for partition in sorted(taken):
+        found = index_status(table, partition)
+        name = partition if found is None else found.name
+        return f"there is {partition} already, as the index {name!r}; drop it first"
+    return None

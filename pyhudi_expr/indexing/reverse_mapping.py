@@ -1,0 +1,96 @@
+"""The reverse mapping of the extension's indexes: of each file slice its record keys and values.
+
+When a slice is replaced, what an index said of its rows has to be taken back, and the slice's own
+files may be gone by then. So keys and values are kept beside the index, in one file for each slice
+and index, under `.hoodie/pyhudi/reverse/<index>/`: Arrow IPC, one column of texts, rows sorted by
+record key. RFC-77 leaves such a mapping open; Hudi scans its index instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import xxhash
+
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.storage import Storage
+
+if TYPE_CHECKING:  # dropping an index needs no Spark
+    from pyhudi_expr.reading.slice_files import FileSlice
+
+REVERSE_DIR = f"{HOODIE_DIR}/pyhudi/reverse"
+
+# Behind the name of a log file, in its token.
+_LENGTH = re.compile(r"@[0-9]+$")
+_COLUMN = "text"
+_SUFFIX = ".arrow"
+_OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
+
+
+@dataclass(frozen=True)
+class ReverseMapping:
+    """Those of one table; small, and sent to Spark's tasks. base_uri: the table's base path."""
+
+    base_uri: str
+
+    def write(self, index: str, slice_name: str, texts: pa.Array) -> None:
+        """texts: keys or values, sorted by record key. Raises HudiError."""
+        table = pa.table({_COLUMN: texts.cast(pa.large_string())})
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_file(sink, table.schema, options=_OPTIONS) as writer:
+            writer.write_table(table)
+        self._storage.write(_path(index, slice_name), bytes(sink.getvalue().to_pybytes()))
+
+    def read(self, index: str, slice_name: str) -> pa.Array:
+        """What was written. Raises HudiError."""
+        path = _path(index, slice_name)
+        content = self._storage.read(path)
+        try:
+            column = pa.ipc.open_file(content).read_all().column(_COLUMN)
+        except (OSError, KeyError, pa.ArrowException) as error:
+            raise CorruptFile(f"{self.base_uri}/{path}", f"no reverse mapping: {error}") from error
+        return column.combine_chunks()
+
+    def forget(self, index: str, slice_names: Sequence[str]) -> None:
+        """Deletes the files of slices that the index does not cover any more."""
+        for name in slice_names:
+            self._storage.delete(_path(index, name))
+
+    def forget_others(self, index: str, slice_names: Collection[str]) -> None:
+        """Deletes the files of all slices but these: what refreshes that died have left."""
+        for entry in self._storage.list(f"{REVERSE_DIR}/{index}", recursive=True):
+            if entry.is_file and entry.name.removesuffix(_SUFFIX) not in slice_names:
+                self._storage.delete(entry.path)
+
+    def drop(self, index: str) -> None:
+        """Deletes all of the index."""
+        self._storage.delete_dir(f"{REVERSE_DIR}/{index}")
+
+    @property
+    def _storage(self) -> Storage:
+        return Storage.open(self.base_uri)
+
+
+def slice_name(one: FileSlice) -> str:
+    """A name for the slice with just these files."""
+    return _hashed([one.partition, *filter(None, [one.base]), *one.logs])
+
+
+def covered_slice_name(identity: str) -> str:
+    """The same from what `mdt.extension.coverage` knows the slice by, which tells log files'
+    lengths, too."""
+    partition, *files = identity.split("\n")
+    return _hashed([partition, *(_LENGTH.sub("", name) for name in files)])
+
+
+def _hashed(names: Sequence[str]) -> str:
+    return xxhash.xxh3_128_hexdigest("\n".join(names).encode())
+
+
+def _path(index: str, slice_name: str) -> str:
+    return f"{REVERSE_DIR}/{index}/{slice_name[:2]}/{slice_name}{_SUFFIX}"

@@ -1,0 +1,228 @@
+"""Turning a table's virtual keys on and off: its properties, and which indexes are in the way.
+
+Nothing but `hoodie.properties` changes here; old files keep their column and stay readable.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import index_statuses
+from pyhudi_expr.keys.definition import (
+    CLASS,
+    COLUMNS,
+    CONCATENATOR,
+    ENABLED,
+    META_FIELDS,
+    PREFIX,
+    RESTORING,
+    Generator,
+    KeyDefinition,
+    is_virtual,
+    key_definition,
+    python_generator,
+    split_names,
+    virtual_keys,
+)
+from pyhudi_expr.keys.hudi_limits import require_mergeable
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+_OF_KEYS = ("record_index", "secondary_index", "bloom_filters")
+_HUDIS_OF_KEYS = ("record_index", "secondary_index_")
+_GENERATOR_TYPE, _GENERATOR_CLASS = (
+    "hoodie.table.keygenerator.type",
+    "hoodie.table.keygenerator.class",
+)
+_FIRST_WITH_TYPE = 8
+_CHECKSUM = "hoodie.table.checksum"
+
+
+class KeyDefinitionChanged(HudiError):  # noqa: N818 - names the finding
+    """A key is asked for that is not the table's own."""
+
+
+@dataclass(frozen=True)
+class VirtualKeySettings:
+    """What is asked for; None: as the table has it.
+
+    class_name: a Java class of Hudi's, or `python:NAME`. keep_column: writers go on writing
+    `_hoodie_record_key`, which readers ignore already (the contingency).
+    """
+
+    columns: tuple[str, ...] | None = None
+    concatenator: str | None = None
+    class_name: str | None = None
+    keep_column: bool = False
+
+    @staticmethod
+    def of(options: Mapping[str, str]) -> VirtualKeySettings:
+        """From the design's settings, as a writer is given them."""
+        columns = options.get(COLUMNS)
+        keeps = options.get(META_FIELDS, "false").lower() == "true"
+        return VirtualKeySettings(
+            None if columns is None else split_names(columns),
+            options.get(CONCATENATOR),
+            options.get(CLASS),
+            keeps,
+        )
+
+
+def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> KeyDefinition:
+    """Saves that the table has virtual keys, under its lock; the definition that holds from now on.
+
+    On a table that has them, `keep_column` may still end the contingency. Raises HudiError:
+    nothing is changed.
+    """
+    lock.check()
+    with lock.held("virtual keys"):
+        table = HudiTable.at(table.storage)
+        definition = merge_definition(table, settings)
+        types = key_types(table.schema(), definition, table.base_path)
+        definition.generator().keys([pa.nulls(0, type_) for type_ in types])
+        _require_order(table, definition, settings)
+        if not settings.keep_column:
+            require_mergeable(definition, types, table.base_path)
+        _require_no_indexes(table, definition, settings)
+        properties_writer.update(table.storage, _changes(table, definition, settings))
+        return definition
+
+
+def disable(table: HudiTable, lock: TableLock) -> None:
+    """Takes the settings back, of a table whose files have their keys. Raises HudiError."""
+    lock.check()
+    with lock.held("virtual keys"):
+        table = HudiTable.at(table.storage)
+        require_no_key_indexes(table)
+        changes: dict[str, str | None] = dict.fromkeys(
+            key for key in table.properties.raw if key.startswith(PREFIX)
+        )
+        properties_writer.update(table.storage, {**changes, META_FIELDS: "true"})
+
+
+def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefinition:
+    """The table's own definition, with what is asked for where the table has not said it yet.
+
+    Raises KeyDefinitionChanged, with both.
+    """
+    shown, saved = table.base_path, key_definition(table.properties, table.base_path)
+    wanted = saved
+    if settings.columns is not None and settings.columns != saved.columns:
+        _differ(shown, COLUMNS, ",".join(settings.columns), ",".join(saved.columns))
+    if settings.class_name is not None:
+        own = python_generator(settings.class_name)
+        if own is None and Generator.of(settings.class_name) is not saved.hudi:
+            _differ(shown, CLASS, settings.class_name, saved.hudi.class_name)
+        wanted = replace(wanted, python=own)
+    if settings.concatenator is not None:
+        wanted = replace(wanted, concatenator=settings.concatenator)
+    if wanted != saved and is_virtual(table.properties) and ENABLED in table.properties.raw:
+        asked, has = wanted.settings(), saved.settings()
+        for key in asked:
+            if asked[key] != has.get(key):
+                _differ(shown, key, asked[key], has.get(key, ""))
+    return wanted
+
+
+def key_types(schema: pa.Schema, definition: KeyDefinition, shown: str) -> list[pa.DataType]:
+    """The types of the key's columns. Raises HudiError: there is none of this name."""
+    found = []
+    for column in definition.columns:
+        type_: pa.DataType = pa.struct(list(schema))
+        for name in column.split("."):
+            if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:
+                raise HudiError(
+                    f"{shown}: the key column {column!r} is not in the schema; there are "
+                    f"{', '.join(schema.names)}"
+                )
+            type_ = type_.field(name).type
+        found.append(type_)
+    return found
+
+
+def require_no_key_indexes(table: HudiTable) -> None:
+    """Raises HudiError: the extension has indexes that would not fit other keys."""
+    names = [
+        status.name
+        for status in index_statuses(table)
+        if status.store is Store.EXTENSION and status.kind in _OF_KEYS
+    ]
+    if names:
+        raise HudiError(
+            f"{table.base_path}: the indexes {', '.join(names)} of the extension are of the keys "
+            "as they have been; drop them first (pyhudi index drop), and create them again "
+            "afterwards"
+        )
+
+
+def _differ(shown: str, key: str, asked: str, saved: str) -> None:
+    raise KeyDefinitionChanged(
+        f"{shown}: {key} is {asked!r}, but the table has saved {saved!r}. The definition of a "
+        "table's keys cannot be changed: rows that are there would get other keys; write a new "
+        "table instead"
+    )
+
+
+def _require_order(
+    table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
+) -> None:
+    if settings.keep_column and not definition.is_hudis:
+        raise HudiError(
+            f"{table.base_path}: while writers keep _hoodie_record_key, readers cannot spell keys "
+            "in another way than Hudi; leave the concatenator and the class to the table"
+        )
+    if settings.keep_column and not table.properties.meta_fields:
+        raise HudiError(
+            f"{table.base_path}: writers do not write _hoodie_record_key any more; "
+            "`pyhudi virtual-keys disable` restores it"
+        )
+
+
+def _require_no_indexes(
+    table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
+) -> None:
+    if virtual_keys(table.properties, table.base_path) != definition:
+        require_no_key_indexes(table)
+    if settings.keep_column:
+        return
+    names = sorted(
+        name
+        for name in table.properties.metadata_partitions
+        | table.properties.metadata_partitions_inflight
+        if name.startswith(_HUDIS_OF_KEYS)
+    )
+    if names:
+        raise HudiError(
+            f"{table.base_path}: Hudi's metadata table has {', '.join(names)}. Without meta fields "
+            "Hudi would fill these with nothing, then write rows twice, lose deletes and find no "
+            "row by its key. Drop them first (pyhudi index drop), and create them again in the "
+            "extension (--store extension)"
+        )
+
+
+def _changes(
+    table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
+) -> dict[str, str | None]:
+    properties = table.properties
+    keeps = "true" if settings.keep_column else "false"
+    changes: dict[str, str | None] = {
+        **definition.settings(),
+        META_FIELDS: keeps,
+        RESTORING: None,
+    }
+    if not properties.key_generator:
+        if properties.version >= _FIRST_WITH_TYPE:
+            changes[_GENERATOR_TYPE] = definition.hudi.name
+        else:
+            changes[_GENERATOR_CLASS] = definition.hudi.class_name
+    if _CHECKSUM not in properties.raw:
+        named = f"{properties.raw.get('hoodie.database.name', '')}.{properties.name}"
+        changes[_CHECKSUM] = str(zlib.crc32(named.encode()))
+    return changes

@@ -1,0 +1,123 @@
+"""What Hudi's writers have to be told, so that they keep a table's indexes.
+
+A writer deletes what its settings do not enable: `column_stats` when it is switched off, the record
+index unless it is switched on, all of them without the metadata table (measured with Hudi 1.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import index_statuses
+from pyhudi_expr.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.mdt.store.metadata_table import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import META_FIELDS
+
+# To learn what rows take in memory, Hudi has a debugger attached to its own JVM, which
+# takes seconds, and at times never ends (apache/hudi#11879).
+_NO_DEBUGGER = "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
+
+HUDI_SESSION = {
+    "spark.driver.defaultJavaOptions": _NO_DEBUGGER,
+    "spark.executor.defaultJavaOptions": _NO_DEBUGGER,
+    "spark.serializer": "org.apache.spark.serializer.KryoSerializer",
+    "spark.kryo.registrator": "org.apache.spark.HoodieSparkKryoRegistrar",
+    "spark.sql.extensions": "org.apache.spark.sql.hudi.HoodieSparkSessionExtension",
+    "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.hudi.catalog.HoodieCatalog",
+}
+"""What Hudi asks of a Spark session that writes."""
+
+_SECONDARY, _EXPRESSIONS = "secondary_index", "expr_index"
+_ENABLED = {
+    COLUMN_STATS: ("hoodie.metadata.index.column.stats.enable",),
+    PARTITION_STATS: ("hoodie.metadata.index.partition.stats.enable",),
+    BLOOM_FILTERS: ("hoodie.metadata.index.bloom.filter.enable",),
+    RECORD_INDEX: (
+        "hoodie.metadata.record.index.enable",
+        "hoodie.metadata.global.record.level.index.enable",
+    ),
+    _SECONDARY: ("hoodie.metadata.index.secondary.enable",),
+    _EXPRESSIONS: ("hoodie.metadata.index.expression.enable",),
+}
+# By these the writer knows partitions and keys of a table that does not store them.
+_KEY_SETTINGS = {
+    "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
+    "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
+    "hoodie.table.keygenerator.type": "hoodie.datasource.write.keygenerator.type",
+    "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
+}
+_COLUMNS = "hoodie.metadata.index.column.stats.column.list"
+_METADATA = "hoodie.metadata.enable"
+
+# Without it the tasks of Hudi 1.2 that make `partition_stats`, or bring ranges of functions up to
+# date, list files by the metadata table's reader that the driver sends them. Where the driver has
+# used that reader before (for a secondary index, or for the ranges), it remembers the files of the
+# list, but what Java sends of each lacks by what it is opened (`BaseFile.pathInfo` is transient;
+# measured: a NullPointerException). With it the driver is asked for the list.
+_LISTED_BY_DRIVER = {"hoodie.embed.timeline.server": "true"}
+
+
+def writer_options(table: str) -> dict[str, str]:
+    """The options for Hudi's writers (a DataFrame's, or of the session) under which each index of
+    the table stays and is kept up to date, registered ones that were deleted included.
+
+    table: its base path. Raises HudiError.
+    """
+    opened = HudiTable.open(table)
+    found = [status for status in index_statuses(opened) if status.store is Store.HUDI]
+    partitions = {partition for status in found for partition in status.partitions}
+    if PARTITION_STATS in opened.properties.metadata_partitions:
+        partitions.add(PARTITION_STATS)
+    options = {_METADATA: "true"}
+    for partition in sorted(partitions):
+        options.update(dict.fromkeys(_settings(partition), "true"))
+    kinds = {_kind(partition) for partition in partitions}
+    if _EXPRESSIONS in kinds or {PARTITION_STATS, _SECONDARY} <= kinds:
+        options.update(_LISTED_BY_DRIVER)
+    if COLUMN_STATS in partitions:
+        definition = index_definitions(opened).get(COLUMN_STATS)
+        asked = next((status.columns for status in found if status.kind == COLUMN_STATS), ())
+        columns = _without_meta_fields(asked if definition is None else definition.fields)
+        if columns:
+            options[_COLUMNS] = ",".join(columns)
+    return options
+
+
+def clustering_options(table: HudiTable) -> dict[str, str]:
+    """The options of a writer that clusters: to keep the table's version, keys and indexes as they
+    are. Raises HudiError."""
+    raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
+    keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
+    return {
+        # What other writers are at is not to be rolled back.
+        "hoodie.clean.failed.writes.policy": "LAZY",
+        # On by themselves, they would be built.
+        "hoodie.metadata.index.column.stats.enable": "false",
+        "hoodie.metadata.index.partition.stats.enable": "false",
+        **writer_options(table.base_path),
+        _METADATA: str(has_metadata).lower(),
+        "hoodie.write.table.version": str(table.properties.version),
+        "hoodie.write.auto.upgrade": "false",
+        **_LISTED_BY_DRIVER,
+        **keys,
+    }
+
+
+def _settings(partition: str) -> Iterable[str]:
+    kind = _kind(partition)
+    return () if kind is None else _ENABLED[kind]
+
+
+def _kind(partition: str) -> str | None:
+    return next((kind for kind in _ENABLED if partition.startswith(kind)), None)
+
+
+def _without_meta_fields(columns: Iterable[str]) -> list[str]:
+    return [column for column in columns if column not in META_FIELDS]

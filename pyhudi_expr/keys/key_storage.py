@@ -1,0 +1,186 @@
+"""What `_hoodie_record_key` takes on the disk, told by the footers of a table's base files."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from pyhudi_expr.keys.definition import RECORD_KEY, key_definition
+from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.table.storage import Storage
+
+_LOG = logging.getLogger(__name__)
+_THREADS = 16
+_OLDEST_FILES = 4
+_OLDER_FILES = 8
+"""How many files of the past are looked at where the newest have no keys to be measured."""
+
+_warned: set[str] = set()
+
+
+@dataclass(frozen=True)
+class BaseFile:
+    """A base file's keys.
+
+    path: from the base path. size: of the file. has_keys: whether any row has a stored key.
+    key_bytes: compressed, of the column `_hoodie_record_key`; source_bytes: of the key's columns.
+    """
+
+    path: str
+    size: int
+    rows: int
+    has_keys: bool
+    key_bytes: int
+    source_bytes: int
+
+
+@dataclass(frozen=True)
+class KeyStorage:
+    """What stored keys take in the table's newest file slices, bytes compressed.
+
+    files, bytes: all base files; files_with_keys: those that still have stored keys. bytes_to_save:
+    what their keys take. bytes_saved: what the keys of all other rows would take. is_measured: by
+    the bytes per row of keys that are stored; else by those of the key's columns. log_files: not
+    looked into.
+    """
+
+    files: int
+    bytes: int
+    rows: int
+    files_with_keys: int
+    bytes_saved: int
+    bytes_to_save: int
+    is_measured: bool
+    log_files: int
+
+
+def key_storage(table: HudiTable) -> KeyStorage:
+    """Reads the footer of every base file that a query sees. Raises HudiError."""
+    stored = table.stored_files()
+    listing = table.listing(files=stored)
+    found = base_files(table, listing)
+    with_keys = [file for file in found if file.has_keys]
+    measured = with_keys or [file for file in _older(table, stored, listing) if file.has_keys]
+    keys, rows = sum(file.key_bytes for file in measured), sum(file.rows for file in measured)
+    without = [file for file in found if not file.has_keys]
+    if rows:
+        saved = sum(file.rows for file in without) * keys // rows
+    else:
+        saved = sum(file.source_bytes for file in without)
+    saved -= sum(file.key_bytes for file in without)
+    return KeyStorage(
+        files=len(found),
+        bytes=sum(file.size for file in found),
+        rows=sum(file.rows for file in found),
+        files_with_keys=len(with_keys),
+        bytes_saved=max(saved, 0),
+        bytes_to_save=sum(file.key_bytes for file in with_keys),
+        is_measured=rows > 0,
+        log_files=int(listing.file_is_log.sum()),
+    )
+
+
+def base_files(table: HudiTable, listing: FileListing) -> list[BaseFile]:
+    """The base files of a listing. Raises HudiError."""
+    chosen = ~listing.file_is_log
+    return _read(table, listing.paths(chosen), listing.file_size[chosen].tolist())
+
+
+def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[BaseFile]:
+    """Some base files that are not of the listing."""
+    current = set(listing.file_name.to_pylist())
+    partitions = stored.partitions.take(pa.array(stored.partition))
+    rows = zip(_paths(partitions, stored.name), stored.name.to_pylist(), stored.size, strict=True)
+    older = [
+        (path, int(size))
+        for path, name, size in rows
+        if name.endswith(".parquet") and name not in current
+    ][-_OLDER_FILES:]
+    return _read(table, [path for path, _ in older], [size for _, size in older])
+
+
+def _paths(partitions: pa.Array, names: pa.Array) -> list[str]:
+    pairs = zip(partitions.to_pylist(), names.to_pylist(), strict=True)
+    return [f"{partition}/{name}" if partition else name for partition, name in pairs]
+
+
+def _read(table: HudiTable, paths: Sequence[str], sizes: Sequence[int]) -> list[BaseFile]:
+    columns = key_definition(table.properties, table.base_path).columns
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return list(pool.map(partial(_base_file, table.storage, columns), paths, sizes))
+
+
+def _base_file(storage: Storage, sources: Sequence[str], path: str, size: int) -> BaseFile:
+    try:
+        with storage.open_input(path) as source:
+            metadata = pq.read_metadata(source)
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFile(f"{storage.uri}/{path}", f"not a Parquet file: {error}") from error
+    columns = {metadata.schema.column(i).path: i for i in range(metadata.num_columns)}
+    groups = [metadata.row_group(i) for i in range(metadata.num_row_groups)]
+    key = columns.get(RECORD_KEY)
+    chunks = [] if key is None else [group.column(key) for group in groups]
+    numbers = [columns[name] for name in sources if name in columns]
+    return BaseFile(
+        path,
+        size,
+        metadata.num_rows,
+        any(map(_has_values, chunks)),
+        sum(chunk.total_compressed_size for chunk in chunks),
+        sum(group.column(i).total_compressed_size for group in groups for i in numbers),
+    )
+
+
+def _has_values(chunk: Any) -> bool:
+    """Whether there is a key that is neither null nor empty, or that is not known."""
+    statistics = chunk.statistics
+    if statistics is None or not statistics.has_null_count:
+        return True
+    if statistics.null_count == chunk.num_values:
+        return False
+    return not statistics.has_min_max or bool(statistics.max)
+
+
+def warn_of_stored_keys(table: HudiTable) -> bool:
+    """Says once for each table with virtual keys that stored ones are there, and are ignored.
+
+    Looked at are the oldest base files: those written since virtual keys were turned on have none.
+    Whether anything was said.
+    """
+    if table.base_path in _warned:
+        return False
+    _warned.add(table.base_path)
+    if not table.properties.meta_fields and not _has_stored_keys(table):
+        return False
+    _LOG.warning(
+        "%s has virtual keys, and files with a stored %s: the stored values are ignored "
+        "(`pyhudi virtual-keys rewrite` leaves them out)",
+        table.base_path,
+        RECORD_KEY,
+    )
+    return True
+
+
+def _has_stored_keys(table: HudiTable) -> bool:
+    try:
+        return any(
+            file.has_keys for file in _oldest(table, table.listing(TableView.READ_OPTIMIZED))
+        )
+    except HudiError:  # a query may do without that file; one that reads it will say so
+        return False
+
+
+def _oldest(table: HudiTable, listing: FileListing) -> list[BaseFile]:
+    instants = listing.slice_base_instant.take(pa.array(listing.file_slice))
+    order = pc.array_sort_indices(instants)[:_OLDEST_FILES].to_numpy()
+    return _read(table, listing.paths(order), listing.file_size[order].tolist())

@@ -1,0 +1,149 @@
+"""What Avro records look like once they are decoded by columns, and how their schemas are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+
+Ints = npt.NDArray[np.int64]
+
+
+class UndecodedError(ValueError):
+    """The records are damaged, or hold what is not decoded here; the text says which."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Integers (int64), floats (float64) or booleans, one for each row."""
+
+    values: npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """Strings (as UTF-8) or bytes, one for each row."""
+
+    values: ByteStrings
+
+
+@dataclass(frozen=True)
+class Struct:
+    """A record: its fields by name, all with the same rows."""
+
+    fields: dict[str, Column]
+
+
+@dataclass(frozen=True)
+class Branch:
+    """The rows of a union that took one branch, ascending, and their values.
+
+    name: the branch's type, for a record its name without namespace.
+    """
+
+    name: str
+    rows: Ints
+    column: Column
+
+
+@dataclass(frozen=True)
+class Union:
+    """A union: its branches that occur; a null has none. size: the number of rows."""
+
+    size: int
+    branches: tuple[Branch, ...]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Maps: all entries of all rows, ascending by row; entry i belongs to row `rows[i]`."""
+
+    rows: Ints
+    key: Texts
+    value: Column
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """Arrays, which are passed over."""
+
+
+Column: TypeAlias = Numbers | Texts | Struct | Union | Entries | Skipped | None
+"""None: nulls only."""
+
+
+@lru_cache(maxsize=64)
+def parsed(schema: str) -> tuple[Any, dict[str, Any]]:
+    """The schema, and its named types by their names without namespace."""
+    named: dict[str, Any] = {}
+    root = json.loads(schema)
+    for node in _types(root):
+        if "name" in node and node["type"] in ("record", "fixed", "enum"):
+            name = simple(node["name"])
+            if named.setdefault(name, node) is not node:
+                raise UndecodedError(f"two types are named {name}")
+    refuse_empty(root)
+    return root, named
+
+
+def refuse_empty(schema: Any) -> None:
+    """Raises UndecodedError where a few bytes may hold any number of values.
+
+    The length of an array is a number in the data, and records are made of records, so without this
+    2**60 items of no size would be read one by one. None of Hudi's records is without a byte.
+    """
+    types = list(_types(schema))
+    sized = [node for node in types if node.get("type") in ("record", "fixed")]
+    # Names that may be of types without a byte: those that cannot be are taken out, in turns.
+    empty, before = {simple(str(node.get("name"))) for node in sized}, None
+    while empty != before:
+        before = empty
+        empty = {simple(str(node.get("name"))) for node in sized if _is_empty(node, before)}
+    for node in types:
+        repeated = {"record": node, "array": node.get("items")}.get(str(node.get("type")))
+        if repeated is not None and _is_empty(repeated, empty):
+            raise UndecodedError("the schema has values that may be many in no bytes")
+
+
+def _is_empty(schema: Any, empty: set[str]) -> bool:
+    """Whether values of the schema take no bytes. empty: names of types of which that is so."""
+    match schema:
+        case str():
+            return schema == "null" or simple(schema) in empty
+        case {"type": "record", "fields": fields}:
+            return all(_is_empty(field["type"], empty) for field in fields)
+        case {"type": "fixed", "size": size}:
+            return not size
+        case {"type": kind}:
+            return _is_empty(kind, empty)
+    return False
+
+
+def _types(schema: Any) -> Iterator[dict[str, Any]]:
+    """Every part of the schema that is an object, fields of records among them."""
+    waiting = [schema]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, dict):
+            yield node
+        if isinstance(node, dict | list):
+            children = node.values() if isinstance(node, dict) else node
+            waiting.extend(child for child in children if isinstance(child, dict | list))
+
+
+def simple(name: str) -> str:
+    return name.rpartition(".")[2]
+
+
+def branch_name(schema: Any) -> str:
+    """The name of a union's branch: its type, for a named type that name without namespace."""
+    if isinstance(schema, dict):
+        schema = schema.get("name", schema["type"])
+    return simple(schema) if isinstance(schema, str) else ""

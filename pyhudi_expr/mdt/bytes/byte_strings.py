@@ -1,0 +1,165 @@
+"""Many byte strings in one buffer: what HFile cells and Avro texts are without Python objects."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.mdt.bytes import kernel
+
+Ints = npt.NDArray[np.int64]
+
+_NO_ROWS = np.zeros(0, np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class ByteStrings:
+    """String i is `data[start[i]:end[i]]`; start and end are int64 and lie within the data."""
+
+    data: bytes
+    start: Ints
+    end: Ints
+
+    @staticmethod
+    def none() -> ByteStrings:
+        return ByteStrings(b"", _NO_ROWS, _NO_ROWS)
+
+    @staticmethod
+    def of(strings: Sequence[bytes]) -> ByteStrings:
+        end = np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), dtype=np.int64)
+        start = np.zeros_like(end)
+        start[1:] = end[:-1]
+        return ByteStrings(b"".join(strings), start, end)
+
+    @staticmethod
+    def from_arrow(array: pa.LargeBinaryArray) -> ByteStrings:
+        """The strings of an array without nulls."""
+        _, offsets, data = array.buffers()
+        ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+        return ByteStrings(data.to_pybytes() if data else b"", ends[:-1], ends[1:])
+
+    def __len__(self) -> int:
+        return len(self.start)
+
+    def __getitem__(self, row: int) -> bytes:
+        return self.data[self.start[row] : self.end[row]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, ByteStrings) and self.to_list() == other.to_list()
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, rows: npt.NDArray[np.generic] | slice) -> ByteStrings:
+        """The chosen strings: positions, one flag for each, or a slice. The data is shared."""
+        return ByteStrings(self.data, self.start[rows], self.end[rows])
+
+    def compact(self) -> ByteStrings:
+        """The same strings without what lies before the first and behind the last of them."""
+        if not len(self):
+            return ByteStrings.none()
+        low, high = int(self.start.min()), int(self.end.max())
+        return ByteStrings(self.data[low:high], self.start - low, self.end - low)
+
+    def to_list(self) -> list[bytes]:
+        data = self.data
+        bounds = zip(self.start.tolist(), self.end.tolist(), strict=True)
+        return [data[start:end] for start, end in bounds]
+
+    def array(self) -> pa.LargeBinaryArray:
+        """An Arrow array of type large_binary."""
+        lengths = self.end - self.start
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._gathered(lengths, offsets))]
+        return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
+
+    def joined(self) -> bytes:
+        """The strings one behind the other."""
+        lengths = self.end - self.start
+        offsets = np.zeros(len(self) + 1, np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        return self._gathered(lengths, offsets).tobytes()
+
+    def texts(self) -> pa.StringArray:
+        """An Arrow array of type string. Raises pyarrow.ArrowInvalid for what is not UTF-8."""
+        return self.array().cast(pa.string())
+
+    def sorted(self) -> ByteStrings:
+        """The strings in the order of their bytes."""
+        array = self.array()
+        return ByteStrings.from_arrow(array.take(pc.array_sort_indices(array)))
+
+    def search(self, wanted: ByteStrings) -> Ints:
+        """For each wanted string its position among these, which are sorted by bytes; else -1."""
+        position = np.empty(len(wanted), np.int64)
+        library = kernel.library()
+        if library is None:
+            return _search(self, wanted, position)
+        own, other = kernel.as_bytes(self.data), kernel.as_bytes(wanted.data)
+        columns = [
+            np.ascontiguousarray(c) for c in (self.start, self.end, wanted.start, wanted.end)
+        ]
+        start, end, wanted_start, wanted_end = map(kernel.address, columns)
+        library.kernel_search(
+            kernel.address(own),
+            start,
+            end,
+            len(self),
+            kernel.address(other),
+            wanted_start,
+            wanted_end,
+            len(wanted),
+            kernel.address(position),
+        )
+        return position
+
+    def _gathered(self, lengths: Ints, offsets: Ints) -> npt.NDArray[np.uint8]:
+        """The strings one behind the other."""
+        total = int(offsets[-1])
+        data = kernel.as_bytes(self.data)
+        library = kernel.library()
+        if library is None:
+            places = np.repeat(self.start - offsets[:-1], lengths) + np.arange(total)
+            return data[places]
+        gathered = np.empty(total, np.uint8)
+        start, end = np.ascontiguousarray(self.start), np.ascontiguousarray(self.end)
+        written = library.kernel_gather(
+            kernel.address(data),
+            kernel.address(start),
+            kernel.address(end),
+            len(self),
+            kernel.address(gathered),
+            total,
+        )
+        assert written == total, "starts and ends were checked when they were read"
+        return gathered
+
+
+def concat_byte_strings(parts: Sequence[ByteStrings]) -> ByteStrings:
+    """The strings of all parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    whole = [part.compact() for part in parts]
+    if not whole:
+        return ByteStrings.none()
+    sizes = np.array([len(part.data) for part in whole], np.int64)
+    shifts = (np.cumsum(sizes) - sizes).tolist()
+    return ByteStrings(
+        b"".join(part.data for part in whole),
+        np.concatenate([part.start + shift for part, shift in zip(whole, shifts, strict=True)]),
+        np.concatenate([part.end + shift for part, shift in zip(whole, shifts, strict=True)]),
+    )
+
+
+def _search(strings: ByteStrings, wanted: ByteStrings, position: Ints) -> Ints:
+    for row in range(len(wanted)):
+        key = wanted[row]
+        at = bisect_left(strings, key)
+        position[row] = at if at < len(strings) and strings[at] == key else -1
+    return position

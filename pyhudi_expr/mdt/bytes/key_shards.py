@@ -1,0 +1,56 @@
+"""The file groups of many keys at once: `keys.shard`, vectorised."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.kernel import as_bytes
+from pyhudi_expr.mdt.bytes.keys import java_hash
+
+_FIRST_BEYOND_ASCII = 0x80
+_FEW = 16
+"""Of so many keys each by itself is faster."""
+
+Shards = npt.NDArray[np.int64]
+_Hashes = npt.NDArray[np.uint32]
+
+
+def shards(keys: ByteStrings, count: int) -> Shards:
+    """For each key (UTF-8) its file group of `count`, from 0 on.
+
+    Java hashes UTF-16 units, which are the bytes of ASCII keys; those of one length are hashed
+    together, keys beyond ASCII one by one.
+    """
+    hashed = _one_by_one(keys) if len(keys) <= _FEW else _together(keys)
+    # The magnitude of Java's least int is 2^31, as that of any other.
+    magnitude: Shards = np.abs(hashed.view(np.int32).astype(np.int64))
+    return magnitude % count
+
+
+def _one_by_one(keys: ByteStrings) -> _Hashes:
+    return np.array([_hash(keys, row) for row in range(len(keys))], np.uint32)
+
+
+def _hash(keys: ByteStrings, row: int) -> int:
+    return java_hash(keys[row].decode()) & 0xFFFFFFFF
+
+
+def _together(keys: ByteStrings) -> _Hashes:
+    hashed = np.zeros(len(keys), np.uint32)
+    lengths = keys.end - keys.start
+    data = as_bytes(keys.data)
+    order = np.argsort(lengths, kind="stable")
+    for rows in np.split(order, np.flatnonzero(np.diff(lengths[order])) + 1):
+        length = int(lengths[rows[0]]) if len(rows) else 0
+        beyond = np.zeros(len(rows), np.bool_)
+        found = np.zeros(len(rows), np.uint32)
+        for place in range(length):
+            unit = data[keys.start[rows] + place]
+            beyond |= unit >= _FIRST_BEYOND_ASCII
+            found = found * np.uint32(31) + unit
+        hashed[rows] = found
+        for row in rows[beyond].tolist():
+            hashed[row] = _hash(keys, row)
+    return hashed

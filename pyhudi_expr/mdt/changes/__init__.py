@@ -1,0 +1,1 @@
+"""Changes of the metadata table: partitions, bootstrap, asynchronous indexing."""

@@ -1,0 +1,124 @@
+"""A metadata table for a table that has none: the partition `files`, with which Hudi begins."""
+
+from __future__ import annotations
+
+import io
+import zlib
+from collections.abc import Iterator
+
+import numpy as np
+
+from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, partition_key
+from pyhudi_expr.mdt.changes.partitions import IndexConflict, known_times
+from pyhudi_expr.mdt.changes.rollback import rollback_on_failure
+from pyhudi_expr.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.mdt.log import writer as log_writer
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.store import file_group_names
+from pyhudi_expr.mdt.store.metadata_table import FILES, METADATA_DIR
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
+from pyhudi_expr.table.listing import StoredFiles
+from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.properties import PROPERTIES_FILE, TableProperties
+from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
+from pyhudi_expr.table.timeline.writer import Action, next_time
+
+# The instant that Hudi begins a metadata table with, by timeline layout.
+_FIRST_INSTANT = {1: "00000000000000010", 2: "00000000000000000"}
+_WRITE_TOKEN = "0-0-1"
+_OPERATION = "BULK_INSERT"
+
+
+def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
+    """Makes the metadata table unless there is one; whether it was made.
+
+    Raises IndexConflict while other writers are at work, whose files it would miss or name too
+    early, or another HudiError; then there is none.
+    """
+    if FILES in table.properties.metadata_partitions:
+        return False
+    with lock.held("makes the metadata table"):
+        table = table.refreshed()
+        if FILES in table.properties.metadata_partitions:
+            return False
+        lock.check()
+        if table.timeline.pending:
+            raise IndexConflict(
+                f"{table.base_path}: {', '.join(sorted(table.timeline.pending))} are pending, and "
+                "the table has no metadata table; let them complete, then try again"
+            )
+        table.storage.delete_dir(METADATA_DIR)
+        with rollback_on_failure(lambda: table.storage.delete_dir(METADATA_DIR)):
+            name = f"{table.properties.name}_metadata"
+            metadata = write_table(table.storage.child(METADATA_DIR), name, table.properties)
+            _write_files(metadata, table.stored_files())
+            properties_writer.update(
+                table.storage,
+                {
+                    "hoodie.table.metadata.partitions": FILES,
+                    "hoodie.table.metadata.partitions.inflight": "",
+                },
+            )
+    return True
+
+
+def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable:
+    """The properties of a new, empty metadata table. data: those of the table that it is of."""
+    layout = data.timeline_layout
+    properties = {
+        "hoodie.table.name": name,
+        "hoodie.table.type": "MERGE_ON_READ",
+        "hoodie.table.version": str(data.version),
+        "hoodie.table.initial.version": str(data.version),
+        "hoodie.timeline.layout.version": str(layout),
+        "hoodie.timeline.path": "timeline",
+        "hoodie.timeline.history.path": "history",
+        "hoodie.archivelog.folder": "archived" if layout == 1 else "history",
+        "hoodie.table.base.file.format": "HFILE",
+        "hoodie.table.recordkey.fields": "key",
+        "hoodie.table.keygenerator.type": "HOODIE_TABLE_METADATA",
+        "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
+        "hoodie.record.merge.mode": "CUSTOM",
+        "hoodie.record.merge.strategy.id": "00000000-0000-0000-0000-000000000000",
+        "hoodie.populate.meta.fields": "false",
+        "hoodie.datasource.write.drop.partition.columns": "false",
+        "hoodie.table.checksum": str(zlib.crc32(f".{name}".encode())),
+    }
+    storage.write(PROPERTIES_FILE, properties_writer.dump_properties(properties))
+    return HudiTable.at(storage)
+
+
+def _write_files(metadata: HudiTable, stored: StoredFiles) -> None:
+    layout = metadata.properties.timeline_layout
+    instant = _FIRST_INSTANT[layout]
+    storage, group = metadata.storage, file_group_names.file_id(FILES, 0)
+    marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"
+    storage.write(f"{FILES}/{PARTITION_MARKER}", marker.encode())
+    stub = file_group_names.log_file(group, file_group_names.STUB_TOKEN, instant)
+    storage.write(f"{FILES}/{stub}", log_writer.empty_block(instant))
+
+    cells = sorted(_file_lists(stored))
+    content = io.BytesIO()
+    size = hfile_writer.write(content, cells, RECORD_SCHEMA)
+    path = f"{FILES}/{file_group_names.base_file(group, _WRITE_TOKEN, instant)}"
+    storage.write(path, content.getvalue())
+
+    action = Action(storage, metadata.properties, instant, "deltacommit")
+    action.request()
+    action.start()
+    written = WrittenFile(group, path, size, len(cells))
+    completed = next_time(metadata.properties, known_times(metadata))
+    action.complete(commit_record(layout, [written], _OPERATION, {}), completed)
+
+
+def _file_lists(stored: StoredFiles) -> Iterator[tuple[bytes, bytes]]:
+    partitions = [partition_key(str(path)) for path in stored.partitions.to_pylist()]
+    yield ALL_PARTITIONS.encode(), payloads.partition_list(partitions)
+    for number, key in enumerate(partitions):
+        rows = np.flatnonzero(stored.partition == number)
+        names = stored.name.take(rows).to_pylist()
+        sizes = stored.size[rows].tolist()
+        yield key.encode(), payloads.file_list(dict(zip(names, sizes, strict=True)))

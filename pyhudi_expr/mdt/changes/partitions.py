@@ -1,0 +1,109 @@
+"""Partitions of a table's metadata table: making their file groups, naming and removing them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, remove_definitions
+from pyhudi_expr.mdt.log import writer as log_writer
+from pyhudi_expr.mdt.store import file_group_names
+from pyhudi_expr.mdt.store.metadata_table import METADATA_DIR
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+_COMPLETE = "hoodie.table.metadata.partitions"
+_INFLIGHT = "hoodie.table.metadata.partitions.inflight"
+
+
+class IndexConflict(HudiError):  # noqa: N818 - names the finding
+    """The table's state does not allow the change; nothing was changed."""
+
+
+@dataclass(frozen=True)
+class NewPartition:
+    """A metadata partition to be built. name: `column_stats`, `secondary_index_x` ..."""
+
+    name: str
+    shards: int
+    definition: IndexDefinition | None = None
+
+
+def begin_groups(metadata: HudiTable, partition: NewPartition, instant: str) -> None:
+    """Makes the partition's directory anew, with a first, empty log file for each file group."""
+    storage = metadata.storage
+    storage.delete_dir(partition.name)  # of a build that was never announced, or was dropped
+    marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"
+    storage.write(f"{partition.name}/{PARTITION_MARKER}", marker.encode())
+    content = log_writer.empty_block(instant)
+    for shard in range(partition.shards):
+        group = file_group_names.file_id(partition.name, shard)
+        name = file_group_names.log_file(group, file_group_names.STUB_TOKEN, instant)
+        storage.write(f"{partition.name}/{name}", content)
+
+
+def move_partitions(
+    table: HudiTable,
+    *,
+    added: Iterable[str] = (),
+    added_inflight: Iterable[str] = (),
+    removed: Iterable[str] = (),
+) -> None:
+    """Changes which partitions are complete and which in-flight; one that is added leaves the
+    other state."""
+    properties = HudiTable.at(table.storage).properties
+    gone, complete, begun = set(removed), set(added), set(added_inflight)
+    properties_writer.update(
+        table.storage,
+        {
+            _COMPLETE: _joined((properties.metadata_partitions - gone) | complete),
+            _INFLIGHT: _joined((properties.metadata_partitions_inflight - gone - complete) | begun),
+        },
+    )
+
+
+def _joined(names: Iterable[str]) -> str:
+    return ",".join(sorted(names))
+
+
+def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
+    """Removes partitions, complete or not, with their definitions. Raises UnknownLock,
+    LockNotAcquired or another HudiError."""
+    with lock.held(f"drops {', '.join(names)}"):
+        lock.check()
+        move_partitions(table, removed=names)
+        remove_definitions(table, names)
+        _delete(table, names)
+
+
+def remove_unread(table: HudiTable, names: Sequence[str]) -> None:
+    """The same under a lock that is held, of partitions that nobody reads: the files go first, as
+    what is to be written may need their room."""
+    _delete(table, names)
+    move_partitions(table, removed=names)
+    remove_definitions(table, names)
+
+
+def _delete(table: HudiTable, names: Sequence[str]) -> None:
+    for name in names:
+        table.storage.delete_dir(f"{METADATA_DIR}/{name}")
+
+
+def check_restores(table: HudiTable) -> None:
+    """Raises IndexConflict while the table is being restored: its files are about to go."""
+    restoring = [i for i in table.timeline.instants if i.action == "restore" and not i.is_completed]
+    if restoring:
+        raise IndexConflict(
+            f"{table.base_path}: a restore ({restoring[0].requested}) is pending; let it complete, "
+            "then try again"
+        )
+
+
+def known_times(*tables: HudiTable) -> Iterable[str | None]:
+    """All times of the timelines; see `next_time`."""
+    for table in tables:
+        for instant in table.timeline.instants:
+            yield instant.requested
+            yield instant.completed

@@ -1,0 +1,104 @@
+"""Ending what builders of indexes that died have left; see `async_indexing`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from pyhudi_expr.mdt.changes.async_indexing import (
+    ACTION,
+    BUILDER,
+    BUILDER_NAME,
+    NOTE,
+    AnnouncedAction,
+    Finish,
+    complete,
+    nothing,
+    take_back,
+)
+from pyhudi_expr.mdt.changes.partitions import IndexConflict, NewPartition, remove_unread
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
+from pyhudi_expr.table.timeline.commit_metadata import read_record
+from pyhudi_expr.table.timeline.timeline import Instant
+
+_Infos = list[dict[str, Any]]
+
+
+def recover(table: HudiTable, lock: TableLock, finish: Finish = nothing) -> list[str]:
+    """Ends the actions of builders that died: what was done to each, as sentences.
+
+    Raises IndexConflict where a builder is alive, or may be, on another machine.
+    """
+    done = []
+    for instant, infos in list(_plans(table)):
+        extra = infos[0].get("extraMetadata") or {}
+        if extra.get(BUILDER) == BUILDER_NAME:
+            _check_gone(table, instant, infos)
+            done.append(_ended(table, instant, infos, lock, finish))
+    return [*done, *_without_action(table.refreshed(), lock)]
+
+
+def _check_gone(table: HudiTable, instant: Instant, infos: _Infos) -> None:
+    extra = infos[0]["extraMetadata"]
+    owner = {key: extra.get(key, "") for key in (HOST, PROCESS)}
+    if not is_gone(owner) and owner != this_process():
+        raise IndexConflict(
+            f"{table.base_path}: process {owner[PROCESS]} on {owner[HOST]} builds "
+            f"{', '.join(_names(infos))} at present; if it is gone, delete "
+            f"{table.properties.timeline_dir}/{instant.requested}.{ACTION}.* and drop the index"
+        )
+
+
+def _ended(
+    table: HudiTable, instant: Instant, infos: _Infos, lock: TableLock, finish: Finish
+) -> str:
+    names = _names(infos)
+    partitions = tuple(NewPartition(name, 0) for name in names)
+    note = str(infos[0]["extraMetadata"].get(NOTE, ""))
+    found = AnnouncedAction(table, instant.requested, partitions, frozenset(), note)
+    with lock.held(f"recovers {', '.join(names)}"):
+        lock.check()
+        if found.is_complete:
+            finish(table.refreshed(), note)
+            complete(found, str(infos[0].get("indexUptoInstant") or ""))
+            return f"completed {', '.join(names)}, which an earlier run had built"
+        take_back(found)
+        return f"took back {', '.join(names)}, which an earlier run had begun"
+
+
+def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
+    """Takes back partitions that are in-flight, and of which no action is left.
+
+    A writer whose settings do not enable one of the partitions of an action deletes that one, and
+    the action with it.
+    """
+    if not _unplanned(table):
+        return
+    with lock.held("takes back what nobody builds"):
+        lock.check()
+        names = _unplanned(table.refreshed())
+        remove_unread(table, names)
+    if names:
+        yield f"took back {', '.join(names)}, which nobody builds any more"
+
+
+def _unplanned(table: HudiTable) -> list[str]:
+    planned = {name for _, infos in _plans(table) for name in _names(infos)}
+    return sorted(table.properties.metadata_partitions_inflight - planned)
+
+
+def _plans(table: HudiTable) -> Iterator[tuple[Instant, _Infos]]:
+    """The index actions that are pending, whoever's they are, with what each is to build."""
+    for instant in table.timeline.instants:
+        if instant.action == ACTION and not instant.is_completed:
+            path = f"{table.properties.timeline_dir}/{instant.requested}.{ACTION}.requested"
+            plan = read_record(table.storage.read(path), f"{table.base_path}/{path}")
+            infos: _Infos = plan.get("indexPartitionInfos") or []
+            if infos:
+                yield instant, infos
+
+
+def _names(infos: _Infos) -> list[str]:
+    return [str(info["metadataPartitionPath"]) for info in infos]

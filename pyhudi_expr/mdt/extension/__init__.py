@@ -1,0 +1,1 @@
+"""The extension metadata table, which lies beside Hudi's own."""

@@ -1,0 +1,154 @@
+"""What the indexes of an extension metadata table cover: file slices, and commits.
+
+An index of keys or values describes the rows of certain file slices. Those are listed, one by one,
+with their number of rows, so that a query believes the index about a slice exactly if it is one of
+them, file by file: whatever happened to the table since (updates, clustering, cleaning, rollbacks,
+restores), and whatever instant or view of it is asked for, another slice has other files.
+
+A slice is known by its partition's path and its files' tokens (`FileListing.tokens`: a log file's
+with its length). In timeline layout 1 a log file may hold blocks of commits that complete later,
+without growing; slices with such log files are never covered.
+
+The commits are kept too, for people: which ones a table's indexes lack.
+"""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.timeline.timeline import Instant
+
+UNCOVERED = -1
+"""Instead of a number of rows."""
+
+_SCHEMA = pa.schema(
+    [
+        pa.field("slice", pa.large_string(), False),
+        pa.field("partition", pa.string(), False),
+        pa.field("file_id", pa.string(), False),
+        pa.field("base_instant", pa.string(), False),
+        pa.field("rows", pa.int64(), False),
+    ]
+)
+_CHANGING = frozenset({"rollback", "restore"})
+_SEPARATOR = "\n"
+
+Flags = npt.NDArray[np.bool_]
+Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What was covered at one moment.
+
+    instants: requested times of completed commits, rollbacks and restores of the table's active
+    timeline; before: all before this one were complete. slices: of the schema above; `rows` is the
+    exact number, -1 where only statistics were taken.
+    """
+
+    instants: frozenset[str] = frozenset()
+    before: str = ""
+    slices: pa.Table = field(default_factory=_SCHEMA.empty_table)
+
+    @staticmethod
+    def of(table: HudiTable, listing: FileListing, rows: Rows) -> Coverage:
+        """The listed slices of the table's snapshot. rows: of each slice."""
+        chosen = pa.array(np.flatnonzero(may_be_covered(table, listing)))
+        slices = pa.table(
+            [
+                identities(listing),
+                listing.partitions.take(pa.array(listing.slice_partition)),
+                listing.slice_file_id,
+                listing.slice_base_instant,
+                pa.array(rows),
+            ],
+            schema=_SCHEMA,
+        )
+        completed = frozenset(i.requested for i in table.timeline.instants if _changes(i))
+        return Coverage(completed, table.timeline.start or "", slices.take(chosen))
+
+    @staticmethod
+    def parse(content: bytes, instants: str, before: str, file: str) -> Coverage:
+        """What `content` and the commit's texts say. Raises CorruptFile."""
+        import pyarrow.parquet as pq
+
+        try:
+            # Not `read_table`, see table/history.py.
+            with pq.ParquetFile(pa.BufferReader(content)) as file_of_slices:
+                slices = file_of_slices.read().cast(_SCHEMA)
+        except (OSError, ValueError, pa.ArrowException) as error:
+            raise CorruptFile(file, f"no list of covered file slices: {error}") from error
+        return Coverage(frozenset(filter(None, instants.split(","))), before, slices)
+
+    def content(self) -> bytes:
+        """The slices as a file, for `parse`."""
+        import pyarrow.parquet as pq
+
+        target = io.BytesIO()
+        pq.write_table(self.slices, target, compression="zstd")
+        return target.getvalue()
+
+    def first_uncovered(self, table: HudiTable) -> Instant | None:
+        """The oldest action of the table that changed rows and is not covered."""
+        newer = (i for i in table.timeline.instants if _changes(i) and not self._covers(i))
+        return next(newer, None)
+
+    def _covers(self, instant: Instant) -> bool:
+        return instant.requested in self.instants or instant.requested < self.before
+
+    @property
+    def newest(self) -> str | None:
+        """The newest commit that is covered."""
+        return max(self.instants, default=None)
+
+    def rows_of(self, table: HudiTable, listing: FileListing) -> Rows:
+        """For each slice of the listing the rows that the indexes know of it; -1: not covered."""
+        position = pc.index_in(identities(listing), self.slices.column("slice").combine_chunks())
+        known = self.slices.column("rows").take(position)
+        rows = np.asarray(pc.fill_null(known, UNCOVERED), np.int64)
+        return np.where(may_be_covered(table, listing), rows, UNCOVERED)
+
+    def known(self, table: HudiTable, listing: FileListing) -> Flags:
+        """For each slice of the listing whether it is covered."""
+        there = pc.is_in(identities(listing), self.slices.column("slice").combine_chunks())
+        flags: Flags = np.asarray(there) & may_be_covered(table, listing)
+        return flags
+
+    def missing_from(self, listing: FileListing) -> Flags:
+        """For each covered slice whether the listing lacks it."""
+        there = pc.is_in(self.slices.column("slice"), identities(listing))
+        flags: Flags = ~np.asarray(there)
+        return flags
+
+
+def identities(listing: FileListing) -> pa.LargeStringArray:
+    """For each slice the text that it is known by."""
+    edges = np.searchsorted(listing.file_slice, np.arange(listing.num_slices + 1))
+    tokens = pa.LargeListArray.from_arrays(
+        pa.array(edges, pa.int64()), listing.tokens.cast(pa.large_string())
+    )
+    joined = pc.binary_join(tokens, pa.scalar(_SEPARATOR, pa.large_string()))
+    partitions = listing.partitions.take(pa.array(listing.slice_partition))
+    separator = pa.scalar(_SEPARATOR, pa.large_string())
+    return pc.binary_join_element_wise(partitions.cast(pa.large_string()), joined, separator)
+
+
+def may_be_covered(table: HudiTable, listing: FileListing) -> Flags:
+    """For each slice whether its files' names and lengths tell all that is in them."""
+    if table.properties.timeline_layout > 1 or not listing.has_logs:
+        return np.ones(listing.num_slices, np.bool_)
+    return ~listing.any_of_slice(listing.file_is_log)
+
+
+def _changes(instant: Instant) -> bool:
+    """Whether the action is complete, and changed which rows the table has."""
+    return instant.is_write or (instant.is_completed and instant.action in _CHANGING)

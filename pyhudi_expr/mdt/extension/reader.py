@@ -1,0 +1,77 @@
+"""The extension metadata table as queries read it; `extension` says what it is, and changes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.extension.coverage import Coverage
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.errors import TableNotFound
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.properties import BACKUP_FILE, HOODIE_DIR, PROPERTIES_FILE, TableProperties
+from pyhudi_expr.table.storage import Storage
+from pyhudi_expr.table.timeline.commit_metadata import read_record
+
+EXTENSION_DIR = f"{HOODIE_DIR}/pyhudi/metadata"
+COVERAGE_DIR = f"{HOODIE_DIR}/coverage"
+COVERAGE, INSTANTS, BEFORE = "pyhudi.coverage", "pyhudi.covered", "pyhudi.covered.before"
+"""What the newest commit says in its metadata of what is covered."""
+
+
+@dataclass(frozen=True)
+class Extension:
+    """A snapshot of the extension metadata table: its records, and what they cover."""
+
+    records: MetadataTable
+    coverage: Coverage
+
+    @staticmethod
+    def open(table: HudiTable, cache: DiskCache | None = None) -> Extension | None:
+        """None where the table has none, or none with an index. Raises HudiError."""
+        try:
+            own = HudiTable.at(table.storage.child(EXTENSION_DIR))
+        except TableNotFound:
+            return None
+        if not own.properties.metadata_partitions:
+            return None
+        return Extension(MetadataTable(own, own, cache), _coverage(own))
+
+    @staticmethod
+    def exists(table: HudiTable) -> bool:
+        """Whether `open` finds one, or fails to read it."""
+        storage = table.storage.child(EXTENSION_DIR)
+        if not extension_exists(storage):
+            return False
+        return bool(TableProperties.read(storage).metadata_partitions)
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        """The metadata partitions that are complete."""
+        return self.records.partitions
+
+    @property
+    def definitions(self) -> Mapping[str, IndexDefinition]:
+        """Those of the complete partitions, by name. Raises CorruptFile."""
+        every = index_definitions(self.records.metadata)
+        return {name: definition for name, definition in every.items() if name in self.partitions}
+
+
+def extension_exists(storage: Storage) -> bool:
+    """Whether the extension has been begun. storage: its directory."""
+    return any(storage.stat(file) is not None for file in (PROPERTIES_FILE, BACKUP_FILE))
+
+
+def _coverage(extension: HudiTable) -> Coverage:
+    """That of the newest commit."""
+    newest = extension.timeline.last_write
+    if newest is None:
+        return Coverage()
+    path = f"{extension.properties.timeline_dir}/{newest.file_name}"
+    shown = f"{extension.base_path}/{path}"
+    extra = read_record(extension.storage.read(path), shown).get("extraMetadata") or {}
+    file = f"{COVERAGE_DIR}/{extra.get(COVERAGE, '')}"
+    content = extension.storage.read(file)
+    return Coverage.parse(content, extra.get(INSTANTS, ""), extra.get(BEFORE, ""), shown)

@@ -1,0 +1,1 @@
+"""HFile version 3: reading and writing."""

@@ -1,0 +1,144 @@
+"""Cells of HFile data blocks: keys and values as stretches of the blocks' bytes.
+
+A cell is i32 key length, i32 value length, the key ([u16 row length][row] and a suffix), the value
+and, in most files, one variable-length number (HBase reference guide, "HFile format").
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from pyhudi_expr.mdt.bytes import kernel
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, Ints, concat_byte_strings
+from pyhudi_expr.mdt.hfile.blocks import vint_length
+
+_LEAST_CELL_BYTES = 10
+_FRAME = struct.Struct(">iiH")
+
+
+@dataclass(frozen=True)
+class Cells:
+    """Keys and their values (Avro, without a schema), in the order of the keys.
+
+    For many cells use `key_strings` and `value_strings`, which are arrays over one buffer
+    (`ByteStrings.array` makes an Arrow array of them, `mdt.avro.columns.decode_columns` decodes the
+    values); `keys` and `values` are lists of bytes, made when they are first asked for.
+    """
+
+    key_strings: ByteStrings = field(default_factory=ByteStrings.none)
+    value_strings: ByteStrings = field(default_factory=ByteStrings.none)
+
+    @staticmethod
+    def of(keys: Sequence[bytes], values: Sequence[bytes]) -> Cells:
+        return Cells(ByteStrings.of(keys), ByteStrings.of(values))
+
+    def __len__(self) -> int:
+        return len(self.key_strings)
+
+    @cached_property
+    def keys(self) -> list[bytes]:
+        return self.key_strings.to_list()
+
+    @cached_property
+    def values(self) -> list[bytes]:
+        return self.value_strings.to_list()
+
+    def take(self, rows: np.ndarray[tuple[int], np.dtype[np.generic]] | slice) -> Cells:
+        """The chosen cells: positions, one flag for each, or a slice. The bytes are shared."""
+        return Cells(self.key_strings.take(rows), self.value_strings.take(rows))
+
+    def prefix_range(self, prefix: bytes) -> slice:
+        """Which cells' keys begin with the prefix; the keys are sorted by bytes."""
+        keys = self.key_strings
+        start = _first(0, len(self), lambda row: keys[row] >= prefix)
+        return slice(start, _first(start, len(self), lambda row: not keys[row].startswith(prefix)))
+
+
+def concat_cells(parts: Sequence[Cells]) -> Cells:
+    """The cells of all parts, in their order."""
+    if len(parts) == 1:
+        return parts[0]
+    return Cells(
+        concat_byte_strings([part.key_strings for part in parts]),
+        concat_byte_strings([part.value_strings for part in parts]),
+    )
+
+
+class DamagedBlockError(ValueError):
+    """A block's cells do not fit into it. block: which of the blocks."""
+
+    def __init__(self, block: int) -> None:
+        super().__init__(f"a cell of block {block} breaks its bounds")
+        self.block = block
+
+
+def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
+    """The cells of uncompressed data blocks. Raises DamagedBlockError."""
+    content = b"".join(blocks)
+    library = kernel.library()
+    if library is None:
+        return _parse(blocks, content, has_mvcc)
+    capacity = len(content) // _LEAST_CELL_BYTES + 1
+    # Pages that no cell is written to are never touched.
+    columns = [np.empty(capacity, np.int64) for _ in range(4)]
+    data = kernel.as_bytes(content)
+    starts = [kernel.address(column) for column in columns]
+    count = at = 0
+    for number, block in enumerate(blocks):
+        end = at + len(block)
+        rest = [start + count * columns[0].itemsize for start in starts]
+        found = library.kernel_cells(
+            kernel.address(data), at, end, has_mvcc, capacity - count, *rest
+        )
+        if found < 0:
+            raise DamagedBlockError(number)
+        count, at = count + found, end
+    return _cells(content, [column[:count].copy() for column in columns])
+
+
+def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
+    """Without the kernel."""
+    rows: list[tuple[int, int, int, int]] = []
+    at = 0
+    for number, block in enumerate(blocks):
+        end = at + len(block)
+        try:
+            while at < end:
+                key_length, value_length, row_length = _FRAME.unpack_from(content, at)
+                row = at + _FRAME.size
+                value = at + 8 + key_length
+                at = value + value_length
+                if row_length + 2 > key_length or value_length < 0 or at + has_mvcc > end:
+                    raise DamagedBlockError(number)
+                rows.append((row, row + row_length, value, at))
+                if has_mvcc:
+                    at += vint_length(content[at])
+        except (struct.error, IndexError) as error:
+            raise DamagedBlockError(number) from error
+        if at != end:
+            raise DamagedBlockError(number)
+    table = np.array(rows, np.int64).reshape(-1, 4)
+    return _cells(content, [np.ascontiguousarray(column) for column in table.T])
+
+
+def _cells(content: bytes, columns: Sequence[Ints]) -> Cells:
+    key_start, key_end, value_start, value_end = columns
+    return Cells(
+        ByteStrings(content, key_start, key_end), ByteStrings(content, value_start, value_end)
+    )
+
+
+def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """The first row in [low, high) for which it holds, as for all behind it; else high."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low

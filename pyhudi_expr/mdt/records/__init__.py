@@ -1,0 +1,1 @@
+"""Records of the metadata table: schema, payloads, value types, Bloom filters."""

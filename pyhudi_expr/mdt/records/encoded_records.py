@@ -1,0 +1,55 @@
+"""Records of a metadata table as they are stored: keys, and values that are still Avro."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from pyhudi_expr.mdt.avro.columns import decode_columns
+from pyhudi_expr.mdt.avro.schema import Struct, UndecodedError
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.hfile.cells import Cells
+from pyhudi_expr.mdt.records.metadata_records import Payload, decode
+from pyhudi_expr.table.errors import CorruptFile
+
+
+@dataclass(frozen=True)
+class EncodedRecords:
+    """Cells of one file whose values are still Avro, written with `schema` (JSON)."""
+
+    file: str
+    schema: str
+    cells: Cells
+
+    @staticmethod
+    def none() -> EncodedRecords:
+        """No records, of no file."""
+        return EncodedRecords("", '"null"', Cells())
+
+    def decoded(self) -> list[Payload]:
+        """The values, which nobody may change. Raises CorruptFile."""
+        return self._decoded
+
+    @cached_property
+    def _decoded(self) -> list[Payload]:
+        return decode(self.schema, self.cells.values, self.file)
+
+    def columns(self) -> Struct:
+        """The values by columns, as `mdt.avro.columns` decodes them. Raises CorruptFile."""
+        try:
+            return decode_columns(self.schema, self.cells.value_strings)
+        except UndecodedError as error:
+            raise CorruptFile(self.file, f"a record cannot be decoded: {error}") from error
+
+    def split(self, keys: ByteStrings) -> tuple[EncodedRecords, EncodedRecords]:
+        """The records without those of the keys (sorted), and those."""
+        if not len(keys):
+            return self, EncodedRecords.none()
+        chosen = keys.search(self.cells.key_strings) >= 0
+        if not chosen.any():
+            return self, EncodedRecords.none()
+        own = (self.file, self.schema)
+        return (
+            EncodedRecords(*own, self.cells.take(~chosen)),
+            EncodedRecords(*own, self.cells.take(chosen)),
+        )

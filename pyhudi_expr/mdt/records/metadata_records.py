@@ -1,0 +1,179 @@
+"""Records of the metadata table: decoding and merging.
+
+Merging follows Hudi's `HoodieMetadataPayload`, with one difference: where Hudi would widen bounds
+with an entry that may not be believed, the merged entry says that it knows nothing.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import fastavro
+
+from pyhudi_expr.mdt.avro.schema import refuse_empty
+from pyhudi_expr.table.errors import CorruptFile
+
+Payload = dict[str, Any]
+"""A decoded HoodieMetadataRecord. Logical types are left raw: dates and times as integers,
+decimals as big-endian unscaled bytes. A value of a wrapper union is (record name, {"value": v})."""
+
+PARTITION_LIST, FILE_LIST, COLUMN_STATS, BLOOM_FILTER = 1, 2, 3, 4
+RECORD_INDEX, PARTITION_STATS, SECONDARY_INDEX = 5, 6, 7
+
+_STATS_KINDS = frozenset({COLUMN_STATS, PARTITION_STATS})
+_LIST_KINDS = frozenset({PARTITION_LIST, FILE_LIST})
+_TEXT_WRAPPERS = frozenset({"StringWrapper", "BytesWrapper"})
+_FLOAT_WRAPPERS = frozenset({"FloatWrapper", "DoubleWrapper"})
+_DECIMAL_TYPE = 10
+
+_FILES, _STATS = "filesystemMetadata", "ColumnStatsMetadata"
+_BLOOM, _SECONDARY = "BloomFilterMetadata", "SecondaryIndexMetadata"
+
+
+def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
+    """Decodes Avro values written with the schema (JSON); `file` names them in CorruptFile."""
+    try:
+        parsed = parsed_schema(schema)
+        return [
+            fastavro.schemaless_reader(
+                io.BytesIO(value),
+                parsed,
+                None,
+                return_record_name=True,
+                return_record_name_override=True,
+            )
+            for value in values
+        ]
+    except Exception as error:
+        # Damaged values make the Avro reader raise almost anything.
+        raise CorruptFile(file, f"a record cannot be decoded: {error!r}") from error
+
+
+@lru_cache(maxsize=64)
+def parsed_schema(schema: str) -> Any:
+    """The schema (JSON) for the Avro library. Raises UndecodedError where it may hold a bomb."""
+    content = json.loads(schema)
+    refuse_empty(content)
+    return fastavro.parse_schema(_without_logical_types(content))
+
+
+def _without_logical_types(node: Any) -> Any:
+    """Values stay exact and in every range when the library does not convert them."""
+    if isinstance(node, dict):
+        return {k: _without_logical_types(v) for k, v in node.items() if k != "logicalType"}
+    if isinstance(node, list):
+        return [_without_logical_types(item) for item in node]
+    return node
+
+
+def is_deleted(payload: Payload) -> bool:
+    """Whether the record only says that its key is gone."""
+    for part in (_STATS, _BLOOM, _SECONDARY):
+        content = payload.get(part)
+        if content is not None:
+            return bool(content["isDeleted"])
+    return False
+
+
+def merge(old: Payload, new: Payload, file: str) -> Payload:
+    """The record of a key that has `old` and, later, `new`. Raises CorruptFile on mixed kinds."""
+    kind = new["type"]
+    if old["type"] != kind:
+        raise CorruptFile(file, f"one key has records of the kinds {old['type']} and {kind}")
+    if kind in _LIST_KINDS:
+        return {**new, _FILES: _merge_files(old.get(_FILES) or {}, new.get(_FILES) or {})}
+    if kind in _STATS_KINDS:
+        return {**new, _STATS: _merge_stats(old[_STATS], new[_STATS])}
+    return new
+
+
+def _merge_files(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    """A deletion removes a known entry and is kept for an unknown one; sizes only grow."""
+    merged = dict(old)
+    for name, info in new.items():
+        known = merged.get(name)
+        if known is None or (info["isDeleted"] and known["isDeleted"]):
+            merged[name] = info
+        elif info["isDeleted"]:
+            del merged[name]
+        else:
+            merged[name] = {"size": max(info["size"], known["size"]), "isDeleted": False}
+    return merged
+
+
+def _merge_stats(old: Payload, new: Payload) -> Payload:
+    """The newer entry when either is a deletion or it is exact, else the union of both."""
+    if old["isDeleted"] or new["isDeleted"] or new.get("isTightBound"):
+        return new
+    counts = {
+        name: None if old[name] is None or new[name] is None else old[name] + new[name]
+        for name in ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
+    }
+    bounds = _merge_bounds(old, new)
+    if bounds is None:
+        unknown = dict.fromkeys(("minValue", "maxValue", "valueCount", "nullCount"))
+        return {**new, **counts, **unknown}
+    return {**new, **counts, "minValue": bounds[0], "maxValue": bounds[1]}
+
+
+def _merge_bounds(old: Payload, new: Payload) -> tuple[Any, Any] | None:
+    """The union of two ranges; None when one of them tells nothing."""
+    if _is_suspect(old) or _is_suspect(new):
+        return None
+    ranges = [
+        (stats["minValue"], stats["maxValue"])
+        for stats in (old, new)
+        if stats["minValue"] is not None and stats["maxValue"] is not None
+    ]
+    if len(ranges) == 2:
+        wrappers = {bound[0] for pair in ranges for bound in pair}
+        types = {_type_ordinal(old), _type_ordinal(new)}
+        if len(wrappers) > 1 or len(types) > 1:
+            return None
+        is_decimal = types == {_DECIMAL_TYPE} or wrapper_name(ranges[0][0]) == "DecimalWrapper"
+        least = min((pair[0] for pair in ranges), key=lambda bound: _order(bound, is_decimal))
+        greatest = max((pair[1] for pair in ranges), key=lambda bound: _order(bound, is_decimal))
+        return least, greatest
+    if not ranges:
+        return None, None
+    # The side without bounds must hold nulls only. Hudi also writes so for texts that it could
+    # not bound, so "all null" beside a text's bounds is not believed.
+    wrapper = wrapper_name(ranges[0][0])
+    empty = old if old["minValue"] is None or old["maxValue"] is None else new
+    all_null = empty["valueCount"] is not None and empty["valueCount"] == empty["nullCount"]
+    if empty["valueCount"] == 0 or (all_null and wrapper not in _TEXT_WRAPPERS):
+        return ranges[0]
+    return None
+
+
+def _is_suspect(stats: Payload) -> bool:
+    """A float's [0.0, 0.0] is what Hudi writes for a file with NaN: its true range is unknown."""
+    bounds = (stats["minValue"], stats["maxValue"])
+    if any(bound is None or wrapper_name(bound) not in _FLOAT_WRAPPERS for bound in bounds):
+        return False
+    return all(not bound[1]["value"] or bound[1]["value"] != bound[1]["value"] for bound in bounds)
+
+
+def _order(bound: tuple[str, Payload], is_decimal: bool) -> Any:
+    """Python compares texts by code points, which is the order of their UTF-8 bytes."""
+    value = bound[1]["value"]
+    return int.from_bytes(value, "big", signed=True) if is_decimal else value
+
+
+def wrapper_name(bound: tuple[str, Payload]) -> str:
+    """The wrapper's name without its namespace, such as "LongWrapper"."""
+    return _simple_name(bound[0])
+
+
+@lru_cache(maxsize=256)
+def _simple_name(full_name: str) -> str:
+    return full_name.rpartition(".")[2]
+
+
+def _type_ordinal(stats: Payload) -> int | None:
+    value_type = stats.get("valueType")
+    return value_type["typeOrdinal"] if value_type else None

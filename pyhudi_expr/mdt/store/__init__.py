@@ -1,0 +1,1 @@
+"""The metadata table as a store: merged look-ups, file groups and caches."""

@@ -1,0 +1,106 @@
+"""What was read of a file group's files, kept from one instant of the metadata table to the next.
+
+A block of a log file stays as it is once its instant has completed, and no other block is at the
+same place of the same file with the same instant, so what it answered is not asked again: a new
+instant costs the reading of the blocks that it added. Base files and log files as a whole are known
+again by their size and modification time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from dataclasses import dataclass, field
+
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.hfile.cells import concat_cells
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.log.reader import LogBlock, LogFile
+from pyhudi_expr.mdt.records.encoded_records import EncodedRecords
+
+#: Answers of more records than these, together, are forgotten; one takes about 3 KB when decoded.
+_MOST_RECORDS = 20_000
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file's path from the metadata table's base path, and its size in bytes.
+
+    modified_ns: its modification time; None where that is not known: then nothing else is the same
+    file for sure.
+    """
+
+    path: str
+    size: int
+    modified_ns: int | None = None
+
+
+@dataclass(frozen=True)
+class BlockId:
+    """A block of the log file at `path`."""
+
+    path: str
+    block: LogBlock
+
+
+@dataclass
+class BlockCache:
+    """Open files by what they are, and answers of blocks. Not thread safe: its owner locks."""
+
+    bases: dict[StoredFile, HFile] = field(default_factory=dict)
+    logs: dict[StoredFile, LogFile] = field(default_factory=dict)
+    contents: dict[BlockId, HFile | list[bytes]] = field(default_factory=dict)
+    """Records, or the keys that were deleted."""
+    _answers: dict[tuple[BlockId, Hashable], EncodedRecords] = field(default_factory=dict)
+    _of_base: dict[Hashable, tuple[ByteStrings, EncodedRecords]] = field(default_factory=dict)
+
+    def only(self, files: Collection[StoredFile]) -> BlockCache:
+        """What is still true for a group of these files."""
+        known = [file for file in files if file.modified_ns is not None]
+        bases = {file: self.bases[file] for file in known if file in self.bases}
+        paths = {file.path for file in files}
+        return BlockCache(
+            bases,
+            {file: self.logs[file] for file in known if file in self.logs},
+            {block: found for block, found in self.contents.items() if block.path in paths},
+            {asked: found for asked, found in self._answers.items() if asked[0].path in paths},
+            dict(self._of_base) if bases else {},
+        )
+
+    def answer(
+        self, block: BlockId, question: Hashable, ask: Callable[[], EncodedRecords]
+    ) -> EncodedRecords:
+        """The block's answer to the question, asked if it is not known."""
+        known = self._answers.get((block, question))
+        if known is None:
+            known = self._answers[block, question] = ask()
+            self._forget_too_many()
+        return known
+
+    def of_base(
+        self,
+        question: Hashable,
+        keys: ByteStrings,
+        look_up: Callable[[ByteStrings], EncodedRecords],
+    ) -> list[EncodedRecords]:
+        """The base file's records of the keys (sorted), which it looks up if they are not known.
+
+        question: for what the keys are looked up; later, it will be for nearly the same ones.
+        """
+        asked, known = self._of_base.get(question, (ByteStrings.none(), EncodedRecords.none()))
+        fresh = keys.take(asked.search(keys) < 0)
+        found = [known, look_up(fresh)] if len(fresh) else [known]
+        chosen = [records.split(keys)[1] for records in found]
+        held = [records for records in chosen if len(records.cells)]
+        if len(held) <= 1:
+            self._of_base[question] = keys, held[0] if held else EncodedRecords.none()
+        else:
+            cells = concat_cells([records.cells for records in held])
+            self._of_base[question] = keys, EncodedRecords(held[0].file, held[0].schema, cells)
+        self._forget_too_many()
+        return held
+
+    def _forget_too_many(self) -> None:
+        answers = [*self._answers.values(), *(found for _, found in self._of_base.values())]
+        if sum(len(found.cells) + 1 for found in answers) > _MOST_RECORDS:
+            self._answers.clear()
+            self._of_base.clear()

@@ -1,0 +1,204 @@
+"""What was read from base files of the metadata table, kept on disk as memory-mapped Arrow tables.
+
+A base file never changes, so what was decoded from it stays true for as long as it is that file;
+which base file counts, and what the log files add, is asked of the table every time. So nothing
+here is trusted over the table: a commit, a rollback, a restore, compaction and cleaning only change
+which files are asked for, and a new instant costs the reading of its log blocks.
+
+A cache file is a header, the identity of what it was made of (JSON) and one Arrow IPC stream for
+each table, each at a multiple of 64 bytes::
+
+    "PYHUDI\\0" version, u64 length of the identity, u64 length of the streams, u64 XXH3 of both
+
+It is written beside, table by table as they are made, and renamed. One that is truncated, damaged,
+of another version or of another file's content is removed and written anew. Processes that map the
+same file share its pages.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import os
+import re
+import struct
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+import pyarrow as pa
+import xxhash
+
+_HEADER = struct.Struct("<7sBQQQ")
+_MAGIC, _VERSION = b"PYHUDI\0", 2
+_ALIGNMENT = 64
+_SUFFIX = ".arrow"
+_NAME = re.compile(r"[0-9a-f]{32}\.arrow(\.\d+\.\d+)?")
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What tables were made of; those of equal identity are equal.
+
+    file: URI. size: bytes. modified_ns: its modification time. tail: digest of the file's end,
+    where its index is. content: what was read of it, and how it is laid out.
+    """
+
+    file: str
+    size: int
+    modified_ns: int
+    tail: str
+    content: str
+
+    def encoded(self) -> bytes:
+        return json.dumps(asdict(self), sort_keys=True).encode()
+
+
+class DiskCache:
+    """A directory of tables. Safe for several threads and processes.
+
+    Trouble with the directory costs speed only, and a line in the log.
+    """
+
+    def __init__(self, directory: Path, max_bytes: int) -> None:
+        """max_bytes: size of all files; those that were not used longest go first."""
+        self._directory = directory
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+
+    def tables(self, identity: Identity, build: Callable[[], Iterable[pa.Table]]) -> list[pa.Table]:
+        """The tables of that identity, built (and kept) if they are not there.
+
+        They are views of the mapped file, so nothing is in memory but what is looked at, and one
+        table while they are built.
+
+        build: gives tables without extension types; what it raises is passed on.
+        """
+        encoded = identity.encoded()
+        path = self._directory / f"{xxhash.xxh3_128_hexdigest(encoded)}{_SUFFIX}"
+        known = self._read(path, encoded)
+        if known is None and self._write(path, encoded, build):
+            known = self._read(path, encoded)
+            self._shrink()
+        return list(build()) if known is None else known
+
+    def _read(self, path: Path, identity: bytes) -> list[pa.Table] | None:
+        try:
+            with pa.memory_map(str(path)) as source:
+                content = source.read_buffer()
+            tables = _opened(content, identity)
+            _mark_used(path)
+            return tables
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, pa.ArrowException) as error:
+            _log.warning("the cache file %s is not used and removed: %s", path, error)
+            self._remove(path)
+            return None
+
+    def _write(self, path: Path, identity: bytes, build: Callable[[], Iterable[pa.Table]]) -> bool:
+        """Whether it was written."""
+        fresh = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
+        try:
+            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            with fresh.open("w+b") as target:
+                _write_file(target, identity, build())
+            fresh.replace(path)
+            return True
+        except (OSError, pa.ArrowException) as error:
+            _log.warning("the cache file %s cannot be written: %s", path, error)
+            return False
+        finally:
+            self._remove(fresh)
+
+    def _shrink(self) -> None:
+        """Removes what was not used longest while all is more than allowed, and leftovers."""
+        with self._lock, contextlib.suppress(OSError):
+            found = sorted(_cache_files(self._directory))
+            held = sum(size for _, size, _ in found)
+            for _, size, path in found:
+                if held <= self._max_bytes:
+                    return
+                self._remove(Path(path))
+                held -= size
+
+    def _remove(self, path: Path) -> None:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            _log.warning("the cache file %s cannot be removed: %s", path, error)
+
+
+def _mark_used(path: Path) -> None:
+    now = time.time_ns()  # finer than the time that the file system takes by itself
+    os.utime(path, ns=(now, now))
+
+
+def _cache_files(directory: Path) -> Iterator[tuple[int, int, str]]:
+    """When each of our files was used last (ns), its size and its path."""
+    for entry in os.scandir(directory):
+        if _NAME.fullmatch(entry.name):
+            with contextlib.suppress(FileNotFoundError):
+                status = entry.stat()
+                yield status.st_mtime_ns, status.st_size, entry.path
+
+
+def _write_file(target: BinaryIO, identity: bytes, tables: Iterable[pa.Table]) -> None:
+    """The header comes last: until then the file is none of ours."""
+    target.write(_padded(bytes(_HEADER.size)))
+    target.write(_padded(identity))
+    start = target.tell()
+    for table in tables:
+        with pa.ipc.new_stream(pa.PythonFile(target, mode="w"), table.schema) as writer:
+            writer.write_table(table.combine_chunks())
+        target.write(bytes(_aligned(target.tell()) - target.tell()))
+    target.flush()
+    with pa.memory_map(target.name) as source:
+        arrow = source.read_buffer().slice(start)
+        checksum = _checksum(identity, arrow)
+        header = _HEADER.pack(_MAGIC, _VERSION, len(identity), arrow.size, checksum)
+    target.seek(0)
+    target.write(header)
+
+
+def _opened(content: pa.Buffer, identity: bytes) -> list[pa.Table]:
+    """The tables in a cache file's content. Raises ValueError for anything else."""
+    if content.size < _HEADER.size:
+        raise ValueError("it has no header")
+    magic, version, identity_size, arrow_size, checksum = _HEADER.unpack_from(content)
+    if magic != _MAGIC or version != _VERSION:
+        raise ValueError("it is no cache file of this version")
+    start = _ALIGNMENT
+    arrow = start + _aligned(identity_size)
+    if arrow + arrow_size != content.size:
+        raise ValueError("it is truncated")
+    if content.slice(start, identity_size).to_pybytes() != identity:
+        raise ValueError("it was made of another file")
+    streams = content.slice(arrow, arrow_size)
+    if _checksum(identity, streams) != checksum:
+        raise ValueError("it is damaged")
+    source, tables = pa.BufferReader(streams), []
+    while source.tell() < arrow_size:
+        tables.append(pa.ipc.open_stream(source).read_all())
+        source.seek(_aligned(source.tell()))
+    return tables
+
+
+def _checksum(identity: bytes, streams: pa.Buffer) -> int:
+    digest = xxhash.xxh3_64(identity)
+    digest.update(memoryview(streams))
+    return digest.intdigest()
+
+
+def _aligned(size: int) -> int:
+    return -(-size // _ALIGNMENT) * _ALIGNMENT
+
+
+def _padded(content: bytes) -> bytes:
+    return content.ljust(_aligned(len(content)), b"\0")

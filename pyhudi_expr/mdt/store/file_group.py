@@ -1,0 +1,386 @@
+"""One file group of a metadata partition: its base file and log files, merged by key."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import xxhash
+
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
+from pyhudi_expr.mdt.hfile.cells import Cells, concat_cells
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
+from pyhudi_expr.mdt.records.encoded_records import EncodedRecords
+from pyhudi_expr.mdt.records.metadata_records import Payload, is_deleted, merge
+from pyhudi_expr.mdt.store.block_cache import BlockCache, BlockId, StoredFile
+from pyhudi_expr.mdt.store.disk_cache import Identity
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.storage import Storage
+
+Question = Callable[[HFile], Cells]
+"""What is asked of each HFile of the group."""
+Scan = Callable[[HFile], Iterator[Cells]]
+"""The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
+_Source = tuple[str, HFile]
+"""A file's name, and its records."""
+_LogContent = tuple[BlockId, LogFile]
+_LogSource = tuple[BlockId, str, HFile | list[bytes]]
+"""A block, its file's name, and its records or the keys that it deletes."""
+
+__all__ = [
+    "EncodedRecords",
+    "FileGroup",
+    "MergedRecords",
+    "PrefixScan",
+    "Question",
+    "Scan",
+    "StoredFile",
+    "all_cells",
+]
+
+
+@dataclass(frozen=True)
+class PrefixScan:
+    """`HFile.prefix_scan` as a question that is known again when it is asked once more."""
+
+    prefixes: tuple[bytes, ...]
+
+    def __call__(self, hfile: HFile) -> Iterator[Cells]:
+        return hfile.prefix_scan(self.prefixes)
+
+
+@dataclass(frozen=True)
+class MergedRecords:
+    """Records that were decoded and merged; some may say that they are deleted."""
+
+    payloads: dict[bytes, Payload]
+
+
+@dataclass
+class FileGroup:
+    """The group's newest slice. Files are opened once and stay open; safe for several threads.
+
+    `logs` are in merge order, each with the instant that its name says wrote it (layout 2) or None
+    (layout 1). `valid` are the instants whose blocks count.
+    """
+
+    storage: Storage
+    base: StoredFile | None
+    logs: tuple[tuple[StoredFile, str | None], ...]
+    valid: frozenset[str]
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+    _remembered: BlockCache = field(default_factory=BlockCache, repr=False)
+    _bytes_before: int = field(default=0, repr=False)
+
+    def __reduce__(self) -> tuple[type[FileGroup], tuple[Any, ...]]:
+        """Sent to other processes without what was read."""
+        return FileGroup, (self.storage, self.base, self.logs, self.valid)
+
+    def follow(self, earlier: FileGroup) -> None:
+        """Goes on with what an earlier instant's slice of the group has read of the same files.
+
+        To be called before anything is asked.
+        """
+        with earlier._lock:
+            self._lock = earlier._lock
+            self._remembered = earlier._remembered.only([*self.stored_files])
+            self._bytes_before = self._remembered_bytes
+
+    @property
+    def stored_files(self) -> Iterator[StoredFile]:
+        """Its base file, if there is one, and its log files."""
+        if self.base is not None:
+            yield self.base
+        yield from (log for log, _ in self.logs)
+
+    def read(self, ask: Question) -> dict[bytes, Payload]:
+        """The merged records among the answers, without the deleted ones. Raises CorruptFile."""
+        found: dict[bytes, Payload] = {}
+        for part in self.stream(lambda hfile: iter([ask(hfile)])):
+            if isinstance(part, EncodedRecords):
+                found.update(zip(part.cells.keys, part.decoded(), strict=True))
+            else:
+                found.update(part.payloads)
+        return {key: payload for key, payload in found.items() if not is_deleted(payload)}
+
+    def stream(self, ask: Scan) -> Iterator[EncodedRecords | MergedRecords]:
+        """The answers of the base file that no log file touches, piece by piece, then all others.
+
+        Nearly all records of a large group are of the first kind, and cheaper to decode together.
+        Both may hold records that say that they are deleted. Raises CorruptFile.
+        """
+        base, logs = self._answers(ask)
+        touched = _keys(logs)
+        held = []
+        for records in base:
+            untouched, own = records.split(touched)
+            if len(untouched.cells):
+                yield untouched
+            held.append(own)
+        yield MergedRecords(_merged([*held, *logs]))
+
+    def overlay(self, ask: Scan) -> tuple[ByteStrings, MergedRecords]:
+        """The keys (sorted) that the log files' answers touch, and their merged records.
+
+        For callers that know what the base file answers: `stream` without its first part. The base
+        file is asked for the touched keys only. Raises CorruptFile.
+        """
+        _, logs = self._answers(ask)
+        touched = _keys(logs)
+        held = self._touched_base(ask, touched)
+        return touched, MergedRecords(_merged([*held, *logs]))
+
+    def _touched_base(self, ask: Scan, touched: ByteStrings) -> list[EncodedRecords]:
+        with self._lock:
+            base, _ = self._sources
+            if base is None or not len(touched):
+                return []
+            name, hfile = base
+
+            def look_up(keys: ByteStrings) -> EncodedRecords:
+                return _joined(name, hfile, lambda file: iter([file.lookup(keys.to_list())]))
+
+            return self._remembered.of_base(ask, touched, look_up)
+
+    def base_records(self, ask: Scan) -> Iterator[EncodedRecords]:
+        """The base file's own answers, piece by piece."""
+        with self._lock:
+            base, _ = self._sources
+        return iter(()) if base is None else _pieces(*base, ask)
+
+    @property
+    def base_cells(self) -> int:
+        """How many records the base file holds."""
+        with self._lock:
+            base, _ = self._sources
+        return 0 if base is None else base[1].num_cells
+
+    def base_identity(self, content: str) -> Identity | None:
+        """Of what was read of the base file, as `content` calls it; None without a base file."""
+        with self._lock:
+            base, _ = self._sources
+        if base is None or self.base is None:
+            return None
+        entry = self.storage.stat(self.base.path)
+        if entry is None:
+            return None
+        name, hfile = base
+        tail = xxhash.xxh3_128_hexdigest(hfile.tail)
+        return Identity(name, self.base.size, entry.modified_ns, tail, content)
+
+    def newest(self, ask: Scan) -> Iterator[EncodedRecords]:
+        """Each key's newest record among the answers, piece by piece, as it is stored.
+
+        For partitions where the newest record of a key is all there is to know: record_index,
+        secondary indexes, Bloom filters (in the others records are merged: `stream`). Nothing is
+        decoded here, so memory stays at some megabytes and what the logs hold. For millions of
+        records without a Python object for each::
+
+            for records in group.newest(HFile.scan):
+                keys = records.cells.key_strings.array()  # large_binary
+                fields = records.columns().fields
+
+        Records that say that they are deleted are among them. Raises CorruptFile.
+        """
+        base, logs = self._answers(ask)
+        seen = ByteStrings.none()
+        for answer in reversed(logs):
+            if isinstance(answer, EncodedRecords):
+                fresh, _ = answer.split(seen)
+                if len(fresh.cells):
+                    yield fresh
+            seen = concat_byte_strings([seen, _keys([answer])]).sorted()
+        for records in base:
+            fresh, _ = records.split(seen)
+            if len(fresh.cells):
+                yield fresh
+
+    def log_records(self, ask: Scan) -> list[EncodedRecords | list[bytes]]:
+        """The log files' own answers in merge order: records, or keys that were deleted."""
+        return self._answers(ask)[1]
+
+    def log_pieces(self, ask: Scan) -> Iterator[EncodedRecords | list[bytes]]:
+        """`log_records` piece by piece, for logs that are larger than the memory."""
+        for run in self.log_runs(ask):
+            if isinstance(run, list):
+                yield run
+            else:
+                yield from run
+
+    def log_runs(self, ask: Scan) -> list[Iterator[EncodedRecords] | list[bytes]]:
+        """The same, the pieces of each block by themselves."""
+        with self._lock:
+            _, logs = self._sources
+        return [
+            _pieces(name, content, ask) if isinstance(content, HFile) else content
+            for _, name, content in logs
+        ]
+
+    def _answers(
+        self, ask: Scan
+    ) -> tuple[Iterator[EncodedRecords], list[EncodedRecords | list[bytes]]]:
+        """Those of the base file as they are read, and those of the log files in merge order."""
+        with self._lock:
+            base, logs = self._sources
+            answers = [
+                self._answer(block, name, content, ask) if isinstance(content, HFile) else content
+                for block, name, content in logs
+            ]
+        return (iter(()) if base is None else _pieces(*base, ask)), answers
+
+    def _answer(self, block: BlockId, name: str, content: HFile, ask: Scan) -> EncodedRecords:
+        if isinstance(ask, PrefixScan) or ask is HFile.scan:
+            return self._remembered.answer(block, ask, lambda: _joined(name, content, ask))
+        return _joined(name, content, ask)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that this group has read from the storage so far."""
+        return self._remembered_bytes - self._bytes_before
+
+    @property
+    def _remembered_bytes(self) -> int:
+        known = self._remembered
+        of_logs = sum(log.bytes_read for log in known.logs.values())
+        return of_logs + sum(base.bytes_read for base in known.bases.values())
+
+    @cached_property
+    def _sources(self) -> tuple[_Source | None, list[_LogSource]]:
+        """What to merge: the base file, then, in order, records or keys that were deleted."""
+        base: _Source | None = None
+        if self.base is not None:
+            name, known = self._name(self.base), self._remembered.bases
+            if self.base not in known:
+                source = self.storage.open_input(self.base.path)
+                known[self.base] = HFile(source, self.base.size, name)
+            base = (name, known[self.base])
+        return base, [(block, log.name, self._content(block, log)) for block, log in self._blocks()]
+
+    def _content(self, block: BlockId, log: LogFile) -> HFile | list[bytes]:
+        """Called for blocks that count only: those are the ones that stay as they are."""
+        known = self._remembered.contents
+        if block not in known:
+            place = block.block
+            if place.kind is BlockKind.DELETE:
+                known[block] = log.deleted_keys(place)
+            else:
+                known[block] = HFile(_Part(log, place.offset), place.length, log.name)
+        return known[block]
+
+    def _blocks(self) -> list[_LogContent]:
+        """Data and delete blocks of valid instants that were not rolled back, in merge order."""
+        counting: list[_LogContent] = []
+        for file, written_by in self.logs:
+            log = self._log(file, written_by)
+            for block in log.blocks:
+                self._check(log, block, written_by)
+                if block.kind is BlockKind.COMMAND:
+                    counting = [c for c in counting if c[0].block.instant != block.rolled_back]
+                elif block.instant in self.valid and block.kind is not BlockKind.CORRUPT:
+                    counting.append((BlockId(file.path, block), log))
+        return _with_compacted(counting)
+
+    def _log(self, file: StoredFile, written_by: str | None) -> LogFile:
+        known = self._remembered.logs
+        # What an unfinished instant has written may still be written again.
+        if file not in known or (written_by is not None and written_by not in self.valid):
+            source = self.storage.open_input(file.path)
+            known[file] = LogFile(source, file.size, self._name(file))
+        return known[file]
+
+    def _check(self, log: LogFile, block: LogBlock, written_by: str | None) -> None:
+        """Damage may be passed over only where a failed writer explains it."""
+        if block.kind is BlockKind.CORRUPT:
+            instant = written_by or block.instant
+            if instant is None or instant in self.valid:
+                raise CorruptFile(log.name, f"a damaged block at {block.offset}")
+        elif written_by is not None and block.instant != written_by:
+            raise CorruptFile(log.name, f"a block of instant {block.instant} in another's file")
+        elif block.kind not in (BlockKind.COMMAND, BlockKind.DELETE, BlockKind.HFILE):
+            raise CorruptFile(log.name, f"blocks of kind {block.kind.name} are not supported")
+
+    def _name(self, file: StoredFile) -> str:
+        return f"{self.storage.uri}/{file.path}"
+
+
+def _with_compacted(blocks: Sequence[_LogContent]) -> list[_LogContent]:
+    """The blocks without those that were compacted into others, which take their places.
+
+    Blocks of one instant go together. A compacted block comes where the newest of those was that it
+    replaces; what was compacted again counts as compacted into the last one (Hudi's log scanner).
+    """
+    by_instant: dict[str | None, list[_LogContent]] = {}
+    for content in blocks:
+        by_instant.setdefault(content[0].block.instant, []).append(content)
+    if not any(content[0].block.replaces for content in blocks):
+        return list(blocks)
+    replaced_by: dict[str | None, str | None] = {}
+    placed: list[str | None] = []
+    for instant, own in reversed(by_instant.items()):
+        replaces = own[0][0].block.replaces
+        if replaces:
+            final = replaced_by.get(instant, instant)
+            replaced_by.update(dict.fromkeys(replaces, final))
+            if not by_instant.keys().isdisjoint(replaces):
+                continue
+        counting = replaced_by.get(instant, instant)
+        if counting not in placed:
+            placed.append(counting)
+    return [content for instant in reversed(placed) for content in by_instant[instant]]
+
+
+def _pieces(name: str, hfile: HFile, ask: Scan) -> Iterator[EncodedRecords]:
+    return (EncodedRecords(name, hfile.schema, cells) for cells in ask(hfile) if len(cells))
+
+
+def _joined(name: str, hfile: HFile, ask: Scan) -> EncodedRecords:
+    return EncodedRecords(name, hfile.schema, concat_cells(list(ask(hfile))))
+
+
+def _keys(answers: Sequence[EncodedRecords | list[bytes]]) -> ByteStrings:
+    """The keys of all answers, sorted."""
+    return concat_byte_strings(
+        [
+            answer.cells.key_strings
+            if isinstance(answer, EncodedRecords)
+            else ByteStrings.of(answer)
+            for answer in answers
+        ]
+    ).sorted()
+
+
+def _merged(answers: Sequence[EncodedRecords | list[bytes]]) -> dict[bytes, Payload]:
+    merged: dict[bytes, Payload] = {}
+    for answer in answers:
+        if isinstance(answer, EncodedRecords):
+            _add(merged, answer)
+        else:
+            for key in answer:
+                merged.pop(key, None)
+    return merged
+
+
+def _add(merged: dict[bytes, Payload], records: EncodedRecords) -> None:
+    for key, payload in zip(records.cells.keys, records.decoded(), strict=True):
+        known = merged.get(key)
+        merged[key] = payload if known is None else merge(known, payload, records.file)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A stretch of a log file as a file of its own."""
+
+    log: LogFile
+    start: int
+
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        return self.log.read_at(nbytes, self.start + offset)
+
+
+def all_cells(hfile: HFile) -> Cells:
+    """The question for everything."""
+    return concat_cells(list(hfile.scan()))

@@ -1,0 +1,243 @@
+"""The partition `files`: which files the data table has, as columns.
+
+A record lists the files of one partition (its key), or the partitions themselves (RFC-15). Log
+files add and delete: what an entry's last mention says, holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
+from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.records.metadata_records import Payload
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup, all_cells
+from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.listing import StoredFiles
+
+_LISTS = "filesystemMetadata"
+
+_Ints = npt.NDArray[np.int64]
+_Flags = npt.NDArray[np.bool_]
+
+
+def stored_files(groups: Sequence[FileGroup], cache: DiskCache | None = None) -> StoredFiles:
+    """All files of the data table. groups: the file groups of `files`. Raises CorruptFile."""
+    try:
+        return _stored(_mentions(groups, cache))
+    except _UnusualError:
+        # Damaged or unusual: reading record by record finds the files, or says what is wrong.
+        return _one_by_one(groups)
+
+
+@dataclass(frozen=True)
+class _Mentions:
+    """What records say of files (or partitions), in merge order: parallel columns.
+
+    keys: distinct record keys, and whether each has several records; key: for each mention the
+    position of its record's key among them.
+    """
+
+    keys: list[str]
+    is_repeated: _Flags
+    key: _Ints
+    name: pa.StringArray
+    size: _Ints
+    is_deleted: _Flags
+
+
+@dataclass(frozen=True)
+class _Present:
+    """Of what is there the row of the last mention, and the largest size since it was deleted."""
+
+    row: _Ints
+    size: _Ints
+
+
+def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions:
+    """Raises _UnusualError where records have to be read one by one."""
+    numbers: dict[str, int] = {}
+    records: list[int] = []
+    keys: list[_Ints] = []
+    tables: list[pa.Table] = []
+    for group in groups:
+        for table in _tables(group, cache):
+            own = table.column("key").combine_chunks()
+            # A record that lists nothing counts as well, so it is told by its number.
+            distinct = [numbers.setdefault(key, len(numbers)) for key in own.dictionary.to_pylist()]
+            records.extend(distinct)
+            keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
+            tables.append(table.drop_columns(["key"]))
+    every = pa.concat_tables(tables or [_NOTHING])
+    return _Mentions(
+        list(numbers),
+        np.bincount(np.array(records, np.int64), minlength=len(numbers)) > 1,
+        np.concatenate([np.zeros(0, np.int64), *keys]),
+        _single(every.column("name")),
+        every.column("size").to_numpy(),
+        every.column("is_deleted").to_numpy(),
+    )
+
+
+_NOTHING = pa.table(
+    {
+        "name": pa.array([], pa.string()),
+        "size": pa.array([], pa.int64()),
+        "is_deleted": pa.array([], pa.bool_()),
+    }
+)
+#: Changes whenever the columns or their meaning do.
+_LAYOUT = 1
+
+
+def _tables(group: FileGroup, cache: DiskCache | None) -> Iterator[pa.Table]:
+    """What each file of the group says, in merge order."""
+    identity = None if cache is None else group.base_identity(f"files {_LAYOUT}")
+
+    def base() -> pa.Table:
+        # In order, as there is one source: the next piece is read while one is decoded.
+        pieces = iter_unordered([group.base_records(HFile.scan)])
+        tables = [_table(records) for records in pieces]
+        return pa.concat_tables(tables).unify_dictionaries() if tables else pa.table({})
+
+    found = (
+        [base()] if cache is None or identity is None else cache.tables(identity, lambda: [base()])
+    )
+    yield from (table for table in found if table.num_columns)
+    for answer in group.log_records(HFile.scan):
+        if isinstance(answer, EncodedRecords):
+            if len(answer.cells):
+                yield _table(answer)
+        elif answer:
+            raise _UnusualError
+
+
+def _table(records: EncodedRecords) -> pa.Table:
+    """One row for each mention; the key is a dictionary of all records' keys."""
+    try:
+        rows, entries = _entries(records.columns().fields[_LISTS])
+        info = _struct(entries.value)
+        keys = records.cells.key_strings.texts()
+        return pa.table(
+            {
+                "key": pa.DictionaryArray.from_arrays(pa.array(rows, pa.int32()), keys),
+                "name": entries.key.values.texts(),
+                "size": pa.array(_numbers(info["size"]), pa.int64()),
+                "is_deleted": pa.array(_numbers(info["isDeleted"]), pa.bool_()),
+            }
+        )
+    except (HudiError, KeyError, pa.ArrowInvalid) as error:
+        raise _UnusualError from error
+
+
+class _UnusualError(ValueError):
+    """The records are not of the shape that is known."""
+
+
+def _entries(column: Column) -> tuple[_Ints, Entries]:
+    """All entries of the records' maps, and the records that they belong to."""
+    if isinstance(column, Entries):
+        return column.rows, column
+    if not isinstance(column, Union) or len(column.branches) != 1:
+        raise _UnusualError
+    branch = column.branches[0]
+    if not isinstance(branch.column, Entries):
+        raise _UnusualError
+    return branch.rows[branch.column.rows], branch.column
+
+
+def _struct(column: Column) -> dict[str, Column]:
+    if not isinstance(column, Struct):
+        raise _UnusualError
+    return column.fields
+
+
+def _numbers(column: Column) -> npt.NDArray[Any]:
+    if not isinstance(column, Numbers):
+        raise _UnusualError
+    return column.values
+
+
+def _stored(mentions: _Mentions) -> StoredFiles:
+    present = _present(mentions)
+    number = {key: position for position, key in enumerate(mentions.keys)}
+    key = mentions.key[present.row]
+    of_list = key == number.get(ALL_PARTITIONS, -1)
+    partitions = mentions.name.take(pa.array(present.row[of_list])).to_pylist()
+    position = np.full(len(mentions.keys), -1, np.int32)
+    for place, partition in enumerate(partitions):
+        if partition in number:
+            position[number[partition]] = place
+    partition = position[key]
+    listed = ~of_list & (partition >= 0)
+    paths = ["" if name == ROOT_PARTITION else name for name in partitions]
+    return StoredFiles(
+        partitions=pa.array(paths, pa.string()),
+        partition=partition[listed],
+        name=mentions.name.take(pa.array(present.row[listed])),
+        size=present.size[listed],
+    )
+
+
+def _present(mentions: _Mentions) -> _Present:
+    again = mentions.is_repeated[mentions.key]
+    alone = np.flatnonzero(~again & ~mentions.is_deleted)
+    merged = _merged(mentions, np.flatnonzero(again))
+    return _Present(
+        np.concatenate([alone, merged.row]), np.concatenate([mentions.size[alone], merged.size])
+    )
+
+
+def _merged(mentions: _Mentions, rows: _Ints) -> _Present:
+    """Of the mentions in these rows."""
+    if not len(rows):
+        return _Present(rows, rows)
+    names = mentions.name.take(pa.array(rows)).dictionary_encode()
+    name = np.asarray(names.indices.to_numpy(), np.int64)
+    entry = mentions.key[rows] * len(names.dictionary) + name
+    order = np.argsort(entry, kind="stable")
+    ordered, deleted = entry[order], mentions.is_deleted[rows][order]
+    starts = np.flatnonzero(np.append(True, ordered[1:] != ordered[:-1]))
+    lengths = np.diff(np.append(starts, len(ordered)))
+    place = np.arange(len(ordered))
+    last_deletion = np.maximum.reduceat(np.where(deleted, place, -1), starts)
+    counts = place > np.repeat(last_deletion, lengths)
+    size = np.maximum.reduceat(np.where(counts, mentions.size[rows][order], 0), starts)
+    lasts = starts + lengths - 1
+    kept = ~deleted[lasts]
+    return _Present(rows[order[lasts[kept]]], size[kept])
+
+
+def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:
+    by_key: dict[str, Payload] = {}
+    for group in groups:
+        for key, found in group.read(all_cells).items():
+            by_key[key.decode(errors="replace")] = found
+    listed = (by_key.pop(ALL_PARTITIONS, None) or {}).get(_LISTS) or {}
+    partitions = [name for name, info in listed.items() if not info["isDeleted"]]
+    files = [
+        (number, name, info["size"])
+        for number, partition in enumerate(partitions)
+        for name, info in ((by_key.get(partition) or {}).get(_LISTS) or {}).items()
+        if not info["isDeleted"]
+    ]
+    paths = ["" if partition == ROOT_PARTITION else partition for partition in partitions]
+    return StoredFiles(
+        partitions=pa.array(paths, pa.string()),
+        partition=np.array([number for number, _, _ in files], np.int32),
+        name=pa.array([name for _, name, _ in files], pa.string()),
+        size=np.array([size for _, _, size in files], np.int64),
+    )
+
+
+def _single(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

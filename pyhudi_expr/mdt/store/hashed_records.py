@@ -1,0 +1,170 @@
+"""The newest records of a key index as hashes: what base files say, and what their logs change.
+
+A record becomes a row of an Arrow table with the columns
+
+    id       uint64, the hash of the record's key: rows of one id are versions of one record
+    deleted  bool, whether the record says that it is gone
+    ...      what the index keeps of a record, in a fixed width
+
+Of a base file the table is kept in the snapshot cache. Of the logs the newest row of each id is
+found in *runs*: when so many rows are held, they are sorted, the older ones of an id dropped, and
+the rest is put on disk; in the end the runs are merged, one range of ids after the other. So logs
+of any size are merged within a fixed memory (RFC-77 asks for that), in two levels: runs by id, and
+rows by the record that they are versions of.
+
+Two keys of one hash are taken for one: the base file's or the older row is lost. Users of these
+tables count their rows against other sources, and do not believe what does not add up.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.file_group import EncodedRecords, FileGroup
+
+ROWS_IN_MEMORY = 8_000_000
+"""Of logs, before they are put on disk: some 300 MB."""
+
+Read = Callable[[EncodedRecords], pa.Table]
+"""The rows of some records."""
+
+_Rows = npt.NDArray[np.int64]
+_IDS = 2**64
+
+
+def newest(
+    group: FileGroup,
+    content: str,
+    read: Read,
+    cache: DiskCache | None,
+    rows_in_memory: int = ROWS_IN_MEMORY,
+) -> Iterator[pa.Table]:
+    """The newest row of each record of the group that is not deleted, in several tables.
+
+    content: names what `read` makes of a record, for the cache. Raises CorruptFile.
+    """
+    with tempfile.TemporaryDirectory(prefix="pyhudi-runs-") as directory:
+        runs = _Runs(Path(directory), rows_in_memory)
+        for answer in group.log_pieces(HFile.scan):
+            runs.add(read(answer) if isinstance(answer, EncodedRecords) else _gone(answer))
+        runs.finish()
+        base = _base(group, content, read, cache)
+        tables = runs.merged()
+        if base is not None:
+            untouched = base.filter(pa.array(~runs.touched(_ids(base))))
+            tables = itertools.chain([untouched], tables)
+        for table in map(_live, tables):
+            if len(table):
+                yield table
+
+
+def _base(group: FileGroup, content: str, read: Read, cache: DiskCache | None) -> pa.Table | None:
+    def build() -> pa.Table:
+        table = _one([read(records) for records in group.base_records(HFile.scan)])
+        # Sorted as the runs are, so that whoever joins the groups sorts nearly sorted rows.
+        return table.take(pa.array(np.argsort(_ids(table)))) if table.num_columns else table
+
+    identity = group.base_identity(content)
+    if identity is None:
+        return None
+    (found,) = [build()] if cache is None else cache.tables(identity, lambda: [build()])
+    return found if found.num_columns else None
+
+
+def _gone(keys: list[bytes]) -> pa.Table:
+    ids = hashes(ByteStrings.of(keys))
+    return pa.table({"id": ids, "deleted": np.ones(len(ids), np.bool_)})
+
+
+def _live(table: pa.Table) -> pa.Table:
+    deleted = np.asarray(table.column("deleted"))
+    return table.filter(pa.array(~deleted)) if deleted.any() else table
+
+
+class _Runs:
+    """Rows in the order in which they were written, the later ones of an id replacing others."""
+
+    def __init__(self, directory: Path, rows_in_memory: int) -> None:
+        self._directory = directory
+        self._limit = rows_in_memory
+        self._held: list[pa.Table] = []
+        self._rows = 0
+        self._runs: list[pa.Table] = []
+
+    def add(self, table: pa.Table) -> None:
+        self._held.append(table)
+        self._rows += len(table)
+        if self._rows >= self._limit:
+            self._spill()
+
+    def finish(self) -> None:
+        """To be called once, after all rows were added."""
+        if self._rows:
+            self._runs.append(_last_of_ids(_one(self._held)))
+        self._held = []
+
+    def touched(self, ids: Hashes) -> npt.NDArray[np.bool_]:
+        """For each id whether there is a row of it."""
+        found = np.zeros(len(ids), np.bool_)
+        for run in self._runs:
+            own = _ids(run)
+            place = np.minimum(np.searchsorted(own, ids), len(own) - 1)
+            found |= own[place] == ids
+        return found
+
+    def merged(self) -> Iterator[pa.Table]:
+        """The last row of each id, range of ids by range."""
+        ranges = max(math.ceil(sum(map(len, self._runs)) / self._limit), 1)
+        edges = [_IDS * number // ranges for number in range(1, ranges)]
+        starts = [0] * len(self._runs)
+        for edge in (*edges, None):
+            parts = []
+            for number, run in enumerate(self._runs):
+                end = len(run) if edge is None else int(np.searchsorted(_ids(run), np.uint64(edge)))
+                parts.append(run.slice(starts[number], end - starts[number]))
+                starts[number] = end
+            if any(len(part) for part in parts):
+                yield _last_of_ids(_one(parts))
+
+    def _spill(self) -> None:
+        path = str(self._directory / f"{len(self._runs)}.arrow")
+        table = _last_of_ids(_one(self._held))
+        with pa.OSFile(path, "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+            writer.write_table(table)
+        self._runs.append(pa.ipc.open_file(pa.memory_map(path)).read_all())
+        self._held, self._rows = [], 0
+
+
+def _one(tables: list[pa.Table]) -> pa.Table:
+    """The rows of all tables, in their order; columns that one lacks are null there."""
+    if not tables:
+        return pa.table({})
+    joined = pa.concat_tables(tables, promote_options="default")
+    return joined.unify_dictionaries().combine_chunks()
+
+
+def _last_of_ids(table: pa.Table) -> pa.Table:
+    """Of each id the last row, sorted by id."""
+    ids = _ids(table)
+    order: _Rows = np.argsort(ids, kind="stable")
+    ordered = ids[order]
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    return table.take(pa.array(order[last])).combine_chunks()
+
+
+def _ids(table: pa.Table) -> Hashes:
+    column = table.column("id")
+    found: Hashes = column.chunk(0).to_numpy() if column.num_chunks == 1 else column.to_numpy()
+    return found

@@ -1,0 +1,299 @@
+"""The metadata table of a Hudi table: merged look-ups, without a JVM."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+import numpy as np
+import pyarrow as pa
+
+from pyhudi_expr.mdt.bytes.keys import shard
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
+from pyhudi_expr.mdt.records.metadata_records import Payload
+from pyhudi_expr.mdt.store import file_lists
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.file_group import (
+    EncodedRecords,
+    FileGroup,
+    Question,
+    StoredFile,
+    all_cells,
+)
+from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
+from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
+from pyhudi_expr.table.file_names import log_files
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
+from pyhudi_expr.table.properties import HOODIE_DIR
+
+METADATA_DIR = f"{HOODIE_DIR}/metadata"
+FILES = "files"
+COLUMN_STATS = "column_stats"
+PARTITION_STATS = "partition_stats"
+RECORD_INDEX = "record_index"
+BLOOM_FILTERS = "bloom_filters"
+
+_SHARD = re.compile(r"-(\d{4})(?:-0)?$")
+_OPEN_ATTEMPTS = 5
+
+
+@dataclass(frozen=True)
+class Records:
+    """Merged records, by ascending key bytes; `payloads` as `mdt.records.metadata_records` decodes
+    them."""
+
+    keys: list[str]
+    payloads: list[Payload]
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+
+@dataclass(frozen=True)
+class MetadataTable:
+    """A snapshot of the metadata table that agrees with one snapshot of the data table, `table`.
+
+    Safe for several threads. Reads raise CorruptFile or another HudiError; whoever catches one
+    must take the records as unknown.
+    """
+
+    table: HudiTable
+    """The data table's snapshot; it may be newer than the one that was given to `open`."""
+    metadata: HudiTable
+    """The metadata table itself."""
+    cache: DiskCache | None = None
+    """Where what base files say is kept between processes."""
+    _earlier: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
+    _groups: dict[str, list[FileGroup]] = field(default_factory=dict, repr=False, compare=False)
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
+
+    @staticmethod
+    def open(
+        table: HudiTable, cache: DiskCache | None = None, earlier: MetadataTable | None = None
+    ) -> MetadataTable | None:
+        """Opens the metadata table; None when the table has none.
+
+        earlier: the same one as it was; what has been read of log files is not read again.
+
+        Both timelines must be read without a write in between, so the data table is looked at
+        again after the metadata table's timeline and, when it has moved on, both are once more.
+        """
+        for _ in range(_OPEN_ATTEMPTS):
+            if not table.properties.metadata_partitions:
+                return None
+            try:
+                metadata = HudiTable.at(table.storage.child(METADATA_DIR))
+            except TableNotFound:
+                return None
+            latest = table.refreshed()
+            if latest is table:
+                return MetadataTable(table, metadata, cache, _groups_of(earlier))
+            table = latest
+        raise HudiError(f"{table.base_path}: the table changes faster than it can be read")
+
+    @property
+    def partitions(self) -> frozenset[str]:
+        """The metadata partitions that are complete."""
+        return self.table.properties.metadata_partitions
+
+    @property
+    def meta_fields(self) -> bool:
+        """Whether the table's files have Hudi's meta columns, with values."""
+        return self.table.properties.meta_fields
+
+    @cached_property
+    def instant(self) -> str | None:
+        """Requested time of the newest completed write that the metadata table knows."""
+        writes = reversed(self.table.timeline.writes)
+        return next((i.requested for i in writes if self.covers(i.requested)), None)
+
+    def covers(self, instant: str) -> bool:
+        """Whether a completed write of the data table is in the metadata table.
+
+        It is when the metadata table has a delta commit of that time, or had its first one later:
+        it starts with all files that the table has then.
+        """
+        if not self.table.timeline.is_committed(instant):
+            return False
+        regular = self._regular_instants
+        return instant in regular or (bool(regular) and instant < min(regular))
+
+    @property
+    def lists_files(self) -> bool:
+        """Whether `stored_files` gives all files of the data table's snapshot."""
+        newest = self.table.instant
+        return FILES in self.partitions and newest is not None and self.covers(newest)
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read from the metadata table's files so far."""
+        with self._lock:
+            groups = [group for groups in self._groups.values() for group in groups]
+        return sum(group.bytes_read for group in groups)
+
+    def lookup(self, partition: str, keys: Iterable[str]) -> Records:
+        """The records of those of the keys that the partition has; only their shards are read.
+
+        For partitions whose shard follows from the whole key: all but secondary indexes.
+        """
+        groups = self._file_groups(partition)
+        by_group: dict[int, list[bytes]] = {}
+        for key in keys:
+            by_group.setdefault(shard(key, len(groups)), []).append(key.encode())
+        found: dict[bytes, Payload] = {}
+        for number, wanted in by_group.items():
+            found.update(groups[number].read(partial(HFile.lookup, keys=wanted)))
+        return _sorted(found)
+
+    def prefix(self, partition: str, prefixes: Iterable[str]) -> Records:
+        """The records whose keys begin with one of the prefixes; keys are spread by their whole,
+        so all shards are read."""
+        wanted = [prefix.encode() for prefix in prefixes]
+        return self._read_all(partition, partial(HFile.prefix, prefixes=wanted))
+
+    def scan(self, partition: str) -> Records:
+        """All records of the partition."""
+        return self._read_all(partition, all_cells)
+
+    def groups(self, partition: str) -> Sequence[FileGroup]:
+        """The partition's file groups, in the order of their shards."""
+        return self._file_groups(partition)
+
+    def stored_bytes(self, partition: str) -> int:
+        """The size of the partition's current base and log files."""
+        groups = self._file_groups(partition)
+        return sum(
+            file.size
+            for group in groups
+            for file in (*filter(None, [group.base]), *(log for log, _ in group.logs))
+        )
+
+    def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
+        """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
+        in no order."""
+        return concatenated(list(iter_unordered(self.statistics_pieces(partition, prefixes))))
+
+    def statistics_pieces(
+        self, partition: str, prefixes: Sequence[str]
+    ) -> list[Iterator[ColumnStatistics]]:
+        """`statistics` of each shard, some megabytes at a time; there is one piece at least."""
+        groups = self._file_groups(partition)
+        return [read_statistics(group, prefixes, self.cache) for group in groups]
+
+    def newest(self, partition: str) -> Iterator[EncodedRecords]:
+        """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""
+        for group in self._file_groups(partition):
+            yield from group.newest(HFile.scan)
+
+    def stored_files(self) -> StoredFiles:
+        """All files of the data table, from the partition `files`."""
+        return file_lists.stored_files(self._file_groups(FILES), self.cache)
+
+    def _read_all(self, partition: str, ask: Question) -> Records:
+        found: dict[bytes, Payload] = {}
+        for group in self._file_groups(partition):
+            found.update(group.read(ask))
+        return _sorted(found)
+
+    def _file_groups(self, partition: str) -> list[FileGroup]:
+        if partition not in self.partitions:
+            raise HudiError(f"{self.table.base_path}: the metadata table has no {partition!r}")
+        with self._lock:
+            groups = self._groups.get(partition)
+            if groups is None:
+                groups = self._groups[partition] = self._open_groups(partition)
+                for group, earlier in zip(groups, self._earlier.pop(partition, ()), strict=False):
+                    group.follow(earlier)
+        return groups
+
+    def _open_groups(self, partition: str) -> list[FileGroup]:
+        """The newest slices of the partition's file groups, in the order of their shards."""
+        entries = [entry for entry in self.metadata.storage.list(partition) if entry.is_file]
+        stored = StoredFiles(
+            partitions=pa.array([partition], pa.string()),
+            partition=np.zeros(len(entries), np.int32),
+            name=pa.array([entry.name for entry in entries], pa.string()),
+            size=np.array([entry.size for entry in entries], np.int64),
+        )
+        listing = self.metadata.listing(TableView.SNAPSHOT, files=stored)
+        modified = {entry.name: entry.modified_ns for entry in entries}
+        by_shard: dict[int, FileGroup] = {}
+        for number in range(listing.num_slices):
+            file_id = str(listing.slice_file_id[number])
+            match = _SHARD.search(file_id)
+            if match is None:
+                path = f"{self.metadata.base_path}/{partition}"
+                raise CorruptFile(path, f"{file_id!r} is not a file group of a metadata table")
+            shard_number = int(match.group(1))
+            if shard_number in by_shard:
+                path = f"{self.metadata.base_path}/{partition}"
+                raise UnsupportedTable(f"{path}: shards for each partition are not supported")
+            by_shard[shard_number] = self._file_group(partition, listing, number, modified)
+        if sorted(by_shard) != list(range(len(by_shard))) or not by_shard:
+            path = f"{self.metadata.base_path}/{partition}"
+            raise CorruptFile(path, f"file groups are missing (found {sorted(by_shard)})")
+        return [by_shard[number] for number in range(len(by_shard))]
+
+    def _file_group(
+        self, partition: str, listing: FileListing, number: int, modified: Mapping[str, int]
+    ) -> FileGroup:
+        start, end = (int(at) for at in np.searchsorted(listing.file_slice, [number, number + 1]))
+        names = listing.file_name.slice(start, end - start).to_pylist()
+        files = [
+            StoredFile(f"{partition}/{name}", size, modified[name])
+            for name, size in zip(names, listing.file_size[start:end].tolist(), strict=True)
+        ]
+        # A slice has at most one base file, and it comes first.
+        first_log = int(not listing.file_is_log[start])
+        writers: Sequence[str | None] = [None] * (len(files) - first_log)
+        if self.metadata.properties.timeline_layout > 1:
+            writers = log_files(pa.array(names[first_log:], pa.string())).instant.to_pylist()
+        return FileGroup(
+            storage=self.metadata.storage,
+            base=files[0] if first_log else None,
+            logs=tuple(zip(files[first_log:], writers, strict=True)),
+            valid=self._valid,
+        )
+
+    @cached_property
+    def _valid(self) -> frozenset[str]:
+        valid = valid_instants(self.table, self.metadata)
+        # A block counts only when the metadata table's own commit completed, too.
+        return frozenset(i for i in valid if self.metadata.timeline.is_committed(i))
+
+    @cached_property
+    def _regular_instants(self) -> frozenset[str]:
+        return frozenset(
+            instant.requested
+            for instant in self.metadata.timeline.writes
+            if not instant.requested.startswith(BOOTSTRAP_PREFIX)
+        )
+
+
+def current_listing(
+    table: HudiTable, metadata: MetadataTable | None, view: TableView, as_of: str | None = None
+) -> FileListing:
+    """The file slices that a query sees: from the metadata table where it is of the same snapshot
+    and knows its files, else from the storage."""
+    if metadata is not None and metadata.table is table and metadata.lists_files:
+        return table.listing(view, as_of, metadata.stored_files())
+    return table.listing(view, as_of)
+
+
+def _sorted(found: dict[bytes, Payload]) -> Records:
+    keys = sorted(found)
+    return Records([key.decode() for key in keys], [found[key] for key in keys])
+
+
+def _groups_of(metadata: MetadataTable | None) -> dict[str, list[FileGroup]]:
+    """The newest file groups that are known of each partition."""
+    if metadata is None:
+        return {}
+    with metadata._lock:
+        return {**metadata._earlier, **metadata._groups}

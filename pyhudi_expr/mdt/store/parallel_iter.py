@@ -1,0 +1,32 @@
+"""Reading on several cores: bytes are read, uncompressed and decoded without Python's lock."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from typing import TypeVar
+
+_Item = TypeVar("_Item")
+THREADS = 2
+
+
+def iter_unordered(sources: Iterable[Iterator[_Item]]) -> Iterator[_Item]:
+    """All items of all sources (none is None), as they come; what an iterator raises is raised.
+
+    `THREADS` sources are read at a time, each by one thread. An item's successor is made while the
+    item is worked on, and no further ones: as many items as threads, and one, are in memory.
+    """
+    idle = deque(sources)
+    making: dict[Future[_Item | None], Iterator[_Item]] = {}
+    with ThreadPoolExecutor(THREADS, thread_name_prefix="reading") as pool:
+        while idle or making:
+            while idle and len(making) < THREADS:
+                source = idle.popleft()
+                making[pool.submit(next, source, None)] = source
+            for made in wait(making, return_when=FIRST_COMPLETED).done:
+                source = making.pop(made)
+                item = made.result()
+                if item is not None:
+                    making[pool.submit(next, source, None)] = source
+                    yield item

@@ -1,0 +1,119 @@
+"""Records of `record_index` as columns: each key's partition and file group.
+
+A file group's id is a UUID, given as two longs, and in most tables a number behind it; or, by
+another encoding, a text (Hudi's `HoodieRecordIndexInfo`). Entries also name an instant, which is
+that of the key's first write and says nothing about the file slice.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from uuid import UUID
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Texts, UndecodedError, Union
+from pyhudi_expr.mdt.records.metadata_records import Payload
+from pyhudi_expr.mdt.store.file_group import EncodedRecords
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.file_slices import GroupId
+
+_LOCATION = "recordIndexMetadata"
+_UUID_ENCODING = 0
+_NO_FILE_INDEX = -1
+_PACKED = np.dtype([("high", "<i8"), ("low", "<i8"), ("index", "<i4"), ("partition", "<i4")])
+_WORD = 2**64
+
+_SEPARATOR = "\0"
+
+
+def locations(records: EncodedRecords) -> pa.DictionaryArray:
+    """For each record its place, a dictionary of texts for `group_of`. Raises CorruptFile."""
+    try:
+        return _from_columns(records.columns(), len(records.cells))
+    except UndecodedError:
+        payloads = records.decoded()
+    try:
+        places = [_place(*_group(payload[_LOCATION])) for payload in payloads]
+    except (KeyError, TypeError) as error:
+        raise CorruptFile(records.file, f"a record without a location: {error!r}") from error
+    return pa.array(places, pa.string()).dictionary_encode()
+
+
+def group_of(place: str) -> GroupId:
+    """The partition path and the file id of a place."""
+    partition, _, file_id = place.partition(_SEPARATOR)
+    return partition, file_id
+
+
+def _place(partition: str, file_id: str) -> str:
+    return f"{partition}{_SEPARATOR}{file_id}"
+
+
+def _group(location: Payload) -> GroupId:
+    partition = location["partitionName"] or ""
+    if location.get("fileIdEncoding", _UUID_ENCODING) != _UUID_ENCODING:
+        return partition, location["fileId"]
+    return partition, _file_id(
+        location["fileIdHighBits"], location["fileIdLowBits"], location["fileIndex"]
+    )
+
+
+def _file_id(high: int, low: int, index: int) -> str:
+    uuid = str(UUID(int=(high % _WORD) << 64 | low % _WORD))
+    return uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
+
+
+def _from_columns(columns: Struct, size: int) -> pa.DictionaryArray:
+    entries = _struct(_whole(columns.fields[_LOCATION], size)).fields
+    encoding = entries.get("fileIdEncoding")
+    if encoding is not None and (_numbers(encoding, size) != _UUID_ENCODING).any():
+        raise UndecodedError("file ids that are texts are left to the reader of single records")
+    partitions = _texts(entries["partitionName"], size).dictionary_encode()
+    packed = np.empty(size, _PACKED)
+    packed["high"] = _numbers(entries["fileIdHighBits"], size)
+    packed["low"] = _numbers(entries["fileIdLowBits"], size)
+    packed["index"] = _numbers(entries["fileIndex"], size)
+    packed["partition"] = partitions.indices.to_numpy()
+    distinct = pa.Array.from_buffers(
+        pa.binary(_PACKED.itemsize), size, [None, pa.py_buffer(packed)]
+    ).dictionary_encode()
+    names = [name.decode() for name in partitions.dictionary.to_pylist()]
+    places = [
+        _place(names[partition], _file_id(high, low, index))
+        for high, low, index, partition in np.frombuffer(
+            b"".join(distinct.dictionary.to_pylist()), _PACKED
+        ).tolist()
+    ]
+    return pa.DictionaryArray.from_arrays(distinct.indices, pa.array(places, pa.string()))
+
+
+def _whole(column: Column, size: int) -> Any:
+    """A column without nulls: of an optional field, its one branch."""
+    if not isinstance(column, Union):
+        return column
+    if len(column.branches) != 1 or len(column.branches[0].rows) != size:
+        raise UndecodedError("a record without a location")
+    return column.branches[0].column
+
+
+def _struct(column: Column) -> Struct:
+    if not isinstance(column, Struct):
+        raise UndecodedError("a location is no record")
+    return column
+
+
+def _numbers(column: Column, size: int) -> npt.NDArray[Any]:
+    found = _whole(column, size)
+    if not isinstance(found, Numbers):
+        raise UndecodedError("a part of a location is no number")
+    return found.values
+
+
+def _texts(column: Column, size: int) -> Any:
+    found = _whole(column, size)
+    if not isinstance(found, Texts):
+        raise UndecodedError("a partition is no text")
+    return found.values.array()

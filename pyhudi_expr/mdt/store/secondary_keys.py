@@ -1,0 +1,100 @@
+"""Keys of secondary indexes as columns: `esc(secondary value) + "$" + esc(record key)` (RFC-77)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, UndecodedError, Union
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.keys import split_secondary_key
+from pyhudi_expr.mdt.records.metadata_records import is_deleted
+from pyhudi_expr.mdt.store.file_group import EncodedRecords
+from pyhudi_expr.table.errors import CorruptFile
+
+NULL_VALUE = b"\0"
+"""What stands for a null secondary value."""
+
+_SECONDARY = "SecondaryIndexMetadata"
+
+
+@dataclass(frozen=True)
+class SecondaryEntries:
+    """Parallel entries: the records' own keys, and of each the secondary value and the record key,
+    both unescaped. deleted: whether the record is a tombstone."""
+
+    records: ByteStrings
+    values: ByteStrings
+    keys: ByteStrings
+    deleted: npt.NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.records)
+
+
+def entries(records: EncodedRecords) -> list[SecondaryEntries]:
+    """The entries of the records, in no order.
+
+    Nearly all keys hold no escape, and are taken apart where they lie; the others come as a part
+    of their own. Raises CorruptFile.
+    """
+    deleted, every = _deleted(records), records.cells.key_strings
+    texts = every.array()
+    escaped = np.asarray(pc.find_substring(texts, b"\\").to_numpy() >= 0)
+    plain = every.take(~escaped)
+    parts = [
+        SecondaryEntries(
+            plain, *_split(plain, texts.filter(pa.array(~escaped)), records.file), deleted[~escaped]
+        )
+    ]
+    if escaped.any():
+        others = every.take(escaped)
+        parts.append(SecondaryEntries(others, *_unescaped(others, records.file), deleted[escaped]))
+    return [part for part in parts if len(part)]
+
+
+def _split(
+    keys: ByteStrings, texts: pa.LargeBinaryArray, file: str
+) -> tuple[ByteStrings, ByteStrings]:
+    if (pc.count_substring(texts, b"$").to_numpy() != 1).any():
+        raise CorruptFile(file, "not the keys of a secondary index")
+    middle = keys.start + pc.find_substring(texts, b"$").to_numpy()
+    return (
+        ByteStrings(keys.data, keys.start, middle),
+        ByteStrings(keys.data, middle + 1, keys.end),
+    )
+
+
+def _unescaped(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
+    try:
+        pairs = [split_secondary_key(key.decode()) for key in keys.to_list()]
+    except ValueError as error:
+        raise CorruptFile(file, str(error)) from error
+    return (
+        ByteStrings.of([NULL_VALUE if value is None else value.encode() for value, _ in pairs]),
+        ByteStrings.of([key.encode() for _, key in pairs]),
+    )
+
+
+def _deleted(records: EncodedRecords) -> npt.NDArray[np.bool_]:
+    try:
+        return _flags(records.columns().fields[_SECONDARY], len(records.cells))
+    except UndecodedError:
+        # Record by record tells what is wrong.
+        return np.array([is_deleted(payload) for payload in records.decoded()], np.bool_)
+
+
+def _flags(column: Column, size: int) -> npt.NDArray[np.bool_]:
+    match column:
+        case Union(branches=(branch,)) if len(branch.rows) == size:
+            match branch.column:
+                case Struct(fields={"isDeleted": Numbers(values=flags)}):
+                    found: npt.NDArray[np.bool_] = flags.astype(np.bool_)
+                    return found
+    if not size:
+        return np.zeros(0, np.bool_)
+    raise UndecodedError("a record of a secondary index without its part")

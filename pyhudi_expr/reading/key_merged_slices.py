@@ -1,0 +1,121 @@
+"""Slices that hudi-rs does not merge as Hudi does, merged by their record keys.
+
+It knows neither the history of a table's schemas nor the digits of widened floats, and nothing of
+slices without a base file. Here each file and each block of a log file gets the columns of now
+first; the rest is `key_merging`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+
+from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
+from pyhudi_expr.keys.definition import RECORD_KEY
+from pyhudi_expr.reading.file_columns import FileColumns
+from pyhudi_expr.reading.key_merging import KeyMerger
+from pyhudi_expr.reading.log_rows import LogRows, Written, one_batch, read_log
+from pyhudi_expr.reading.slice_files import FileSlice
+from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, leaf, parquet_batches
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.schema import OPERATION_FIELD
+
+WHAT_TO_DO = "compact the table, or read the read-optimised view"
+
+
+class ColumnsOf(Protocol):
+    """What tells which columns a file has."""
+
+    def columns(self, instant: str, path: str) -> FileColumns:
+        """Those of a file, or block, that was written at an instant. path: for messages."""
+
+
+@dataclass(frozen=True)
+class KeyMergedSlices:
+    """Merges the slices of a table. schema: of the table now, of which columns are needed.
+
+    reader: tells which log files count.
+    """
+
+    table: HudiTable
+    schema: pa.Schema
+    told: ColumnsOf
+    merger: KeyMerger
+    reader: SliceReader
+
+    @staticmethod
+    def of(
+        table: HudiTable, instant: str | None, wanted: pa.Schema, told: ColumnsOf
+    ) -> KeyMergedSlices:
+        """instant: of the listing. wanted: the columns that are read.
+
+        Raises UnmergeableSlice where rows cannot be merged by stored keys.
+        """
+        properties, schema = table.properties, table.schema(instant)
+        for applies, reason in (
+            (
+                slice_merging(properties) is not SliceMerging.WHOLE_RECORDS,
+                "its merger is not known here",
+            ),
+            (not properties.meta_fields, "its record keys are not stored"),
+        ):
+            if applies:
+                raise UnmergeableSlice(
+                    f"{table.base_path}: log files without a base file, or with columns that were "
+                    f"renamed or retyped since, cannot be merged here, as {reason}; {WHAT_TO_DO}"
+                )
+        merger = KeyMerger.by_stored_keys(properties)
+        needed = [name.partition(".")[0] for name in merger.needed]
+        present = [name for name in (*wanted.names, *needed) if name in schema.names]
+        fields = [schema.field(name).remove_metadata() for name in dict.fromkeys(present)]
+        if OPERATION_FIELD not in present:
+            fields.append(pa.field(OPERATION_FIELD, pa.string()))
+        every = pa.schema(fields)
+        reader = SliceReader(table.base_path, instant or "", merges=True)
+        return KeyMergedSlices(table, every, told, merger, reader)
+
+    def rows(self, one: FileSlice) -> pa.Table:
+        """The merged rows of a slice, with the columns of `schema`. Raises HudiError."""
+        storage, base = self.table.storage, self._base_rows(one)
+        logs = [log for log in map(one.path, one.logs) if self.reader.counts(one, log)]
+        parts: list[tuple[Written, list[pa.Array]]] = []
+        tables = [base]
+        for part in read_log(storage, logs, self.table.timeline.pending, self._roots):
+            if not isinstance(part, LogRows):
+                parts.append((part, []))
+                continue
+            columns = self.told.columns(part.instant, f"a log file of {one.name}")
+            rows = pa.Table.from_batches([columns.rows(part.rows, self.schema)])
+            tables.append(rows)
+            parts.append((part, self._merged_by(rows, one)))
+        kept = self.merger.kept(self._merged_by(base, one), parts)
+        return pa.concat_tables(tables).take(pa.array(kept))
+
+    def _base_rows(self, one: FileSlice) -> pa.Table:
+        if one.base is None:
+            return self.schema.empty_table()
+        path = one.path(one.base)
+        columns = self.told.columns(one.base_instant, f"{self.table.base_path}/{path}")
+        batches = parquet_batches(self.table.storage, path, columns.roots(self.schema))
+        rows = (columns.rows(batch, self.schema) for batch in batches)
+        return pa.Table.from_batches(rows, self.schema)
+
+    def _roots(self, instant: str) -> list[str]:
+        """The columns that are needed of a block."""
+        return self.told.columns(instant, f"a log file of {self.table.base_path}").roots(
+            self.schema
+        )
+
+    def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[pa.Array]:
+        """The columns that decide which rows are left."""
+        roots = dict.fromkeys(name.partition(".")[0] for name in self.merger.needed)
+        batch = one_batch(rows.select([root for root in roots if root in rows.column_names]))
+        found = [leaf(batch, name) for name in self.merger.needed]
+        if found[0].null_count:
+            raise UnmergeableSlice(
+                f"{self.table.base_path}: rows of {one.name} have no {RECORD_KEY}, so they cannot "
+                f"be merged here; {WHAT_TO_DO}"
+            )
+        return found

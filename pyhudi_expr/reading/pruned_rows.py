@@ -1,0 +1,232 @@
+"""The rows of the slices that pruning keeps, file by file and slice by slice, as Arrow batches.
+
+pyarrow reads the base files that no log file changes, hudi-rs merges slices with log files, and
+what was written with other columns than the table has now gets those first. What is not read as
+Hudi reads it is an error, never a wrong row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+
+from pyhudi_expr.keys.definition import RECORD_KEY, hidden_columns, is_virtual
+from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
+from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
+from pyhudi_expr.reading.row_filter import FilterNotApplicable
+from pyhudi_expr.reading.row_group_pruning import matching_row_groups
+from pyhudi_expr.reading.schema_evolution import SchemaEvolution
+from pyhudi_expr.reading.slice_files import FileSlice, file_slices
+from pyhudi_expr.reading.slice_rows import (
+    SliceReader,
+    UnmergeableSlice,
+    parquet_batches,
+    parquet_file,
+)
+from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+#: Files whose footers are read before their rows are.
+_AT_ONCE, _THREADS = 64, 16
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PrunedRows:
+    """Rows of a table's kept slices. schema: of the rows that are given.
+
+    result: which slices. read: the columns that are read, those of the filter, too. evolution: of
+    the table's columns, if they were renamed or retyped.
+    """
+
+    schema: pa.Schema
+    result: PruneResult
+    table: HudiTable
+    read: pa.Schema
+    evolution: SchemaEvolution | None
+    filter: pc.Expression | None
+
+    def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Batches of rows, each with the number of slices that begin with it. Raises HudiError."""
+        merged, changed = self._merged(), self._changed()
+        yield from self._of_plain(self.result.keep & ~merged & ~changed)
+        for one in file_slices(self.result.listing.some(changed & ~merged)):
+            assert self.evolution is not None
+            assert one.base is not None
+            path = one.path(one.base)
+            yield from self._of_file(path, self.evolution.columns(one.base_instant, path))
+        if merged.any():
+            yield from self._of_merged(merged)
+
+    def dataset(self) -> ds.Dataset:
+        """The files as pyarrow's dataset, of all columns and rows. Reads their footers.
+
+        Raises UnsupportedTable where log files have to be merged into one of the slices, or columns
+        were changed since it was written.
+        """
+        if self._merged().any():
+            raise UnsupportedTable(
+                f"{self.table.base_path}: slices with log files are no files of a dataset; read "
+                "batches, or the read-optimised view"
+            )
+        schema = self.table.schema(self.result.instant)
+        fragments = self._fragments(self._paths(self.result.keep))
+        if self._changed().any() or not all(_are_alike(fragments, schema)):
+            raise UnsupportedTable(
+                f"{self.table.base_path}: files from before columns were renamed or retyped are "
+                "no files of a dataset; read batches"
+            )
+        return self._dataset(fragments)
+
+    def _of_plain(self, slices: _Flags) -> Iterator[tuple[int, pa.RecordBatch]]:
+        paths = self._paths(slices)
+        for start in range(0, len(paths), _AT_ONCE):
+            some = paths[start : start + _AT_ONCE]
+            fragments = self._fragments(some)
+            alike = _are_alike(fragments, self.read)
+            plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
+            seen: set[str] = set()
+            hidden = hidden_columns(self.table.properties)
+            dataset = self._dataset(matching_row_groups(plain, self.result.predicate, hidden))
+            for tagged in self._scanned(dataset):
+                begun = tagged.fragment.path not in seen
+                seen.add(tagged.fragment.path)
+                columns = tagged.record_batch.columns
+                batch = pa.RecordBatch.from_arrays(columns, schema=self.read)
+                yield from self._chosen(pa.Table.from_batches([batch]), int(begun))
+            for path, is_ in zip(some, alike, strict=True):
+                if not is_:
+                    yield from self._of_file(path, ByName().columns("", path))
+
+    def _scanned(self, dataset: ds.Dataset) -> Iterator[ds.TaggedRecordBatch]:
+        try:
+            yield from dataset.scanner(columns=self.read.names).scan_batches()
+        except (OSError, pa.ArrowException) as error:
+            raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
+
+    def _of_file(self, path: str, columns: FileColumns) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """A base file that has other columns than the table has now."""
+        begun = 1
+        for batch in parquet_batches(self.table.storage, path, columns.roots(self.read)):
+            rows = pa.Table.from_batches([columns.rows(batch, self.read)])
+            yield from self._chosen(rows, begun)
+            begun = 0
+
+    def _of_merged(self, slices: _Flags) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Slices with log files."""
+        for one in file_slices(self.result.listing.some(slices)):
+            if self._is_merged_here(one):
+                rows = self._changed_slices.rows(one)
+            else:
+                rows = self._by_hudi_rs(one)
+            yield from self._chosen(rows, 1)
+
+    @cached_property
+    def _changed_slices(self) -> KeyMergedSlices:
+        told = self.evolution or ByName()
+        return KeyMergedSlices.of(self.table, self.result.instant, self.read, told)
+
+    @cached_property
+    def _hudi_rs(self) -> SliceReader:
+        return SliceReader.of(self.table, self.result.instant)
+
+    def _is_merged_here(self, one: FileSlice) -> bool:
+        """Whether columns were changed, there is no base file, or one that others read differently.
+
+        Where record keys are not stored, `SliceReader` knows how slices without one are merged.
+        """
+        if self.evolution is not None:
+            return True
+        if one.base is None:
+            return self.table.properties.meta_fields
+        with parquet_file(self.table.storage, one.path(one.base)) as file:
+            return not are_read_alike(file.schema_arrow, self.read)
+
+    def _by_hudi_rs(self, one: FileSlice) -> pa.Table:
+        reader = self._hudi_rs
+        if reader.by_keys is not None and any(map(pa.types.is_nested, self.read.types)):
+            raise UnmergeableSlice(
+                f"{self.table.base_path}: nested columns of {one.name}, whose record keys are not "
+                "stored, cannot be merged here; read the read-optimised view"
+            )
+        return pa.concat_tables(
+            pa.table(list(map(_cast, columns, self.read.types)), self.read)
+            for columns in reader.columns(one, self.read.names)
+        )
+
+    def _chosen(self, rows: pa.Table, begun: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+        """Of rows with the columns that are read those that were asked for.
+
+        begun: the number of slices that begin with them.
+        """
+        if RECORD_KEY in rows.column_names and is_virtual(self.table.properties):
+            key = rows.schema.get_field_index(RECORD_KEY)
+            rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
+        if self.filter is not None:
+            try:
+                rows = rows.filter(self.filter)
+            except (pa.ArrowException, ValueError) as error:  # such as an overflow
+                raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
+        for batch in rows.select(self.schema.names).to_batches():
+            yield begun, batch
+            begun = 0
+        if begun:
+            yield begun, pa.RecordBatch.from_pylist([], schema=self.schema)
+
+    def _merged(self) -> _Flags:
+        """The kept slices that have log files."""
+        listing = self.result.listing
+        flags: _Flags = self.result.keep & listing.any_of_slice(listing.file_is_log)
+        return flags
+
+    def _changed(self) -> _Flags:
+        """The kept slices with files from before columns were renamed or retyped."""
+        keep = self.result.keep
+        if self.evolution is None or not keep.any():
+            return np.zeros_like(keep)
+        flags: _Flags = keep & self.evolution.changed(self.result.listing)
+        return flags
+
+    def _paths(self, slices: _Flags) -> list[str]:
+        listing = self.result.listing
+        return listing.paths(listing.of_files(slices))
+
+    def _fragments(self, paths: list[str]) -> list[ds.ParquetFileFragment]:
+        storage = self.table.storage
+        # What is guaranteed of a file is not read from it: keys that are stored stay hidden.
+        is_hidden = is_virtual(self.table.properties)
+        known = pc.is_null(ds.field(RECORD_KEY)) if is_hidden else pc.scalar(True)
+        return [
+            _FORMAT.make_fragment(storage.full(path), storage.filesystem, known) for path in paths
+        ]
+
+    def _dataset(self, fragments: list[ds.ParquetFileFragment]) -> ds.Dataset:
+        schema = self.table.schema(self.result.instant)
+        return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
+
+
+def _are_alike(fragments: list[ds.ParquetFileFragment], schema: pa.Schema) -> list[bool]:
+    """Of each file whether pyarrow reads its columns as Hudi's readers do. Raises CorruptFile."""
+    with ThreadPoolExecutor(_THREADS) as pool:
+        return [are_read_alike(file, schema) for file in pool.map(_schema, fragments)]
+
+
+def _schema(fragment: ds.ParquetFileFragment) -> pa.Schema:
+    try:
+        return fragment.physical_schema
+    except (OSError, pa.ArrowException) as error:
+        raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
+
+
+def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
+    return pa.nulls(len(column), type_) if pa.types.is_null(column.type) else column.cast(type_)

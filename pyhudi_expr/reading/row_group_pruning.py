@@ -1,0 +1,40 @@
+"""Which row groups of Parquet files hold no row that a query asks for.
+
+pyarrow would find out by itself, from the filter that it is given. But it believes whatever a
+footer says: of floats, where NaN is above no bound, and 0.0 and -0.0 are one bound and two values,
+rows would be lost. So it is given no filter, and row groups are judged as files are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow.dataset as ds
+
+from pyhudi_expr.expr.bound import BoundExpression
+from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
+from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics
+
+
+def matching_row_groups(
+    fragments: Sequence[ds.ParquetFileFragment],
+    predicate: BoundExpression,
+    unread: frozenset[str] = frozenset(),
+) -> list[ds.ParquetFileFragment]:
+    """The fragments, of each the row groups that may hold a row for which the predicate is TRUE.
+
+    unread: columns whose stored values are not what rows show.
+    """
+    if not fragments:
+        return []
+    footers = [fragment.metadata for fragment in fragments]
+    counts = [footer.num_row_groups for footer in footers]
+    evidence = StatisticsEvidence(RowGroupStatistics(footers, unread))
+    keep = as_array(may_be(predicate, True, [evidence]), sum(counts))
+    parts = np.split(keep, np.cumsum(counts)[:-1])
+    return [
+        fragment if part.all() else fragment.subset(row_group_ids=np.flatnonzero(part).tolist())
+        for fragment, part in zip(fragments, parts, strict=True)
+        if part.any()
+    ]

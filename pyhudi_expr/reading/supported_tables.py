@@ -1,0 +1,18 @@
+"""Which tables can be read by their files, without Hudi's own reader."""
+
+from __future__ import annotations
+
+from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+def check_supported(table: HudiTable) -> None:
+    """Raises UnsupportedTable for tables of which the files alone do not tell the rows."""
+    properties = table.properties
+    for applies, reason in (
+        (properties.base_file_format != "PARQUET", "its base files are no Parquet files"),
+        (properties.drop_partition_columns, "its partition columns are kept in paths only"),
+        ("hoodie.bootstrap.base.path" in properties.raw, "it was made by bootstrap"),
+    ):
+        if applies:
+            raise UnsupportedTable(f"{table.base_path} cannot be read by its files: {reason}")

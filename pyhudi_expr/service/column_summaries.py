@@ -1,0 +1,50 @@
+"""Summaries of a table's columns as the protocol sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.expr.domains import Kind
+from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.frontend.common.hive_types import type_name
+from pyhudi_expr.frontend.thrift.literals import encode_literal
+from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
+from pyhudi_expr.protocol import ttypes
+
+_NANOS = 10**9
+#: Their ends may be cut, and are no values then.
+_MAY_BE_CUT = frozenset({Kind.TEXT, Kind.BINARY})
+
+
+def to_thrift(summary: ColumnSummary) -> ttypes.ColumnSummary:
+    """The protocol's form."""
+    column = summary.column
+    sent = ttypes.ColumnSummary(
+        name=column.name,
+        nulls=summary.nulls,
+        distinct=summary.distinct,
+        length=summary.length,
+        keptByEquality=summary.kept_by_equality,
+    )
+    may_be_cut = column.domain.kind in _MAY_BE_CUT and not summary.attained
+    if summary.least is not None and not may_be_cut:
+        sent.least = _literal(summary.least, column)
+        sent.greatest = _literal(summary.greatest, column)
+        sent.attained = summary.attained
+    return sent
+
+
+def _literal(value: Any, column: BoundColumn) -> ttypes.Literal:
+    if column.domain.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
+        seconds, units = divmod(value, column.domain.units)
+        nanos = units * (_NANOS // column.domain.units)
+        return ttypes.Literal(type=type_name(column.type), epochSeconds=seconds, nanos=nanos)
+    if column.domain.kind is Kind.DATE:
+        return ttypes.Literal(type=type_name(column.type), epochDays=value)
+    if column.domain.kind is Kind.TEXT:
+        value = value.decode()
+    value = bool(value) if pa.types.is_boolean(column.type) else value
+    return encode_literal(Literal(value, column.type))

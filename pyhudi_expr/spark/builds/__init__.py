@@ -1,0 +1,1 @@
+"""Index builds with Spark: create, refresh, catch up, verify."""

@@ -1,0 +1,103 @@
+"""What was committed while an index of Hudi's metadata table was built, on top of its base files.
+
+Hudi's writers do not write to every partition that is in-flight: those of Hudi 1.2 leave out
+secondary and expression indexes, and what their own settings do not enable. So the file slices that
+came and those that went in the meantime are read, and what differs is logged.
+
+Of an index of keys or values that is what the new slices say, and the deletion of what only the old
+ones said. Of files it is the entries of new base files: a second entry of a file would be added to
+the first, counts and all. Entries of files that are gone are never asked for; aggregates of
+partitions are made anew for the partitions that changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from pyhudi_expr.indexing.build_source import BuildSource
+from pyhudi_expr.mdt.changes.async_indexing import AnnouncedAction
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.store.metadata_table import METADATA_DIR, PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.spark.builds.key_changes import DELETED, is_secondary
+from pyhudi_expr.spark.entries import entries, file_entries, partition_entries
+from pyhudi_expr.spark.jobs.batch_runner import SparkBatches
+from pyhudi_expr.spark.jobs.log_files import LogTarget, write_logs
+from pyhudi_expr.table.file_names import log_files
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.timeline.action_records import WrittenFile
+
+
+def catch_up(
+    spark: SparkSession,
+    built: BuildSource,
+    now: BuildSource,
+    partitions: Sequence[tuple[IndexDefinition, int]],
+    target: LogTarget,
+) -> list[WrittenFile]:
+    """Logs what `now` has and `built`, of which the base files are, has not; none where nothing was
+    committed in between.
+
+    partitions: with their numbers of file groups. Raises HudiError, also where files of `built` are
+    gone already.
+    """
+    if not built.has_changed(now):
+        return []
+    frames = [_changes(spark, built, now, *partition) for partition in partitions]
+    tasks = sum(shards for _, shards in partitions)
+    return write_logs(SparkBatches(reduce(DataFrame.union, frames)), tasks, target)
+
+
+def log_target(table: HudiTable, announced: AnnouncedAction, instant: str) -> LogTarget:
+    """Where the logs of a delta commit go, in the partitions that are being built.
+
+    In timeline layout 1 they count on from those that are there.
+    """
+    metadata = table.storage.child(METADATA_DIR)
+    if table.properties.timeline_layout > 1:
+        return LogTarget(metadata.uri, instant, instant)
+    names = [e.name for p in announced.partitions for e in metadata.list(p.name)]
+    numbers = log_files(pa.array(names, pa.string())).version
+    return LogTarget(metadata.uri, instant, announced.instant, 1 + int(max(numbers)))
+
+
+def _changes(
+    spark: SparkSession,
+    built: BuildSource,
+    now: BuildSource,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """As `spark.jobs.log_files.LOG_ENTRIES`."""
+    if definition.name == RECORD_INDEX or is_secondary(definition):
+        gone = payloads.secondary_tombstone() if is_secondary(definition) else DELETED
+        went = entries(spark, built.table, built.own_slices(now), definition, shards)
+        old = went.withColumn("value", sql.lit(gone)).withColumn(
+            "version", sql.lit(-1).cast("long")
+        )
+        new = entries(spark, now.table, now.own_slices(built), definition, shards)
+        newest = sql.max_by("value", "version").alias("value")
+        found = old.union(new).groupBy("shard", "key").agg(newest)
+    else:
+        whole = _of_partitions(now.listing, [now.own_slices(built), built.own_slices(now)])
+        parts = [partition_entries(spark, now.table, whole, definition, shards)]
+        if definition.name != PARTITION_STATS:
+            fresh = now.own_base_files(built)
+            parts.append(file_entries(spark, now.table, fresh, definition, shards))
+        found = reduce(DataFrame.union, [part for part in parts if part is not None])
+    return found.select(sql.lit(definition.name).alias("partition"), "shard", "key", "value")
+
+
+def _of_partitions(listing: FileListing, changed: Sequence[FileListing]) -> FileListing:
+    """All slices of the partitions that the changed ones are of."""
+    paths = pa.concat_arrays([one.partitions for one in changed])
+    touched = np.asarray(pc.is_in(listing.partitions, paths))
+    return listing.some(touched[listing.slice_partition])

@@ -1,0 +1,343 @@
+"""Bringing the extension's indexes to the table's newest snapshot, and adding new ones to it.
+
+Only file slices that changed since the last time are read: those that are not covered
+(`mdt.extension.coverage`). From each a task takes the record keys and the indexed values, and puts
+them into the reverse mapping (`indexing.reverse_mapping`). Then
+
+* an index that is there gets one log file for each of its file groups that change: of keys and
+  values what `key_changes` finds between the old slices and the new ones, of statistics and filters
+  the entries of the new files (those of files that are gone are never asked for);
+* a new index gets its base files, of keys and values from the reverse mapping of all slices.
+
+Slices whose log files cannot be merged are left out. Statistics and filters are of base files only:
+others have no entry, so they are read.
+
+All indexes of an extension cover the same slices, and all that is written becomes visible at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import timezone
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name, slice_name
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.changes.partitions import NewPartition
+from pyhudi_expr.mdt.extension import changes as extension
+from pyhudi_expr.mdt.extension.changes import Change, Extension
+from pyhudi_expr.mdt.extension.coverage import Coverage, may_be_covered
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.reading.slice_files import FileSlice, slice_table
+from pyhudi_expr.spark.builds.key_changes import (
+    DELETED,
+    IndexedSlice,
+    KeyIndexes,
+    changer,
+    is_secondary,
+    new_entries,
+    rows_of,
+)
+from pyhudi_expr.spark.builds.slice_keys import SliceKeys
+from pyhudi_expr.spark.entries import file_entries, slice_entries
+from pyhudi_expr.spark.entries.record_index import instant_ms
+from pyhudi_expr.spark.jobs.batch_runner import Batches, Row, SparkBatches, each_item, runner
+from pyhudi_expr.spark.jobs.log_files import (
+    LOG_ENTRIES,
+    LogTarget,
+    as_log_entries,
+    deletions,
+    write_logs,
+)
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ShardTarget, write_shards
+from pyhudi_expr.spark.jobs.slice_frames import Extract, of_slices, read_slices
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.timeline.action_records import WrittenFile
+
+_ROWS_OF_TASK = 1_000_000
+"""About how many rows a task compares in its memory."""
+_ROW_BYTES = 100
+"""About how many bytes such a row has."""
+_SLICES_OF_TASK = 250
+"""Whose statistics or filters a task writes, from its memory."""
+
+_UNREADABLE = -2
+"""Instead of a number of rows: the slice is left out, so its files are kept."""
+
+_Rows = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class RefreshResult:
+    """What a change wrote, and what it covers. problems: why slices were left out, one for each."""
+
+    files: list[WrittenFile]
+    coverage: Coverage
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ExtensionRefresh:
+    """What is to be done in one change.
+
+    listing: the slices that the indexes can cover. before: the extension until now.
+    """
+
+    spark: SparkSession
+    table: HudiTable
+    listing: FileListing
+    change: Change
+    new: tuple[NewPartition, ...]
+
+    @staticmethod
+    def of(
+        spark: SparkSession,
+        table: HudiTable,
+        listing: FileListing,
+        change: Change,
+        new: Sequence[tuple[IndexDefinition, int]],
+    ) -> ExtensionRefresh:
+        """listing: of the table's snapshot; new: definitions and numbers of shards."""
+        covered = listing.some(may_be_covered(table, listing))
+        partitions = tuple(NewPartition(d.name, shards, d) for d, shards in new)
+        return ExtensionRefresh(spark, table, covered, change, partitions)
+
+    def run(self) -> RefreshResult:
+        """Writes all files; what came of it. Raises HudiError."""
+        for partition in self.new:
+            extension.begin_partition(self.change, partition)
+        rows, problems = self._read()
+        readable = rows != _UNREADABLE
+        rest = self if readable.all() else replace(self, listing=self.listing.some(readable))
+        return rest._refreshed(rows[readable], problems)
+
+    def _refreshed(self, rows: _Rows, problems: list[str]) -> RefreshResult:
+        coverage = Coverage.of(self.table, self.listing, rows)
+        files = self._logs(rows)
+        for definition, shards in self._new_definitions():
+            files += self._bases(definition, shards)
+        return RefreshResult(files, coverage, tuple(problems))
+
+    def forget(self) -> None:
+        """Deletes the reverse mapping of slices that are not covered any more; after the change."""
+        for definition in self._key_definitions(self._old):
+            self._reverse.forget(definition.name, [one.name for one in self._removed])
+
+    def _read(self) -> tuple[_Rows, list[str]]:
+        """Fills the reverse mapping; for each slice its number of rows, -1: not counted, or
+        _UNREADABLE; and why."""
+        old, new = (self._key_definitions(d) for d in (self._old, [*self._new]))
+        added = self._added
+        rows = self._before.rows_of(self.table, self.listing)
+        problems: list[str] = []
+        if old or new:
+            problems += self._read_some(rows, added, [*old, *new])
+        if new:
+            problems += self._read_some(rows, ~added, new)
+        return rows, problems
+
+    def _read_some(
+        self, rows: _Rows, chosen: npt.NDArray[np.bool_], definitions: Sequence[IndexDefinition]
+    ) -> list[str]:
+        if not chosen.any():
+            return []
+        listing = self.listing.some(chosen)
+        reader = SliceKeys.of(self.table, listing.instant, definitions)
+        files = self._reverse
+        read = of_slices(each_item(lambda one: reader.stored(files, one)))
+        way = runner(self.spark, _bytes(listing))
+        found = way.each(slice_table(listing), read, SliceKeys.COUNTED).rows()
+        counted = {
+            (row["partition"], row["file_id"]): row["rows"]
+            if row["problem"] is None
+            else _UNREADABLE
+            for row in found
+        }
+        partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
+        groups = zip(partitions, listing.slice_file_id.to_pylist(), strict=True)
+        rows[chosen] = [counted[group] for group in groups]
+        return [row["problem"] for row in found if row["problem"] is not None]
+
+    def _logs(self, rows: _Rows) -> list[WrittenFile]:
+        files: list[WrittenFile] = []
+        added = self._added.any()
+        if self._key_definitions(self._old) and (added or self._removed):
+            gone = self._before.slices.filter(self._is_removed).column("rows")
+            compared = int(rows[self._added].sum()) + (pc.sum(gone).as_py() or 0)
+            files += self._changed_keys([*self._removed, *self._added_slices], compared)
+        if added:
+            files += self._new_entries()
+        return files
+
+    def _changed_keys(self, slices: Sequence[IndexedSlice], rows: int) -> list[WrittenFile]:
+        """The logs of keys and values. rows: of the slices."""
+        indexes = KeyIndexes.of(self._key_definitions(self._old), self._shards)
+        files = self._reverse
+
+        def read(row: Row) -> Iterator[pa.RecordBatch]:
+            yield rows_of(files, indexes, IndexedSlice(**row))
+
+        items = pa.Table.from_pylist([asdict(one) for one in slices])
+        texts = "".join(f", `{name}` string" for name in indexes.by_value)
+        schema = f"key string, place string, written long, is_new boolean{texts}"
+        tasks = 1 + rows // _ROWS_OF_TASK
+        compared = runner(self.spark, rows * _ROW_BYTES).each(items, each_item(read), schema)
+        changed = compared.together(tasks, "key").then(changer(indexes), LOG_ENTRIES)
+        return self._written(changed, tasks)
+
+    def _new_entries(self) -> list[WrittenFile]:
+        """The logs of statistics and filters."""
+        fresh = self.listing.some(self._added).of_base_files()
+        extracts: dict[str, Extract] = {}
+        parts: list[Batches] = []
+        for definition in self._old:
+            if not _is_of_keys(definition):
+                name, shards = definition.name, self._shards[definition.name]
+                extract = slice_entries(self.table, fresh.instant, definition, shards)
+                if extract is not None:
+                    extracts[name] = extract
+                else:
+                    frame = file_entries(self.spark, self.table, fresh, definition, shards)
+                    value = sql.col("value")
+                    if _is_added_up(definition):
+                        value = sql.explode(sql.array(sql.lit(DELETED), value)).alias("value")
+                    named = sql.lit(name).alias("partition"), "shard", "key", value
+                    parts.append(SparkBatches(frame.select(*named)))
+
+        added_up = frozenset(d.name for d in self._old if _is_added_up(d))
+
+        def read(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
+            own = list(slices)
+            for name, extract in extracts.items():
+                for batch in extract(own):
+                    if name in added_up:
+                        yield as_log_entries(name, deletions(batch))
+                    yield as_log_entries(name, batch)
+
+        if extracts:
+            way = runner(self.spark, _bytes(fresh))
+            parts.append(way.each(slice_table(fresh), of_slices(read), LOG_ENTRIES))
+        tasks = 1 + fresh.num_slices // _SLICES_OF_TASK
+        return [file for part in parts for file in self._written(part, tasks)]
+
+    def _written(self, entries: Batches, tasks: int) -> list[WrittenFile]:
+        instant = self.change.instant
+        return write_logs(entries, tasks, LogTarget(self.change.storage.uri, instant, instant))
+
+    def _bases(self, definition: IndexDefinition, shards: int) -> list[WrittenFile]:
+        if _is_of_keys(definition):
+            frame = self._all_entries(definition)
+        else:
+            frame = file_entries(self.spark, self.table, self.listing, definition, shards)
+        target = ShardTarget(self.change.storage.uri, definition.name, self.change.instant)
+        return [
+            WrittenFile(one.path.rpartition("/")[2].split("_")[0], one.path, one.bytes, one.records)
+            for one in write_shards(frame, shards, target)
+        ]
+
+    def _all_entries(self, definition: IndexDefinition) -> DataFrame:
+        wanted = [definition] if is_secondary(definition) else []
+        indexes = KeyIndexes.of(wanted, self._shards)
+        files, zone, partition = self._reverse, self._zone, definition.name
+
+        def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+            written = instant_ms(one.base_instant, zone)
+            found = IndexedSlice(slice_name(one), one.partition, one.file_id, written, True)
+            yield new_entries(indexes, partition, rows_of(files, indexes, found), written)
+
+        return read_slices(self.spark, self.listing, each_item(extract), ENTRIES)
+
+    @property
+    def _before(self) -> Coverage:
+        return Coverage() if self.change.before is None else self.change.before.coverage
+
+    @property
+    def _old(self) -> list[IndexDefinition]:
+        before = self.change.before
+        return [] if before is None else list(before.definitions.values())
+
+    @property
+    def _new(self) -> list[IndexDefinition]:
+        return [definition for definition, _ in self._new_definitions()]
+
+    def _new_definitions(self) -> Iterator[tuple[IndexDefinition, int]]:
+        for partition in self.new:
+            if partition.definition is not None:
+                yield partition.definition, partition.shards
+
+    @cached_property
+    def _shards(self) -> Mapping[str, int]:
+        """The number of file groups of each index, old or new."""
+        found = {partition.name: partition.shards for partition in self.new}
+        before: Extension | None = self.change.before
+        if before is not None:
+            found |= {name: len(before.records.groups(name)) for name in before.partitions}
+        return found
+
+    @property
+    def _reverse(self) -> ReverseMapping:
+        return ReverseMapping(self.table.base_path)
+
+    @property
+    def _zone(self) -> timezone | None:
+        return timezone.utc if self.table.properties.timeline_zone == "UTC" else None
+
+    @cached_property
+    def _added(self) -> npt.NDArray[np.bool_]:
+        return ~self._before.known(self.table, self.listing)
+
+    @cached_property
+    def _added_slices(self) -> list[IndexedSlice]:
+        fresh = Coverage.of(self.table, self.listing.some(self._added), _no_rows(self._added))
+        return self._indexed(fresh.slices, True)
+
+    @cached_property
+    def _is_removed(self) -> pa.BooleanArray:
+        """For each slice that was covered."""
+        return pa.array(self._before.missing_from(self.listing))
+
+    @cached_property
+    def _removed(self) -> list[IndexedSlice]:
+        return self._indexed(self._before.slices.filter(self._is_removed), False)
+
+    def _indexed(self, slices: pa.Table, is_new: bool) -> list[IndexedSlice]:
+        return [
+            IndexedSlice(
+                covered_slice_name(row["slice"]),
+                row["partition"],
+                row["file_id"],
+                instant_ms(row["base_instant"], self._zone),
+                is_new,
+            )
+            for row in slices.to_pylist()
+        ]
+
+    def _key_definitions(self, definitions: Sequence[IndexDefinition]) -> list[IndexDefinition]:
+        return [definition for definition in definitions if _is_of_keys(definition)]
+
+
+def _is_added_up(definition: IndexDefinition) -> bool:
+    """Whether a second entry of a file would be added to the first, counts and all: there may be
+    one, as files come back by rollbacks, and stay when log files are added to them."""
+    return definition.type == COLUMN_STATS
+
+
+def _is_of_keys(definition: IndexDefinition) -> bool:
+    return definition.name == RECORD_INDEX or is_secondary(definition)
+
+
+def _bytes(listing: FileListing) -> int:
+    return int(listing.file_size.sum())
+
+
+def _no_rows(chosen: npt.NDArray[np.bool_]) -> _Rows:
+    return np.zeros(int(chosen.sum()), np.int64)

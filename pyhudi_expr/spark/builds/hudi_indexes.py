@@ -1,0 +1,146 @@
+"""Indexes of Hudi's own metadata table: built by Hudi's protocol, maintained by Hudi's writers.
+
+`extension_indexes` is the counterpart for what Hudi does not keep.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, note_of, register
+from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
+from pyhudi_expr.indexing.build_source import BuildSource
+from pyhudi_expr.indexing.index_plan import SECONDARY_INDEX, IndexPlan
+from pyhudi_expr.indexing.shard_counts import shard_count
+from pyhudi_expr.mdt.changes import async_indexing
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.changes.partitions import NewPartition
+from pyhudi_expr.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
+from pyhudi_expr.mdt.store.metadata_table import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    METADATA_DIR,
+    PARTITION_STATS,
+    RECORD_INDEX,
+)
+from pyhudi_expr.reading.slice_rows import WHAT_TO_DO, UnmergeableSlice, may_be_merged
+from pyhudi_expr.spark.builds import catch_up as catching_up
+from pyhudi_expr.spark.entries import entries_of_each
+from pyhudi_expr.spark.jobs.job_errors import await_running_tasks
+from pyhudi_expr.spark.jobs.shard_writer import ShardTarget, write_shards
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.properties import TableType
+from pyhudi_expr.table.timeline.action_records import WrittenFile
+
+
+def hudi_build(
+    spark: SparkSession, table: HudiTable, planned: IndexPlan, options: BuildOptions
+) -> BuildResult:
+    """Builds the index, and registers it. The table must have a metadata table.
+
+    Raises HudiError; then nothing is changed.
+    """
+    lock = options.lock(table.storage)
+    planned, notes = _buildable(table, planned)
+    shards = {
+        partition.name: planned.shards or shard_count(table, partition.definition)
+        for partition in planned.partitions
+    }
+    new = [
+        NewPartition(p.name, shards[p.name], p.definition if p.is_listed else None)
+        for p in planned.partitions
+    ]
+    announced = async_indexing.announce(table, new, lock, note_of(_registered(planned)))
+    undone = rollback_on_failure(lambda: async_indexing.abort(announced, lock))
+    with (
+        undone,
+        reserve_disk_space(table.storage) as give_back,
+        await_running_tasks(spark.sparkContext),
+    ):
+        built = BuildSource.of(async_indexing.wait_for_writers(announced, options.wait))
+        partitions = [(p.definition, shards[p.name]) for p in planned.partitions]
+        files = _write(spark, built, partitions, announced.instant)
+
+        def catch_up(now: HudiTable, instant: str) -> list[WrittenFile]:
+            target = catching_up.log_target(now, announced, instant)
+            return catching_up.catch_up(spark, built, BuildSource.of(now), partitions, target)
+
+        def finish(now: HudiTable, note: str) -> None:
+            give_back()
+            register(now, note)
+
+        async_indexing.publish(announced, files, lock, options.wait, catch_up, finish)
+    return BuildResult(
+        name=planned.name,
+        instant=announced.instant,
+        records=sum_by_partition(files, lambda file: file.records),
+        bytes=sum_by_partition(files, lambda file: file.bytes),
+        notes=tuple(notes),
+    )
+
+
+def _buildable(table: HudiTable, planned: IndexPlan) -> tuple[IndexPlan, list[str]]:
+    """What can be built of the plan, and what is left out of it, as sentences.
+
+    Hudi takes what an index does not tell for what is not there. So an index of rows has to be of
+    all slices, and one whose log files cannot be merged here stands in its way. Statistics are of
+    files, and those of log files may lack; but the aggregates of partitions are of rows, too.
+    Raises UnmergeableSlice.
+    """
+    if table.properties.table_type is TableType.COPY_ON_WRITE:
+        return planned, []
+    listing = BuildSource.of(table).listing
+    left = np.flatnonzero(~may_be_merged(table, listing))
+    of_rows = [p for p in planned.partitions if not _is_of_files(p.definition)]
+    if not len(left) or not of_rows:
+        return planned, []
+    found = (
+        f"the log files of {len(left)} of {listing.num_slices} file slices, of the file group "
+        f"{listing.slice_file_id[int(left[0])]} for one, cannot be merged here"
+    )
+    if [partition.name for partition in of_rows] != [PARTITION_STATS]:
+        raise UnmergeableSlice(f"{table.base_path}: {found}; {WHAT_TO_DO}")
+    rest = tuple(p for p in planned.partitions if p.name != PARTITION_STATS)
+    return replace(planned, partitions=rest), [f"partition_stats is left out: {found}"]
+
+
+def _is_of_files(definition: IndexDefinition) -> bool:
+    """Whether entries are of base files, whatever their log files hold."""
+    return definition.name in (COLUMN_STATS, BLOOM_FILTERS) or definition.type == BLOOM_FILTERS
+
+
+def _write(
+    spark: SparkSession,
+    snapshot: BuildSource,
+    partitions: Sequence[tuple[IndexDefinition, int]],
+    instant: str,
+) -> list[WrittenFile]:
+    """The base files. partitions: with their numbers of file groups."""
+    metadata_uri = snapshot.table.storage.child(METADATA_DIR).uri
+    files = []
+    frames = entries_of_each(spark, snapshot.table, snapshot.listing, partitions)
+    for (definition, shards), frame in zip(partitions, frames, strict=True):
+        target = ShardTarget(metadata_uri, definition.name, instant)
+        for written in write_shards(frame, shards, target):
+            group = written.path.rpartition("/")[2].split("_", 1)[0]
+            files.append(WrittenFile(group, written.path, written.bytes, written.records))
+    return files
+
+
+def _registered(planned: IndexPlan) -> list[RegisteredIndex]:
+    """What is registered of it; when it was created is known later."""
+    names = [partition.name for partition in planned.partitions]
+    indexes = []
+    if planned.kind == SECONDARY_INDEX and RECORD_INDEX in names:
+        # It was needed, and is an index of its own: other secondary indexes share it.
+        names.remove(RECORD_INDEX)
+        indexes.append(
+            RegisteredIndex(
+                RECORD_INDEX, RECORD_INDEX, (), {}, planned.store, (RECORD_INDEX,), created=""
+            )
+        )
+    return [*indexes, planned.registered(names)]

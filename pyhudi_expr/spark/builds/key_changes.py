@@ -1,0 +1,211 @@
+"""What changes in indexes of keys and values when file slices take the places of others.
+
+Compared are the rows of the old slices with those of the new ones, key by key: each row is its key,
+its file group and its indexed values. Of a key whose rows differ
+
+* `record_index` gets the place of its newest row, or loses the key when no row is left;
+* a secondary index gets an entry for each value of its rows, and a tombstone (old value, key,
+  deleted) for each value that no row has any more.
+
+All entries of such a key are written, not only the new ones. So for each key that the record index
+places in a file group, a secondary index has the values of that group's rows, even if other groups
+hold the key too: the proof in `index.lookups.secondary_index` rests on that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
+from pyhudi_expr.spark.entries.batches import constant_entries, entry_batch
+from pyhudi_expr.spark.entries.secondary_index import escaped, prefixes, shard_keys
+from pyhudi_expr.spark.jobs.batch_runner import Step
+from pyhudi_expr.spark.jobs.log_files import as_log_entries
+
+DELETED = b""
+"""The payload of a key that is to be deleted."""
+
+_Codes = npt.NDArray[np.int64]
+_Flags = npt.NDArray[np.bool_]
+_SEPARATOR = "\0"
+
+
+@dataclass(frozen=True)
+class KeyIndexes:
+    """The record index and the secondary indexes of a table.
+
+    shards: of each by its metadata partition; by_value: of each secondary index whether all rows
+    of a value are in one shard.
+    """
+
+    shards: Mapping[str, int]
+    by_value: Mapping[str, bool]
+
+    @staticmethod
+    def of(definitions: Iterable[IndexDefinition], shards: Mapping[str, int]) -> KeyIndexes:
+        """definitions: of all indexes of an extension."""
+        secondary = {d.name: d.version != "V1" for d in definitions if is_secondary(d)}
+        return KeyIndexes(shards, secondary)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of rows that are compared."""
+        texts = [pa.field(name, pa.string()) for name in self.by_value]
+        fixed = [
+            pa.field("key", pa.string()),
+            pa.field("place", pa.string()),
+            pa.field("written", pa.int64()),
+            pa.field("is_new", pa.bool_()),
+        ]
+        return pa.schema([*fixed, *texts])
+
+
+@dataclass(frozen=True)
+class IndexedSlice:
+    """A slice with a reverse mapping. name: of its files there; written: when, as an entry of the
+    record index says it, in milliseconds since the epoch."""
+
+    name: str
+    partition: str
+    file_id: str
+    written: int
+    is_new: bool
+
+
+def is_secondary(definition: IndexDefinition) -> bool:
+    """Whether the index maps values to record keys."""
+    return definition.type == "secondary_index"
+
+
+def rows_of(files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice) -> pa.RecordBatch:
+    """The slice's rows, of the schema of `indexes`. Raises HudiError."""
+    keys = files.read(RECORD_INDEX, one.name)
+    values = [files.read(name, one.name) for name in indexes.by_value]
+    place = f"{one.partition}{_SEPARATOR}{one.file_id}"
+    constants = [
+        pa.repeat(pa.scalar(place), len(keys)),
+        pa.repeat(pa.scalar(one.written, pa.int64()), len(keys)),
+        pa.repeat(pa.scalar(one.is_new), len(keys)),
+    ]
+    texts = [column.cast(pa.string()) for column in (keys, *values)]
+    return pa.record_batch([texts[0], *constants, *texts[1:]], schema=indexes.schema)
+
+
+def changer(indexes: KeyIndexes) -> Step:
+    """From all old and new rows of some keys to what has to be logged, as
+    `spark.jobs.log_files.LOG_ENTRIES`."""
+
+    def change(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        held = [batch for batch in batches if batch.num_rows]
+        if held:
+            rows = pa.Table.from_batches(held).combine_chunks()
+            changed = rows.filter(pa.array(_of_changed_keys(rows, list(indexes.by_value))))
+            yield from _record_index(indexes, changed)
+            for name in indexes.by_value:
+                yield from _secondary(indexes, name, changed)
+
+    return change
+
+
+def new_entries(
+    indexes: KeyIndexes, partition: str, rows: pa.RecordBatch, version: int
+) -> pa.RecordBatch:
+    """The entries of the rows in a partition that is built, as
+    `spark.jobs.shard_writer.ENTRIES`."""
+    shards = indexes.shards[partition]
+    keys = rows.column("key").cast(pa.string())
+    if partition == RECORD_INDEX:
+        value = _location(rows.column("place")[0].as_py(), version) if len(keys) else DELETED
+        return constant_entries(keys, value, shards, version=version)
+    return _entries(indexes, partition, keys, rows.column(partition), payloads.secondary_entry())
+
+
+def _of_changed_keys(rows: pa.Table, values: Sequence[str]) -> _Flags:
+    """The rows of keys which old and new rows show with other places or values."""
+    key = _codes(rows.column("key"))
+    version = key
+    for name in ("place", *values):
+        version = _pairs(version, _codes(rows.column(name)))
+    is_new = np.asarray(rows.column("is_new"))
+    count = int(version.max()) + 1
+    in_new = np.bincount(version[is_new], minlength=count) > 0
+    in_old = np.bincount(version[~is_new], minlength=count) > 0
+    changed = np.zeros(int(key.max()) + 1, np.bool_)
+    changed[key[(in_new != in_old)[version]]] = True
+    flags: _Flags = changed[key]
+    return flags
+
+
+def _record_index(indexes: KeyIndexes, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    if not len(rows):
+        return
+    shards = indexes.shards[RECORD_INDEX]
+    key, is_new = _codes(rows.column("key")), np.asarray(rows.column("is_new"))
+    place, written = _codes(rows.column("place")), np.asarray(rows.column("written"))
+    order = np.lexsort((place, written, is_new, key))
+    # Of each key its last row: a new one if there is one, and the one written last.
+    last = order[np.append(key[order][1:] != key[order][:-1], True)]
+    kept, gone = last[is_new[last]], last[~is_new[last]]
+    # New rows of a file group are all of its one new slice, and have one payload.
+    _, first, of_row = np.unique(place[kept], return_index=True, return_inverse=True)
+    places = rows.column("place").take(pa.array(kept[first])).to_pylist()
+    located = [_location(*one) for one in zip(places, written[kept[first]].tolist(), strict=True)]
+    values = pa.array(located, pa.binary()).take(pa.array(of_row))
+    yield as_log_entries(RECORD_INDEX, entry_batch(_texts(rows, kept), values, shards))
+    yield as_log_entries(RECORD_INDEX, constant_entries(_texts(rows, gone), DELETED, shards))
+
+
+def _secondary(indexes: KeyIndexes, name: str, rows: pa.Table) -> Iterator[pa.RecordBatch]:
+    if not len(rows):
+        return
+    pair = _pairs(_codes(rows.column("key")), _codes(rows.column(name)))
+    is_new = np.asarray(rows.column("is_new"))
+    _, first, of_row = np.unique(pair, return_index=True, return_inverse=True)
+    in_new = np.bincount(of_row, weights=is_new) > 0
+    for chosen, payload in (
+        (first[in_new], payloads.secondary_entry()),
+        (first[~in_new], payloads.secondary_tombstone()),
+    ):
+        values = rows.column(name).take(pa.array(chosen)).combine_chunks()
+        yield as_log_entries(name, _entries(indexes, name, _texts(rows, chosen), values, payload))
+
+
+def _entries(
+    indexes: KeyIndexes, name: str, keys: pa.Array, values: pa.Array, payload: bytes
+) -> pa.RecordBatch:
+    texts = values.cast(pa.string())
+    own = pc.binary_join_element_wise(prefixes(texts), escaped(keys), "")
+    spread = shard_keys(texts) if indexes.by_value[name] else None
+    return constant_entries(own, payload, indexes.shards[name], shard_keys=spread)
+
+
+def _texts(rows: pa.Table, chosen: _Codes) -> pa.Array:
+    return rows.column("key").take(pa.array(chosen)).combine_chunks().cast(pa.string())
+
+
+def _location(place: str, written: int) -> bytes:
+    partition, _, file_id = place.partition(_SEPARATOR)
+    return payloads.location(partition, file_id, written)
+
+
+def _codes(column: pa.ChunkedArray) -> _Codes:
+    """Equal numbers for equal values; null is a value."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    chunk = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
+    return np.asarray(chunk.indices).astype(np.int64)
+
+
+def _pairs(left: _Codes, right: _Codes) -> _Codes:
+    """Equal numbers for equal pairs."""
+    joined = left * (int(right.max()) + 1) + right
+    found: _Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    return found

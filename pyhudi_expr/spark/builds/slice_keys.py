@@ -1,0 +1,100 @@
+"""The record keys and the indexed values of a file slice's rows, for the reverse mapping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, slice_name
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
+from pyhudi_expr.reading.slice_files import FileSlice
+from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, scalar_type
+from pyhudi_expr.spark.builds.key_changes import is_secondary
+from pyhudi_expr.spark.entries.key_columns import KeyColumns
+from pyhudi_expr.spark.entries.secondary_index import value_texts
+from pyhudi_expr.table.hudi_table import HudiTable
+
+_COUNTED_SCHEMA = pa.schema(
+    [
+        pa.field("partition", pa.string()),
+        pa.field("file_id", pa.string()),
+        pa.field("rows", pa.int64()),
+        pa.field("problem", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True)
+class SliceKeys:
+    """Takes them from slices of one table; sent to Spark's tasks.
+
+    indexes: the metadata partitions that are wanted, with their columns and types; of the record
+    index there is none.
+    """
+
+    COUNTED: ClassVar[str] = "partition string, file_id string, rows long, problem string"
+    """Schema of what tasks tell of the slices that they read; problem: why one could not be."""
+
+    reader: SliceReader
+    keys: KeyColumns
+    with_keys: bool
+    values: tuple[tuple[str, str, pa.DataType], ...]
+
+    @staticmethod
+    def of(
+        table: HudiTable, instant: str | None, definitions: Sequence[IndexDefinition]
+    ) -> SliceKeys:
+        """instant: of the listing. Raises HudiError: a column cannot be indexed."""
+        schema = table.schema()
+        values = []
+        for definition in definitions:
+            if is_secondary(definition):
+                (field,) = definition.fields
+                type_ = scalar_type(table, schema, field)
+                value_texts(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
+                values.append((definition.name, field, type_))
+        wants_keys = any(definition.name == RECORD_INDEX for definition in definitions)
+        reader = SliceReader.of(table, instant)
+        return SliceKeys(reader, KeyColumns.of(table), wants_keys, tuple(values))
+
+    def stored(self, files: ReverseMapping, one: FileSlice) -> Iterator[pa.RecordBatch]:
+        """Puts those of a slice into the reverse mapping; one row of `COUNTED`. Raises HudiError.
+
+        The slice's keys, and the values of its indexed columns, are in memory meanwhile. One that
+        cannot be merged is told, and no error.
+        """
+        try:
+            keys, values = self._columns(one)
+        except UnmergeableSlice as error:
+            yield _counted(one, 0, str(error))
+            return
+        order = pc.array_sort_indices(keys)
+        name = slice_name(one)
+        if self.with_keys:
+            files.write(RECORD_INDEX, name, keys.take(order))
+        for (index, _, _), texts in zip(self.values, values, strict=True):
+            files.write(index, name, texts.take(order))
+        yield _counted(one, len(keys), None)
+
+    def _columns(self, one: FileSlice) -> tuple[pa.Array, list[pa.Array]]:
+        text = pa.large_string()
+        keys: list[pa.Array] = [pa.array([], text)]
+        values: list[list[pa.Array]] = [[pa.array([], text)] for _ in self.values]
+        fields = [field for _, field, _ in self.values]
+        for columns in self.reader.columns(one, (*fields, *self.keys.columns)):
+            own, of_key = columns[: len(fields)], columns[len(fields) :]
+            keys.append(self.keys.keys(of_key).cast(text))
+            for found, column, (_, field, type_) in zip(values, own, self.values, strict=True):
+                shown = f"{one.name}: column {field!r}"
+                found.append(value_texts(column, type_, shown).cast(text))
+        return pa.concat_arrays(keys), [pa.concat_arrays(found) for found in values]
+
+
+def _counted(one: FileSlice, rows: int, problem: str | None) -> pa.RecordBatch:
+    columns = [[one.partition], [one.file_id], [rows], [problem]]
+    return pa.record_batch(columns, schema=_COUNTED_SCHEMA)

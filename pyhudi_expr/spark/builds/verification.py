@@ -1,0 +1,235 @@
+"""Whether an index says what the table's files say: its entries against new ones.
+
+Both sides become texts of what pruning and Hudi's writers rely on, one for each key, and Spark
+joins them. What may differ without harm is left out: instants, sizes in bytes, how a bound came to
+be; and entries of files that the snapshot does not have, which nobody asks for. Of an index of the
+extension, what it covers is compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as sql
+
+from pyhudi_expr.index.catalog.registry import Store
+from pyhudi_expr.index.catalog.status import IndexStatus
+from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
+from pyhudi_expr.mdt.extension.changes import Extension
+from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, Payload, decode, wrapper_name
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.store.file_group import all_cells
+from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable, current_listing
+from pyhudi_expr.spark.entries import entries, file_entries
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+
+_EXAMPLES = 10
+_BATCH_ROWS = 10_000
+_FACTS = "key binary, facts string"
+_FACTS_SCHEMA = pa.schema([pa.field("key", pa.binary()), pa.field("facts", pa.string())])
+
+
+@dataclass(frozen=True)
+class Verification:
+    """How a metadata partition compares with the table's files.
+
+    checked: keys on either side; missing: of the files, and not in the index; superfluous: in the
+    index only; different: with other facts; examples: some of these keys, with what is wrong.
+    """
+
+    partition: str
+    checked: int
+    missing: int
+    superfluous: int
+    different: int
+    examples: tuple[str, ...]
+
+    @property
+    def is_right(self) -> bool:
+        """Whether all entries are there, and no others."""
+        return not (self.missing or self.superfluous or self.different)
+
+
+def verify(spark: SparkSession, table: HudiTable, status: IndexStatus) -> list[Verification]:
+    """Compares each metadata partition of the index with the table as it is now.
+
+    Raises HudiError where the files or the index cannot be read.
+    """
+    metadata = MetadataTable.open(table)
+    table = table if metadata is None else metadata.table
+    stored = _stored(table, metadata, status.store)
+    listing = _compared_listing(table, metadata, status.store)
+    made = file_entries if status.store is Store.EXTENSION else entries
+    found = []
+    for partition in status.partitions:
+        shards = len(stored.groups(partition))
+        definition = _definition(stored, partition)
+        right = made(spark, table, listing, definition, shards)
+        facts = right.select("key", "value").mapInArrow(_described, _FACTS)
+        held = _held(spark, table.base_path, status.store, partition, shards)
+        found.append(_compared(partition, facts.distinct(), held))
+    return found
+
+
+def _compared_listing(
+    table: HudiTable, metadata: MetadataTable | None, store: Store
+) -> FileListing:
+    listing = current_listing(table, metadata, TableView.SNAPSHOT)
+    extension = Extension.open(table) if store is Store.EXTENSION else None
+    if extension is None:
+        return listing
+    return listing.some(extension.coverage.known(table, listing))
+
+
+def _stored(table: HudiTable, metadata: MetadataTable | None, store: Store) -> MetadataTable:
+    """The metadata table that holds the index."""
+    if store is Store.EXTENSION:
+        extension = Extension.open(table)
+        metadata = None if extension is None else extension.records
+    if metadata is None:
+        raise HudiError(f"{table.base_path}: the metadata table is gone; refresh the index")
+    return metadata
+
+
+def _definition(stored: MetadataTable, partition: str) -> IndexDefinition:
+    known = index_definitions(stored.table).get(partition)
+    if known is not None:
+        return known
+    if partition == "partition_stats":
+        columns = index_definitions(stored.table).get("column_stats")
+        if columns is not None:
+            return IndexDefinition(
+                partition, partition, partition, columns.fields, {}, columns.version
+            )
+    if partition == BLOOM_FILTERS:
+        return IndexDefinition(partition, partition, partition, (), {}, "V1")
+    raise HudiError(f"{stored.table.base_path}: nothing tells what {partition} is over")
+
+
+def _held(
+    spark: SparkSession, base_path: str, store: Store, partition: str, shards: int
+) -> DataFrame:
+    """What the index says, shard by shard, merged."""
+    numbers = spark.createDataFrame([(n,) for n in range(shards)], "shard int")
+
+    def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        table = HudiTable.open(base_path)
+        metadata = MetadataTable.open(table)
+        table = table if metadata is None else metadata.table
+        stored = _stored(table, metadata, store)
+        files = _Files.of(_compared_listing(table, metadata, store))
+        for batch in batches:
+            for shard in batch.column("shard").to_pylist():
+                merged = stored.groups(partition)[shard].read(all_cells)
+                yield from _batches({k: v for k, v in merged.items() if files.have(k, v)})
+
+    return numbers.repartition(shards, "shard").mapInArrow(read, _FACTS)
+
+
+@dataclass(frozen=True)
+class _Files:
+    """Those that entries are compared of. Log files are none of them: Hudi's writers make entries
+    of them, builds do not."""
+
+    partitions: frozenset[str]
+    names: frozenset[str]
+    keys: frozenset[bytes]
+    """In indexes of filters."""
+
+    @staticmethod
+    def of(listing: FileListing) -> _Files:
+        bases = listing.of_base_files()
+        names = bases.file_name.to_pylist()
+        partitions = bases.partitions.take(pa.array(bases.file_partition)).to_pylist()
+        keys = (bloom_filter_key(*file) for file in zip(partitions, names, strict=True))
+        every = listing.partitions.to_pylist()
+        return _Files(frozenset(every), frozenset(names), frozenset(key.encode() for key in keys))
+
+    def have(self, key: bytes, payload: Payload) -> bool:
+        """Whether the entry is about one of them, or about no file."""
+        stats = payload.get("ColumnStatsMetadata")
+        if stats is not None:
+            of_file = payload["type"] == COLUMN_STATS
+            return stats["fileName"] in (self.names if of_file else self.partitions)
+        return payload.get("BloomFilterMetadata") is None or key in self.keys
+
+
+def _batches(records: dict[bytes, Payload]) -> Iterator[pa.RecordBatch]:
+    keys = list(records)
+    for start in range(0, len(keys), _BATCH_ROWS):
+        some = keys[start : start + _BATCH_ROWS]
+        texts = [facts(records[key]) for key in some]
+        yield pa.record_batch([some, texts], schema=_FACTS_SCHEMA)
+
+
+def _described(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        texts = [_facts_of(value) for value in batch.column("value").to_pylist()]
+        yield pa.record_batch([batch.column("key"), pa.array(texts)], schema=_FACTS_SCHEMA)
+
+
+@lru_cache(maxsize=100_000)  # the entries of a file are equal in most kinds of index
+def _facts_of(value: bytes) -> str:
+    (payload,) = decode(RECORD_SCHEMA, [value], "an entry that was just made")
+    return facts(payload)
+
+
+def facts(payload: Payload) -> str:
+    """What pruning and Hudi's writers rely on in a record, as a text."""
+    stats = payload.get("ColumnStatsMetadata")
+    if stats is not None:
+        told = [stats["fileName"], stats["columnName"]]
+        told += [_bound(stats[end]) for end in ("minValue", "maxValue")]
+        if payload["type"] == COLUMN_STATS:  # Hudi's writers miscount those of partitions
+            told += [stats["valueCount"], stats["nullCount"]]
+        return repr(told)
+    place = payload.get("recordIndexMetadata")
+    if place is not None:
+        parts = ("partitionName", "fileIdHighBits", "fileIdLowBits", "fileIndex", "fileId")
+        return repr([place[part] for part in parts])
+    bloom = payload.get("BloomFilterMetadata")
+    if bloom is not None:
+        return repr([bloom["type"], bloom["bloomFilter"]])
+    return ""
+
+
+def _bound(bound: tuple[str, Payload] | None) -> list[object] | None:
+    return None if bound is None else [wrapper_name(bound), bound[1]["value"]]
+
+
+def _compared(partition: str, right: DataFrame, held: DataFrame) -> Verification:
+    joined = right.withColumnRenamed("facts", "right").join(
+        held.withColumnRenamed("facts", "held"), "key", "full_outer"
+    )
+    finding = (
+        sql.when(sql.col("held").isNull(), "missing")
+        .when(sql.col("right").isNull(), "superfluous")
+        .when(sql.col("held") != sql.col("right"), "different")
+        .otherwise("equal")
+    )
+    judged = joined.withColumn("finding", finding).persist()
+    try:
+        counts = {row.finding: row["count"] for row in judged.groupBy("finding").count().collect()}
+        wrong = judged.where("finding <> 'equal'").orderBy("key").limit(_EXAMPLES).collect()
+    finally:
+        judged.unpersist()
+    return Verification(
+        partition=partition,
+        checked=sum(counts.values()),
+        missing=counts.get("missing", 0),
+        superfluous=counts.get("superfluous", 0),
+        different=counts.get("different", 0),
+        examples=tuple(_example(row.key, row.finding, row.right, row.held) for row in wrong),
+    )
+
+
+def _example(key: bytes, finding: str, right: str | None, held: str | None) -> str:
+    name = bytes(key).decode(errors="replace")
+    return f"{finding} {name}: the files say {right}, the index {held}"

@@ -1,0 +1,172 @@
+"""A clustering that has begun: its slices read, its rows written and committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+from pyspark.sql import DataFrame
+
+from pyhudi_expr.reading.log_rows import have_operations
+from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
+from pyhudi_expr.spark.jobs.java_calls import call_private, to_list
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.schema import OPERATION_FIELD
+
+if TYPE_CHECKING:
+    from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
+
+CLUSTERING = "clustering"
+_STORAGE_LEVEL = "MEMORY_AND_DISK_SER"
+_Slices = Sequence[tuple[Any, frozenset[bool]]]
+"""Each with what `have_operations` finds in its log files."""
+
+
+class Clustering:
+    """A clustering that has begun: read its slices, order them, commit them."""
+
+    def __init__(self, client: ClusteringClient, table: Any, plan: Any, instant: str) -> None:
+        self._client = client
+        self._table = table
+        self._plan = plan
+        self._instant = instant
+        hudi = client._hudi
+        meta_client = table.getMetaClient()
+        self._schema = hudi.common.table.TableSchemaResolver(meta_client).getTableSchema(False)
+        self._strategy = hudi.client.clustering.run.strategy.SparkSortAndSizeExecutionStrategy(
+            table, client._client.getEngineContext(), client._config
+        )
+
+    def frames(self) -> list[tuple[str, DataFrame]]:
+        """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
+        with self._client._named("the slices cannot be read"):
+            frames = []
+            for group in to_list(self._plan.getInputGroups()):
+                slices = self._slices(group)
+                for info, operations in slices:
+                    if len(operations) > 1:
+                        raise HudiError(
+                            f"{self._client._base_path}: the log files of {info.getFileId()} hold "
+                            "rows of Flink's changelog and of another writer, and Hudi for Spark "
+                            "would take deleted rows for rows; have Flink compact the table first"
+                        )
+                frames.append((slices[0][0].getPartitionPath(), self._merged(group, slices)))
+            return frames
+
+    def frame(self, group: Any) -> DataFrame:
+        """The rows of one of a plan's groups of slices."""
+        return self._merged(group, self._slices(group))
+
+    def _merged(self, group: Any, slices: _Slices) -> DataFrame:
+        kept = self._client._config.allowOperationMetadataField()
+        # Unless it reads what rows of a changelog do, Hudi takes those that end others for rows: it
+        # fails where it reads that and rows of another writer do not say it.
+        by_reading: dict[bool, list[Any]] = {}
+        for info, operations in slices:
+            by_reading.setdefault(kept or operations == {True}, []).append(info)
+        builder = self._client._hudi.avro.model.HoodieClusteringGroup.newBuilder
+        hidden = () if kept else (OPERATION_FIELD,)
+        frames = (
+            self._rows(builder(group).setSlices(infos).build(), with_operations).drop(*hidden)
+            for with_operations, infos in by_reading.items()
+        )
+        return reduce(DataFrame.unionByName, frames)
+
+    def _rows(self, group: Any, with_operations: bool) -> DataFrame:
+        spark = self._client._spark
+        context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
+            spark._jsc.sc()
+        )
+        schema = self._client._hudi.common.schema.HoodieSchemaUtils.addMetadataFields(
+            self._schema, with_operations
+        )
+        arguments = [context, group, self._instant, schema]
+        return DataFrame(
+            call_private(spark, self._strategy, "readRecordsForGroupAsRow", arguments), spark
+        )
+
+    def _slices(self, group: Any) -> _Slices:
+        root = f"{self._client._base_path.rstrip('/')}/"
+        found = []
+        for info in to_list(group.getSlices()):
+            paths = to_list(info.getDeltaFilePaths())
+            logs = [str(path).removeprefix(root) for path in paths]
+            found.append((info, have_operations(self._client._storage, logs)))
+        return found
+
+    def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
+        """Writes the rows, each Spark partition into files of its own, and replaces the slices.
+
+        frame: of one table partition in each Spark partition. file_bytes: when a file is full and
+        another one begun. extra: kept with the commit.
+        """
+        client, hudi = self._client, self._client._hudi
+        with client._named(f"the clustering {self._instant} cannot be written"):
+            statuses = hudi.HoodieDatasetBulkInsertHelper.bulkInsert(
+                frame._jdf, self._instant, self._table, self._writing(file_bytes), True, True
+            )
+            context = client._client.getEngineContext()
+            located = self._table.getIndex().updateLocation(
+                statuses, context, self._table, self._instant
+            )
+            key = getattr(
+                client._jvm, "org.apache.hudi.common.data.HoodieData$HoodieDataCacheKey"
+            ).of(client._base_path, self._instant)
+            located.persist(_STORAGE_LEVEL, context, key)
+            self._check_partitions(located)
+            metadata = hudi.table.action.HoodieWriteMetadata()
+            metadata.setWriteStatuses(located)
+            operation = hudi.common.model.WriteOperationType.CLUSTER
+            option = hudi.common.util.Option
+            metadata.setCommitMetadata(
+                option.of(
+                    hudi.common.util.CommitUtils.buildMetadata(
+                        client._jvm.java.util.Collections.emptyList(),
+                        client._jvm.java.util.Collections.emptyMap(),
+                        option.of(dict(extra)),
+                        operation,
+                        self._schema.toString(),
+                        CLUSTERING,
+                    )
+                )
+            )
+            spark, services = client._spark, client._services
+            updated = call_private(
+                spark,
+                services,
+                "partialUpdateTableMetadata",
+                [self._table, metadata, self._instant, operation],
+            )
+            output = call_private(spark, services, "convertToOutputMetadata", [updated])
+            with client._where_hudi_locks():
+                call_private(
+                    spark, services, "commitClustering", [output, self._table, self._instant]
+                )
+
+    def _check_partitions(self, statuses: Any) -> None:
+        """Raises ClusteringFailed if rows without meta fields went astray: their partition is what
+        the writer's key generator makes of them."""
+        if self._client._config.populateMetaFields():
+            return
+        groups = to_list(self._plan.getInputGroups())
+        planned = {group.getSlices()[0].getPartitionPath() for group in groups}
+        written = {status.getPartitionPath() for status in to_list(statuses.collectAsList())}
+        if not written <= planned:
+            raise ClusteringFailed(
+                f"{self._client._base_path}: rows would go into the partitions "
+                f"{sorted(written - planned)}; give the writer the options of the table's key "
+                "generator (hoodie.datasource.write.partitionpath.field ...)"
+            )
+
+    def _writing(self, file_bytes: int) -> Any:
+        hudi = self._client._hudi
+        config = (
+            hudi.config.HoodieWriteConfig.newBuilder()
+            .withProps(self._client._config.getProps())
+            .build()
+        )
+        config.setValue(
+            hudi.common.config.HoodieStorageConfig.PARQUET_MAX_FILE_SIZE, str(file_bytes)
+        )
+        return config

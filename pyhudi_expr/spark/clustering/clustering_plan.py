@@ -1,0 +1,40 @@
+"""What a clustering is about: file slices, and plans on the timeline."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from pyhudi_expr.reading.slice_files import file_slices
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.listing import FileListing
+
+
+class ClusteringFailed(HudiError):  # noqa: N818 - names the finding
+    """Hudi refused or failed; the message says at what, with Hudi's own words."""
+
+
+@dataclass(frozen=True)
+class SliceFiles:
+    """A file slice to be rewritten. base, logs: paths from the base path; base: "" without one."""
+
+    partition: str
+    file_id: str
+    base: str
+    logs: tuple[str, ...]
+
+
+def slice_files(listing: FileListing) -> Iterator[SliceFiles]:
+    """The slices of a listing, those with most bytes first."""
+    for one in file_slices(listing):
+        base = "" if one.base is None else one.path(one.base)
+        yield SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
+
+
+@dataclass(frozen=True)
+class PendingPlan:
+    """A clustering that is planned or being done. parameters: those of its strategy."""
+
+    instant: str
+    is_inflight: bool
+    parameters: Mapping[str, str]

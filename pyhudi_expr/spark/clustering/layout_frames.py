@@ -1,0 +1,190 @@
+"""DataFrames in the order of a layout, for whatever writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+from pyspark.errors import PySparkTypeError
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_type
+
+from pyhudi_expr.layout.curves import Curve
+from pyhudi_expr.layout.row_order import Layout, Mapping, Order, Pieces, row_order
+from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
+from pyhudi_expr.spark.jobs.shard_writer import routes_to
+
+SAMPLE_ROWS = 100_000
+_SAMPLE_ROWS_OF_FILE = 200
+_SEED = 28  # the same rows are sampled each time, so that a task that runs again cuts as before
+_PLACE, _ROUTE = "_layout_place", "_layout_route"
+
+
+def sample_rows(files: int) -> int:
+    """How many rows of a sample it takes to cut so many files of nearly equal size."""
+    return max(SAMPLE_ROWS, _SAMPLE_ROWS_OF_FILE * files)
+
+
+@dataclass(frozen=True)
+class Part:
+    """Rows that are ordered by themselves, a table's partition, say.
+
+    order: what `layout` is for them. first: the number of the first of the files that `pieces` cuts
+    them into. constants: the texts of columns that have the same in each row, or may have it: those
+    are not sent through Python.
+    """
+
+    frame: DataFrame
+    layout: Layout
+    order: Order
+    pieces: Pieces
+    first: int = 0
+    constants: dict[str, str] = field(default_factory=dict)
+
+
+def order_by(
+    frame: DataFrame,
+    columns: Sequence[str],
+    curve: Curve = Curve.HILBERT,
+    mapping: Mapping = Mapping.SAMPLED,
+    *,
+    files: int | None = None,
+    target_file_size: int | None = None,
+) -> DataFrame:
+    """The rows in the order of a layout: each Spark partition is a range of it, and sorted.
+
+    files: how many Spark partitions, of about equal numbers of rows; or target_file_size: about how
+    many bytes each, by Spark's estimate of the frame's size. The frame is read for a sample of the
+    columns first, and then once. Fewer partitions have rows where rows are too much alike.
+
+    Raises InvalidLayout, and ValueError unless exactly one of the two sizes is given, above 0.
+    """
+    count = _count(frame, files, target_file_size)
+    layout = Layout(tuple(columns), Curve(curve), Mapping(mapping))
+    layout.check(_schema(frame))
+    sample = _sample(frame, layout.columns, sample_rows(count))
+    order = row_order(layout, sample, count)
+    places = order.places([sample.column(name).combine_chunks() for name in layout.columns])
+    return arrange([Part(frame, layout, order, Pieces.of(places, count))], count)
+
+
+def arrange(parts: Sequence[Part], files: int) -> DataFrame:
+    """The parts' rows, those of file n in Spark partition n and in order; all of one layout and
+    schema."""
+    routes = np.array(routes_to(files), np.int32)
+    layout, names = parts[0].layout, parts[0].frame.columns
+    placed = (_placed(part, routes[part.first : part.first + part.pieces.count]) for part in parts)
+    rows = reduce(DataFrame.union, placed).repartition(files, _ROUTE)
+    if layout.curve is Curve.LINEAR:
+        columns = (f"c{names.index(column)}" for column in layout.columns)
+        ordered = rows.sortWithinPartitions(*(f.asc_nulls_last(column) for column in columns))
+    else:
+        ordered = rows.sortWithinPartitions(_PLACE)
+    return ordered.drop(_ROUTE, _PLACE).toDF(*names)
+
+
+def _placed(part: Part, routes: npt.NDArray[np.int32]) -> DataFrame:
+    """The rows under numbers for names, each with its route, and with its place where Spark cannot
+    sort by the columns themselves."""
+    sent = [f"c{n}" for n, name in enumerate(part.frame.columns) if name not in part.constants]
+    numbered = _numbered(part.frame).select(*sent)
+    positions = [
+        sent.index(f"c{part.frame.columns.index(column)}") for column in part.layout.columns
+    ]
+    fields = [*numbered.schema, t.StructField(_ROUTE, t.IntegerType())]
+    curve = part.layout.curve
+    if curve is not Curve.LINEAR:
+        fields.append(t.StructField(_PLACE, t.BinaryType()))
+    rows = numbered.mapInArrow(
+        _placing(positions, part.order, part.pieces, routes, curve), t.StructType(fields)
+    )
+    whole = (
+        f.lit(part.constants[name]).alias(f"c{n}") if name in part.constants else f.col(f"c{n}")
+        for n, name in enumerate(part.frame.columns)
+    )
+    return rows.select(*whole, *(f.col(one.name) for one in fields[len(sent) :]))
+
+
+def _numbered(frame: DataFrame) -> DataFrame:
+    """The columns under names that PySpark takes: dots and backticks are none of those."""
+    return frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
+
+
+def _placing(
+    positions: Sequence[int],
+    order: Order,
+    pieces: Pieces,
+    routes: npt.NDArray[np.int32],
+    curve: Curve,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    """Adds to each row the number that sends it to its file, and its place on a curve."""
+
+    def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            places = order.places([batch.column(position) for position in positions])
+            added = {_ROUTE: pa.array(routes[pieces.numbers(places)])}
+            if curve is not Curve.LINEAR:
+                content = pa.FixedSizeBinaryArray.from_buffers(
+                    pa.binary(places.shape[1]), len(places), [None, pa.py_buffer(places)]
+                )
+                added[_PLACE] = content.cast(pa.binary())
+            yield pa.RecordBatch.from_arrays(
+                [*batch.columns, *added.values()], [*batch.schema.names, *added]
+            )
+
+    return place
+
+
+def _count(frame: DataFrame, files: int | None, target_file_size: int | None) -> int:
+    if (files is None) == (target_file_size is None):
+        raise ValueError("either files or target_file_size has to be given")
+    if files is None:
+        assert target_file_size is not None
+        if target_file_size < 1:
+            raise ValueError(f"files cannot have {target_file_size} bytes")
+        size = frame._jdf.queryExecution().optimizedPlan().stats().sizeInBytes()
+        files = max(-(-int(str(size)) // target_file_size), 1)
+    if files < 1:
+        raise ValueError(f"rows cannot be laid out in {files} files")
+    return files
+
+
+def _schema(frame: DataFrame) -> pa.Schema:
+    return pa.schema([(field.name, _arrow_type(field.dataType)) for field in frame.schema])
+
+
+def _arrow_type(type_: t.DataType) -> pa.DataType:
+    """The Arrow type; one without an order for what Arrow has no type for."""
+    try:
+        return to_arrow_type(type_)
+    except PySparkTypeError:
+        return pa.struct([])
+
+
+def _sample(frame: DataFrame, columns: Sequence[str], rows: int) -> pa.Table:
+    """About as many rows at random, all if there are fewer; these columns of them."""
+    positions = [frame.columns.index(name) for name in columns]
+    chosen = _numbered(frame).select(*(f"c{position}" for position in positions))
+    count = chosen.count()
+    if count > rows:
+        chosen = chosen.sample(withReplacement=False, fraction=rows / count, seed=_SEED)
+    batches = chosen.mapInArrow(_as_streams, "stream binary").collect()
+    found = [from_ipc(row.stream) for row in batches]
+    if not found:
+        found = [
+            pa.schema(
+                [(one.name, _arrow_type(one.dataType)) for one in chosen.schema]
+            ).empty_table()
+        ]
+    return pa.concat_tables(found).rename_columns(list(columns))
+
+
+def _as_streams(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    for batch in batches:
+        yield pa.record_batch([pa.array([to_ipc(batch)])], ["stream"])

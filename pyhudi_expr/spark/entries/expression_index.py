@@ -1,0 +1,162 @@
+"""Entries of `expr_index_*`: bounds of what a function of a column gives for a file's rows, or a
+Bloom filter of it (`expression_filters`).
+
+Spark evaluates the function (`function_results`), and aggregates the values by file and by
+partition. As in Hudi a count of values leaves out the nulls, the size is that of the file, and the
+uncompressed one twice that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as sql
+from pyspark.sql.pandas.types import to_arrow_type
+
+from pyhudi_expr.mdt.bytes.keys import column_stats_key, expression_partition_stats_key
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.mdt.records import payloads
+from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
+from pyhudi_expr.spark.entries.batches import text_entries
+from pyhudi_expr.spark.entries.expression_filters import expression_filters
+from pyhudi_expr.spark.entries.function_results import function_results
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing
+
+_COLUMN_STATS, _BLOOM_FILTERS = "column_stats", "bloom_filters"
+_UNCOMPRESSED_FACTOR = 2
+
+
+def expression_index(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.entries`."""
+    if definition.type == _BLOOM_FILTERS:
+        return expression_filters(spark, table, listing, definition, shards)
+    by_file, kind = _bounds(spark, table, listing, definition)
+    # A merged slice counts for its partition only.
+    every = by_file.where("file IS NOT NULL").unionByName(_by_partition(by_file))
+    return every.mapInArrow(_encoder(definition.fields[0], kind, shards), ENTRIES)
+
+
+def expression_of_files(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame:
+    """See `entries.file_entries`. listing: of base files."""
+    if definition.type == _BLOOM_FILTERS:
+        return expression_filters(spark, table, listing, definition, shards)
+    by_file, kind = _bounds(spark, table, listing, definition)
+    return by_file.mapInArrow(_encoder(definition.fields[0], kind, shards), ENTRIES)
+
+
+def expression_of_partitions(
+    spark: SparkSession,
+    table: HudiTable,
+    listing: FileListing,
+    definition: IndexDefinition,
+    shards: int,
+) -> DataFrame | None:
+    """See `entries.partition_entries`."""
+    if definition.type == _BLOOM_FILTERS:
+        return None
+    by_file, kind = _bounds(spark, table, listing, definition)
+    encoder = _encoder(definition.fields[0], kind, shards)
+    return _by_partition(by_file).mapInArrow(encoder, ENTRIES)
+
+
+def _by_partition(by_file: DataFrame) -> DataFrame:
+    """The bounds and counts of each partition, its file null."""
+    return by_file.groupBy("partition").agg(
+        sql.lit(None).cast("string").alias("file"),
+        sql.sum("size").alias("size"),
+        sql.min("low").alias("low"),
+        sql.max("high").alias("high"),
+        sql.sum("values").alias("values"),
+        sql.sum("nulls").alias("nulls"),
+    )
+
+
+def _bounds(
+    spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
+) -> tuple[DataFrame, ValueType]:
+    """The bounds and counts of each file, null for merged slices; and the type of the bounds."""
+    if definition.type != _COLUMN_STATS:
+        raise HudiError(
+            f"{table.base_path}: {definition.name} is of no kind that is known ({definition.type})"
+        )
+    found = function_results(spark, table, listing, definition)
+    result_type = found.schema["value"].dataType
+    kind = value_type(to_arrow_type(result_type), definition.version)
+    if kind is None:
+        raise HudiError(f"{table.base_path}: {definition.name} gives values of {result_type}")
+    bounds = _physical(result_type.typeName())
+    told = [sql.min(bounds).alias("low"), sql.max(bounds).alias("high")]
+    told += [sql.count("value").alias("values"), sql.count_if(sql.isnull("value")).alias("nulls")]
+    return found.groupBy("partition", "file", "size").agg(*told), kind
+
+
+def _physical(type_name: str) -> Column:
+    """The results as what bounds are made of."""
+    value = sql.col("value")
+    match type_name:
+        case "date":
+            return sql.unix_date(value).cast("long")
+        case "string":
+            return value.cast("binary")
+        case "boolean" | "byte" | "short" | "integer":
+            return value.cast("long")
+    return value
+
+
+def _encoder(
+    field: str, kind: ValueType, shards: int
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def encode(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            yield text_entries([_entry(row, field, kind) for row in batch.to_pylist()], shards)
+
+    return encode
+
+
+def _entry(row: dict[str, Any], field: str, kind: ValueType) -> tuple[str, bytes]:
+    of_partition = row["file"] is None
+    low, high = _bound(row["low"]), _bound(row["high"])
+    stats = payloads.Statistics(
+        described=row["partition"] if of_partition else row["file"],
+        column=field,
+        value_type=kind,
+        bounds=None if low is None or high is None else (low, high),
+        value_count=row["values"],
+        null_count=row["nulls"],
+        size=row["size"],
+        uncompressed_size=row["size"] * _UNCOMPRESSED_FACTOR,
+        is_tight=of_partition,
+    )
+    if of_partition:
+        key = expression_partition_stats_key(field, row["partition"])
+        return key, payloads.statistics(PARTITION_STATS, stats)
+    key = column_stats_key(field, row["partition"], row["file"])
+    return key, payloads.statistics(COLUMN_STATS, stats)
+
+
+def _bound(value: Any) -> Bound | None:
+    if isinstance(value, Decimal):
+        sign, digits, _ = value.as_tuple()
+        unscaled = int("".join(map(str, digits)))
+        return -unscaled if sign else unscaled
+    return value  # type: ignore[no-any-return]

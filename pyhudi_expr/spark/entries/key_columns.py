@@ -1,0 +1,63 @@
+"""Record keys of a slice's rows: from `_hoodie_record_key`, or made anew for virtual keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from pyhudi_expr.keys.definition import RECORD_KEY, virtual_keys
+from pyhudi_expr.keys.generators import KeyGenerator
+from pyhudi_expr.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.reading.slice_rows import scalar_type
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+@dataclass(frozen=True)
+class KeyColumns:
+    """The columns that keys are made of, their types in the table, and how.
+
+    generator: None: the only column is the stored key. shown: the table, for messages.
+    """
+
+    columns: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+    generator: KeyGenerator | None
+    shown: str
+
+    @staticmethod
+    def of(table: HudiTable) -> KeyColumns:
+        """Raises HudiError for virtual keys that cannot be made."""
+        shown = table.base_path
+        definition = virtual_keys(table.properties, shown)
+        if definition is None:
+            return KeyColumns((RECORD_KEY,), (pa.string(),), None, shown)
+        warn_of_stored_keys(table)
+        schema = table.schema()
+        types = tuple(scalar_type(table, schema, column) for column in definition.columns)
+        generator = definition.generator()
+        # A type that cannot be spelled is told now, not by the tasks.
+        generator.keys([pa.nulls(0, type_) for type_ in types])
+        return KeyColumns(definition.columns, types, generator, shown)
+
+    @property
+    def are_stored(self) -> bool:
+        """Whether they are what Hudi's writers have put into files and filters."""
+        return self.generator is None
+
+    def keys(self, values: Sequence[pa.Array]) -> pa.Array:
+        """The keys of a batch of rows; values: of `columns`, as files have them (of a narrower type
+        than the table, or none). Raises HudiError."""
+        try:
+            # Keys are spelled by the table's types: it has one unit for timestamps, say.
+            typed = [column.cast(type_) for column, type_ in zip(values, self.types, strict=True)]
+        except pa.ArrowInvalid as error:
+            raise HudiError(f"{self.shown}: keys cannot be made: {error}") from error
+        if self.generator is None:
+            return typed[0]
+        try:
+            return self.generator.keys(typed)
+        except HudiError as error:
+            raise HudiError(f"{self.shown}: {error}") from error

@@ -1,0 +1,1 @@
+"""Spark jobs: batches of work, sorted HFiles and log files from executors."""

@@ -1,0 +1,62 @@
+"""Calls into the driver's JVM that py4j alone has no words for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+
+class NoSuchMemberError(Exception):
+    """A class has no field or method of the name."""
+
+
+def jvm(spark: SparkSession) -> Any:
+    """The JVM's packages."""
+    return spark._jvm
+
+
+def to_list(stream: Any) -> list[Any]:
+    """The elements of a Java stream or collection.
+
+    Iterating over it ends by an exception of Java's, which PySpark asks dozens of questions about.
+    """
+    return list(stream.toArray())
+
+
+def private_field(target: Any, name: str) -> Any:
+    """The value of a field that is not public."""
+    return _declared(target, "getDeclaredFields", name).get(target)
+
+
+def call_private(spark: SparkSession, target: Any, name: str, arguments: Sequence[Any]) -> Any:
+    """Calls a method that is not public."""
+    method = _declared(target, "getDeclaredMethods", name)
+    gateway: Any = spark.sparkContext._gateway
+    array = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
+    for index, argument in enumerate(arguments):
+        array[index] = argument
+    return method.invoke(target, array)
+
+
+def _declared(target: Any, members: str, name: str) -> Any:
+    """A member of the object's class, or of the nearest superclass that has it."""
+    at = target.getClass()
+    while at is not None:
+        for member in getattr(at, members)():
+            if member.getName() == name and not member.isSynthetic():
+                member.setAccessible(True)
+                return member
+        at = at.getSuperclass()
+    raise NoSuchMemberError(name)
+
+
+def causes(error: Any) -> str:
+    """The first lines of a Java exception's message and its causes', outermost first."""
+    messages: list[str] = []
+    while error is not None:
+        if error.getMessage():
+            messages.append(str(error.getMessage()).strip().partition("\n")[0])
+        error = error.getCause()
+    return "; ".join(dict.fromkeys(messages))

@@ -1,0 +1,231 @@
+"""Entries of an index into HFiles, one for each shard (file group): sorted by Spark, in streams.
+
+Each shard is one task, which gets its entries sorted by key (Spark spills what does not fit) and
+writes them batch by batch. Nothing comes to the driver but a row for each file.
+
+A task writes under a name of its own attempt and renames at the end, to a name that is the same for
+each attempt: equal entries make equal bytes, so retries and speculative twins cannot disagree.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import mmh3
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as sql
+
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.hfile.writer import write_batches
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.mdt.store.file_group_names import base_file, file_id
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.storage import Storage
+
+ENTRIES = "shard int, key binary, value binary, version long"
+"""Schema of a DataFrame of entries: the shard (from 0 on), the record's key as UTF-8, its payload
+(`mdt.records.payloads`), and which of several entries with one key counts: that of the highest
+version. Entries of one key and version must be equal."""
+ENTRY_SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.int32(), False),
+        pa.field("key", pa.binary(), False),
+        pa.field("value", pa.binary(), False),
+        pa.field("version", pa.int64(), False),
+    ]
+)
+"""The same for Arrow."""
+
+_WRITTEN = "shard int, path string, bytes long, records long"
+_WRITTEN_SCHEMA = pa.schema(
+    [
+        pa.field("shard", pa.int32()),
+        pa.field("path", pa.string()),
+        pa.field("bytes", pa.int64()),
+        pa.field("records", pa.int64()),
+    ]
+)
+_UNFINISHED = ".tmp"
+_HASH_SEED = 42  # Spark's, of its hash partitioning
+
+
+@dataclass(frozen=True)
+class ShardTarget:
+    """Where the HFiles go.
+
+    metadata_uri: base path of the metadata table, as executors reach it. partition: the metadata
+    partition of the index. instant: that of the file slices.
+    """
+
+    metadata_uri: str
+    partition: str
+    instant: str
+
+    def path(self, shard: int) -> str:
+        """The shard's file, from the metadata table's base path."""
+        group = file_id(self.partition, shard)
+        return f"{self.partition}/{base_file(group, f'{shard}-0-0', self.instant)}"
+
+
+@dataclass(frozen=True)
+class WrittenShard:
+    """One HFile. path: from the metadata table's base path; bytes: its size."""
+
+    shard: int
+    path: str
+    bytes: int
+    records: int
+
+
+def write_shards(entries: DataFrame, shards: int, target: ShardTarget) -> list[WrittenShard]:
+    """Writes the entries' HFiles, by ascending shard; a shard without entries gets none.
+
+    entries: of the schema `ENTRIES`, shards below `shards`.
+
+    Raises:
+        HudiError: entries of one key and version differ, a key is too long for an HFile, or a
+            file of the same name and another size is there. Files that were written stay.
+    """
+    routes = routes_to(shards)
+    route = sql.array(*(sql.lit(number) for number in routes))[sql.col("shard")]
+    frame = entries.withColumn("route", route)
+    ordered = frame.repartition(shards, "route").sortWithinPartitions("key", "version", "value")
+    try:
+        written = ordered.drop("route").mapInArrow(_writer(target), _WRITTEN).collect()
+    finally:
+        _sweep(target)
+    return sorted((WrittenShard(**row.asDict()) for row in written), key=lambda one: one.shard)
+
+
+def _sweep(target: ShardTarget) -> None:
+    """Deletes what killed attempts left behind."""
+    storage = Storage.open(target.metadata_uri)
+    for entry in storage.list(target.partition):
+        if entry.name.startswith(".") and entry.name.endswith(f"_{target.instant}{_UNFINISHED}"):
+            storage.delete(entry.path)
+
+
+def routes_to(shards: int) -> list[int]:
+    """For each shard a number that Spark's hash partitioning sends to the task of that number."""
+    found: dict[int, int] = {}
+    number = 0
+    while len(found) < shards:
+        task = mmh3.hash(number.to_bytes(4, "little"), _HASH_SEED) % shards
+        found.setdefault(task, number)
+        number += 1
+    return [found[shard] for shard in range(shards)]
+
+
+def _writer(
+    target: ShardTarget,
+) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
+    def write(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        filled = (batch for batch in batches if batch.num_rows)
+        first = next(filled, None)
+        if first is not None:
+            yield _written_file(target, first, filled)
+
+    return write
+
+
+def _written_file(
+    target: ShardTarget, first: pa.RecordBatch, others: Iterator[pa.RecordBatch]
+) -> pa.RecordBatch:
+    shard = first.column("shard")[0].as_py()
+    storage, path = Storage.open(target.metadata_uri), target.path(shard)
+    folder, _, name = path.rpartition("/")
+    own = f"{folder}/.{_attempt()}.{name.removesuffix('.hfile')}{_UNFINISHED}"
+    records = _Counted()
+    try:
+        storage.filesystem.create_dir(storage.full(folder), recursive=True)
+        with storage.filesystem.open_output_stream(storage.full(own)) as sink:
+            cells = records.of(_distinct(itertools.chain([first], others)))
+            size = write_batches(sink, cells, RECORD_SCHEMA)
+        _publish(storage, own, path, size)
+    except (ValueError, OSError, pa.ArrowException) as error:
+        raise HudiError(f"{storage.uri}: {path!r} cannot be written: {error}") from error
+    finally:
+        if storage.stat(own) is not None:
+            storage.filesystem.delete_file(storage.full(own))
+    return pa.record_batch([[shard], [path], [size], [records.count]], schema=_WRITTEN_SCHEMA)
+
+
+def _attempt() -> int:
+    context = TaskContext.get()
+    return 0 if context is None else context.taskAttemptId()
+
+
+def _publish(storage: Storage, own: str, path: str, size: int) -> None:
+    """Gives the file its name, unless another attempt at the same task was faster."""
+    there = storage.stat(path)
+    if there is None:
+        storage.move(own, path)
+    elif there.size != size:
+        raise HudiError(
+            f"{storage.uri}: {path!r} is there with {there.size} bytes, not {size}; "
+            "delete what an earlier build left behind"
+        )
+
+
+class _Counted:
+    """Counts the records that pass."""
+
+    def __init__(self) -> None:
+        self.count = 0
+
+    def of(
+        self, batches: Iterator[tuple[ByteStrings, ByteStrings]]
+    ) -> Iterator[tuple[ByteStrings, ByteStrings]]:
+        for keys, values in batches:
+            self.count += len(keys)
+            yield keys, values
+
+
+def _distinct(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[ByteStrings, ByteStrings]]:
+    """The keys and values of sorted entries, of each key the one with the highest version.
+
+    The last entry of a batch waits for the next one, which may begin with the same key.
+    """
+    held: pa.RecordBatch | None = None
+    for batch in batches:
+        table = pa.Table.from_batches([batch] if held is None else [held, batch])
+        joined = table.combine_chunks().to_batches()[0]
+        held = joined.slice(joined.num_rows - 1)
+        yield _newest(joined)
+    if held is not None:
+        yield _columns(held)
+
+
+def _newest(batch: pa.RecordBatch) -> tuple[ByteStrings, ByteStrings]:
+    """Those of all entries but the last whose successor has another key."""
+    keys, values = _columns(batch)
+    same = _equal_next(keys)
+    if same.any():
+        version = batch.column("version").to_numpy()
+        conflict = same & (version[:-1] == version[1:]) & ~_equal_next(values)
+        if conflict.any():
+            key = keys[int(np.argmax(conflict))]
+            raise HudiError(f"two entries that differ have the key {key!r}")
+    chosen = np.flatnonzero(~same)
+    return keys.take(chosen), values.take(chosen)
+
+
+def _equal_next(strings: ByteStrings) -> npt.NDArray[np.bool_]:
+    """For all strings but the last whether the next one is the same."""
+    array = strings.array()
+    equal = pc.equal(array.slice(0, len(strings) - 1), array.slice(1))
+    return np.asarray(equal.to_numpy(zero_copy_only=False), np.bool_)
+
+
+def _columns(batch: pa.RecordBatch) -> tuple[ByteStrings, ByteStrings]:
+    return (
+        ByteStrings.from_arrow(batch.column("key").cast(pa.large_binary())),
+        ByteStrings.from_arrow(batch.column("value").cast(pa.large_binary())),
+    )

@@ -1,0 +1,1 @@
+"""DataFrames that read only the files which can match."""

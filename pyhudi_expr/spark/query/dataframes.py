@@ -1,0 +1,207 @@
+"""DataFrames over Hudi tables that read only the files which can hold what is asked for.
+
+Which files these are is found out by `pyhudi_expr.prune`, as for Hive. Slices without log files are
+read by Spark's own Parquet reader, and those with log files, or of another schema than the table's,
+by Hudi's reader (whose bundle must be on the driver's class path then).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql.pandas.types import from_arrow_schema
+from pyspark.sql.types import StructType
+
+from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.reading.schema_evolution import SchemaEvolution
+from pyhudi_expr.reading.supported_tables import check_supported
+from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
+from pyhudi_expr.spark.clustering.clustering_plan import slice_files
+from pyhudi_expr.spark.jobs.batch_runner import SparkRunner
+from pyhudi_expr.spark.query.partition_columns import ShownColumns
+from pyhudi_expr.spark.query.predicates import predicate_of
+from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
+from pyhudi_expr.spark.virtual_keys.reading import hide_keys
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.timeline.timeline import query_instant
+
+_LOG = logging.getLogger(__name__)
+_COMMIT_TIME = "_hoodie_commit_time"
+#: By which Hudi's reader tells which column of an older file is which.
+_SCHEMA_WITH_IDS = "hoodie.internal.schema"
+#: Spark's own option: paths are names, and `[`, `{`, `*` no patterns.
+_GLOB_PATHS = "__globPaths__"
+_Flags = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class PrunedTable:
+    """A table's rows for which a condition is TRUE.
+
+    frame: reads the kept files only. result: which these are, and why.
+    """
+
+    frame: DataFrame
+    result: PruneResult
+
+
+def pruned(
+    spark: SparkSession,
+    table: str,
+    condition: Column | str,
+    *,
+    view: TableView = TableView.SNAPSHOT,
+    as_of: str | None = None,
+    since: str | None = None,
+    pruner: Pruner | None = None,
+) -> DataFrame:
+    """The rows of a table for which a condition is TRUE, meta columns first.
+
+    table: its base path. as_of: an instant for time travel, or a date. since: the same for an
+    incremental read: only rows written after it. pruner: of other options, or one that knows the
+    table already.
+    The logical plan (``explain(True)``) says how many files are dropped.
+
+    Raises HudiError: the table cannot be read; Spark's AnalysisException for a condition that is
+    none of this table's.
+    """
+    return prune_table(
+        spark, table, condition, view=view, as_of=as_of, since=since, pruner=pruner
+    ).frame
+
+
+def prune_table(
+    spark: SparkSession,
+    table: str,
+    condition: Column | str,
+    *,
+    view: TableView = TableView.SNAPSHOT,
+    as_of: str | None = None,
+    since: str | None = None,
+    pruner: Pruner | None = None,
+) -> PrunedTable:
+    """As `pruned`, with what was found out about the files."""
+    opened = HudiTable.open(table)
+    check_supported(opened)
+    as_of = query_instant(as_of)
+    schema = opened.schema(as_of)
+    columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
+    asked = predicate_of(spark.createDataFrame([], columns.types), condition)
+    request = PruneRequest(asked.expression, view, asked.zone, as_of, since, columns.reader)
+    result = (pruner or pruner_of(spark)).prune(table, request)
+    evolution = SchemaEvolution.of(opened, result)
+    if evolution is not None and not evolution.is_newest:
+        raise UnsupportedTable(
+            f"{table}: columns were renamed or retyped since {result.instant}, and Hudi's reader "
+            "knows them by their names of now only"
+        )
+    rows = hide_keys(_rows(spark, opened, columns, result, evolution), opened).where(condition)
+    if request.since is not None:
+        rows = rows.where(rows[_COMMIT_TIME] > request.since)
+    dropped = result.files_total - result.files_kept
+    _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
+    return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
+
+
+def pruner_of(spark: SparkSession, cache_bytes: int = 1 << 30) -> Pruner:
+    """A pruner that leaves to Spark's tasks what does not fit into the driver's memory.
+
+    cache_bytes: how much of it it may take, see `PruneOptions`.
+    """
+    streaming = ShardedEvaluation(SparkRunner(spark))
+    return Pruner(PruneOptions(cache_bytes=cache_bytes, streaming=streaming))
+
+
+def _spark_schema(table: HudiTable, schema: pa.Schema) -> StructType:
+    try:
+        return from_arrow_schema(schema.remove_metadata(), prefer_timestamp_ntz=True)
+    except Exception as error:  # of several kinds, by the version of PySpark
+        raise UnsupportedTable(f"{table.base_path}: a type that Spark lacks: {error}") from error
+
+
+def _rows(
+    spark: SparkSession,
+    table: HudiTable,
+    columns: ShownColumns,
+    result: PruneResult,
+    evolution: SchemaEvolution | None,
+) -> DataFrame:
+    """All rows of the kept slices."""
+    listing = result.listing
+    merged = listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
+    if evolution is not None:
+        merged |= evolution.changed(listing)
+    frames = []
+    for part in columns.parts(listing, result.keep):
+        plain = listing.of_files(part.slices & ~merged)
+        if plain.any():
+            read = _by_spark(spark, table, columns.fields, listing.paths(plain))
+            frames.append(columns.shown(read, part))
+        if (part.slices & merged).any():
+            read = _by_hudi(spark, table, listing.some(part.slices & merged), evolution)
+            frames.append(columns.shown(read, part))
+    return _united(frames) if frames else spark.createDataFrame([], columns.types)
+
+
+def _united(frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all; the plan is not as deep as there are frames."""
+    if len(frames) == 1:
+        return frames[0]
+    middle = len(frames) // 2
+    return _united(frames[:middle]).union(_united(frames[middle:]))
+
+
+def _by_spark(
+    spark: SparkSession, table: HudiTable, fields: StructType, paths: Sequence[str]
+) -> DataFrame:
+    """The rows of Parquet files, by their paths from the table's base path."""
+    root = table.base_path.rstrip("/")
+    reader = spark.read.schema(fields).option(_GLOB_PATHS, "false")
+    return reader.parquet(*(f"{root}/{path}" for path in paths))
+
+
+def _of_schema(table: HudiTable, listing: FileListing, slices: _Flags) -> _Flags:
+    """For each slice whether its base file was written with the columns' types as they are now.
+
+    Spark's reader widens few types, and Hudi's all that tables may have changed.
+    """
+    instants = listing.slice_base_instant.filter(pa.array(slices)).unique().to_pylist()
+    now = table.schema(listing.instant)
+    alike = pa.array([one for one in instants if _is_of(table, now, one)], pa.string())
+    flags: _Flags = np.asarray(pc.is_in(listing.slice_base_instant, value_set=alike))
+    return flags
+
+
+def _is_of(table: HudiTable, now: pa.Schema, instant: str) -> bool:
+    try:
+        then = table.schema(instant)
+    except HudiError:  # archived, with what it said of its schema
+        return False
+    present = set(then.names)
+    return all(then.field(field.name).type == field.type for field in now if field.name in present)
+
+
+def _by_hudi(
+    spark: SparkSession, table: HudiTable, listing: FileListing, evolution: SchemaEvolution | None
+) -> DataFrame:
+    """The rows of slices, merged by Hudi as of the listing's instant."""
+    options = {
+        "hoodie.metadata.enable": "false",
+        "hoodie.embed.timeline.server": "false",
+        "hoodie.write.auto.upgrade": "false",
+        "hoodie.write.table.version": str(table.properties.version),
+    }
+    if evolution is not None:
+        options[_SCHEMA_WITH_IDS] = evolution.now.json
+    with closing(ClusteringClient(spark, table.base_path, options)) as client:
+        return client.frame(list(slice_files(listing)), listing.instant or "")

@@ -1,0 +1,171 @@
+"""Conditions of PySpark as expressions: a `Column`, a text, or the filters of a DataFrame.
+
+They are read as Spark's analyser understands them, with the types of each operand, and with
+constant parts computed by Spark itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from py4j.protocol import Py4JError
+from pyspark.sql import Column, DataFrame, SparkSession
+
+from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
+from pyhudi_expr.frontend.common.builders import conjunction
+from pyhudi_expr.frontend.spark.catalyst import CatalystError, parse_catalyst
+from pyhudi_expr.spark.jobs.java_calls import jvm
+from pyhudi_expr.spark.query.query_plans import (
+    depends_on_time,
+    has_current_time,
+    leaves,
+    predicate_above,
+    reads_files,
+    reads_table,
+)
+
+#: More values than these of one IN are not fetched from the JVM: each takes two calls.
+MAX_SET = 10_000
+
+#: To the rule that computes constants, 'today' is no date.
+_SPECIAL = "not judged: a text such as 'today' as a date or a time"
+_ZONE = "spark.sql.session.timeZone"
+
+
+@dataclass(frozen=True)
+class SparkPredicate:
+    """zone: in which the session shows instants, for `PruneRequest.zone`."""
+
+    expression: HudiExpression
+    zone: str
+
+
+def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
+    """What ``frame.where(condition)`` asks of the frame's rows.
+
+    What expressions cannot say becomes `Unknown`. Raises Spark's AnalysisException or
+    ParseException for a condition that is none of this frame's.
+    """
+    filtered = frame.where(condition)._jdf.queryExecution().analyzed()
+    spark = frame.sparkSession
+    if not _is_filter(filtered):
+        return SparkPredicate(Unknown("a condition that Spark makes into more"), _zone(spark))
+    return SparkPredicate(_asked(spark, filtered), _zone(spark))
+
+
+def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
+    """What the plan of a frame over one table asks of the table's rows.
+
+    Only filters count that lie right above the files of a Hudi table, or Parquet files: one above
+    a limit or an aggregation says nothing about rows that are not read. A frame over several
+    tables, or none (what is cached, checkpointed or made of values is none), gives `Unknown`.
+    table: a base path; a frame over other files gives `Unknown`, too.
+    """
+    spark = frame.sparkSession
+    execution = frame._jdf.queryExecution()
+    analysed, optimised = execution.analyzed(), execution.optimizedPlan()
+    return SparkPredicate(_filters(spark, analysed, optimised, table), _zone(spark))
+
+
+def _filters(
+    spark: SparkSession, analysed: Any, optimised: Any, table: str | None
+) -> HudiExpression:
+    named, read = leaves(analysed), leaves(optimised)
+    if len(named) != 1 or len(read) != 1:
+        return Unknown("a DataFrame over several tables, or none")
+    if not reads_files(named[0]):
+        return Unknown("a DataFrame that does not read the files of a table")
+    if table is not None and not reads_table(spark, named[0], table):
+        return Unknown(f"a DataFrame over other files than those of {table}")
+    if depends_on_time(spark, analysed):
+        return Unknown("a condition on the current time")
+    (leaf,) = read
+    if _is_empty(leaf):
+        return NEVER  # as Spark found out, no row can match
+    if not reads_files(leaf):
+        return Unknown("a DataFrame of which Spark has kept rows")
+    chain: list[Any] = []
+    for plan in _nodes(optimised):
+        if _is_filter(plan):
+            chain.append(plan.condition())
+        elif plan.children().size():
+            chain = []  # what is above may be about other columns, or other rows
+    found = [predicate_above(leaf, condition, _expression(condition)) for condition in chain]
+    return conjunction(found) if found else ALWAYS
+
+
+def _is_filter(plan: Any) -> bool:
+    return str(plan.nodeName()) == "Filter"
+
+
+def _is_empty(leaf: Any) -> bool:
+    return str(leaf.nodeName()) == "LocalRelation" and bool(leaf.data().isEmpty())
+
+
+def _nodes(plan: Any) -> Iterator[Any]:
+    """The plan and what it reads from, down to the leaf, while each has one child."""
+    yield plan
+    while plan.children().size() == 1:
+        plan = plan.children().head()
+        yield plan
+
+
+def _asked(spark: SparkSession, filtered: Any) -> HudiExpression:
+    """The condition of a Filter with its constant parts computed, unless they change with time."""
+    rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
+    replaced = rules.ReplaceExpressions.apply(filtered)
+    special = rules.SpecialDatetimeValues.apply(replaced)
+    if not special.condition().fastEquals(replaced.condition()):
+        return Unknown(_SPECIAL)
+    if not has_current_time(spark, replaced.condition()):
+        replaced = rules.ConstantFolding.apply(replaced)
+    return _expression(replaced.condition())
+
+
+def _expression(condition: Any) -> HudiExpression:
+    try:
+        return parse_catalyst(str(condition.toJSON()), lambda number: _constant(condition, number))
+    except (CatalystError, Py4JError) as error:
+        return Unknown(f"Spark's condition cannot be read: {error!s:.200}")
+
+
+def _constant(condition: Any, number: int) -> Any:
+    """The value of a node: of a literal its own, of LIKE its escape, of a set its values."""
+    node = condition.apply(number)
+    match str(node.nodeName()):
+        case "Like":
+            return str(node.escapeChar())
+        case "InSet":
+            return _set_values(node)
+    value = node.value()
+    return bytes(value) if isinstance(value, bytearray) else value
+
+
+def _set_values(node: Any) -> list[Any]:
+    values = node.hset()
+    if values.size() > MAX_SET:
+        raise ValueError(f"a set of more than {MAX_SET} values")
+    each, found = values.iterator(), []
+    while each.hasNext():
+        found.append(_python(each.next()))
+    return found
+
+
+def _python(value: Any) -> Any:
+    """A value as Spark holds it inside: texts and decimals are objects of its own."""
+    if isinstance(value, bytearray):
+        return bytes(value)
+    if value is None or isinstance(value, bool | int | float | str):
+        return value
+    name = value.getClass().getSimpleName()
+    if name == "UTF8String":
+        return value.toString()
+    if name == "Decimal":
+        return value.toJavaBigDecimal()
+    raise ValueError(f"a constant of the class {name}")
+
+
+def _zone(spark: SparkSession) -> str:
+    return str(spark.conf.get(_ZONE))

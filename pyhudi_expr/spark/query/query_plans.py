@@ -1,0 +1,96 @@
+"""What a plan of Spark's reads: files of a table, by which columns, and whether the time counts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.expr.nodes import Column, HudiExpression, Unknown, walk
+from pyhudi_expr.spark.jobs.java_calls import jvm
+
+_DATASOURCES = "org.apache.spark.sql.execution.datasources"
+_LOGICAL_RELATION = f"{_DATASOURCES}.LogicalRelation"
+_FILES = f"{_DATASOURCES}.HadoopFsRelation"
+_PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
+#: Not that of changes (CDC), which have columns of their own.
+_HUDI = ("org.apache.hudi.HoodieFileIndex", "org.apache.hudi.HoodieIncrementalFileIndex")
+
+
+def leaves(plan: Any) -> list[Any]:
+    """The leaves of a plan and of the subqueries in it, but not references to parts of itself."""
+    below = [plan, *_elements(plan.subqueriesAll())]
+    found = [leaf for part in below for leaf in _elements(part.collectLeaves())]
+    return [leaf for leaf in found if str(leaf.nodeName()) != "CTERelationRef"]
+
+
+def reads_files(leaf: Any) -> bool:
+    """Whether a leaf reads a Hudi table, or Parquet files, with their own columns.
+
+    What is cached, checkpointed or made of values has columns that only share the names.
+    """
+    if _class(leaf) != _LOGICAL_RELATION or _class(leaf.relation()) != _FILES:
+        return False
+    return _is_hudi(leaf.relation()) or _class(leaf.relation().fileFormat()) == _PARQUET
+
+
+def reads_table(spark: SparkSession, leaf: Any, table: str) -> bool:
+    """Whether all that a leaf (see `reads_files`) reads lies below a table's base path."""
+    files = leaf.relation()
+    base = _qualified(spark, table)
+    paths = [_qualified(spark, path.toString()) for path in _elements(files.location().rootPaths())]
+    if _is_hudi(files):
+        return paths == [base]
+    below = [path for path in paths if path == base or path.startswith(f"{base}/")]
+    return below == paths and not any(path.startswith(f"{base}/.hoodie") for path in paths)
+
+
+def predicate_above(leaf: Any, condition: Any, predicate: HudiExpression) -> HudiExpression:
+    """What a condition right above a leaf asks of what the files hold. predicate: made of it.
+
+    The values of partition columns are those of the paths, where Hudi is not who reads.
+    """
+    if not condition.references().subsetOf(leaf.outputSet()):
+        return Unknown("a condition on other columns than the table's")
+    files = leaf.relation()
+    stored = set(files.schema().fieldNames())
+    if not _is_hudi(files):
+        stored -= set(files.partitionSchema().fieldNames())
+    for node in walk(predicate):
+        if isinstance(node, Column) and node.path[0] not in stored:
+            return Unknown(f"the column {node.path[0]}, which is not read from the files")
+    return predicate
+
+
+def depends_on_time(spark: SparkSession, plan: Any) -> bool:
+    """Whether a plan asks for the time: by ``now()``, or by the text 'today' as a date."""
+    rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
+    replaced = rules.ReplaceExpressions.apply(plan)
+    return has_current_time(spark, plan) or not rules.SpecialDatetimeValues.apply(
+        replaced
+    ).fastEquals(replaced)
+
+
+def has_current_time(spark: SparkSession, tree: Any) -> bool:
+    """Whether a plan, or an expression, has a function in it such as ``now()``."""
+    patterns = jvm(spark).org.apache.spark.sql.catalyst.trees.TreePattern
+    return bool(tree.containsPattern(patterns.CURRENT_LIKE()))
+
+
+def _is_hudi(files: Any) -> bool:
+    return _class(files.location()) in _HUDI
+
+
+def _qualified(spark: SparkSession, path: str) -> str:
+    found = jvm(spark).org.apache.hadoop.fs.Path(path)
+    system = found.getFileSystem(spark._jsc.hadoopConfiguration())
+    return str(system.makeQualified(found).toString())
+
+
+def _class(target: Any) -> str:
+    return str(target.getClass().getName())
+
+
+def _elements(sequence: Any) -> list[Any]:
+    """Of a sequence of Scala's."""
+    return [sequence.apply(number) for number in range(sequence.size())]

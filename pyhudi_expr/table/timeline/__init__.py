@@ -1,0 +1,1 @@
+"""Timelines: instants, their metadata, and the archive."""

@@ -1,0 +1,188 @@
+"""Bloom filters as candidates of the advisor, against filters of all rows."""
+
+import json
+import shlex
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.advice.bloom_samples import FilterSample, column_filters, key_filters
+from pyhudi_expr.advice.create_statements import create_statement
+from pyhudi_expr.advice.estimates import Candidate
+from pyhudi_expr.advice.index_costs import filter_seconds
+from pyhudi_expr.advice.ranking import advise
+from pyhudi_expr.advice.sql_queries import read_queries
+from pyhudi_expr.advice.table_sample import TableSample
+from pyhudi_expr.cli.commands.index import create
+from pyhudi_expr.cli.options import comma_separated
+from pyhudi_expr.cli.spark_session import key_values
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
+from pyhudi_expr.indexing.index_plan import plan_index
+from pyhudi_expr.indexing.statements import CreateIndex
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.records.bloom_filter import (
+    FOOTER_CONTENT,
+    FOOTER_KIND,
+    SIMPLE,
+    FilterBuilder,
+    HashedKeys,
+    parse,
+)
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.layout.tables import split, written
+
+FILES, ROWS, VALUES = 20, 20_000, 5_000
+_FIGURES = {
+    each["name"]: each["value"]
+    for each in json.loads((Path(__file__).parents[2] / "bench" / "results.json").read_text())
+}
+
+
+def rows():
+    rng = np.random.default_rng(4)
+    return pa.table(
+        {
+            "id": pa.array([rng.bytes(12).hex() for _ in range(ROWS)]),
+            "city": pa.array([f"city {n}" for n in rng.integers(0, VALUES, ROWS)]),
+            "text": pa.array([rng.bytes(40).hex() for _ in range(ROWS)]),
+        }
+    )
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    path = tmp_path_factory.mktemp("filters") / "table"
+    base_path = written(path, {"a": split(rows(), FILES)})
+    properties = path / ".hoodie" / "hoodie.properties"
+    properties.write_text(f"{properties.read_text()}\nhoodie.table.recordkey.fields=id\n")
+    return base_path
+
+
+def of(column):
+    return Expression(IDENTITY, column)
+
+
+def looked_at(base_path):
+    table = HudiTable.open(base_path)
+    return TableSample.at(table, table.listing())
+
+
+def without_places(table, column):
+    """The table with an index of values registered, so that filters are the next best."""
+    found = RegisteredIndex("v", "secondary_index", (column,), {}, Store.HUDI, ("v",), created="")
+    Registry().with_index(found).write(HudiTable.open(table).storage)
+
+
+def test_filters_leave_the_files_that_hold_a_value_within_a_tenth(table):
+    without_places(table, "city")
+    drawn = np.random.default_rng(1).choice(VALUES, 60, replace=False).tolist()
+    cities = rows().column("city").to_pylist()
+    of_file = [set(cities[at : at + ROWS // FILES]) for at in range(0, ROWS, ROWS // FILES)]
+    measured = np.mean([sum(f"city {n}" in held for held in of_file) for n in drawn])
+    queries = read_queries(";".join(f"city = 'city {n}'" for n in drawn))
+    advice = advise(table, queries.asked)
+    (found,) = advice.recommendations
+    assert found.candidate == Candidate("bloom_filters", ("city",))
+    assert advice.planned.files == pytest.approx(measured, rel=0.1)
+    # The columns may be null, which fails Hudi's writers.
+    assert found.statement.endswith("--using bloom_filters --columns city --store extension")
+
+
+def test_filters_of_a_column_that_has_them_are_not_recommended_again(tmp_path):
+    path = written(tmp_path / "table", {"a": split(rows(), FILES)})
+    queries = read_queries("city = 'city 7'").asked
+    without_places(path, "city")
+    assert [one.candidate.kind for one in advise(path, queries).recommendations] == [
+        "bloom_filters"
+    ]
+    storage = HudiTable.open(path).storage
+    options = {"expr": "identity", "type": "bloom_filters"}
+    there = RegisteredIndex("f", "expression", ("city",), options, Store.HUDI, ("f",), created="")
+    Registry.read(storage).with_index(there).write(storage)
+    assert advise(path, queries).recommendations == ()
+
+
+@pytest.mark.parametrize("crowded", [1, 6], ids=["made for its keys", "made for a sixth of them"])
+def test_what_a_filter_lets_through_by_mistake_is_told_by_how_full_it_is(tmp_path, crowded):
+    """Hudi's filters are made for a number of keys that is set beforehand."""
+    keys = [f"key-{number}" for number in range(3_000)]
+    builder = FilterBuilder(len(keys) // crowded)
+    builder.add(ByteStrings.of([key.encode() for key in keys]))
+    footer = {FOOTER_KIND: SIMPLE.encode(), FOOTER_CONTENT: builder.text()}
+    base_path = written(tmp_path / "table", {"a": [pa.table({"id": keys})]})
+    (file,) = Path(base_path).glob("a/*.parquet")
+    pq.write_table(pa.table({"id": keys}).replace_schema_metadata(footer), file)
+    found = key_filters(looked_at(base_path), of("id"))
+    others = [ByteStrings.of([f"other-{number}".encode()]) for number in range(1_500)]
+    bloom = parse(SIMPLE, builder.text())
+    measured = np.mean([bloom.may_hold_any(HashedKeys(one)) for one in others])
+    assert not found.are_made
+    assert found.text_bytes == found.written_bytes == len(builder.text())
+    assert found.false_positives == pytest.approx(measured, rel=0.1, abs=1e-3)
+    assert (found.false_positives > 0.5) == (crowded > 1)
+
+
+def test_filters_are_as_large_as_the_values_of_a_file_need(table):
+    """A value takes 43.1 bits for one mistake in 10^9, which do not compress."""
+    cities, keys = (make(looked_at(table), name) for make, name in _MADE)
+    values = rows().column("city").to_pylist()
+    size = ROWS // FILES
+    different = np.mean([len(set(values[at : at + size])) for at in range(0, ROWS, size)])
+    assert cities.file_bytes == pytest.approx(different * 43.13 / 8, rel=0.1)
+    assert keys.file_bytes == pytest.approx(size * 43.13 / 8, rel=0.1)
+
+
+_MADE = [(column_filters, of("city")), (key_filters, of("id"))]
+
+
+def test_log_files_are_read_whatever_filters_say():
+    told = FilterSample(1.0, 1.0, 1.0, false_positives=0.0, unfiltered=0.0, are_made=True)
+    assert told.kept(3, 20, 1) == 3
+    assert replace(told, unfiltered=0.5).kept(3, 20, 1) == 11.5
+    assert replace(told, false_positives=0.1).kept(0, 10, 2) == pytest.approx(1.9)
+
+
+@pytest.mark.parametrize(
+    "candidate",
+    [
+        Candidate("column_stats", ("city", "text")),
+        Candidate("record_index", ()),
+        Candidate("secondary_index", ("city",)),
+        Candidate("bloom_filters", ()),
+        Candidate("bloom_filters", ("city",)),
+    ],
+    ids=str,
+)
+def test_what_is_printed_is_a_command_that_builds_the_candidate(table, candidate):
+    said = create_statement(HudiTable.open(table), candidate)
+    program, group, command, *words = shlex.split(said.statement)
+    assert (program, group, command) == ("pyhudi", "index", "create")
+    given = create.make_context(command, words).params
+    options = {**key_values(given["extra"]), "store": given["store"]}
+    request = CreateIndex(
+        given["name"], given["table"], given["kind"], comma_separated(given["columns"]), options
+    )
+    planned = plan_index(HudiTable.open(given["table"]), request)
+    assert planned.columns == candidate.columns
+    assert planned.store is said.store
+    assert planned.kind in (candidate.kind, "expression")
+
+
+def test_what_no_store_takes_is_no_candidate(table):
+    assert (
+        create_statement(HudiTable.open(table), Candidate("secondary_index", ("id", "city")))
+        is None
+    )
+
+
+def test_build_seconds_of_filters_are_those_of_the_benchmark_within_a_third():
+    """2,000 files with Hudi's filters for 60,000 keys, as its writers make them by default."""
+    text = 60_000 * 43.13 / 8 * 4 / 3
+    filters = FilterSample(42_400, text, text, false_positives=0.0, unfiltered=0.0, are_made=False)
+    found = filter_seconds(filters, 2_000, 2_000_000)
+    assert _FIGURES["query-path: bloom_filters, build"] == pytest.approx(found, rel=1 / 3)

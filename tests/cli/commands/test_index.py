@@ -1,0 +1,281 @@
+"""`pyhudi index`: what it refuses, before Spark is started, and what needs no Spark at all."""
+
+import json
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from tests.cli.conftest import Run
+from tests.failure_fixtures import AS_NOBODY, kept_from_nobody
+from tests.mdt.extension import example_index
+from tests.table.directory_contents import contents
+
+_IMPORTS = """
+import sys
+import pyhudi_expr.cli.commands.index
+from pyhudi_expr.cli.main import main
+"""
+_READS = """
+from pyhudi_expr.index.catalog.status import index_statuses
+from pyhudi_expr.table.hudi_table import HudiTable
+index_statuses(HudiTable.open(sys.argv[-1]))
+"""
+_RUNS = """
+sys.exit(main(sys.argv[1:]))
+"""
+_WITHOUT_SPARK = f"""
+import sys
+sys.modules["pyspark"] = None
+{_IMPORTS}
+{_RUNS}
+"""
+_ANNOUNCES = """
+import sys
+from pyhudi_expr.mdt.changes.async_indexing import announce
+from pyhudi_expr.mdt.changes.partitions import NewPartition
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+table = HudiTable.open(sys.argv[1])
+announce(table, [NewPartition("bloom_filters", 4)], TableLock(table.storage))
+"""
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    """With column_stats, a record index and two secondary indexes, all of Hudi's making."""
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    return tmp_path / "table"
+
+
+@pytest.fixture
+def nested(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "nested")
+    return tmp_path / "nested"
+
+
+def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
+    """The command in a process that has no pyspark."""
+    command = [sys.executable, "-c", _WITHOUT_SPARK, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["create", "i", "--columns", "merchant_nam"], "no column 'merchant_nam': did you mean"),
+        (["create", "i", "--columns", "merchant_name,amount"], "over one column, not 2"),
+        (["create", "i"], "over one column, not 0; name the column"),
+        (["create", "my index", "--columns", "merchant_name"], "no name for an index"),
+        (["create", "ranges", "--using", "column_stats"], "there is column_stats already"),
+        (["create", "keys", "--using", "record_index"], "there is record_index already"),
+        (["create", "merchant_idx", "--columns", "txn_id"], "as the index 'merchant_idx'; drop it"),
+        (["create", "i", "--columns", "amount"], "no secondary index on a column of type decimal"),
+        (["create", "i", "--columns", "merchant_name", "--shards", "0"], "shards must be"),
+        (["create", "i", "--using", "expression", "--columns", "txn_ts"], "the option expr"),
+        (["refresh", "nothing"], "there is no index 'nothing'"),
+        (["verify", "nothing"], "there is no index 'nothing'"),
+        (["drop", "nothing"], "there is no index 'nothing'"),
+        (["drop", "record_index"], "merchant_idx, txn_date_idx cannot be without the record index"),
+    ],
+)
+def test_what_cannot_be_is_one_clear_error_and_changes_nothing(
+    run: Run, table: Path, arguments: list[str], says: str
+) -> None:
+    before = contents(table)
+    code, out, err = run("index", *arguments, "--table", table)
+    assert (code, out) == (1, "")
+    assert says in err
+    assert err.count("\n") == 1
+    assert contents(table) == before
+
+
+@pytest.mark.parametrize("column", ["arrayField", "mapField", "structField"])
+@pytest.mark.parametrize("store", ["hudi", "extension"])
+def test_a_column_of_many_values_is_refused(
+    run: Run, nested: Path, column: str, store: str
+) -> None:
+    before = contents(nested)
+    for kind in ("secondary_index", "column_stats"):
+        given = ("create", "i", "--using", kind, "--columns", column, "--store", store)
+        code, _, err = run("index", *given, "--table", nested)
+        assert code == 1
+        assert "which no index can hold" in err
+    assert contents(nested) == before
+
+
+def test_a_directory_that_is_no_table_stays_one(run: Run, tmp_path: Path) -> None:
+    for command in ("create", "refresh", "drop"):
+        code, _, err = run("index", command, "i", "--table", tmp_path)
+        assert code == 1
+        assert "no Hudi table here" in err
+    assert run("index", "list", "--table", tmp_path)[0] == 1
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("store", ["hudi", "extension"])
+def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, store: str) -> None:
+    (table / ".hoodie/timeline/29990101000000000.restore.requested").touch()
+    before = contents(table)
+    given = ("create", "i", "--columns", "merchant_name", "--store", store)
+    code, _, err = run("index", *given, "--table", table)
+    assert code == 1
+    assert "a restore (29990101000000000) is pending" in err
+    assert contents(table) == before
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["create", "i", "--columns", "merchant_name", "--store", "hudi"],
+        ["create", "i", "--columns", "merchant_name", "--store", "extension"],
+        ["drop", "merchant_idx"],
+    ],
+)
+def test_a_table_that_may_not_be_written_stays(table: Path, command: list[str]) -> None:
+    before = contents(table)
+    with kept_from_nobody(table):
+        given = [
+            sys.executable,
+            "-c",
+            _IMPORTS + _READS + AS_NOBODY + _RUNS,
+            "index",
+            *command,
+            "--table",
+            str(table),
+        ]
+        done = subprocess.run(given, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ermission denied" in done.stderr
+    assert str(table) in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert contents(table) == before
+
+
+def test_a_lock_that_somebody_holds_is_waited_for(run: Run, table: Path) -> None:
+    storage = HudiTable.open(str(table)).storage
+    given = ("index", "create", "i", "--columns", "merchant_name", "--lock-wait", "0.1")
+    with TableLock(storage).held("writes"):
+        before = contents(table)
+        code, _, err = run(*given, "--table", table)
+        assert code == 1
+        assert "another writer has held .hoodie/lock for 0.1 s" in err
+        assert contents(table) == before
+
+
+def test_a_lock_that_cannot_be_taken_is_told(run: Run, table: Path) -> None:
+    (table / ".hoodie/.locks").mkdir()
+    (table / ".hoodie/.locks/table_lock.json").write_text("{}")
+    before = contents(table)
+    given = ("create", "i", "--columns", "merchant_name")
+    for arguments in (given, ("drop", "merchant_idx")):
+        code, _, err = run("index", *arguments, "--table", table)
+        assert code == 1
+        assert "StorageBasedLockProvider" in err
+        assert "extension" in err
+    assert contents(table) == before
+
+
+def test_a_lock_of_another_service_is_told(run: Run, table: Path) -> None:
+    before = contents(table)
+    given = ("create", "i", "--columns", "merchant_name")
+    for arguments in (given, ("drop", "merchant_idx")):
+        provider = ("--lock-provider", "org.example.ZookeeperBasedLockProvider")
+        code, _, err = run("index", *arguments, *provider, "--table", table)
+        assert code == 1
+        assert "its writers take the lock of org.example.ZookeeperBasedLockProvider" in err
+    assert contents(table) == before
+
+
+def test_what_exists_may_exist(run: Run, table: Path) -> None:
+    before = contents(table)
+    given = ("create", "ranges", "--using", "column_stats", "--if-not-exists")
+    assert run("index", *given, "--table", table) == (0, "the index ranges exists\n", "")
+    assert run("index", "refresh", "merchant_idx", "--table", table)[:2] == (
+        0,
+        "the index merchant_idx is up to date\n",
+    )
+    assert run("index", "drop", "nothing", "--if-exists", "--table", table)[0] == 0
+    assert contents(table) == before
+
+
+@pytest.mark.slow
+def test_listing_dropping_and_what_is_up_to_date_need_no_spark(table: Path) -> None:
+    listed = without_spark("index", "list", "--json", "--table", table)
+    found = [(one["name"], one["state"]) for one in json.loads(listed.stdout)["indexes"]]
+    names = ("column_stats", "merchant_idx", "record_index", "txn_date_idx")
+    assert found == [(name, "active") for name in names]
+    refreshed = without_spark("index", "refresh", "merchant_idx", "--table", table)
+    assert (refreshed.returncode, refreshed.stdout) == (
+        0,
+        "the index merchant_idx is up to date\n",
+    ), refreshed.stderr
+    example_index.build(str(table), [("oslo", "TXN-017")])
+    refreshed = without_spark("index", "refresh", "city", "--table", table)
+    assert (refreshed.returncode, refreshed.stdout) == (0, "the index city is up to date\n"), (
+        refreshed.stderr
+    )
+    dropped = without_spark("index", "drop", "merchant_idx", "--table", table)
+    assert (dropped.returncode, dropped.stdout) == (0, "dropped merchant_idx\n"), dropped.stderr
+    listed = without_spark("index", "list", "--table", table)
+    assert "txn_date_idx" in listed.stdout
+    assert "merchant_idx" not in listed.stdout
+    assert len({len(line) for line in listed.stdout.splitlines()}) == 1
+
+
+def test_the_list_tells_how_fresh_an_index_is_and_what_to_do(run: Run, table: Path) -> None:
+    opened = HudiTable.open(str(table))
+    shops = RegisteredIndex(
+        "shops", "secondary_index", ("s",), {}, Store.HUDI, ("secondary_index_shops",), created=""
+    )
+    Registry().with_index(shops).write(opened.storage)
+    out = run("index", "list", "--table", table)[1]
+    rows = {cells[0]: cells[1:] for cells in map(cells_of, out.splitlines()) if len(cells) == 7}
+    kept, gone = rows["merchant_idx"], rows["shops"]
+    assert kept == ["secondary_index", "merchant_name", "hudi", "active", opened.instant, ""]
+    assert gone[:5] == ["secondary_index", "s", "hudi", "dropped", "-"]
+    assert gone[5].startswith("deleted by the commit ")
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.split("│")[1:-1]]
+
+
+@pytest.mark.slow
+def test_building_without_spark_says_what_to_install(table: Path) -> None:
+    before = contents(table)
+    done = without_spark("index", "create", "i", "--columns", "merchant_name", "--table", table)
+    assert done.returncode == 1
+    assert done.stderr == (
+        "pyhudi: pyspark is missing; install the extra: pip install 'pyhudi-expr[spark]'\n"
+    )
+    assert contents(table) == before
+
+
+@pytest.mark.slow
+def test_an_index_that_a_dead_build_left_half_registered_is_built_again(table: Path) -> None:
+    """Of the extension; what Hudi's writers deleted stays registered."""
+    opened = HudiTable.open(str(table))
+    name, columns = "i", ("merchant_name",)
+    gone = ("secondary_index_i",)
+    index = RegisteredIndex(name, "secondary_index", columns, {}, Store.EXTENSION, gone, "")
+    Registry().with_index(index).write(opened.storage)
+    given = ("index", "create", name, "--columns", "merchant_name", "--table", table)
+    assert "pyspark is missing" in without_spark(*given, "--store", "extension").stderr
+
+
+@pytest.mark.slow
+def test_what_a_dead_build_has_begun_is_ended_first(table: Path) -> None:
+    before = contents(table)
+    subprocess.run([sys.executable, "-c", _ANNOUNCES, str(table)], check=True)
+    assert contents(table) != before
+    given = ("index", "create", "i", "--columns", "merchant_name", "--table", table)
+    assert "pyspark is missing" in without_spark(*given).stderr
+    assert contents(table) == before

@@ -1,0 +1,54 @@
+"""`pyhudi index stats`: sizes, against those of the files."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.reading.scan import scan
+from tests.cli.conftest import Run
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path]) -> Path:
+    """With column_stats, a record index and two secondary indexes, all of Hudi's making."""
+    return golden["cow_v9_txns_simple_meta"]
+
+
+def test_the_sizes_of_indexes(run: Run, table: Path) -> None:
+    report = json.loads(run("index", "stats", "--table", table, "--json")[1])
+    by_name = {each["name"]: each for each in report["indexes"]}
+    assert by_name.keys() == {"column_stats", "merchant_idx", "record_index", "txn_date_idx"}
+    for each in report["indexes"]:
+        assert each["state"] == "active"
+        files = [
+            file
+            for partition in each["partitions"]
+            for file in (table / ".hoodie/metadata" / partition).iterdir()
+            if not file.name.startswith(".hoodie_partition")
+        ]
+        # What was compacted is there still, and counts no more.
+        assert 0 < each["bytes"] <= sum(file.stat().st_size for file in files)
+        assert sum(part["shards"] for part in each["metadata_partitions"]) > 0
+        parts = each["metadata_partitions"]
+        assert each["bytes"] == sum(part["base_bytes"] + part["log_bytes"] for part in parts)
+
+    # Never compacted, and with an entry for each row.
+    (part,) = by_name["merchant_idx"]["metadata_partitions"]
+    directory = table / ".hoodie/metadata" / part["partition"]
+    bases = [file.stat().st_size for file in directory.glob("*.hfile")]
+    logs = [file.stat().st_size for file in directory.glob(".*.log.*")]
+    assert (part["shards"], part["base_bytes"]) == (10, sum(bases))
+    assert (part["log_files"], part["log_bytes"]) == (len(logs), sum(logs))
+    assert part["entries"] == scan(str(table)).to_table().num_rows
+
+
+def test_one_index_by_its_name(run: Run, table: Path) -> None:
+    code, out, _ = run("index", "stats", "merchant_idx", "--table", table)
+    assert code == 0
+    cells = [cell.strip() for line in out.splitlines() for cell in line.split("│")]
+    assert cells[cells.index("merchant_idx") :][4:9] == ["12", "10", "0.1", "10", "0.0"]
+    assert "merchant_idx" in out
+    assert "record_index" not in out
+    assert run("index", "stats", "nothing", "--table", table)[0] == 1

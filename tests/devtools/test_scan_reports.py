@@ -1,0 +1,22 @@
+"""The handler's scan reports, summed."""
+
+import json
+from pathlib import Path
+
+from devtools.scan_reports import ScanReports, ScanTotals
+
+
+def write(directory: Path, **scan: object) -> None:
+    with (directory / "scans.jsonl").open("a") as lines:
+        lines.write(json.dumps(scan) + "\n")
+
+
+def test_all_scans_since_the_last_call_are_summed(tmp_path: Path) -> None:
+    reports = ScanReports(tmp_path / "scans")
+    (directory,) = reports.settings().values()
+    numbers = {"filesConsidered": 10, "filesKept": 2, "bytesConsidered": 100, "bytesKept": 20}
+    write(Path(directory), outcome="PRUNED", pruningMicros=5, **numbers)
+    write(Path(directory), outcome="DISABLED", pruningMicros=None, **numbers)
+
+    assert reports.take() == ScanTotals(2, ("DISABLED", "PRUNED"), 20, 4, 200, 40, 5)
+    assert reports.take() == ScanTotals(0, (), 0, 0, 0, 0, 0)

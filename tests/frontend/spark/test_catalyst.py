@@ -1,0 +1,175 @@
+"""Spark's analysed expressions, in JSON; `tests/spark/query/test_dataframes.py` has what Spark
+writes."""
+
+from __future__ import annotations
+
+import json
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from pyhudi_expr.expr.nodes import (
+    And,
+    Call,
+    Case,
+    Cast,
+    CharType,
+    Column,
+    Comparison,
+    HudiExpression,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Op,
+    Or,
+    StartsWith,
+    Unknown,
+)
+from pyhudi_expr.frontend.spark.catalyst import CatalystError, parse_catalyst
+
+PREFIX = "org.apache.spark.sql.catalyst.expressions."
+A, S = Column(("a",), pa.int32()), Column(("s",), pa.string())
+FIVE = Literal(5, pa.int32())
+
+
+def node(class_: str, /, *children: list[Any], **fields: Any) -> list[Any]:
+    """A tree as Spark writes it: its own object, then those of its children."""
+    own = {"class": PREFIX + class_, "num-children": len(children), **fields}
+    return [own, *(below for child in children for below in child)]
+
+
+def column(name: str, type_: Any, **fields: Any) -> list[Any]:
+    return node("AttributeReference", name=name, dataType=type_, **fields)
+
+
+def constant(value: Any, type_: str) -> list[Any]:
+    return node("Literal", value=value, dataType=type_)
+
+
+def parse(form: list[Any], **constants: Any) -> HudiExpression:
+    return parse_catalyst(json.dumps(form), lambda number: constants[f"n{number}"])
+
+
+INT_A, TEXT_S = column("a", "integer"), column("s", "string")
+
+
+@pytest.mark.parametrize(
+    ("form", "expected"),
+    [
+        (node("EqualTo", INT_A, constant("5", "integer")), Comparison(Op.EQ, A, FIVE)),
+        (node("EqualNullSafe", INT_A, INT_A), Comparison(Op.NULL_SAFE_EQ, A, A)),
+        (node("Not", node("IsNull", INT_A)), Not(IsNull(A))),
+        (node("IsNotNull", INT_A), Not(IsNull(A))),
+        (node("In", INT_A, constant("5", "integer"), constant(None, "integer")),
+         In(A, (FIVE, Literal(None, pa.int32())))),
+        (node("StartsWith", TEXT_S, constant("x_", "string")), StartsWith(S, "x_")),
+        (node("EqualTo", node("Cast", INT_A, dataType="long"), constant("5", "long")),
+         Comparison(Op.EQ, Cast(A, pa.int64()), Literal(5, pa.int64()))),
+        (node("EqualTo", node("Cast", constant("5", "integer"), dataType="long"), INT_A),
+         Comparison(Op.EQ, Literal(5, pa.int64()), A)),
+        (node("EqualTo", node("Year", column("t", "timestamp")), constant("1", "integer")),
+         Comparison(Op.EQ, Call("year", (Column(("t",), pa.timestamp("us", "UTC")),)),
+                    Literal(1, pa.int32()))),
+        (node("EqualTo", node("CaseWhen", node("IsNull", INT_A), INT_A, INT_A), INT_A),
+         Comparison(Op.EQ, Case(((IsNull(A), A),), A), A)),
+    ],
+)  # fmt: skip
+def test_what_nodes_mean(form: list[Any], expected: HudiExpression) -> None:
+    assert parse(form) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "type_", "value"),
+    [
+        ("1.5", "decimal(10,2)", Decimal("1.5")),
+        ("1.0E300", "double", 1e300),
+        ("-Infinity", "double", float("-inf")),
+        ("0.1", "float", 0.10000000149011612),
+        ("true", "boolean", True),
+        ("-128", "byte", -128),
+        ("it's", "string", "it's"),
+    ],
+)
+def test_constants_are_exact(text: str, type_: str, value: Any) -> None:
+    found = parse(node("EqualTo", INT_A, constant(text, type_)))
+    assert isinstance(found, Comparison)
+    assert isinstance(found.right, Literal)
+    assert found.right.value == value
+
+
+def test_dates_times_and_bytes_come_from_who_has_the_tree() -> None:
+    form = node(
+        "And",
+        node("LessThan", column("d", "date"), constant("1582-10-05", "date")),
+        node("LessThan", column("b", "binary"), constant("[B@1", "binary")),
+    )
+    found = parse(form, n3=-141_437, n6=b"\x00")
+    assert isinstance(found, And)
+    assert found.children[0] == Comparison(
+        Op.LT, Column(("d",), pa.date32()), Literal(-141_437, pa.date32())
+    )
+    among = parse(node("InSet", TEXT_S), n0=["x", None])
+    assert among == In(S, (Literal("x", pa.string()), Literal(None, pa.string())))
+    like = node("Like", TEXT_S, constant("x!%%", "string"))
+    assert parse(like, n0="!") == StartsWith(S, "x%")
+    assert parse(node("Like", TEXT_S, constant("x%", "string")), n0="\\") == StartsWith(S, "x")
+
+
+def test_fields_of_structs_and_padded_texts() -> None:
+    inner = {"type": "struct", "fields": [{"name": "B", "type": "integer"}]}
+    fields = [{"name": "x", "type": "string"}, {"name": "y", "type": inner}]
+    outer = {"type": "struct", "fields": fields}
+    nested = node("GetStructField", column("st", outer), ordinal=1)
+    found = parse(node("IsNull", node("GetStructField", nested, ordinal=0)))
+    assert found == IsNull(Column(("st", "y", "B"), pa.int32()))
+    padded = column("c", "string", metadata={"__CHAR_VARCHAR_TYPE_STRING": "char(3)"})
+    assert parse(node("IsNull", padded)) == IsNull(Column(("c",), CharType(3, padded=True)))
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        node("RLike", TEXT_S, constant("x", "string")),
+        node("EqualTo", node("ScalaUDF", INT_A), INT_A),
+        node("EqualTo", node("Cast", INT_A, dataType={"type": "array"}), INT_A),
+        node("EqualTo", INT_A, constant("x", "integer")),
+        node("EqualTo", node("GetStructField", INT_A, ordinal=3), INT_A),
+        node("InSet", TEXT_S),
+        node("EqualTo", INT_A),
+        # Spark 4: 'a' is 'A' there.
+        node("EqualTo", *[column(name, "string collate UTF8_LCASE") for name in "st"]),
+    ],
+)
+def test_what_is_not_known_is_unknown_alone(form: list[Any]) -> None:
+    found = parse(node("And", node("IsNull", INT_A), form))
+    assert isinstance(found, And)
+    assert found.children[0] == IsNull(A)
+    assert isinstance(found.children[1], Unknown)
+
+
+@pytest.mark.parametrize("name", ["And", "Or"])
+def test_a_long_chain_is_not_deep(name: str) -> None:
+    chain = node("IsNull", INT_A)
+    for _ in range(1000):
+        chain = node(name, chain, node("IsNull", INT_A))
+    found = parse(chain)
+    assert isinstance(found, And if name == "And" else Or)
+    assert found.children == (IsNull(A),) * 1001
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("", "{}", "[]", "[1]", "null", '[{"class": "x"}]'),
+        json.dumps([*INT_A, *INT_A]),
+        json.dumps(node("Not", INT_A)[:1]),
+        json.dumps([{"class": "Not", "num-children": 1}] * 5000 + INT_A),
+        json.dumps([{"class": "Not", "num-children": -1}]),
+    ],
+)
+def test_what_is_no_tree_is_an_error(text: str) -> None:
+    with pytest.raises(CatalystError):
+        parse_catalyst(text, lambda number: None)

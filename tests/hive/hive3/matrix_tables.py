@@ -1,0 +1,49 @@
+"""Matrix tables as tests of Hive 3.1 ask them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from devtools.matrix import Partitioning
+from devtools.tables import HudiTable, TableType
+from pyhudi_expr.hive.session import QueryError
+from tests.hive.duckdb_rows import KnownRows
+from tests.hive.query_results import MR, Hive
+
+COW, MOR = TableType.COW, TableType.MOR
+VECTORISED = {"hive.vectorized.execution.enabled": "true"}
+BY_ROWS = {"hive.vectorized.execution.enabled": "false"}
+
+
+@dataclass(frozen=True)
+class Table:
+    """A matrix table: its name in Hive, what was written, and its rows for DuckDB as `t`."""
+
+    name: str
+    written: HudiTable
+    known: KnownRows
+
+
+Tables = Callable[..., Table]
+
+
+def id_of(value: object) -> str | None:
+    named = isinstance(value, (TableType, Partitioning))
+    return value.name.lower() if named else None
+
+
+def refusal(hive: Hive, statement: str) -> str:
+    """The message with which Hive refuses the statement."""
+    with pytest.raises(QueryError) as caught:
+        hive.run(statement)
+    return str(caught.value)
+
+
+def every_way(hive: Hive, query: str, rows: list[tuple[object, ...]]) -> None:
+    """These are the query's rows for every reader."""
+    assert hive.ask_both(query).rows == rows
+    for settings in (VECTORISED, BY_ROWS):
+        assert hive.ask_both(query, MR, settings).rows == rows

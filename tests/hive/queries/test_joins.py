@@ -1,0 +1,156 @@
+"""The keys of a join's one side decide which files of the other are listed (Tez).
+
+The tables are Hudi's, of tests/data/golden: five files in three partitions, twelve rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from devtools.ddl import create_with_handler
+from tests.hive.query_results import TEZ, Answer, Hive
+
+pytestmark = pytest.mark.hive
+
+UNRESTRICTED = {"hudi.pruning.joins": "false"}
+_TYPES = ("string", "bigint", "timestamp", "date", "string", "decimal(15,2)", "boolean")
+KEYS = ("txn_id", "txn_ts", "txn_datetime", "txn_date", "region")
+COLUMNS = (*KEYS, "amount", "is_international")
+
+
+@pytest.fixture(scope="module")
+def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
+    """`fact`, and `few`: two of its rows under other names, and one without keys."""
+    few = ", ".join(f"{column} AS k_{column}" for column in COLUMNS)
+    nothing = ", ".join(f"CAST(NULL AS {type_})" for type_ in _TYPES)
+    hive.run(
+        create_with_handler("fact", golden["cow_v9_txns_simple_meta"]),
+        create_with_handler("merged", golden["mor_v9_txns_simple_meta"]),
+        f"CREATE TABLE few STORED AS PARQUET AS SELECT {few}, 1 AS t FROM fact"
+        " WHERE txn_id IN ('TXN-001', 'TXN-003')"
+        f" UNION ALL SELECT {nothing}, 2",
+    )
+    yield
+    hive.run("DROP TABLE few", "DROP TABLE merged", "DROP TABLE fact")
+
+
+def ask_both(hive: Hive, query: str) -> Answer:
+    """The answer, after it was found to have the rows of the one that reads every file."""
+    whole = hive.ask(query, TEZ, settings=UNRESTRICTED)
+    answer = hive.ask(query, TEZ)
+    assert answer.rows == whole.rows, query
+    assert answer.scan.files_kept <= whole.scan.files_kept
+    return answer
+
+
+def test_only_files_that_may_hold_a_key_are_read(hive: Hive, tables: None) -> None:
+    every = hive.ask(f"SELECT txn_id, {', '.join(KEYS)} FROM fact").rows
+    few = [row for row in every if row[0] in ("TXN-001", "TXN-003")]
+    for position, column in enumerate(KEYS, 1):
+        answer = hive.ask(
+            f"SELECT f.txn_id FROM fact f JOIN few ON f.{column} = few.k_{column}", TEZ
+        )
+        keys = [row[position] for row in few]
+        matching = [row[0] for row in every for key in keys if row[position] == key]
+        assert sorted(row[0] for row in answer.rows) == sorted(matching), column
+        assert answer.scan.files_considered == 5
+        assert answer.scan.files_kept < 5, column
+
+
+def test_without_any_key_no_file_is_read(hive: Hive, tables: None) -> None:
+    query = "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id WHERE few.t = 3"
+    answer = hive.ask(query, TEZ)
+    assert (answer.rows, answer.files) == ([], (5, 0))
+
+
+def test_log_files_are_left_out_with_their_base_files(hive: Hive, tables: None) -> None:
+    query = "SELECT txn_id FROM merged WHERE txn_id IN (SELECT k_txn_id FROM few WHERE t = 1)"
+    answer = hive.ask(query, TEZ)
+    assert (answer.rows, answer.files) == ([("TXN-001",), ("TXN-003",)], (5, 1))
+
+
+NOT_RESTRICTED = [
+    # Of keys that may be NULL Hive would fail; of types with parameters, too.
+    "SELECT few.k_txn_id, f.txn_id FROM few LEFT JOIN fact f ON f.txn_id = few.k_txn_id",
+    "SELECT f.txn_id FROM fact f JOIN few ON f.amount = few.k_amount",
+    # Rows of `fact` without a partner are wanted.
+    "SELECT few.k_txn_id, f.txn_id FROM few FULL JOIN fact f ON f.txn_id = few.k_txn_id",
+    "SELECT f.txn_id FROM fact f LEFT JOIN few ON f.txn_id = few.k_txn_id",
+    "SELECT f.txn_id FROM fact f WHERE txn_id NOT IN"
+    " (SELECT k_txn_id FROM few WHERE k_txn_id IS NOT NULL)",
+    # Other comparisons than of equal types by =.
+    "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id <=> few.k_txn_id",
+    "SELECT f.txn_id FROM fact f JOIN few ON f.txn_ts > few.k_txn_ts",
+    "SELECT f.txn_id FROM fact f JOIN few ON f.txn_ts = CAST(few.k_txn_ts AS double)",
+    "SELECT f.txn_id FROM fact f JOIN few ON f.is_international = few.k_is_international",
+]
+RESTRICTED = [
+    "SELECT k_txn_id, txn_id FROM few LEFT JOIN fact ON txn_id = k_txn_id"
+    " WHERE k_txn_id IS NOT NULL AND t = 1",
+    "SELECT count(*) FROM fact JOIN few ON txn_id = k_txn_id AND region = k_region",
+    "SELECT a.txn_id, b.txn_id FROM fact a JOIN few ON a.txn_id = few.k_txn_id"
+    " JOIN merged b ON b.txn_id = few.k_txn_id",
+    "SELECT txn_id FROM (SELECT txn_id FROM fact UNION ALL SELECT txn_id FROM merged) u"
+    " JOIN few ON u.txn_id = few.k_txn_id",
+]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [*NOT_RESTRICTED[:2], *(pytest.param(q, marks=pytest.mark.long) for q in NOT_RESTRICTED[2:])],
+)
+def test_other_joins_read_every_file(hive: Hive, tables: None, query: str) -> None:
+    answer = ask_both(hive, query)
+    assert answer.rows
+    assert answer.files == (5, 5)
+
+
+TWICE = [
+    "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id"
+    " UNION ALL SELECT f.txn_id FROM fact f JOIN few ON f.txn_date = few.k_txn_date",
+    "SELECT a.txn_id, b.amount FROM fact a JOIN fact b ON a.txn_id = b.txn_id"
+    " JOIN few ON a.region = few.k_region WHERE b.amount > 100",
+    "SELECT txn_id FROM fact JOIN few ON txn_id = k_txn_id"
+    " UNION ALL SELECT txn_id FROM fact WHERE region = 'eu'",
+]
+
+
+@pytest.mark.parametrize(
+    "query", [TWICE[0], *(pytest.param(q, marks=pytest.mark.long) for q in TWICE[1:])]
+)
+def test_a_table_that_is_scanned_twice_loses_no_row(hive: Hive, tables: None, query: str) -> None:
+    """Hive makes one scan of two (hive.optimize.shared.work), and restricts it by both's keys."""
+    assert ask_both(hive, query).rows
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("query", RESTRICTED)
+def test_joins_of_every_shape_have_the_same_rows(hive: Hive, tables: None, query: str) -> None:
+    answer = ask_both(hive, query)
+    assert answer.rows
+    assert answer.scan.files_kept < answer.scan.files_considered
+
+
+def test_who_reads_the_same_scan_for_something_else_gets_every_row(
+    hive: Hive, tables: None
+) -> None:
+    hive.run(
+        "CREATE TABLE joined (txn_id string) STORED AS TEXTFILE",
+        "CREATE TABLE all_of_them (txn_id string) STORED AS TEXTFILE",
+    )
+    insert = (
+        "FROM fact INSERT OVERWRITE TABLE joined SELECT txn_id"
+        " WHERE txn_id IN (SELECT k_txn_id FROM few WHERE t = 1)"
+        " INSERT OVERWRITE TABLE all_of_them SELECT txn_id"
+    )
+    try:
+        hive.ask(insert, TEZ)
+        counted = [
+            len(hive.ask(f"SELECT * FROM {name}").rows) for name in ("joined", "all_of_them")
+        ]
+        assert counted == [2, 12]
+    finally:
+        hive.run("DROP TABLE joined", "DROP TABLE all_of_them")

@@ -1,0 +1,138 @@
+"""Questions to HiveServer2: rows, and how many files were considered and read for them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from devtools.ddl import create_with_handler
+from devtools.hiveserver import ENGINES, HiveServer
+from devtools.scan_reports import ScanReports, ScanTotals
+from devtools.service import ServiceProcess
+from devtools.tables import HudiTable
+from pyhudi_expr.hive.session import HiveSession
+
+Rows = list[tuple[Any, ...]]
+
+FETCH, MR, TEZ = "fetch", "mr", "tez"
+NOTHING: Mapping[str, str] = {}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a query gave.
+
+    Attributes:
+        rows: its rows, in one order for equal sets of rows.
+        scan: the totals of its scans.
+    """
+
+    rows: Rows
+    scan: ScanTotals
+
+    @property
+    def files(self) -> tuple[int, int]:
+        """Files considered and files read."""
+        return self.scan.files_considered, self.scan.files_kept
+
+
+class Asker:
+    """One session with a report directory of its own."""
+
+    def __init__(self, session: HiveSession, reports: ScanReports) -> None:
+        self._session = session
+        self._reports = reports
+
+    def run(self, statement: str) -> Rows:
+        """The rows of a statement, as they come."""
+        return self._session.run(statement)
+
+    def ask(self, query: str) -> Answer:
+        """The rows and the scans of one query."""
+        self._reports.take()
+        rows = sorted(self._session.run(query), key=repr)
+        return Answer(rows, self._reports.take())
+
+
+class Hive:
+    """A HiveServer2 and the pruning service that its queries ask; tables are registered once."""
+
+    def __init__(
+        self,
+        server: HiveServer,
+        service: ServiceProcess,
+        scratch: Path,
+        settings: Mapping[str, str] = NOTHING,
+    ) -> None:
+        """`settings` are what every session has, whatever else it asks for."""
+        self.server = server
+        self._always = settings
+        self._service = service
+        self._scratch = scratch
+        self._open = ExitStack()
+        self._askers: dict[tuple[tuple[str, str], ...], Asker] = {}
+        self._registered: set[str] = set()
+        self._sessions = 0
+
+    def __enter__(self) -> Hive:
+        """Itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the sessions."""
+        self._open.close()
+
+    def register(self, table: HudiTable) -> str:
+        """The table's name in Hive, where the storage handler reads it."""
+        if table.name not in self._registered:
+            self.run(create_with_handler(table.name, table.path))
+            self._registered.add(table.name)
+        return table.name
+
+    def run(self, *statements: str) -> None:
+        """Run statements of DDL."""
+        for statement in statements:
+            self._asker(NOTHING).run(statement)
+
+    def ask(
+        self,
+        query: str,
+        engine: str = FETCH,
+        *,
+        pruning: bool = True,
+        settings: Mapping[str, str] = NOTHING,
+    ) -> Answer:
+        """The query's answer from an engine, with `settings` beside the engine's."""
+        switch = {"hudi.pruning.enabled": str(pruning).lower()}
+        return self._asker({**ENGINES[engine], **switch, **settings}).ask(query)
+
+    def ask_both(
+        self, query: str, engine: str = FETCH, settings: Mapping[str, str] = NOTHING
+    ) -> Answer:
+        """The answer with pruning, after it was found to have the rows of the one without."""
+        unpruned = self.ask(query, engine, pruning=False, settings=settings)
+        pruned = self.ask(query, engine, settings=settings)
+        # As they are shown: NaN is not equal to itself.
+        assert repr(pruned.rows) == repr(unpruned.rows), (
+            f"pruning changes the rows of {query} ({engine})"
+        )
+        assert unpruned.scan.files_kept == unpruned.scan.files_considered
+        return pruned
+
+    @contextmanager
+    def asker(self, settings: Mapping[str, str] = NOTHING) -> Iterator[Asker]:
+        """A new session."""
+        self._sessions += 1
+        reports = ScanReports(self._scratch / f"session-{self._sessions}")
+        own = {"hudi.pruning.service.addresses": self._service.address, **reports.settings()}
+        with self.server.session({**own, **settings, **self._always}) as session:
+            yield Asker(session, reports)
+
+    def _asker(self, settings: Mapping[str, str]) -> Asker:
+        key = tuple(sorted(settings.items()))
+        if key not in self._askers:
+            self._askers[key] = self._open.enter_context(self.asker(settings))
+        return self._askers[key]

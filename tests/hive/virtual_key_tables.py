@@ -1,0 +1,54 @@
+"""Tables whose record keys are virtual or become so, as both lines of Hive are asked about them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from devtools.ddl import create_with_handler
+from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, disable, enable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from tests.hive.query_results import Hive, Rows
+
+Golden = Mapping[str, Path]
+
+PEOPLE = [(1, "Alice"), (2, "Bob"), (3, "Carol"), (4, "Diana")]
+"""Of the golden tables without meta fields."""
+NULLS = "SELECT `_hoodie_record_key`, id, name FROM {} WHERE `_hoodie_record_key` IS NULL"
+KEYED = ("cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle")
+"""Golden tables whose files have keys. Slices of the second are merged with log files."""
+
+
+@dataclass(frozen=True)
+class KeyedTable:
+    """A copy of one of them, by its name in Hive."""
+
+    name: str
+    path: Path
+
+    @staticmethod
+    def registered(hive: Hive, golden: Golden, archive: str, parent: Path) -> KeyedTable:
+        path = shutil.copytree(golden[archive], parent / archive)
+        table = KeyedTable(f"hidden_{archive[:3]}", path)
+        hive.run(create_with_handler(table.name, path))
+        assert all(row[0] for row in table.rows(hive))
+        return table
+
+    def rows(self, hive: Hive) -> Rows:
+        """The record key, id and name of each row, as Hive shows them now."""
+        query = f"SELECT `_hoodie_record_key`, id, name FROM {self.name} WHERE id > 0"
+        return hive.ask(query).rows
+
+    def hide_keys(self, settings: VirtualKeySettings) -> None:
+        """Makes them virtual."""
+        enable(HudiTable.open(str(self.path)), settings, self._lock())
+
+    def show_keys(self) -> None:
+        """Takes that back."""
+        disable(HudiTable.open(str(self.path)), self._lock())
+
+    def _lock(self) -> TableLock:
+        return TableLock(HudiTable.open(str(self.path)).storage)

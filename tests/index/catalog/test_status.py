@@ -1,0 +1,141 @@
+"""Which indexes a table is said to have."""
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
+from pyhudi_expr.index.catalog.status import State, checked_statuses, index_status, index_statuses
+from pyhudi_expr.index.costs import LookupCost
+from pyhudi_expr.mdt.changes import partitions
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from tests.mdt.extension import example_index
+from tests.prune.matching_slices import groups, request
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> HudiTable:
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
+    return HudiTable.open(str(tmp_path / "table"))
+
+
+def test_indexes_that_hudi_made_have_their_kinds_and_columns(table: HudiTable) -> None:
+    found = {status.name: status for status in index_statuses(table)}
+    assert list(found) == ["column_stats", "merchant_idx", "record_index", "txn_date_idx"]
+    assert found["merchant_idx"].kind == "secondary_index"
+    assert found["merchant_idx"].partitions == ("secondary_index_merchant_idx",)
+    assert len(found["txn_date_idx"].columns) == 1
+    assert found["column_stats"].partitions == ("column_stats", "partition_stats")
+    assert {status.state for status in found.values()} == {State.ACTIVE}
+    assert {status.covers for status in found.values()} == {table.instant}
+
+
+def test_a_registered_index_that_is_gone_is_missed(table: HudiTable) -> None:
+    index = RegisteredIndex(
+        name="shops",
+        kind="secondary_index",
+        columns=("merchant",),
+        options={},
+        store=Store.HUDI,
+        partitions=("secondary_index_merchant_idx",),
+        created=table.instant or "",
+    )
+    Registry().with_index(index).write(table.storage)
+    assert {s.name: s.state for s in index_statuses(table)}["shops"] is State.ACTIVE
+
+    partitions.drop(table, index.partitions, TableLock(table.storage))
+    (status,) = [s for s in index_statuses(table.refreshed()) if s.name == "shops"]
+    assert status.state is State.DROPPED
+    assert status.covers is None
+    assert "refresh it" in status.note
+
+
+@pytest.mark.parametrize(
+    ("actions", "named"),
+    [
+        (["rollback", "commit"], "commit 1 (rollback),"),
+        (["clean", "commit", "restore"], "commit 2 (commit),"),
+        (["restore", "commit"], "restore 1,"),
+    ],
+)
+def test_what_deleted_an_index_is_named(
+    table: HudiTable, actions: Sequence[str], named: str
+) -> None:
+    index = RegisteredIndex(
+        "shops", "column_stats", ("s",), {}, Store.HUDI, ("column_stats",), created=""
+    )
+    Registry().with_index(index).write(table.storage)
+    partitions.drop(table, index.partitions, TableLock(table.storage))
+    for number, action in enumerate(actions, 1):
+        table.storage.write(f".hoodie/timeline/2999000{number}_2999001{number}.{action}", b"{}")
+    (status,) = [s for s in index_statuses(table.refreshed()) if s.name == "shops"]
+    assert f"deleted by the {named.replace(' ', ' 2999000', 1)}" in status.note
+
+
+def test_an_index_that_lags_names_the_first_commit_that_it_lacks(
+    table: HudiTable, tmp_path: Path
+) -> None:
+    newest = max(Path(table.base_path).glob(".hoodie/timeline/*_*.commit"))
+    newest.rename(tmp_path / newest.name)
+    example_index.build(table.base_path, [("oslo", "1")])
+    found = {status.name: status for status in index_statuses(table.refreshed())}
+    assert (found["city"].state, found["city"].note) == (State.ACTIVE, "")
+
+    (tmp_path / newest.name).rename(newest)
+    begun = newest.name.split("_")[0]
+    found = {status.name: status for status in index_statuses(table.refreshed())}
+    assert found["city"].state is State.LAGGING
+    assert found["city"].covers != begun
+    assert found["city"].note == f"the first that it does not cover is {begun} (commit)"
+
+
+def test_indexes_that_have_all_keys_stay_active(table: HudiTable) -> None:
+    assert checked_statuses(table) == index_statuses(table)
+
+
+def test_a_record_index_that_lacks_keys_is_shown_as_queries_take_it(
+    flink: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Flink's writer deleted entries of keys that are there."""
+    # The files are so small that to read them costs less than to ask the index.
+    monkeypatch.setattr(LookupCost, "is_worth", lambda *_: True)
+    path = str(flink["mor_indexed"])
+    assert [status.state for status in index_statuses(HudiTable.open(path))] == [State.ACTIVE]
+    (status,) = checked_statuses(HudiTable.open(path))
+    # What is read for a key that is nowhere is what the index is not believed about.
+    result = Pruner().prune(path, request("_hoodie_record_key = 'nowhere'"))
+    kept, every = len(groups(result)), len(groups(result, kept_only=False))
+    assert 0 < kept < every
+    assert status.state is State.DOUBTED
+    assert f"{kept} of {every} file slices are read" in status.note
+
+
+def test_an_index_that_cannot_be_read_is_doubted(flink: Mapping[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(flink["mor_indexed"], tmp_path / "table")
+    for file in tmp_path.glob("table/.hoodie/metadata/record_index/*.hfile"):
+        file.write_bytes(b"nothing")
+    status = index_status(HudiTable.open(str(tmp_path / "table")), "record_index", checked_statuses)
+    assert status is not None
+    assert status.state is State.DOUBTED
+    assert "cannot read it" in status.note
+
+
+def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:
+    index = RegisteredIndex("i", "k", ("a", "b.c"), {"x": "y"}, Store.EXTENSION, ("p",), "1")
+    registry = Registry().with_index(index)
+    registry.write(table.storage)
+    assert Registry.read(table.storage) == registry
+    registry.without("i").write(table.storage)
+    assert not Registry.read(table.storage).indexes
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"indexes": {"i": {"kind": 1}}}'])
+def test_a_damaged_register_is_told(table: HudiTable, content: str) -> None:
+    table.storage.write(".hoodie/pyhudi/indexes.json", content.encode())
+    with pytest.raises(CorruptFile, match="register"):
+        index_statuses(table)

@@ -1,0 +1,69 @@
+"""Which slices of a merge-on-read table a secondary index is known to describe."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.lookups.index_coverage import covered_slices
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+
+INDEX = "secondary_index_merchant_idx"
+MERGED = "mor_v9_txns_simple_meta"
+#: Its newest three: a compaction, a clustering, and a delta commit of base files only.
+CLUSTERED, INSERTED = "20260307162619269", "20260307162620509"
+
+
+@pytest.fixture
+def timeline(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    """That of a copy of the table."""
+    shutil.copytree(golden[MERGED], tmp_path / "t")
+    return tmp_path / "t/.hoodie/timeline"
+
+
+def covered(timeline: Path, index: str = INDEX) -> dict[str, bool]:
+    """Whether the slices of each base instant are covered."""
+    table = HudiTable.open(str(timeline.parent.parent))
+    mdt = MetadataTable.open(table)
+    assert mdt is not None
+    listing = current_listing(table, mdt, TableView.SNAPSHOT)
+    flags = covered_slices(mdt, listing, index)
+    instants = listing.slice_base_instant.to_pylist()
+    return dict(zip(instants, map(bool, flags), strict=True))
+
+
+def moved(timeline: Path, change: Callable[[str], str]) -> None:
+    """Renames the completed index actions."""
+    for file in timeline.glob("*_*.indexing"):
+        file.rename(timeline / change(file.name))
+
+
+def test_all_that_was_there_when_it_was_built(timeline: Path) -> None:
+    assert covered(timeline) == {CLUSTERED: True, INSERTED: True}
+
+
+def test_nothing_without_an_index_action_of_that_name(timeline: Path) -> None:
+    assert covered(timeline, "secondary_index_other") == {CLUSTERED: False, INSERTED: False}
+    moved(timeline, lambda name: name.partition("_")[0] + ".indexing.inflight")
+    assert covered(timeline) == {CLUSTERED: False, INSERTED: False}
+
+
+def test_a_write_that_completed_after_the_action_was_requested_is_a_later_one(
+    timeline: Path,
+) -> None:
+    """Its base files are followed, as nothing was logged since."""
+    between = str(int(INSERTED) + 1)
+    moved(timeline, lambda name: between + "_" + name.partition("_")[2])
+    assert covered(timeline) == {CLUSTERED: True, INSERTED: True}
+
+
+def test_base_files_after_the_first_log_files_are_not_covered(timeline: Path) -> None:
+    """As if it had been built at first: then came log files, a compaction and a clustering."""
+    first = min(file.name for file in timeline.glob("*_*.deltacommit"))
+    moved(timeline, lambda name: first.partition("_")[0] + "_" + name.partition("_")[2])
+    assert covered(timeline) == {CLUSTERED: False, INSERTED: False}

@@ -1,0 +1,93 @@
+"""Whatever an index of places lacks, no slice that holds a key or a value is excluded by it.
+
+Rows are dealt to slices, keys several times if it comes so. The indexes know one place of each key
+and one value, as Hudi's do, and some of these are missing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
+from pyhudi_expr.index.lookups.record_index import KeyLocations
+from pyhudi_expr.index.lookups.secondary_index import locate_values
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
+from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
+
+SLICES = 4
+
+
+@dataclass(frozen=True)
+class Row:
+    """missing: from which indexes its entry is: that of keys, that of values."""
+
+    slice: int
+    key: int
+    value: int
+    missing: frozenset[str]
+
+
+rows_of_slices = st.lists(
+    st.builds(
+        Row,
+        slice=st.integers(0, SLICES - 1),
+        key=st.integers(0, 9),
+        value=st.integers(0, 3),
+        missing=st.frozensets(st.sampled_from(["key", "value"]), max_size=1) | st.just(frozenset()),
+    ),
+    max_size=16,
+)
+counts_known = st.lists(st.booleans(), min_size=SLICES, max_size=SLICES)
+
+
+def hashed(values: list[int]) -> Hashes:
+    return hashes(ByteStrings.of([str(value).encode() for value in values]))
+
+
+def key_index(rows: list[Row], known: list[bool]) -> KeyLocations:
+    """Each key's last place, unless its entry is missing."""
+    place = {row.key: row.slice for row in rows}
+    gone = {row.key for row in rows if "key" in row.missing}
+    kept = {key: slice_ for key, slice_ in place.items() if key not in gone}
+    entries = HashedEntries.of(hashed(list(kept)), np.array(list(kept.values()), np.int32))
+    counts = [sum(row.slice == number for row in rows) for number in range(SLICES)]
+    rows_at_most = np.where(known, counts, -1).astype(np.int64)
+    return KeyLocations.counted(entries, rows_at_most)
+
+
+@given(rows_of_slices, counts_known)
+def test_record_index_excludes_no_slice_with_the_key(rows: list[Row], known: list[bool]) -> None:
+    index = key_index(rows, known)
+    for row in rows:
+        assert index.slices_of(hashed([row.key]))[row.slice]
+
+
+@given(rows_of_slices, counts_known)
+def test_secondary_index_excludes_no_slice_with_the_value(
+    rows: list[Row], known: list[bool]
+) -> None:
+    keys = key_index(rows, known)
+    # Of a key that is stored twice the entry may be of either row, or of both.
+    pairs = {(row.value, row.key) for row in rows if "value" not in row.missing}
+    values, of_keys = hashed([value for value, _ in pairs]), hashed([key for _, key in pairs])
+    index = locate_values([(values, of_keys)], keys, np.full(SLICES, keys.believed.all()))
+    for row in rows:
+        assert index.slices_of(hashed([row.value]))[row.slice], row
+
+
+@given(rows_of_slices)
+def test_complete_indexes_are_exact(rows: list[Row]) -> None:
+    alone = list({row.key: row for row in rows}.values())
+    whole = [Row(row.slice, row.key, row.value, frozenset()) for row in alone]
+    keys = key_index(whole, [True] * SLICES)
+    pairs = hashed([row.value for row in whole]), hashed([row.key for row in whole])
+    values = locate_values([pairs], keys, keys.believed)
+    for wanted in range(10):
+        holding = {row.slice for row in whole if row.key == wanted}
+        assert set(np.flatnonzero(keys.slices_of(hashed([wanted]))).tolist()) == holding
+        holding = {row.slice for row in whole if row.value == wanted}
+        assert set(np.flatnonzero(values.slices_of(hashed([wanted]))).tolist()) == holding

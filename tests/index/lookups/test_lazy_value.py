@@ -1,0 +1,46 @@
+"""What is large is made once, in the background if it takes long."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
+
+LARGE = AT_ONCE_BYTES + 1
+
+
+def test_a_small_value_is_made_by_who_needs_it() -> None:
+    made = []
+    once = LazyValue(lambda: made.append(1) or len(made))
+    assert once.is_ready(AT_ONCE_BYTES, 0)
+    assert once.made is None
+    assert (once.value(), once.value(), once.made) == (1, 1, 1)
+
+
+def test_a_large_value_comes_when_it_is_made() -> None:
+    go = threading.Event()
+    once = LazyValue(lambda: go.wait(60) and "made")
+    assert not once.is_ready(LARGE, 0)
+    assert not once.is_ready(LARGE, 0.01)
+    go.set()
+    assert once.is_ready(LARGE, 60)
+    assert once.made == "made"
+
+
+def test_what_goes_wrong_is_raised_and_tried_again() -> None:
+    tries = []
+
+    def make() -> str:
+        tries.append(1)
+        if len(tries) < 3:
+            raise ValueError("not yet")
+        return "made"
+
+    once = LazyValue(make)
+    assert once.is_ready(LARGE, 60)
+    with pytest.raises(ValueError, match="not yet"):
+        once.value()
+    assert once.is_ready(LARGE, 60)
+    assert once.value() == "made"

@@ -1,0 +1,92 @@
+"""Secondary indexes of tables that Hudi wrote elsewhere: from values to the right slices."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.index.lookups.hashed_entries import HashedEntries
+from pyhudi_expr.index.lookups.lazy_value import LazyValue
+from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
+from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+
+INDEXED = "cow_v9_txns_simple_meta"
+MERGED = "mor_v9_txns_simple_meta"
+
+
+def opened(path: Path) -> tuple[FileListing, RecordIndex, dict[str, SecondaryIndex]]:
+    mdt = MetadataTable.open(HudiTable.open(str(path)))
+    assert mdt is not None
+    listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)
+    records = record_index(mdt, listing)
+    assert records is not None
+    found = secondary_indexes(mdt, listing, records)
+    return listing, records, {index.name.removeprefix("secondary_index_"): index for index in found}
+
+
+def spelled(value: object) -> bytes:
+    if value is None:
+        return b"\0"
+    if isinstance(value, date):
+        return str((value - date(1970, 1, 1)).days).encode()
+    return str(value).encode()
+
+
+@pytest.mark.parametrize(
+    ("index", "column"), [("merchant_idx", "merchant_name"), ("txn_date_idx", "txn_date")]
+)
+def test_each_value_is_in_its_slices_only(
+    index: str, column: str, golden: Mapping[str, Path]
+) -> None:
+    listing, _, indexes = opened(golden[INDEXED])
+    held = defaultdict(set)
+    for number, path in enumerate(listing.paths(~listing.file_is_log)):
+        for value in pq.read_table(golden[INDEXED] / path, partitioning=None)[column].to_pylist():
+            held[spelled(value)].add(number)
+    asked = indexes[index]
+    assert asked.loaded().believed.all()
+    for value, slices in held.items():
+        assert set(np.flatnonzero(asked.slices_of([value])).tolist()) == slices
+    assert not asked.slices_of([b"no such value"]).any()
+
+
+def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str, Path]) -> None:
+    listing, records, indexes = opened(golden[INDEXED])
+    known = records.loaded()
+    # As if the record index knew a key of slice 1 that the secondary index has never seen.
+    more = HashedEntries.of(
+        np.append(known.entries.hashes, np.uint64(42)),
+        np.append(known.entries.slices, np.int32(1)),
+    )
+    records._read = LazyValue(lambda: replace(known, entries=more))
+    kept = indexes["merchant_idx"].slices_of([b"no such value"])
+    assert np.flatnonzero(kept).tolist() == [1]
+    assert listing.num_slices > 2
+
+
+def test_a_slice_that_the_record_index_cannot_account_for_casts_doubt_on_all(
+    golden: Mapping[str, Path],
+) -> None:
+    """It may hold a second row of any key."""
+    _, records, indexes = opened(golden[INDEXED])
+    known = records.loaded()
+    doubted = known.believed.copy()
+    doubted[3] = False
+    records._read = LazyValue(lambda: replace(known, believed=doubted))
+    assert indexes["merchant_idx"].slices_of([b"no such value"]).all()
+
+
+def test_merged_tables_of_which_the_index_was_built_last(golden: Mapping[str, Path]) -> None:
+    _, _, indexes = opened(golden[MERGED])
+    assert indexes["merchant_idx"].loaded().believed.all()
+    assert not indexes["merchant_idx"].slices_of([b"no such value"]).any()

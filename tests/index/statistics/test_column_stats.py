@@ -1,0 +1,140 @@
+"""Looking entries up: only what a predicate needs is read, and files keep their own entries."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pytest
+
+from bench.tables.synthetic import ROWS_PER_FILE, write_table
+from pyhudi_expr.expr.bound import BoundColumn
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.partition_stats import PartitionStats
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, MetadataTable, current_listing
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import TableView
+from tests.index.statistics_entries import UNKNOWN, column, plain
+
+FILES, PARTITIONS = 10_000, 20
+PER_PARTITION = FILES // PARTITIONS
+
+ID = column(pa.int64(), "id")
+CODE = column(pa.string(), "code")
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    target = tmp_path_factory.mktemp("synthetic") / "table"
+    write_table(target, files=FILES, partitions=PARTITIONS)
+    return target
+
+
+@pytest.fixture
+def mdt(path: Path) -> MetadataTable:
+    found = MetadataTable.open(HudiTable.open(str(path)))
+    assert found is not None
+    return found
+
+
+def statistics(mdt: MetadataTable) -> ColumnStats:
+    listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)
+    return ColumnStats(mdt, listing, mdt.table.storage)
+
+
+def flags(*partitions: int) -> npt.NDArray[np.bool_]:
+    chosen = np.zeros(PARTITIONS, np.bool_)
+    chosen[list(partitions)] = True
+    return chosen
+
+
+ALL = flags(*range(PARTITIONS))
+
+
+def test_nothing_is_known_or_read_before_it_is_loaded(mdt: MetadataTable) -> None:
+    found = statistics(mdt)
+    before = mdt.bytes_read
+    assert mdt.bytes_read == before
+    assert found.nbytes == 0
+
+
+def test_every_file_has_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
+    found = statistics(mdt)
+    bounds = found.load([ID], ALL, 0).bounds(ID)
+    assert bounds is not None
+    rows = plain(bounds)
+    assert {entry[1] - entry[0] for entry in rows} == {ROWS_PER_FILE - 1}
+    assert sorted(entry[0] for entry in rows) == list(range(0, FILES * 1000, 1000))
+    # Ranges of ids are by partition, so a mixed-up entry would leave its partition's stretch.
+    stretch = PER_PARTITION * ROWS_PER_FILE
+    assert [entry[0] // stretch for entry in rows] == [n // PER_PARTITION for n in range(FILES)]
+
+
+def test_only_the_partitions_that_were_asked_for_are_known(mdt: MetadataTable) -> None:
+    found = statistics(mdt)
+    bounds = found.load([ID], flags(3, 5), 0).bounds(ID)
+    assert bounds is not None
+    known = {n // PER_PARTITION for n, entry in enumerate(plain(bounds)) if entry != UNKNOWN}
+    assert known == {3, 5}
+    bounds = found.load([ID], flags(5, 7), 0).bounds(ID)
+    assert bounds is not None
+    known = {n // PER_PARTITION for n, entry in enumerate(plain(bounds)) if entry != UNKNOWN}
+    assert known == {3, 5, 7}
+
+
+def cost(path: Path, asked: BoundColumn, partitions: npt.NDArray[np.bool_]) -> int:
+    """Bytes read from the metadata table for one look-up, its files already opened."""
+    mdt = MetadataTable.open(HudiTable.open(str(path)))
+    assert mdt is not None
+    found = statistics(mdt)
+    mdt.statistics(COLUMN_STATS, ["none begins so"])
+    before = mdt.bytes_read
+    found.load([asked], partitions, 0)
+    return mdt.bytes_read - before
+
+
+def test_a_look_up_reads_the_blocks_of_its_column_and_partitions_only(path: Path) -> None:
+    stored = sum(f.stat().st_size for f in (path / ".hoodie/metadata/column_stats").glob("*.hfile"))
+    one_partition, one_column = cost(path, ID, flags(3)), cost(path, ID, ALL)
+    assert 0 < one_partition < one_column < stored
+    assert one_partition < stored / 2
+
+
+def test_what_was_loaded_is_not_read_again(mdt: MetadataTable) -> None:
+    found = statistics(mdt)
+    found.load([ID], ALL, 0)
+    before = mdt.bytes_read
+    found.load([ID], ALL, 0)
+    found.load([ID], flags(2), 0)
+    found.load([ID], flags(), 0)
+    assert mdt.bytes_read == before
+    assert found.nbytes > 0
+
+
+def test_a_column_without_entries_is_unknown(mdt: MetadataTable) -> None:
+    found = statistics(mdt)
+    missing = column(pa.int32(), "missing")
+    bounds = found.load([missing], ALL, 0).bounds(missing)
+    assert bounds is not None
+    assert set(plain(bounds)) == {UNKNOWN}
+
+
+def test_partition_aggregates_hold_the_ranges_of_their_files(mdt: MetadataTable) -> None:
+    listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)
+    found = PartitionStats(mdt, listing)
+    assert found.bounds(ID) is None
+    found.load(ID)
+    found.load(CODE)
+    bounds = found.bounds(ID)
+    assert bounds is not None
+    stretch = PER_PARTITION * ROWS_PER_FILE
+    expected = [(n * stretch, (n + 1) * stretch - 1, True, True) for n in range(PARTITIONS)]
+    assert plain(bounds) == expected
+    texts = found.bounds(CODE)
+    assert texts is not None
+    assert all(low < high for low, high, _, _ in plain(texts))
+    before = mdt.bytes_read
+    found.load(ID)
+    assert mdt.bytes_read == before

@@ -1,0 +1,47 @@
+"""How many file groups an index gets: no fewer than RFC-27 and Hudi's defaults, more for more."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from bench.tables.synthetic import write_table
+from pyhudi_expr.indexing.shard_counts import estimate_rows, shard_count
+from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+def definition(type_: str, columns: int) -> IndexDefinition:
+    fields = tuple(f"c{number}" for number in range(columns))
+    return IndexDefinition(type_, type_, "", fields, {}, "V2")
+
+
+@pytest.mark.parametrize(
+    ("type_", "columns", "shards"),
+    [
+        ("column_stats", 1, 2),
+        ("column_stats", 20, 2),
+        ("column_stats", 21, 3),
+        ("partition_stats", 40, 1),
+        ("bloom_filters", 0, 4),
+        ("record_index", 0, 10),
+        ("secondary_index", 1, 10),
+    ],
+)
+def test_a_small_table_gets_the_floor(
+    golden: Mapping[str, Path], type_: str, columns: int, shards: int
+) -> None:
+    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
+    assert shard_count(table, definition(type_, columns)) == shards
+
+
+def test_many_files_get_more(tmp_path: Path) -> None:
+    write_table(tmp_path / "t", files=4_000, partitions=10)
+    table = HudiTable.open(str(tmp_path / "t"))
+    # 4,000 filters of 150,000 bytes, twice, in 256 MiB each.
+    assert shard_count(table, definition("bloom_filters", 0)) == 5
+
+
+def test_rows_are_estimated_from_footers(golden: Mapping[str, Path]) -> None:
+    table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))
+    assert estimate_rows(table, table.listing()) == 12

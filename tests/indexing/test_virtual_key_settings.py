@@ -1,0 +1,210 @@
+"""Virtual keys turned on and off in the properties of a table that exists."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from pyhudi_expr.indexing.virtual_key_settings import (
+    KeyDefinitionChanged,
+    VirtualKeySettings,
+    disable,
+    enable,
+)
+from pyhudi_expr.keys.hudi_limits import UnmergeableKeys
+from pyhudi_expr.keys.key_storage import key_storage, warn_of_stored_keys
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+Golden = Mapping[str, Path]
+TWO_COLUMNS = "cow_v8_complexkeygen_hivestyle"
+NO_INDEXES = "mor_v6_simplekeygen_nonhivestyle"
+
+
+@pytest.fixture
+def copies(golden: Golden, tmp_path: Path) -> Copies:
+    return Copies(golden, tmp_path)
+
+
+class Copies:
+    """Golden tables that may be changed."""
+
+    def __init__(self, golden: Golden, parent: Path) -> None:
+        self._golden, self._parent = golden, parent
+
+    def open(self, name: str) -> HudiTable:
+        path = self._parent / name
+        shutil.copytree(self._golden[name], path, dirs_exist_ok=True)
+        return HudiTable.open(str(path))
+
+
+def switched(table: HudiTable, settings: VirtualKeySettings | None = None) -> HudiTable:
+    enable(table, settings or VirtualKeySettings(), TableLock(table.storage, wait=1))
+    return HudiTable.at(table.storage)
+
+
+def test_the_settings_are_saved_with_hudis_own(copies: Copies) -> None:
+    before = copies.open(TWO_COLUMNS)
+    after = switched(before).properties
+    assert not after.meta_fields
+    new = dict(after.raw.items() - before.properties.raw.items())
+    assert new == {
+        "hoodie.populate.meta.fields": "false",
+        "hoodie.recordkey.virtual.enabled": "true",
+        "hoodie.recordkey.virtual.columns": "id,name",
+        "hoodie.recordkey.virtual.concatenator": ",",
+        "hoodie.recordkey.virtual.class": "org.apache.hudi.keygen.ComplexKeyGenerator",
+    }
+    assert after.raw["hoodie.table.checksum"] == before.properties.raw["hoodie.table.checksum"]
+
+
+@pytest.mark.parametrize(
+    ("archive", "setting", "generator"),
+    [
+        (TWO_COLUMNS, "hoodie.table.keygenerator.type", "COMPLEX"),
+        (
+            NO_INDEXES,
+            "hoodie.table.keygenerator.class",
+            "org.apache.hudi.keygen.SimpleKeyGenerator",
+        ),
+    ],
+)
+def test_what_a_table_does_not_say_is_written_down(
+    copies: Copies, archive: str, setting: str, generator: str
+) -> None:
+    """Hudi would take the generator of a writer then; its own checksum is made again."""
+    table = copies.open(archive)
+    written = table.properties.raw
+    assert written[setting] == generator
+    properties_writer.update(table.storage, {setting: None, "hoodie.table.checksum": None})
+    filled = switched(HudiTable.at(table.storage)).properties.raw
+    assert filled.items() >= written.items() - {("hoodie.populate.meta.fields", "true")}
+
+
+def test_turned_off_again_nothing_is_left_of_them(copies: Copies) -> None:
+    before = copies.open(NO_INDEXES)
+    after = switched(before)
+    disable(after, TableLock(after.storage, wait=1))
+    raw = dict(HudiTable.at(after.storage).properties.raw)
+    assert raw.pop("hoodie.populate.meta.fields") == "true"
+    assert raw == before.properties.raw
+
+
+def test_the_contingency_keeps_the_column_until_it_is_ended(copies: Copies) -> None:
+    table = switched(copies.open(TWO_COLUMNS), VirtualKeySettings(keep_column=True))
+    assert table.properties.meta_fields
+    table = switched(table)
+    assert not table.properties.meta_fields
+    with pytest.raises(HudiError, match="disable"):
+        switched(table, VirtualKeySettings(keep_column=True))
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (VirtualKeySettings(columns=("id",)), r"columns is 'id', .* saved 'id,name'"),
+        (
+            VirtualKeySettings(class_name="org.apache.hudi.keygen.SimpleKeyGenerator"),
+            "class is .*Simple",
+        ),
+        (VirtualKeySettings(concatenator="_"), r"concatenator is '_', .* saved ','"),
+    ],
+)
+def test_the_definition_of_keys_is_not_changed(
+    copies: Copies, settings: VirtualKeySettings, said: str
+) -> None:
+    table = switched(copies.open(TWO_COLUMNS))
+    with pytest.raises(KeyDefinitionChanged, match=said):
+        switched(table, settings)
+    assert HudiTable.at(table.storage).properties.raw == table.properties.raw
+
+
+def test_a_concatenator_may_be_chosen_once(copies: Copies) -> None:
+    table = switched(copies.open(TWO_COLUMNS), VirtualKeySettings(concatenator="_"))
+    assert table.properties.raw["hoodie.recordkey.virtual.concatenator"] == "_"
+    with pytest.raises(KeyDefinitionChanged):
+        switched(table, VirtualKeySettings(concatenator="-"))
+
+
+def test_what_hudi_would_merge_wrongly_is_refused(copies: Copies) -> None:
+    timestamps = copies.open("cow_v9_timebasedkeygen_nonhivestyle")
+    with pytest.raises(UnmergeableKeys, match="TimestampBasedKeyGenerator"):
+        switched(timestamps)
+    assert HudiTable.at(timestamps.storage).properties.raw == timestamps.properties.raw
+
+
+def test_a_key_column_that_the_schema_lacks_is_refused(copies: Copies) -> None:
+    table = copies.open(NO_INDEXES)
+    properties_writer.update(table.storage, {"hoodie.table.recordkey.fields": "nope"})
+    before = HudiTable.at(table.storage).properties.raw
+    with pytest.raises(HudiError, match=r"'nope' is not in the schema; there are .*name"):
+        switched(table)
+    assert HudiTable.at(table.storage).properties.raw == before
+
+
+def test_a_generator_that_is_not_known_here_is_refused(copies: Copies) -> None:
+    table = copies.open(TWO_COLUMNS)
+    with pytest.raises(UnsupportedTable, match=r"'nobodys' is not known here: register it"):
+        switched(table, VirtualKeySettings(class_name="python:nobodys"))
+    assert HudiTable.at(table.storage).properties.raw == table.properties.raw
+
+
+def test_a_record_index_of_hudi_is_in_the_way(copies: Copies) -> None:
+    table = copies.open("cow_v9_txns_simple_meta")
+    with pytest.raises(HudiError, match=r"record_index.*Drop them first"):
+        switched(table)
+
+
+def test_storage_is_told_by_the_footers(copies: Copies) -> None:
+    table = copies.open(TWO_COLUMNS)
+    stored = key_storage(table)
+    newest = set(table.listing().file_name.to_pylist())
+    every = Path(table.base_path).glob("*/*/*.parquet")
+    files = sorted(file for file in every if file.name in newest)
+    bytes_of = {file: key_bytes(file) for file in files}
+    assert (stored.files, stored.files_with_keys, stored.bytes_saved) == (3, 3, 0)
+    assert 0 < stored.bytes_to_save == sum(bytes_of.values()) < stored.bytes
+
+    without = pq.ParquetFile(files[0]).read().drop_columns(["_hoodie_record_key"])
+    pq.write_table(without, files[0])
+    mixed = key_storage(table)
+    left, rows = sum(bytes_of.values()) - bytes_of[files[0]], stored.rows - len(without)
+    assert (mixed.files_with_keys, mixed.bytes_to_save, mixed.is_measured) == (2, left, True)
+    assert mixed.bytes_saved == len(without) * left // rows
+    empty = key_storage(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))
+    assert (empty.files, empty.files_with_keys, empty.bytes_to_save) == (3, 0, 0)
+    assert not empty.is_measured
+
+
+def key_bytes(file: Path) -> int:
+    metadata = pq.read_metadata(file)
+    columns = [metadata.row_group(0).column(i) for i in range(metadata.num_columns)]
+    (key,) = [column for column in columns if column.path_in_schema == "_hoodie_record_key"]
+    assert metadata.num_row_groups == 1
+    return int(key.total_compressed_size)
+
+
+def test_stored_keys_that_are_ignored_are_told_once(
+    copies: Copies, caplog: pytest.LogCaptureFixture
+) -> None:
+    table = switched(copies.open(TWO_COLUMNS))
+    assert warn_of_stored_keys(table)
+    assert not warn_of_stored_keys(table)
+    assert [record.getMessage().split(" ")[0] for record in caplog.records] == [table.base_path]
+
+
+def test_files_that_cannot_be_read_are_left_to_who_reads_them(copies: Copies) -> None:
+    table = switched(copies.open(TWO_COLUMNS))
+    for file in Path(table.base_path).glob("*/*/*.parquet"):
+        file.write_bytes(b"no footer")
+    assert not warn_of_stored_keys(table)
+
+
+def test_nothing_is_told_of_a_table_without_stored_keys(copies: Copies) -> None:
+    assert not warn_of_stored_keys(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))

@@ -1,0 +1,153 @@
+"""The compiled kernel: it is there where it can be, and gives what the slow ways give."""
+
+import ctypes
+import shutil
+from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.mdt.bytes import kernel
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
+from pyhudi_expr.mdt.bytes.string_index import StringIndex
+from pyhudi_expr.mdt.hfile import cells
+
+STRINGS = st.lists(st.binary(max_size=6), max_size=30)
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_it_is_built_where_there_is_a_compiler() -> None:
+    assert kernel.library() is not None, "run `python hatch_build.py`"
+
+
+def test_a_library_of_other_source_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(kernel, "_ABI", -1)
+    assert kernel.library.__wrapped__() is None
+    assert "kernel is not used" in caplog.text
+
+
+@given(strings=STRINGS, wanted=STRINGS)
+def test_strings_are_found_where_they_are(strings: list[bytes], wanted: list[bytes]) -> None:
+    ordered = sorted(set(strings))
+    asked = [*wanted, *strings]
+    expected = [ordered.index(key) if key in ordered else -1 for key in asked]
+    found = ByteStrings.of(ordered).search(ByteStrings.of(asked))
+    assert found.tolist() == expected
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "library", lambda: None)
+        assert ByteStrings.of(ordered).search(ByteStrings.of(asked)).tolist() == expected
+
+
+@given(parts=st.lists(STRINGS, max_size=4), chosen=st.lists(st.integers(0, 29), max_size=10))
+def test_strings_become_arrow_arrays(parts: list[list[bytes]], chosen: list[int]) -> None:
+    together = [string for part in parts for string in part]
+    strings = concat_byte_strings([ByteStrings.of(part) for part in parts])
+    rows = [row for row in chosen if row < len(together)]
+    some = strings.take(np.array(rows, np.int64))
+    for engine in (kernel.library(), None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "library", lambda found=engine: found)
+            assert strings.array().to_pylist() == together
+            assert some.compact().array().to_pylist() == [together[row] for row in rows]
+
+
+@given(blocks=st.lists(st.binary(max_size=80), max_size=4), has_mvcc=st.booleans())
+def test_any_bytes_are_cells_or_damage_in_both_ways(blocks: list[bytes], has_mvcc: bool) -> None:
+    assert _parsed(blocks, has_mvcc) == _parsed_slowly(blocks, has_mvcc)
+
+
+@given(
+    rows=st.lists(st.tuples(st.binary(max_size=5), st.binary(max_size=5)), max_size=6),
+    at=st.integers(0),
+    bit=st.integers(0, 7),
+    has_mvcc=st.booleans(),
+)
+def test_damaged_cells_are_the_same_in_both_ways(
+    rows: list[tuple[bytes, bytes]], at: int, bit: int, has_mvcc: bool
+) -> None:
+    block = bytearray(b"".join(_cell(row, value, has_mvcc) for row, value in rows))
+    whole = _parsed([bytes(block)], has_mvcc)
+    assert not isinstance(whole, int)
+    assert list(zip(whole.keys, whole.values, strict=True)) == rows
+    if block:
+        block[at % len(block)] ^= 1 << bit
+    assert _parsed([bytes(block)], has_mvcc) == _parsed_slowly([bytes(block)], has_mvcc)
+
+
+def _cell(row: bytes, value: bytes, has_mvcc: bool) -> bytes:
+    key = len(row).to_bytes(2, "big") + row + b"suffix"
+    return b"".join(
+        [len(key).to_bytes(4, "big"), len(value).to_bytes(4, "big"), key, value, b"\0" * has_mvcc]
+    )
+
+
+def _parsed(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int:
+    """The cells, or which block is damaged."""
+    try:
+        return cells.parse(blocks, has_mvcc)
+    except cells.DamagedBlockError as error:
+        return error.block
+
+
+def _parsed_slowly(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kernel, "library", lambda: None)
+        return _parsed(blocks, has_mvcc)
+
+
+@given(strings=STRINGS, wanted=STRINGS, skipped=st.integers(0, 3))
+def test_an_index_finds_every_string(
+    strings: list[bytes], wanted: list[bytes], skipped: int
+) -> None:
+    own = pa.array(strings, pa.binary()).slice(skipped)
+    asked = pa.array([*wanted, *strings], pa.binary())
+    kept = strings[skipped:]
+    expected = [kept.index(string) if string in kept else -1 for string in [*wanted, *strings]]
+    for engine in (kernel.library(), None):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kernel, "library", lambda found=engine: found)
+            index = StringIndex(own)
+            assert index.find(asked).tolist() == expected
+            assert index.are_distinct == (len(set(kept)) == len(kept))
+
+
+@pytest.fixture
+def build_hook() -> ModuleType:
+    """`hatch_build.py`, which is no part of the package."""
+    spec = spec_from_file_location("hatch_build", Path(__file__).parents[3] / "hatch_build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("compiler", ["/nonexistent/cc", "false"])
+def test_it_is_left_out_where_it_cannot_be_built(
+    compiler: str, build_hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
+    folder.mkdir(parents=True)
+    shutil.copy(kernel.LIBRARY.with_name("kernel.c"), folder)
+    outdated = folder / kernel.LIBRARY.name
+    outdated.write_text("of older source")
+    monkeypatch.setenv("CC", compiler)
+    assert build_hook.build(tmp_path) is None
+    assert not outdated.exists()
+
+
+@pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
+def test_it_is_built_next_to_its_source(build_hook: ModuleType, tmp_path: Path) -> None:
+    folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
+    folder.mkdir(parents=True)
+    shutil.copy(kernel.LIBRARY.with_name("kernel.c"), folder)
+    assert build_hook.build(tmp_path) == folder / kernel.LIBRARY.name
+    assert ctypes.CDLL(str(folder / kernel.LIBRARY.name)).kernel_abi() > 0

@@ -1,0 +1,60 @@
+"""Keys and shards as Hudi makes them; the golden tables confirm them for whole partitions."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.mdt.bytes.keys import (
+    column_stats_key,
+    id64,
+    id128,
+    java_hash,
+    partition_stats_key,
+    secondary_key,
+    secondary_prefix,
+    shard,
+    split_secondary_key,
+)
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+def test_identifiers_have_fixed_lengths() -> None:
+    assert len(id64("")) == len(id64("a" * 100)) == 12
+    assert len(id128("")) == 24
+
+
+def test_the_partition_of_a_table_without_any_is_a_dot() -> None:
+    assert column_stats_key("c", "", "f") == id64("c") + id64(".") + id128("f")
+    assert partition_stats_key("c", "") == id64("c") + id64(".")
+
+
+@pytest.mark.parametrize(
+    ("text", "hashed"),
+    [("", 0), ("a", 97), ("hudi", 3213906), ("polygenelubricants", -(2**31)), ("😀", 1772899)],
+)
+def test_java_hash_is_javas(text: str, hashed: int) -> None:
+    assert java_hash(text) == hashed
+
+
+@given(TEXT, st.integers(1, 1000))
+def test_a_shard_is_one_of_the_shards(key: str, shards: int) -> None:
+    assert 0 <= shard(key, shards) < shards
+
+
+def test_the_least_hash_has_a_shard_too() -> None:
+    # Java: Math.abs(Math.abs(Integer.MIN_VALUE) % 10) is 8.
+    assert shard("polygenelubricants", 10) == 8
+
+
+@given(st.one_of(st.none(), TEXT.filter(lambda text: text != "\0")), TEXT)
+def test_secondary_keys_can_be_split_again(value: str | None, record_key: str) -> None:
+    key = secondary_key(value, record_key)
+    assert key.startswith(secondary_prefix(value))
+    assert split_secondary_key(key) == (value, record_key)
+
+
+@pytest.mark.parametrize("key", ["", "a", "a$b\\"])
+def test_what_is_no_secondary_key_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match="not the key of a secondary index"):
+        split_secondary_key(key)

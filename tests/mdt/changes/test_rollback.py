@@ -1,0 +1,46 @@
+"""What was begun is taken back, and finds room for that."""
+
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.mdt.changes.rollback import reserve_disk_space, rollback_on_failure
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.storage import Storage
+
+
+def sizes(path: Path) -> list[int]:
+    return [file.stat().st_size for file in path.rglob("*") if file.is_file()]
+
+
+def test_what_is_undone_finds_the_room_that_was_kept(tmp_path: Path) -> None:
+    seen = []
+
+    def change() -> None:
+        undone = rollback_on_failure(lambda: seen.append(sizes(tmp_path)))
+        with undone, reserve_disk_space(Storage.open(str(tmp_path))):
+            seen.append(sizes(tmp_path))
+            raise HudiError("the disk is full")
+
+    with pytest.raises(HudiError, match="disk is full"):
+        change()
+    assert seen == [[1 << 16], []]
+
+
+def test_the_room_is_given_back_for_the_last_steps(tmp_path: Path) -> None:
+    with reserve_disk_space(Storage.open(str(tmp_path))) as give_back:
+        assert sizes(tmp_path) == [1 << 16]
+        give_back()
+        assert not sizes(tmp_path)
+    assert not sizes(tmp_path)
+
+
+def test_both_errors_are_told_where_undoing_fails_too(tmp_path: Path) -> None:
+    def undo() -> None:
+        raise HudiError("no lock")
+
+    with (
+        pytest.raises(HudiError, match=r"full; .*takes it back, .*no lock"),
+        rollback_on_failure(undo),
+    ):
+        raise HudiError("the disk is full")

@@ -1,0 +1,112 @@
+"""HFiles: every question gives what a full scan gives, reads little, and survives damage."""
+
+import contextlib
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.table.errors import CorruptFile
+from tests.example_counts import examples
+from tests.mdt.file_bytes import hfile
+
+pytestmark = pytest.mark.usefixtures("engine")
+
+ROWS = st.text(st.characters(exclude_categories=["Cs"]), max_size=8).map(str.encode)
+TABLES = st.dictionaries(ROWS, st.binary(max_size=20), max_size=60)
+FORMS = st.fixed_dictionaries(
+    {
+        "block_size": st.sampled_from([1, 60, 10_000]),
+        "gzip": st.booleans(),
+        "crc32": st.booleans(),
+    }
+)
+
+
+def opened(content: bytes) -> HFile:
+    return HFile(pa.BufferReader(content), len(content), "t.hfile")
+
+
+def cells(file: HFile) -> dict[bytes, bytes]:
+    return {k: v for part in file.scan() for k, v in zip(part.keys, part.values, strict=True)}
+
+
+@settings(max_examples=examples(60))
+@given(table=TABLES, form=FORMS, levels=st.sampled_from([1, 2]), wanted=st.lists(ROWS, max_size=5))
+def test_answers_are_those_of_a_full_scan(
+    table: dict[bytes, bytes], form: dict, levels: int, wanted: list[bytes]
+) -> None:
+    file = opened(hfile(sorted(table.items()), levels=levels if table else 1, **form))
+    assert cells(file) == table
+    keys = [*wanted, *list(table)[::3]]
+    found = file.lookup(keys)
+    assert dict(zip(found.keys, found.values, strict=True)) == {
+        key: table[key] for key in keys if key in table
+    }
+    prefixes = [*wanted, *(key[:1] for key in table)][:4]
+    found = file.prefix(prefixes)
+    assert found.keys == sorted(key for key in table if key.startswith(tuple(prefixes)))
+
+
+@settings(max_examples=examples(60))
+@given(table=TABLES, prefixes=st.lists(ROWS, max_size=4))
+def test_keys_may_be_sorted_as_java_sorts_texts(
+    table: dict[bytes, bytes], prefixes: list[bytes]
+) -> None:
+    in_utf16 = sorted(table.items(), key=lambda cell: cell[0].decode().encode("utf-16-be"))
+    file = opened(hfile(in_utf16, block_size=1))
+    assert sorted(file.lookup(list(table)).keys) == sorted(table)
+    wanted = sorted(key for key in table if key.startswith(tuple(prefixes)))
+    assert sorted(file.prefix(prefixes).keys) == wanted
+
+
+def test_only_the_blocks_that_are_needed_are_read() -> None:
+    table = [(b"%06d" % number, bytes(100)) for number in range(20_000)]
+    content = hfile(table, block_size=16_384, gzip=False)
+    file = opened(content)
+    assert file.lookup([b"000777", b"010000"]).keys == [b"000777", b"010000"]
+    assert file.prefix([b"00077"]).keys == [b"%06d" % number for number in range(770, 780)]
+    assert file.bytes_read < 64 * 1024 + 5 * 20_000 < len(content) / 10
+
+
+def test_the_schema_is_in_the_file_info() -> None:
+    assert opened(hfile([], schema='"long"')).schema == '"long"'
+
+
+SAMPLE = hfile([(b"%03d" % n, b"value %d" % n) for n in range(50)], block_size=300, levels=2)
+
+
+@pytest.mark.parametrize("length", range(0, len(SAMPLE), 37))
+def test_a_truncated_file_is_corrupt(length: int) -> None:
+    with pytest.raises(CorruptFile, match=r"t\.hfile"):
+        cells(opened(SAMPLE[:length]))
+
+
+@settings(max_examples=examples(400))
+@given(st.integers(0, len(SAMPLE) - 1), st.integers(0, 7), st.booleans())
+def test_a_flipped_bit_changes_nothing_or_is_corrupt(at: int, bit: int, by_key: bool) -> None:
+    damaged = bytearray(SAMPLE)
+    damaged[at] ^= 1 << bit
+    with contextlib.suppress(CorruptFile):
+        file = opened(bytes(damaged))
+        if by_key:
+            found = file.lookup([b"007", b"042"])
+            assert found.values == [b"value 7", b"value 42"]
+        else:
+            assert cells(file) == cells(opened(SAMPLE))
+
+
+def test_a_block_cannot_claim_more_than_it_holds() -> None:
+    bomb = bytearray(hfile([(b"k", bytes(1_000_000))]))
+    bomb[12:16] = (900).to_bytes(4, "big")
+    with pytest.raises(CorruptFile, match="has not the size that it claims"):
+        cells(opened(bytes(bomb)))
+
+
+def test_checksums_are_compared() -> None:
+    content = bytearray(hfile([(b"k", b"v" * 50)], gzip=False, crc32=True))
+    content[60] ^= 1
+    with pytest.raises(CorruptFile, match="checksum"):
+        cells(opened(bytes(content)))

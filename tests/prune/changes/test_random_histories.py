@@ -1,0 +1,157 @@
+"""Random lives of tables: whatever writers and table services do, no matching row is pruned away.
+
+PYHUDI_LIVES=N tries N lives instead of one (each takes about half a minute), for hours if need be;
+each run tries other ones.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+    run_state_machine_as_test,
+)
+from pyspark.sql import DataFrame, SparkSession
+
+from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
+from pyhudi_expr.prune import PruneOptions, Pruner
+from tests.prune.changes.test_long_lived_pruner import PREDICATES, call, overwrite, rows, unfinish
+from tests.prune.changes.test_table_services import MANUAL, newest
+from tests.prune.matching_slices import assert_no_row_lost, read
+
+pytestmark = pytest.mark.spark
+
+LIVES = int(os.environ.get("PYHUDI_LIVES", "1"))
+STEPS = 6
+
+ids = st.lists(st.integers(0, 79), min_size=1, max_size=6, unique=True)
+values = st.sampled_from(["id + 1000", "-id", "5", "cast(null as int)", "id"])
+texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"])
+
+
+class Life(RuleBasedStateMachine):
+    """A table, and two pruners: one that has seen all of it, and a new one for each look. asked: by
+    which predicates."""
+
+    asked: ClassVar[Sequence[str]] = PREDICATES
+    spark: ClassVar[SparkSession]
+    root: ClassVar[Path]
+
+    table: HudiTable
+    changed = True
+
+    @initialize(
+        type_=st.sampled_from(TableType),
+        version=st.sampled_from([6, 8, 9]),
+        compacted=st.sampled_from(["2", "10"]),
+    )
+    def begin(self, type_: TableType, version: int, compacted: str) -> None:
+        extra = {**MANUAL, "hoodie.metadata.compact.max.delta.commits": compacted}
+        self.create(TableSpec("life", type_, version, partitions=("p",), extra=extra))
+
+    def create(self, spec: TableSpec) -> None:
+        shutil.rmtree(self.root / "life", ignore_errors=True)
+        self.table = create(rows(self.spark, "true"), spec, self.root)
+        self.spark.sql("DROP TABLE IF EXISTS life")
+        self.spark.sql(f"CREATE TABLE life USING hudi LOCATION '{self.table.path}'")
+        self.pruner = Pruner(PruneOptions(footer_wait=20))
+        self.writes = 0
+
+    @rule(some=ids, x=values, s=texts)
+    def write(self, some: list[int], x: str, s: str) -> None:
+        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x, s=s))
+        self.writes, self.changed = self.writes + 1, True
+
+    @rule(some=ids)
+    def forget(self, some: list[int]) -> None:
+        delete(self.table, rows(self.spark, f"id in ({listed(some)})"))
+        self.writes, self.changed = 0, True
+
+    @rule(first=st.integers(0, 79), x=values)
+    def replace_partitions(self, first: int, x: str) -> None:
+        overwrite(self.table, rows(self.spark, f"id between {first} and {first + 3}", x=x))
+        self.writes, self.changed = 0, True
+
+    @rule(some=ids, x=values)
+    def fail_to_write(self, some: list[int], x: str) -> None:
+        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
+        ending, content = unfinish(self.table)
+        assert_no_row_lost(self.pruner, self.table.path, self._rows(), PREDICATES)
+        ending.write_bytes(content)
+        self.writes, self.changed = 0, True
+
+    @rule(column=st.sampled_from(["x", "s", "d"]))
+    def cluster(self, column: str) -> None:
+        self._call(f"run_clustering(path => '{self.table.path}', order => '{column}')")
+
+    @precondition(lambda self: self.table.spec.type is TableType.MOR)
+    @rule(operation=st.sampled_from(["schedule", "run"]))
+    def compact(self, operation: str) -> None:
+        self._call(f"run_compaction(op => '{operation}', path => '{self.table.path}')")
+
+    @rule()
+    def clean(self) -> None:
+        self._call("run_clean(table => 'life', retain_commits => 1)")
+
+    # Hudi rolls back what nothing has been built upon.
+    @precondition(lambda self: self.writes > 0)
+    @rule()
+    def roll_back(self) -> None:
+        instant = newest(self.table)
+        self._call(f"rollback_to_instant(table => 'life', instant_time => '{instant}')")
+
+    @invariant()
+    def no_row_is_lost(self) -> None:
+        if self.changed:
+            frame = self._rows().cache()
+            kept = assert_no_row_lost(self.pruner, self.table.path, frame, self.asked)
+            fresh = Pruner(PruneOptions(footer_wait=20))
+            assert assert_no_row_lost(fresh, self.table.path, frame, self.asked) == kept
+            frame.unpersist()
+        self.changed = False
+
+    def _call(self, procedure: str) -> None:
+        call(self.spark, procedure, self.table)
+        self.writes, self.changed = 0, True
+
+    def _rows(self) -> DataFrame:
+        return read(self.spark, self.table.path)
+
+
+def listed(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers))
+
+
+@pytest.mark.timeout(0)
+def test_any_life_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+    Life.spark, Life.root = spark, tmp_path
+    live(Life, LIVES)
+
+
+def live(life: type[Life], times: int) -> None:
+    """So many lives at random; the same one each time, if it is one."""
+    run_state_machine_as_test(
+        life,
+        settings=settings(
+            max_examples=times,
+            stateful_step_count=STEPS,
+            deadline=None,
+            database=None,
+            derandomize=times == 1,
+            # To shrink a life would take as many others.
+            phases=[Phase.generate],
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -1,0 +1,77 @@
+"""What is not believed of tables without meta fields: indexes of keys, and the meta columns."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table.hudi_table import HudiTable
+from tests.prune.matching_slices import request
+
+_WITH_ALL_INDEXES = "cow_v9_txns_simple_meta"
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    return shutil.copytree(golden[_WITH_ALL_INDEXES], tmp_path / "t")
+
+
+def changed(table: Path, setting: str, value: str) -> None:
+    properties_writer.update(HudiTable.open(str(table)).storage, {setting: value})
+
+
+def indexes(table: Path) -> LookupIndexes:
+    opened = HudiTable.open(str(table))
+    metadata = MetadataTable.open(opened)
+    assert metadata is not None
+    return LookupIndexes.open(opened, opened.listing(), metadata, None, opened.schema())
+
+
+def share(table: Path, predicate: str) -> tuple[int, int]:
+    """Files kept, and all of them."""
+    found = Pruner().prune(str(table), request(predicate))
+    return found.files_kept, found.files_total
+
+
+@pytest.mark.parametrize(
+    "predicate",
+    [
+        "_hoodie_record_key = 'nothing'",
+        "_hoodie_commit_time IS NULL",
+        "_hoodie_commit_time > '9'",
+        "_hoodie_partition_path = 'nowhere'",
+    ],
+)
+def test_what_prunes_with_meta_fields_only(table: Path, predicate: str) -> None:
+    """Without, readers show nulls in the meta columns, whatever statistics say."""
+    kept, of = share(table, predicate)
+    assert kept < of
+    changed(table, "hoodie.populate.meta.fields", "false")
+    kept, of = share(table, predicate)
+    assert kept == of
+
+
+def test_indexes_of_keys_that_hudi_keeps_are_not_asked(table: Path) -> None:
+    """They may be empty; the secondary indexes know values by keys."""
+    before = indexes(table)
+    assert before.record_index is not None
+    assert len(before.secondary) == 2
+    changed(table, "hoodie.populate.meta.fields", "false")
+    after = indexes(table)
+    assert after.record_index is None
+    assert not after.secondary
+
+
+def test_the_contingency_hides_the_key_only(table: Path) -> None:
+    changed(table, "hoodie.recordkey.virtual.enabled", "true")
+    kept, of = share(table, "_hoodie_record_key = 'nothing'")
+    assert kept == of
+    assert share(table, "_hoodie_commit_time > '9'")[0] == 0
+    assert 0 < share(table, "txn_id = 'TXN-017'")[0] < of  # its record index is kept up

@@ -1,0 +1,138 @@
+"""Hudi's writers are at work while an index is built: what they commit is in it.
+
+Their settings may have them log to the index that is being built, or not. If they have them build
+it themselves, the build gives up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.tables import HudiTable, TableSpec, create, delete, upsert
+from pyhudi_expr.index.catalog.status import State
+from pyhudi_expr.mdt.changes import async_indexing
+from pyhudi_expr.mdt.changes.partitions import IndexConflict
+from pyhudi_expr.spark import writer_options
+from pyhudi_expr.spark.builds.verification import verify
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
+from tests.spark.builds.test_hudi_reads_indexes import (
+    LAYOUTS,
+    STATEMENTS,
+    Layout,
+    found,
+    judged,
+    rows,
+    with_options,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+_ROWS, _FILES = 800, 4
+_ASKED = ("id = '123'", "city IN ('c3', 'new')", "city = 'landed'", "ts > 100000", "p = 'p1'")
+_RECORDS = {
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.metadata.global.record.level.index.enable": "true",
+}
+_ENABLED = {
+    "keys": _RECORDS,
+    "city": _RECORDS,
+    "blooms": {"hoodie.metadata.index.bloom.filter.enable": "true"},
+}
+_LEFT_TO_OTHERS = {"hoodie.metadata.index.async": "true"}
+"""A writer does not build what its settings enable, as another process does. (For statistics of a
+partitioned table Hudi 1.2 cannot do that: its commits fail until they are there.)"""
+_STATISTICS = {
+    "hoodie.metadata.index.column.stats.enable": "true",
+    "hoodie.metadata.index.partition.stats.enable": "true",
+}
+
+
+@pytest.mark.parametrize(
+    ("layout", "knows_of_it"), [*((layout, True) for layout in LAYOUTS), (LAYOUTS[0], False)]
+)
+def test_commits_that_land_meanwhile_are_in_it(
+    spark: SparkSession,
+    table_root: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    layout: Layout,
+    knows_of_it: bool,
+) -> None:
+    table = written(spark, layout, table_root / f"meanwhile-{knows_of_it}")
+    path = str(table.path)
+    for number, name in enumerate(layout.indexes):
+        asked = {**_ENABLED.get(name, {}), **_LEFT_TO_OTHERS} if knows_of_it else {}
+        writer = with_options(table, {**writer_options(path), **asked})
+        with monkeypatch.context() as patch:
+            before(patch, async_indexing, "publish", partial(write, spark, writer, 10 * number))
+            execute(spark, STATEMENTS[name].format(path=path))
+        is_right(spark, table, name)
+    upsert(with_options(table, writer_options(path)), rows(spark, 0, 40, 5, 1, city="new"))
+    judged(spark, table, _ASKED)
+
+
+def test_a_build_gives_way_to_a_writer_that_builds_the_same(
+    spark: SparkSession, table_root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = written(spark, LAYOUTS[0], table_root / "gives-way")
+    writer = with_options(table, _STATISTICS)
+    path = str(table.path)
+    with monkeypatch.context() as patch:
+        before(patch, async_indexing, "publish", partial(write, spark, writer, 0))
+        with pytest.raises(IndexConflict, match="has built column_stats, partition_stats itself"):
+            execute(spark, STATEMENTS["ranges"].format(path=path))
+    judged(spark, table, _ASKED)
+    (status,) = found(path)
+    assert (status.kind, status.state) == ("column_stats", State.ACTIVE)
+    instants = OpenedTable.open(path).timeline.instants
+    assert not [i for i in instants if i.action == "indexing" and not i.is_completed]
+    write(spark, writer, 10)
+    judged(spark, table, _ASKED)
+
+
+def write(spark: SparkSession, writer: HudiTable, first: int) -> None:
+    """Two commits: rows from the first id on are changed, or deleted."""
+    changed = rows(spark, first, first + 4, 1, 1, city="landed").selectExpr(
+        "id", "ts + 100000 AS ts", "p", "city", "d", "day"
+    )
+    upsert(writer, changed)
+    delete(writer, rows(spark, first + 4, first + 6, 1, 1))
+
+
+def written(spark: SparkSession, layout: Layout, root: Path) -> HudiTable:
+    spec = TableSpec(
+        f"meanwhile-{layout.name}",
+        layout.type,
+        layout.version,
+        ordering="ts",
+        partitions=("p",),
+        stats_columns=None,
+    )
+    return create(rows(spark, 0, _ROWS, 1, _FILES), spec, root)
+
+
+def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
+    (status,) = [one for one in found(str(table.path)) if one.name == name]
+    assert status.state is State.ACTIVE
+    judged(spark, table, _ASKED)
+    for one in verify(spark, OpenedTable.open(str(table.path)), status):
+        assert one.is_right, one
+
+
+def before(
+    patch: pytest.MonkeyPatch, module: object, name: str, something: Callable[[], None]
+) -> None:
+    """Something happens right before the function is called."""
+    function = getattr(module, name)
+
+    def after_it(*given: Any, **named: Any) -> Any:
+        something()
+        return function(*given, **named)
+
+    patch.setattr(module, name, after_it)

@@ -1,0 +1,121 @@
+"""A build dies, and Hudi writes to the table before anybody builds again.
+
+What it died at is left to Hudi's writers as it is: partitions that are in-flight, with an action
+and perhaps a delta commit that nobody ends. They upsert, delete, compact and clean; the next build
+goes on, or begins anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
+from pyhudi_expr.index.catalog.status import State
+from pyhudi_expr.spark import writer_options
+from pyhudi_expr.spark.builds.verification import verify
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
+from tests.spark.builds.test_hudi_reads_indexes import (
+    LAYOUTS,
+    STATEMENTS,
+    Layout,
+    found,
+    judged,
+    rows,
+    with_options,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+_ROWS, _FILES = 400, 2
+_ASKED = ("id = '123'", "city IN ('c3', 'new') AND ts > 20")
+_ENABLED = {
+    "hoodie.metadata.record.index.enable": "true",
+    "hoodie.metadata.global.record.level.index.enable": "true",
+}
+_SERVICES = {
+    "hoodie.metadata.compact.max.delta.commits": "1",
+    "hoodie.clean.automatic": "true",
+    "hoodie.clean.commits.retained": "1",
+}
+_COMPACTS = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
+_COW, _MOR, _OLD = LAYOUTS
+_DEATHS = {
+    "inflight": r"/hoodie\.properties$",
+    "committing": r"/metadata/.*\.deltacommit\.inflight$",
+    "committed": r"/metadata/.*\.deltacommit$",
+    "complete": r"/pyhudi/indexes\.json$",
+}
+"""The file that is changed last."""
+_CASES = [
+    (_COW, "city", _ENABLED, "inflight"),
+    (_COW, "city", _ENABLED, "committed"),
+    (_COW, "ranges", {}, "complete"),
+    (_MOR, "city", {}, "committing"),
+    (_OLD, "keys", _ENABLED, "committed"),
+]
+"""What is built, in what table, what the settings of Hudi's writers enable, and the death."""
+
+
+@pytest.mark.parametrize(("layout", "name", "enabled", "death"), _CASES)
+def test_hudi_goes_on_after_a_build_died(
+    spark: SparkSession,
+    table_root: Path,
+    killed: Callable[[Callable[[], None], str], None],
+    layout: Layout,
+    name: str,
+    enabled: dict[str, str],
+    death: str,
+) -> None:
+    spec = TableSpec(
+        f"dead-{layout.name}-{name}-{death}",
+        layout.type,
+        layout.version,
+        ordering="ts",
+        partitions=("p",),
+        stats_columns=None,
+    )
+    table = create(rows(spark, 0, _ROWS, 1, _FILES), spec, table_root)
+    create_index = STATEMENTS[name].format(path=table.path)
+    killed(lambda: execute(spark, create_index), _DEATHS[death])
+    for leftover in table.path.glob(".hoodie/**/lock"):
+        leftover.unlink()  # what its owner's lock would expire with
+    assert (State.ACTIVE in {one.state for one in found(str(table.path))}) == (death == "complete")
+    hudi_writes(spark, table, enabled)
+    execute(spark, create_index.replace("INDEX", "INDEX IF NOT EXISTS", 1))
+    # Where it was complete, Hudi may have deleted it.
+    execute(spark, f"REFRESH INDEX {name} ON '{table.path}'")
+    is_right(spark, table, name)
+
+
+def hudi_writes(spark: SparkSession, table: HudiTable, enabled: dict[str, str]) -> None:
+    """Upserts, deletes, compacts and cleans; nothing is lost."""
+    writer = with_options(table, enabled)
+    changed = rows(spark, 0, 60, 20, 1, city="new").selectExpr(
+        "id", "ts + 100000 AS ts", "p", "city", "d", "day"
+    )
+    upsert(writer, changed)
+    judged(spark, table, _ASKED)
+    delete(writer, rows(spark, 5, 60, 20, 1))
+    compacts = _COMPACTS if table.spec.type is TableType.MOR else {}
+    upsert(with_options(writer, {**_SERVICES, **compacts}), rows(spark, 7, 60, 20, 1, city="c3"))
+    judged(spark, table, _ASKED)
+
+
+def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
+    """The index is there, whole, and stays right."""
+    path = str(table.path)
+    (status,) = [one for one in found(path) if one.name == name]
+    assert status.state is State.ACTIVE
+    opened = OpenedTable.open(path)
+    assert not opened.properties.metadata_partitions_inflight
+    assert not [
+        i for i in opened.timeline.instants if i.action == "indexing" and not i.is_completed
+    ]
+    assert all(one.is_right for one in verify(spark, opened, status))
+    upsert(with_options(table, writer_options(path)), rows(spark, 9, 60, 20, 1, city="new"))
+    judged(spark, table, _ASKED)

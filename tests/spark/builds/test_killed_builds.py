@@ -1,0 +1,231 @@
+"""A process that dies while it builds, refreshes or compacts: at each step, and by a signal.
+
+What executors write is not seen before the driver has published it, so its steps are those that
+count. What is on the table then is read as before or as after; the next command goes on from there.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+from pyspark.sql import SparkSession
+
+from devtools.runtime import java
+from pyhudi_expr.index.catalog.status import State, index_statuses
+from pyhudi_expr.indexing.build_options import BuildOptions
+from pyhudi_expr.indexing.reverse_mapping import REVERSE_DIR
+from pyhudi_expr.mdt.changes import partitions
+from pyhudi_expr.mdt.changes.index_definitions import index_definitions
+from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS
+from pyhudi_expr.prune import Pruner
+from pyhudi_expr.spark.builds.extension_indexes import extension_compact, extension_refresh
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from tests.failure_fixtures import Disk
+from tests.mdt.changes import index_builds
+from tests.prune.matching_slices import read, request
+from tests.table.directory_contents import contents, linked, without_metadata_table
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+_OPTIONS = BuildOptions()
+_PATIENCE = 600
+"""Seconds in which a command ends, on a busy machine too."""
+_PAGE = 4096
+_ENDED_EVERY = 5
+"""Of how many deaths one is followed by another try."""
+_QUESTIONS = ("merchant_name = 'nobody'", "merchant_name = 'Amazon'", "txn_id = 'TXN-017'")
+Mortal = Callable[[Callable[[], None], int], bool]
+
+
+@pytest.fixture
+def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
+    """Without a metadata table."""
+    path = tmp_path / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    without_metadata_table(path)
+    return path
+
+
+def kept(path: Path) -> dict[str, set[str]]:
+    pruner = Pruner()
+    return {text: set(pruner.prune(str(path), request(text)).kept_paths()) for text in _QUESTIONS}
+
+
+@pytest.mark.parametrize("step", ["refresh", "compaction"])
+def test_dying_at_any_step_loses_nothing(
+    spark: SparkSession, table: Path, tmp_path: Path, mortal: Mortal, step: str
+) -> None:
+    newest = max((table / ".hoodie/timeline").glob("*_*.commit"))
+    newest.rename(tmp_path / newest.name)
+    execute(
+        spark,
+        f"CREATE INDEX i ON '{table}' (merchant_name) OPTIONS (store = 'extension', shards = 1)",
+    )
+    (tmp_path / newest.name).rename(newest)
+    if step == "compaction":
+        refresh(spark, table)
+    before, change = kept(table), {"refresh": refresh, "compaction": compact}[step]
+    assert (state(table) is State.LAGGING) == (step == "refresh")
+    table.rename(tmp_path / "prepared")
+    linked(tmp_path / "prepared", table)
+    change(spark, table)
+    after = kept(table)
+    assert (before != after) == (step == "refresh")
+
+    ended, changes = False, 0
+    while not ended:
+        shutil.rmtree(table)
+        linked(tmp_path / "prepared", table)
+        ended = mortal(lambda: change(spark, table), changes)
+        for leftover in table.glob(".hoodie/**/lock"):
+            leftover.unlink()  # what its owner's lock would expire with
+        assert kept(table) in (before, after)
+        if not ended and changes % _ENDED_EVERY == 0:
+            change(spark, table)
+            assert kept(table) == after
+        changes += 1
+    assert changes > 10  # it did die in between, often
+    compact(spark, table)
+    slices = HudiTable.open(str(table)).listing().num_slices
+    for index in ("record_index", "secondary_index_i"):
+        assert len(list((table / REVERSE_DIR / index).rglob("*.arrow"))) == slices
+
+
+def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
+    before = kept(table)
+    begun = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
+    given = ("create", "i", "--columns", "merchant_name", "--table", str(table))
+    killed = subprocess.Popen(
+        [sys.executable, "-m", "pyhudi_expr.cli", "index", *given],
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    give_up = monotonic() + _PATIENCE
+    while len(list(table.glob(".hoodie/timeline/*.indexing.inflight"))) == begun:
+        assert killed.poll() is None
+        assert monotonic() < give_up
+        sleep(0.01)
+    os.killpg(killed.pid, signal.SIGKILL)
+    assert killed.wait() == -signal.SIGKILL
+    assert state(table) is State.BUILDING
+    assert kept(table) == before
+
+    command = [sys.executable, "-m", "pyhudi_expr.cli", "index", *given]
+    done = subprocess.run(
+        command, env=environment(), capture_output=True, text=True, check=False, timeout=_PATIENCE
+    )
+    assert done.returncode == 0, done.stderr
+    assert "note: took back record_index, secondary_index_i" in done.stdout
+    assert "hoodie.metadata.record.index.enable=true" in done.stdout
+    # There is no bar where there is no terminal, nor Spark's.
+    assert "building i" not in done.stderr
+    assert "[Stage" not in done.stderr
+    assert state(table) is State.ACTIVE
+    assert len(kept(table)["merchant_name = 'nobody'"]) == 0
+
+
+@pytest.mark.parametrize("step", ["hudi", "extension", "refresh", "compaction"])
+def test_a_disk_that_is_full_changes_nothing(
+    spark: SparkSession, golden: Mapping[str, Path], disk: Disk, tmp_path: Path, step: str
+) -> None:
+    path = disk.path / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    create = f"CREATE INDEX i ON '{path}' (currency) OPTIONS (store = '{{}}', shards = 3)"
+
+    def change() -> None:
+        if step == "compaction":
+            with translate_spark_errors():
+                compact(spark, path)
+        else:
+            refreshes = f"REFRESH INDEX i ON '{path}'"
+            execute(spark, refreshes if step == "refresh" else create.format(step))
+
+    if step in ("refresh", "compaction"):
+        newest = max((path / ".hoodie/timeline").glob("*_*.commit"))
+        shutil.move(newest, tmp_path)
+        execute(spark, create.format("extension"))
+        shutil.move(tmp_path / newest.name, newest)
+    if step == "compaction":
+        refresh(spark, path)
+    before, said, pages, done = contents(path), [], 0, False
+    while not done:
+        disk.fill(pages * _PAGE)
+        try:
+            change()
+            done = True
+        except HudiError as error:
+            said.append(str(error))
+        disk.empty()
+        assert done or contents(path) == before, (pages, said[-1])
+        pages += 3
+    assert state(path) is State.ACTIVE
+    assert contents(path) != before
+    assert all("No space left" in text and "\n" not in text for text in said), said
+    assert len(said) > 5
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "JAVA_HOME": str(java().resolve().parent.parent)}
+
+
+def state(table: Path) -> State:
+    (found,) = [s.state for s in index_statuses(HudiTable.open(str(table))) if s.name == "i"]
+    return found
+
+
+def refresh(spark: SparkSession, table: Path) -> None:
+    extension_refresh(spark, HudiTable.open(str(table)), "i", _OPTIONS)
+
+
+def compact(spark: SparkSession, table: Path) -> None:
+    extension_compact(spark, HudiTable.open(str(table)), _OPTIONS)
+
+
+def test_hudi_reads_what_a_dead_build_leaves(
+    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path, mortal: Mortal
+) -> None:
+    path = tmp_path / "begun"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    records = index_builds.entries(str(path))
+    definition = index_definitions(HudiTable.open(str(path)))[COLUMN_STATS]
+    partition = replace(index_builds.STATISTICS, definition=definition)
+    lock = TableLock(HudiTable.open(str(path)).storage)
+    partitions.drop(HudiTable.open(str(path)), [COLUMN_STATS, PARTITION_STATS], lock)
+    path.rename(tmp_path / "dropped")
+    text = "amount > 100 AND merchant_name < 'M'"
+    right = matching(spark, tmp_path / "dropped", text, skipping=False)
+    assert right
+    seen = []
+    for changes in (8, 12, 23, 25):
+        shutil.copytree(tmp_path / "dropped", path)
+        mortal(lambda: index_builds.build(str(path), records, partition), changes)
+        index_builds.unlock(str(path))
+        properties = HudiTable.open(str(path)).properties
+        inflight, complete = (
+            COLUMN_STATS in names
+            for names in (properties.metadata_partitions_inflight, properties.metadata_partitions)
+        )
+        seen.append("complete" if complete else "inflight" if inflight else "begun")
+        assert matching(spark, path, text, skipping=True) == right, changes
+        shutil.rmtree(path)
+    assert seen == ["begun", "inflight", "inflight", "complete"]
+
+
+def matching(spark: SparkSession, path: Path, text: str, *, skipping: bool) -> list[str]:
+    rows = read(spark, path, skipping=skipping).where(text).select("txn_id").collect()
+    return sorted(row.txn_id for row in rows)

@@ -1,0 +1,55 @@
+"""Hudi 1.0.2 reads and maintains the indexes of a table of version 8, which it wrote."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from devtools.runtime import other_hudi_bundle
+from devtools.spark import spark_session
+from devtools.tables import TableType
+from pyhudi_expr.spark.indexes import execute
+from tests.spark.builds.test_hudi_reads_indexes import (
+    STATEMENTS,
+    Layout,
+    judged,
+    maintained,
+    plain,
+    slices,
+)
+
+pytestmark = [pytest.mark.spark, pytest.mark.long]
+
+_VERSION = "1.0.2"
+_ASKED = ("id = '1234'", "city = 'c7'", "ts = 77")
+_LAYOUT = Layout(8, TableType.COW, ("city", "ranges"))
+
+
+def test_hudi_1_0_reads_and_maintains_what_was_built(tmp_path: Path) -> None:
+    """In a process of its own: there is one JVM in each, with one Hudi."""
+    other_hudi_bundle(_VERSION)
+    command = [sys.executable, "-m", "tests.spark.builds.test_older_hudi", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-5000:]
+
+
+def main(root: Path) -> None:
+    """What the process does."""
+    with spark_session("hudi-1.0", bundle=other_hudi_bundle(_VERSION)) as spark:
+        table = plain(spark, _LAYOUT, "older", root)
+        path = str(table.path)
+        unindexed = {text: slices(spark, table, text) for text in _ASKED}
+        for name in _LAYOUT.indexes:
+            execute(spark, STATEMENTS[name].format(path=path))
+        judged(spark, table, _ASKED)
+        assert all(slices(spark, table, text) < unindexed[text] for text in _ASKED)
+
+        maintained(spark, table)
+        assert slices(spark, table, "city = 'c7'") < unindexed["city = 'c7'"]
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

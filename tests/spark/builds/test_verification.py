@@ -1,0 +1,93 @@
+"""What is wrong in an index is found by comparing it with the files."""
+
+from __future__ import annotations
+
+import io
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.index.catalog.status import index_status
+from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR
+from pyhudi_expr.mdt.hfile import writer as hfile_writer
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
+from pyhudi_expr.spark.builds.verification import Verification, verify
+from pyhudi_expr.spark.indexes import execute
+from pyhudi_expr.table.hudi_table import HudiTable
+
+pytestmark = pytest.mark.spark
+
+Records = dict[bytes, bytes]
+
+
+def test_wrong_entries_are_told(
+    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path
+) -> None:
+    path = tmp_path / "table"
+    shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
+    options = "OPTIONS (store = 'extension', shards = 1)"
+    execute(spark, f"CREATE INDEX keys ON '{path}' USING record_index {options}")
+    execute(spark, f"CREATE INDEX shops ON '{path}' (merchant_name) {options}")
+    execute(spark, f"CREATE INDEX ranges ON '{path}' USING column_stats(amount) {options}")
+    for name in ("keys", "shops", "ranges"):
+        assert counts(verified(spark, path, name)) == (0, 0, 0)
+
+    rewrite(path, "secondary_index_shops", without_and_with_another)
+    found = verified(spark, path, "shops")
+    assert counts(found) == (2, 1, 0)
+    assert not found.is_right
+    assert sum(text.startswith("missing ") for text in found.examples) == 2
+    assert any(text.startswith("superfluous nobody$") for text in found.examples)
+
+    for partition, name in (("record_index", "keys"), ("column_stats", "ranges")):
+        rewrite(path, partition, with_anothers_payload)
+        found = verified(spark, path, name)
+        assert counts(found) == (0, 0, 1)
+        assert not found.is_right
+        assert found.examples[0].startswith("different ")
+
+
+def without_and_with_another(records: Records) -> Records:
+    """One entry is gone, another has a value that no row has."""
+    first, second, *_ = sorted(records)
+    key = b"nobody$" + second.partition(b"$")[2]
+    return {**{k: v for k, v in records.items() if k not in (first, second)}, key: records[second]}
+
+
+def with_anothers_payload(records: Records) -> Records:
+    """One key has what is told of another."""
+    first, *others = sorted(records)
+    return {**records, first: next(records[k] for k in others if records[k] != records[first])}
+
+
+def rewrite(path: Path, partition: str, change: Callable[[Records], Records]) -> None:
+    """The extension's only base file of the partition, with other records."""
+    (file,) = (path / EXTENSION_DIR / partition).glob("*.hfile")
+    content = file.read_bytes()
+    cells = HFile(pa.BufferReader(content), len(content), file.name).scan()
+    records = {
+        bytes(key): bytes(value)
+        for part in cells
+        for key, value in zip(part.keys, part.values, strict=True)
+    }
+    sink = io.BytesIO()
+    hfile_writer.write(sink, sorted(change(records).items()), RECORD_SCHEMA)
+    file.write_bytes(sink.getvalue())
+
+
+def verified(spark: SparkSession, path: Path, name: str) -> Verification:
+    table = HudiTable.open(str(path))
+    status = index_status(table, name)
+    assert status is not None
+    (found,) = verify(spark, table, status)
+    assert found.checked > 0
+    return found
+
+
+def counts(found: Verification) -> tuple[int, int, int]:
+    return found.missing, found.superfluous, found.different

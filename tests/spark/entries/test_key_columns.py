@@ -1,0 +1,43 @@
+"""Keys of tables that Hudi wrote without meta fields, read slice by slice. No Spark session."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
+from pyhudi_expr.keys.generators import register
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+from tests.spark.virtual_keys.slice_keys import keys_of_rows
+
+
+@pytest.mark.parametrize("version", [6, 8])
+def test_golden_tables_without_meta_fields(golden: Mapping[str, Path], version: int) -> None:
+    path = golden[f"cow_v{version}_simplekeygen_hivestyle_no_metafields"]
+    assert keys_of_rows(str(path)) == ["1", "2", "3", "4"]
+
+
+class Shouted:
+    """A generator of one's own."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        assert columns == ("id", "name")
+
+    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+        return pc.utf8_upper(
+            pc.binary_join_element_wise(columns[0].cast("string"), columns[1], "!")
+        )
+
+
+def test_keys_of_a_generator_of_ones_own(golden: Mapping[str, Path], tmp_path: Path) -> None:
+    path = str(shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "t"))
+    register("shouted", Shouted)
+    table = HudiTable.open(path)
+    enable(table, VirtualKeySettings(class_name="python:shouted"), TableLock(table.storage))
+    assert keys_of_rows(path) == ["1!ALICE", "2!BOB", "3!CAROL", "4!DIANA"]

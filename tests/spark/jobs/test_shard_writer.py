@@ -1,0 +1,120 @@
+"""Entries become the HFiles of a metadata partition, which our reader reads back."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+
+from pyhudi_expr.mdt.bytes.keys import shard
+from pyhudi_expr.mdt.hfile.reader import HFile
+from pyhudi_expr.mdt.store.file_group import all_cells
+from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ShardTarget, routes_to, write_shards
+from pyhudi_expr.table.storage import Storage
+
+pytestmark = pytest.mark.spark
+
+_SHARDS = 7
+
+
+def target(root: Path) -> ShardTarget:
+    return ShardTarget(str(root), "secondary_index_city", "20260101000000000")
+
+
+def cells(root: Path, path: str) -> dict[bytes, bytes]:
+    storage = Storage.open(str(root))
+    with storage.open_input(path) as source:
+        found = all_cells(HFile(source, source.size(), path))
+    assert list(found.keys) == sorted(found.keys)
+    return dict(zip(found.keys, found.values, strict=True))
+
+
+def test_every_entry_is_in_the_file_of_its_shard(spark: SparkSession, tmp_path: Path) -> None:
+    rows = 100_000
+    keys = [f"clé-{number}" for number in range(rows)]
+    shards = [shard(key, _SHARDS) for key in keys]
+    frame = spark.createDataFrame(
+        list(zip(keys, shards, strict=True)), "key string, shard int"
+    ).selectExpr(
+        "shard",
+        "cast(key AS binary) AS key",
+        "cast(reverse(key) AS binary) AS value",
+        "0L AS version",
+    )
+    written = write_shards(frame, _SHARDS, target(tmp_path))
+
+    assert [one.shard for one in written] == list(range(_SHARDS))
+    assert [one.records for one in written] == np.bincount(shards).tolist()
+    assert {one.path: one.bytes for one in written} == {
+        str(path.relative_to(tmp_path)): path.stat().st_size for path in files(tmp_path)
+    }
+    assert written[3].path == (
+        "secondary_index_city/secondary-index-city-0003-0_3-0-0_20260101000000000.hfile"
+    )
+    for one in written:
+        assert cells(tmp_path, one.path) == {
+            key.encode(): key[::-1].encode()
+            for key, own in zip(keys, shards, strict=True)
+            if own == one.shard
+        }
+
+
+def test_of_one_key_the_highest_version_counts(spark: SparkSession, tmp_path: Path) -> None:
+    # More entries of one key than a batch has.
+    frame = spark.range(30_000).selectExpr(
+        "1 AS shard",
+        "cast(if(id < 29999, 'a', 'b') AS binary) AS key",
+        "cast(cast(id % 20000 AS string) AS binary) AS value",
+        "id % 20000 AS version",
+    )
+    (written,) = write_shards(frame, 3, target(tmp_path))
+    assert (written.shard, written.records) == (1, 2)
+    assert cells(tmp_path, written.path) == {b"a": b"19999", b"b": b"9999"}
+
+
+def test_entries_that_contradict_each_other_are_refused(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    rows = [(0, b"key", b"one", 5), (0, b"key", b"two", 5)]
+    frame = spark.createDataFrame(rows, ENTRIES)
+    with pytest.raises(PythonException, match="two entries that differ have the key b'key'"):
+        write_shards(frame, 2, target(tmp_path))
+    assert files(tmp_path) == []
+
+
+def test_what_a_killed_attempt_left_is_deleted(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
+    (written,) = write_shards(frame, 1, target(tmp_path))
+    path = tmp_path / written.path
+    half = path.with_name(f".17.{path.stem}.tmp")
+    other = path.with_name(".17.of-another-build_20250101000000000.tmp")
+    half.write_bytes(b"half")
+    other.write_bytes(b"half")
+    write_shards(frame, 1, target(tmp_path))
+    assert files(tmp_path) == sorted([path, other])
+
+
+def test_a_second_attempt_leaves_the_first_ones_file(spark: SparkSession, tmp_path: Path) -> None:
+    frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
+    first = write_shards(frame, 1, target(tmp_path))
+    assert write_shards(frame, 1, target(tmp_path)) == first
+    assert len(files(tmp_path)) == 1
+
+    other = spark.createDataFrame([(0, b"key", b"another value", 0)], ENTRIES)
+    with pytest.raises(PythonException, match="delete what an earlier build left behind"):
+        write_shards(other, 1, target(tmp_path))
+    assert cells(tmp_path, first[0].path) == {b"key": b"value"}
+    assert len(files(tmp_path)) == 1
+
+
+@pytest.mark.parametrize("shards", [1, 2, 10, 100])
+def test_each_shard_has_its_task(spark: SparkSession, shards: int) -> None:
+    routes = spark.createDataFrame([(route,) for route in routes_to(shards)], "route int")
+    found = routes.selectExpr(f"pmod(hash(route), {shards}) AS task").collect()
+    assert [row.task for row in found] == list(range(shards))
+
+
+def files(root: Path) -> list[Path]:
+    """All files, of failed attempts too."""
+    return sorted(path for path in root.rglob("*") if path.is_file())

@@ -1,0 +1,174 @@
+"""What Hudi's reader for Spark shows of partition columns: `pruned` shows the same, and no file
+with a row that matches by it, or by what the files hold, is dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import DataFrame, Row, SparkSession
+
+from devtools.spark import session_settings
+from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
+from pyhudi_expr.index.partition_semantics import PartitionReader
+from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.spark.query.dataframes import pruned
+from pyhudi_expr.spark.query.predicates import predicate_of
+from tests.marks import long
+from tests.spark.query.partition_path_tables import CORE, FROM_PATHS, MORE, Spelled
+
+pytestmark = pytest.mark.spark
+
+TABLES = [*CORE, *(long(table) for table in MORE)]
+
+
+@dataclass(frozen=True)
+class Written:
+    """A table. shown: its rows as Hudi's reader shows them, by the option that paths tell."""
+
+    path: Path
+    table: Spelled
+    shown: Callable[[bool], DataFrame]
+
+
+@pytest.fixture(scope="module")
+def written(spark: SparkSession, table_root: Path) -> Callable[[Spelled], Written]:
+    """Each table, written at its first use."""
+
+    @cache
+    def path(name: str) -> Path:
+        (table,) = (one for one in (*CORE, *MORE) if one.name == name)
+        return table.write(spark, table_root).path
+
+    def written(table: Spelled) -> Written:
+        own = path(table.name)
+
+        def shown(from_paths: bool) -> DataFrame:
+            options = {FROM_PATHS: str(from_paths).lower()}
+            return spark.read.format("hudi").options(**options).load(str(own))
+
+        return Written(own, table, shown)
+
+    return written
+
+
+def predicates(table: Spelled, rows: list[Row]) -> list[str]:
+    """About what is written, and what is shown."""
+    asked = []
+    for n, column in enumerate(table.fields):
+        cells = [value.strip("()").split(", ")[n] for value in table.values]
+        given = {cell for cell in cells if cell != "NULL"}
+        if table.type != "string":
+            given = {f"CAST({cell} AS {table.type})" for cell in given}
+        shown = {literal(row[column]) for row in rows if isinstance(row[column], str)}
+        for value in sorted(given | shown):
+            asked += [f"{column} {op} {value}" for op in ("=", "<>", "<")]
+            asked += [f"NOT {column} IN ({value}, NULL)"]
+            if table.key != ("id",):
+                asked += [f"id = {row.id} AND {column} = {value}" for row in rows]
+        asked += [f"{column} < '2'", f"{column} >= '2'"]
+        asked += [f"{column} IS NULL", f"{column} IS NOT NULL", f"{column} = ''"]
+        if table.type == "string":
+            asked += [f"{column} LIKE '{text}%'" for text in ("a", "__HIVE", "2024")]
+            asked += [f"length({column}) = 0", f"coalesce({column}, 'x') = 'x'"]
+    return asked
+
+
+def literal(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def matches(
+    spark: SparkSession, frame: DataFrame, asked: list[str]
+) -> Iterator[tuple[str, set[int]]]:
+    """The ids for which Spark says TRUE; of rows that are no table's, so no index is asked."""
+    local = spark.createDataFrame(frame.collect(), frame.schema)
+    found = local.selectExpr("id", *(f"coalesce({text}, false)" for text in asked)).collect()
+    for n, text in enumerate(asked):
+        yield text, {row[0] for row in found if row[n + 1]}
+
+
+def kept(path: Path, request: PruneRequest, pruner: Pruner, ids: dict[int, str]) -> set[int]:
+    """The ids of the rows whose file group is kept."""
+    result = pruner.prune(str(path), request)
+    names = result.listing.slice_file_id.to_pylist()
+    groups = {name for name, keep in zip(names, result.keep, strict=True) if keep}
+    return {id_ for id_, group in ids.items() if group in groups}
+
+
+def groups_of(path: Path, fields: tuple[str, ...]) -> tuple[dict[int, str], list[dict[str, Any]]]:
+    """The file group of each row, and the rows as the files hold them."""
+    pruner = Pruner()
+    listing = pruner.prune(str(path), PruneRequest(parse_predicate("id >= 0"))).listing
+    rows, found = [], {}
+    for name in listing.paths(~listing.file_is_log):
+        for row in pq.ParquetFile(path / name).read(["id", *fields]).to_pylist():
+            rows.append(row)
+            found[row["id"]] = Path(name).name.split("_")[0]
+    return found, rows
+
+
+@pytest.mark.parametrize("from_paths", [False, True])
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_no_row_that_hudi_shows_is_lost(
+    spark: SparkSession,
+    written: Callable[[Spelled], Written],
+    table: Spelled,
+    from_paths: bool,
+) -> None:
+    one, pruner = written(table), Pruner()
+    frame = one.shown(from_paths).select("id", *table.fields)
+    groups, _ = groups_of(one.path, table.fields)
+    lost = []
+    for text, ids in matches(spark, frame, predicates(table, frame.collect())):
+        of_spark = predicate_of(frame, text)
+        reader = PartitionReader.ANY if from_paths else PartitionReader.HUDI_SPARK
+        request = PruneRequest(of_spark.expression, zone=of_spark.zone, reader=reader)
+        if missing := ids - kept(one.path, request, pruner, groups):
+            lost.append((text, missing))
+    assert not lost
+
+
+@pytest.mark.parametrize("from_paths", [False, True])
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_pruned_shows_what_hudi_shows(
+    spark: SparkSession,
+    written: Callable[[Spelled], Written],
+    table: Spelled,
+    from_paths: bool,
+) -> None:
+    one, pruner = written(table), Pruner()
+    frame = one.shown(from_paths).select("id", *table.fields, "x")
+    asked = ["id >= 0", *predicates(table, frame.collect())]
+    wanted = dict(matches(spark, frame, asked))
+    some = ["id >= 0", "p IS NULL", *asked[1 :: max(1, len(asked) // 6)]]
+    with session_settings(spark, {FROM_PATHS: str(from_paths).lower()}):
+        for text in some:
+            found = pruned(spark, str(one.path), text, pruner=pruner).select(*frame.columns)
+            assert [one[1] for one in found.dtypes] == [one[1] for one in frame.dtypes]
+            right = {repr(row) for row in frame.collect() if row.id in wanted[text]}
+            assert {repr(row) for row in found.collect()} == right, text
+
+
+@pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
+def test_no_row_that_the_files_hold_is_lost(
+    spark: SparkSession, written: Callable[[Spelled], Written], table: Spelled
+) -> None:
+    one, pruner = written(table), Pruner()
+    groups, rows = groups_of(one.path, table.fields)
+    types = ", ".join(f"{name} {table.type}" for name in table.fields)
+    frame = spark.createDataFrame([tuple(row.values()) for row in rows], f"id bigint, {types}")
+    lost = []
+    for text, ids in matches(spark, frame, predicates(table, [])):
+        request = PruneRequest(
+            parse_predicate(text, SPARK), zone="UTC", reader=PartitionReader.ENGINE
+        )
+        if missing := ids - kept(one.path, request, pruner, groups):
+            lost.append((text, missing))
+    assert not lost

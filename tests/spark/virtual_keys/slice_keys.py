@@ -1,0 +1,21 @@
+"""The keys of a table's rows, read slice by slice as builders of indexes read them."""
+
+from __future__ import annotations
+
+from pyhudi_expr.reading.slice_files import FileSlice, slice_table
+from pyhudi_expr.reading.slice_rows import SliceReader
+from pyhudi_expr.spark.entries.key_columns import KeyColumns
+from pyhudi_expr.table.hudi_table import HudiTable
+
+
+def keys_of_rows(path: str) -> list[str]:
+    """Sorted. path: the table's base path."""
+    table = HudiTable.open(path)
+    listing = table.listing()
+    reader, made = SliceReader.of(table, listing.instant), KeyColumns.of(table)
+    found: list[str] = []
+    for row in slice_table(listing).to_pylist():
+        one = FileSlice(**{**row, "logs": tuple(row["logs"])})
+        for columns in reader.columns(one, made.columns):
+            found += made.keys(columns).to_pylist()
+    return sorted(found)

@@ -1,0 +1,76 @@
+"""Rows of a slice merged by keys that are made: brute force over what Hudi's rules say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pyhudi_expr.keys.generators import HudiKeys
+from pyhudi_expr.reading.key_merging import IS_DELETED, KeyMerger
+from pyhudi_expr.reading.log_rows import LogDeletes, LogRows, Written
+from pyhudi_expr.table.schema import OPERATION_FIELD
+
+Row = tuple[int, int | None, str]
+"""Key, ordering value, what it says of itself: an operation, or that it is deleted."""
+
+REMOVED = "removed"
+GONE = ("D", "-U", REMOVED)
+
+KEYS = HudiKeys(("k",), are_named=False)
+said = st.sampled_from(["", "I", "U", *GONE])
+rows = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3) | st.none(), said))
+deletes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3) | st.none()))
+
+
+def columns(written: list[Row], ordered: bool) -> list[pa.Array]:
+    ordering = [pa.array([row[1] for row in written], pa.int64())] if ordered else []
+    operations = pa.array([row[2] or None for row in written], pa.string())
+    flags = pa.array([row[2] == REMOVED for row in written], pa.bool_())
+    return [pa.array([row[0] for row in written], pa.int64()), *ordering, operations, flags]
+
+
+def expected(base: list[Row], logs: list[Any], ordered: bool) -> list[Row]:
+    """Log by log and row by row; a base row that repeats a key is left alone."""
+    first: dict[int, Row | None] = {}
+    repeated = []
+    for row in base:
+        if row[0] not in first:
+            first[row[0]] = row
+        elif row[2] not in GONE:
+            repeated.append(row)
+    for log in logs:
+        for row in log:
+            key, order = row[0], row[1]
+            if len(row) == 2:
+                row, order = (key, order, REMOVED), order or None
+            old = first.get(key)
+            before = old[1] if old is not None else None
+            wins = not ordered or order is None or before is None or order >= before
+            if wins:
+                first[key] = (row[0], order, row[2])
+    left = [row for row in first.values() if row and row[2] not in GONE]
+    return sorted(left + repeated, key=str)
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@given(base=rows, logs=st.lists(rows | deletes, max_size=4))
+def test_merging_is_what_one_row_after_another_gives(
+    ordered: bool, base: list[Row], logs: list[Any]
+) -> None:
+    merger = KeyMerger(("k",), (pa.int64(),), KEYS, ("o",) if ordered else ())
+    assert merger.needed[-2:] == (OPERATION_FIELD, IS_DELETED)
+    parts: list[tuple[Written, list[pa.Array]]] = []
+    every = list(base)
+    for log in logs:
+        if log and len(log[0]) == 2:
+            keys, ordering = zip(*log, strict=True)
+            parts.append((LogDeletes(tuple(map(str, keys)), ordering), []))
+            continue
+        parts.append((LogRows(pa.record_batch([], []), ""), columns(log, ordered)))
+        every += log
+    kept = [every[number] for number in merger.kept(columns(base, ordered), parts)]
+    assert sorted(kept, key=str) == expected(base, logs, ordered)

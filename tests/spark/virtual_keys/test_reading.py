@@ -1,0 +1,99 @@
+"""DataFrames of tables with virtual keys: stored keys are hidden, and made ones can be had."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
+from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
+from pyhudi_expr.keys.generators import KeyGenerator, register
+from pyhudi_expr.spark.query.dataframes import prune_table
+from pyhudi_expr.spark.virtual_keys.key_column import with_keys
+from pyhudi_expr.spark.virtual_keys.reading import load
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.locks import TableLock
+
+pytestmark = pytest.mark.spark
+
+_KEY = "_hoodie_record_key"
+_TWO_COLUMNS = "cow_v8_complexkeygen_hivestyle"
+_WITH_LOGS = "mor_v6_simplekeygen_nonhivestyle"
+Found = list[tuple[str | None, int, str]]
+
+
+def shown(frame: DataFrame) -> Found:
+    """Key, id and name of each row."""
+    return sorted(map(tuple, frame.select(_KEY, "id", "name").collect()), key=repr)
+
+
+def enabled(path: str, settings: VirtualKeySettings) -> KeyDefinition:
+    table = HudiTable.open(path)
+    return enable(table, settings, TableLock(table.storage))
+
+
+@pytest.mark.parametrize(
+    ("archive", "settings"),
+    [(_TWO_COLUMNS, VirtualKeySettings()), (_WITH_LOGS, VirtualKeySettings(keep_column=True))],
+)
+def test_stored_keys_are_hidden_and_the_rows_stay(
+    spark: SparkSession,
+    golden: Mapping[str, Path],
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    archive: str,
+    settings: VirtualKeySettings,
+) -> None:
+    path = str(shutil.copytree(golden[archive], tmp_path / "t"))
+    whole = shown(load(spark, path))
+    assert all(key for key, *_ in whole)
+
+    enabled(path, settings)
+    hidden = [(None, *row) for _, *row in whole]
+    assert shown(load(spark, path)) == hidden
+    assert shown(prune_table(spark, path, f"{_KEY} IS NULL").frame) == hidden
+    assert shown(prune_table(spark, path, f"{_KEY} = '{whole[0][0]}'").frame) == []
+    some = prune_table(spark, path, f"byteField = 20 AND {_KEY} IS NULL")
+    assert shown(some.frame) == [row for row in hidden if row[2] == "Bob"]
+    assert some.result.files_kept < some.result.files_total
+    said = [one.message for one in caplog.records if one.levelno == logging.WARNING]
+    assert len([text for text in said if path in text and "are ignored" in text]) == 1
+
+
+def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path) -> None:
+    """By an expression of Spark's, and by a class of one's own, which Spark's tasks are sent."""
+
+    class Shouted:
+        def __init__(self, columns: tuple[str, ...]) -> None:
+            assert columns == ("id", "name")
+
+        def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+            texts = pc.binary_join_element_wise(columns[0].cast("string"), columns[1], "!")
+            return pc.utf8_upper(texts)
+
+    def factory(columns: tuple[str, ...]) -> KeyGenerator:
+        return Shouted(columns)
+
+    register("shouted in tasks", factory)
+    cases = (
+        (VirtualKeySettings(), "id:{},name:{}"),
+        (VirtualKeySettings(concatenator="__"), "{}__{}"),
+        (VirtualKeySettings(class_name="python:shouted in tasks"), "{}!{}"),
+    )
+    for number, (settings, key) in enumerate(cases):
+        path = str(shutil.copytree(golden[_TWO_COLUMNS], tmp_path / str(number)))
+        made = enabled(path, settings)
+        assert virtual_keys(HudiTable.open(path).properties, path) == made
+        rows = load(spark, path).select("id", "name")
+        keys = [(row.id, row.name, row.key) for row in with_keys(rows, made, "key").collect()]
+        assert len(keys) == 4
+        for id_, name, found in keys:
+            spelled = key.format(id_, name)
+            assert found == (spelled.upper() if made.python else spelled)
