@@ -38,7 +38,7 @@ JUDGES := .work/truth/trino/.ready .work/truth/presto/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers \
-	test-truth-engines truth-engines truth-records lint types format java java3 runtime \
+	test-truth-engines truth-engines truth-records coverage lint types format java java3 runtime \
 	runtime3 venv handler handler3 idl audit bench docs clean
 
 help: ## this list
@@ -58,6 +58,11 @@ test-hive3: $(VENV) $(RUNTIME) $(RUNTIME3) $(HANDLER3) ## of those, the ones wit
 
 test-fast: $(VENV) ## the tests that need neither Spark nor Hive, with fewer random cases
 	PYHUDI_EXAMPLES=0.1 $(BIN)/pytest -n auto --dist loadfile \
+		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
+
+coverage: $(VENV) ## line coverage by the tests that need neither Spark nor Hive, as a table and in .work/coverage
+	$(BIN)/pytest -n $(TEST_PROCESSES) --dist loadfile -q --cov=pyhudi_expr \
+		--cov-report=term:skip-covered --cov-report=html:.work/coverage \
 		-m "not spark and not hive and not slow and not long and not containers" $(PYTEST_ARGS)
 
 fuzz: $(VENV) ## new random cases for every property that needs no Spark, TIMES=N as many
@@ -80,9 +85,10 @@ test-truth-engines: $(VENV) $(JUDGES) ## Trino and Presto as judges of the rules
 truth-records: $(VENV) $(JUDGES) ## ask Trino and Presto anew what `make test` replays
 	$(BIN)/python -m tests.truth.recorded
 
-lint: $(VENV) ## style of the Python code
+lint: $(VENV) ## style of the Python code, and which room imports from which
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports
 
 format: $(VENV) ## rewrite the Python code in the project's style
 	$(BIN)/ruff check --fix .
