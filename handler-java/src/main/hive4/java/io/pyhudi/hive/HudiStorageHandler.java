@@ -2,7 +2,7 @@ package io.pyhudi.hive;
 
 import io.pyhudi.hive.planning.ColumnStatistics;
 import io.pyhudi.hive.planning.TableRows;
-import io.pyhudi.hive.predicate.JoinValues;
+import io.pyhudi.hive.predicate.DynamicPruning;
 import io.pyhudi.hive.scan.ExplainedScan;
 import io.pyhudi.hive.table.TableSize;
 import java.net.URI;
@@ -137,9 +137,9 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
     PruningSettings settings = settings(table);
     return settings.joins()
-        && JoinValues.mayRestrict(table, condition)
+        && DynamicPruning.mayRestrict(table, condition)
         && !ColumnStatistics.of(getConf(), table.getPath(), settings)
-            .leavesMostFiles(JoinValues.columnOf(condition));
+            .leavesMostFiles(DynamicPruning.columnOf(condition));
   }
 
   /** EXPLAIN shows what would be pruned: the service is asked as a scan would ask it. */

@@ -64,8 +64,8 @@ public final class ExtremeRows {
     if (!job.getBoolean(BY_STATISTICS, true) || !table.isWholeIn(locations)) {
       return Optional.empty();
     }
-    return AskedExtremes.of(job, locations)
-        .flatMap(asked -> of(asked, Described.of(table, settings)))
+    return MinMaxQuery.of(job, locations)
+        .flatMap(asked -> of(asked, TableDescription.of(table, settings)))
         .filter(found -> isQuick(found.rows, Utilities.getIsVectorized(job)));
   }
 
@@ -74,7 +74,7 @@ public final class ExtremeRows {
     return rows <= (vectorized ? MOST_IN_BATCHES : MOST_ONE_BY_ONE);
   }
 
-  static Optional<ExtremeRows> of(AskedExtremes asked, Described table) {
+  static Optional<ExtremeRows> of(MinMaxQuery asked, TableDescription table) {
     PruneCounts counts = table.counts();
     boolean isCounted = counts != null && counts.isSetRowsKept() && counts.isRowsAreExact();
     if (counts == null || (asked.countsAny() && !isCounted)) {

@@ -9,8 +9,8 @@ import org.apache.hadoop.fs.Path;
 /** How many rows a table has, as the pruning service counts them. */
 public final class TableRows {
   private static final TableRows UNKNOWN = new TableRows(-1, false);
-  private static final WholeTable<TableRows> COUNTED =
-      new WholeTable<>(UNKNOWN, request -> request.setCountRows(true), TableRows::read);
+  private static final TableMetadataCache<TableRows> COUNTED =
+      new TableMetadataCache<>(UNKNOWN, request -> request.setCountRows(true), TableRows::read);
 
   private final long rows;
   private final boolean exact;

@@ -39,7 +39,7 @@ public final class ScanFilter {
 
   private static boolean isOfTheOnlyScan(
       ExprNodeGenericFuncDesc filter, JobConf job, List<Path> locations) {
-    TableScanOperator scan = OnlyScan.of(job, locations);
+    TableScanOperator scan = SingleScan.of(job, locations);
     return scan != null
         && scan.getConf().getFilterExpr() != null
         && scan.getConf().getFilterExpr().getExprString().equals(filter.getExprString());

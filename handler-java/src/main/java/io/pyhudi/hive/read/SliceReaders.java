@@ -1,7 +1,7 @@
 package io.pyhudi.hive.read;
 
-import io.pyhudi.hive.line.HiveLine;
 import io.pyhudi.hive.scan.HudiSplit;
+import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.Collections;
 import java.util.List;
@@ -57,7 +57,7 @@ public final class SliceReaders {
 
   /** Hive's vectorised Parquet reader reads nothing that is nested twice. */
   private static boolean isForBatches(TypeInfo type) {
-    return HiveLine.readsInBatches(type.getCategory())
+    return HiveVersion.readsInBatches(type.getCategory())
         && children(type).stream().allMatch(child -> child.getCategory() == Category.PRIMITIVE);
   }
 

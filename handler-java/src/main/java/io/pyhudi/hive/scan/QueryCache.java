@@ -10,18 +10,18 @@ import java.util.function.Supplier;
  * The last few judgements, for scans of one query that ask the same: the fetch task scans a table
  * with partitions in the metastore partition by partition.
  *
- * <p>A judgement is about files and their bytes, so it holds for a later listing too.
+ * <p>A verdict is about files and their bytes, so it holds for a later listing too.
  */
 final class QueryCache {
   private static final int ENTRIES = 64;
   private static final long MAX_AGE_NANOS = TimeUnit.MINUTES.toNanos(1);
 
   private static final class Aged {
-    private final Judgement judgement;
+    private final ScanVerdict verdict;
     private final long createdNanos = System.nanoTime();
 
-    Aged(Judgement judgement) {
-      this.judgement = judgement;
+    Aged(ScanVerdict verdict) {
+      this.verdict = verdict;
     }
 
     boolean isFresh() {
@@ -40,16 +40,16 @@ final class QueryCache {
       };
 
   /**
-   * @param key everything that the judgement depends on, the query's id included
+   * @param key everything that the verdict depends on, the query's id included
    */
-  Judgement get(List<Object> key, Supplier<Judgement> maker) {
+  ScanVerdict get(List<Object> key, Supplier<ScanVerdict> maker) {
     synchronized (recent) {
       Aged entry = recent.get(key);
       if (entry != null && entry.isFresh()) {
-        return entry.judgement;
+        return entry.verdict;
       }
     }
-    Judgement made = maker.get();
+    ScanVerdict made = maker.get();
     synchronized (recent) {
       recent.put(key, new Aged(made));
     }

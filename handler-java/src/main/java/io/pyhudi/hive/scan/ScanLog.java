@@ -41,30 +41,27 @@ final class ScanLog {
       String name,
       PruningSettings settings,
       HudiTable table,
-      Judgement judgement,
+      ScanVerdict verdict,
       ScanReport report) {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("time", Instant.now().toString());
-    fields.put("queryId", Judge.queryId(job));
+    fields.put("queryId", ScanPruner.queryId(job));
     fields.put("table", name);
     fields.put("basePath", table.basePath().toString());
     fields.put("instant", table.newestInstant());
     fields.put("view", settings.view().name());
-    fields.put("outcome", judgement.outcome().name());
+    fields.put("outcome", verdict.outcome().name());
     fields.putAll(report.numbers());
-    fields.put("message", judgement.message());
+    fields.put("message", verdict.message());
     String line = Json.object(fields);
     if (settings.logLevel() == PruningSettings.LogLevel.INFO) {
       LOG.info("{}", line);
     } else if (settings.logLevel() == PruningSettings.LogLevel.DEBUG) {
       LOG.debug("{}", line);
     }
-    if (!EXPECTED.contains(judgement.outcome())) {
+    if (!EXPECTED.contains(verdict.outcome())) {
       LOG.warn(
-          "{}: nothing is pruned, {}: {}",
-          table.basePath(),
-          judgement.outcome(),
-          judgement.message());
+          "{}: nothing is pruned, {}: {}", table.basePath(), verdict.outcome(), verdict.message());
     }
     if (!settings.reportDir().isEmpty()) {
       append(settings.reportDir(), line);

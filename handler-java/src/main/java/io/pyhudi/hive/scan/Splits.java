@@ -1,8 +1,8 @@
 package io.pyhudi.hive.scan;
 
-import io.pyhudi.hive.line.HiveLine;
 import io.pyhudi.hive.table.HudiTable;
 import io.pyhudi.hive.table.Slice;
+import io.pyhudi.hive.version.HiveVersion;
 import java.io.IOException;
 import java.util.ArrayList;
 import java.util.List;
@@ -55,7 +55,7 @@ public final class Splits {
     if (table.hasVirtualKeys()) {
       splits.forEach(split -> split.hidingKeysOf(table.basePath()));
     }
-    if (scan.isOfWholeTable() && HiveLine.findsTablesByTheirPath(job)) {
+    if (scan.isOfWholeTable() && HiveVersion.findsTablesByTheirPath(job)) {
       splits.forEach(split -> split.foundAt(table.basePath()));
     }
     if (!splits.isEmpty()) {
@@ -66,8 +66,8 @@ public final class Splits {
 
   /** Whether Hive's own reader of Parquet may read any columns of the table. */
   private static boolean isForHive(HudiTable table) throws IOException {
-    return (HiveLine.readsTimestamps() || !hasTimestamps(table.schema()))
-        && (HiveLine.readsUnfiltered() || !table.hasVirtualKeys());
+    return (HiveVersion.readsTimestamps() || !hasTimestamps(table.schema()))
+        && (HiveVersion.readsUnfiltered() || !table.hasVirtualKeys());
   }
 
   /** Whether a column, or something in one, is a timestamp. */

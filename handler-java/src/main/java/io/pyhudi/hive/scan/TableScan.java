@@ -44,10 +44,10 @@ public final class TableScan {
       JobConf job, Path basePath, List<Path> locations, PruningSettings settings)
       throws IOException {
     HudiTable table = HudiTable.open(job, basePath);
-    Judgement judgement = new Judge(job, settings).judge(table, locations);
-    TableScan scan = applied(table, locations, judgement, settings);
+    ScanVerdict verdict = new ScanPruner(job, settings).prune(table, locations);
+    TableScan scan = applied(table, locations, verdict, settings);
     String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
-    ScanLog.write(job, name, settings, table, judgement, scan.report);
+    ScanLog.write(job, name, settings, table, verdict, scan.report);
     return scan;
   }
 
@@ -56,42 +56,42 @@ public final class TableScan {
       throws IOException {
     HudiTable table = HudiTable.open(job, basePath);
     List<Path> everything = Collections.singletonList(basePath);
-    Judgement judgement = new Judge(job, settings).judge(table, everything);
-    String found = applied(table, everything, judgement, settings).report.text();
-    return judgement.message() == null ? found : found + "; " + judgement.message();
+    ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);
+    String found = applied(table, everything, verdict, settings).report.text();
+    return verdict.message() == null ? found : found + "; " + verdict.message();
   }
 
   private static TableScan applied(
-      HudiTable table, List<Path> locations, Judgement judgement, PruningSettings settings)
+      HudiTable table, List<Path> locations, ScanVerdict verdict, PruningSettings settings)
       throws IOException {
-    ExtremeRows extremes = judgement.extremes();
+    ExtremeRows extremes = verdict.extremes();
     if (extremes != null) {
-      return new TableScan(table, Collections.emptyList(), answered(judgement), true, extremes);
+      return new TableScan(table, Collections.emptyList(), answered(verdict), true, extremes);
     }
     boolean wholeTable = table.isWholeIn(locations);
     Tally tally = new Tally();
     try (HudiTable.Listing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
       if (wholeTable) {
-        tally.unlisted = partitions.removeIf(judgement.verdicts()::dropsPartition);
+        tally.unlisted = partitions.removeIf(verdict.verdicts()::dropsPartition);
       }
       Map<String, List<Slice>> listed = listing.slices(partitions, settings.view());
       listed.forEach(
-          (partition, slices) -> tally.add(slices, judgement.verdicts().keep(partition, slices)));
+          (partition, slices) -> tally.add(slices, verdict.verdicts().keep(partition, slices)));
     }
-    return new TableScan(table, tally.kept, tally.report(judgement), wholeTable, null);
+    return new TableScan(table, tally.kept, tally.report(verdict), wholeTable, null);
   }
 
-  private static ScanReport answered(Judgement judgement) {
-    ExtremeRows rows = judgement.extremes();
+  private static ScanReport answered(ScanVerdict verdict) {
+    ExtremeRows rows = verdict.extremes();
     return new ScanReport(
-        judgement.outcome(),
+        verdict.outcome(),
         rows.files(),
         0,
         rows.bytes(),
         0,
         Collections.emptyMap(),
-        judgement.elapsedMicros());
+        verdict.elapsedMicros());
   }
 
   /** Whether the table was scanned by its base path, and not by paths of its partitions. */
@@ -129,8 +129,8 @@ public final class TableScan {
       kept.addAll(keep);
     }
 
-    ScanReport report(Judgement judgement) {
-      PruneCounts counts = judgement.counts();
+    ScanReport report(ScanVerdict verdict) {
+      PruneCounts counts = verdict.counts();
       if (unlisted && counts != null) {
         // Dropped partitions were not listed here; the service knows their size.
         files = Math.max(files, counts.getFilesConsidered());
@@ -138,13 +138,13 @@ public final class TableScan {
       }
       long keptFiles = filesOf(kept);
       return new ScanReport(
-          judgement.outcome(),
+          verdict.outcome(),
           files,
           keptFiles,
           bytes,
           bytesOf(kept),
           droppedBy(counts, files - keptFiles),
-          judgement.elapsedMicros());
+          verdict.elapsedMicros());
     }
 
     /** The service's numbers for each index, if they are about just the files dropped here. */

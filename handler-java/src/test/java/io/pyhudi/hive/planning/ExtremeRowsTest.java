@@ -46,20 +46,20 @@ class ExtremeRowsTest {
   private static final List<ColumnSummary> COLUMNS =
       Arrays.asList(numbers("N", true).setNulls(2), numbers("loose", false), texts("t"));
 
-  private static Optional<ExtremeRows> rows(PruneCounts counts, AskedExtremes asked) {
-    return ExtremeRows.of(asked, Described.of(COLUMNS, counts));
+  private static Optional<ExtremeRows> rows(PruneCounts counts, MinMaxQuery asked) {
+    return ExtremeRows.of(asked, TableDescription.of(COLUMNS, counts));
   }
 
-  private static AskedExtremes ends(String... columns) {
-    return new AskedExtremes(typed(columns), Collections.emptySet(), false);
+  private static MinMaxQuery ends(String... columns) {
+    return new MinMaxQuery(typed(columns), Collections.emptySet(), false);
   }
 
-  private static AskedExtremes endsAndRows(String... columns) {
-    return new AskedExtremes(typed(columns), Collections.emptySet(), true);
+  private static MinMaxQuery endsAndRows(String... columns) {
+    return new MinMaxQuery(typed(columns), Collections.emptySet(), true);
   }
 
-  private static AskedExtremes counted(String... columns) {
-    return new AskedExtremes(typed(columns), new HashSet<>(Arrays.asList(columns)), false);
+  private static MinMaxQuery counted(String... columns) {
+    return new MinMaxQuery(typed(columns), new HashSet<>(Arrays.asList(columns)), false);
   }
 
   private static Map<String, TypeInfo> typed(String... columns) {
@@ -139,9 +139,9 @@ class ExtremeRowsTest {
     ColumnSummary single = numbers("n", true).setNulls(2);
     single.setLeast(single.getGreatest());
     List<ColumnSummary> columns = Collections.singletonList(single);
-    Described table = Described.of(columns, counts(3, true));
+    TableDescription table = TableDescription.of(columns, counts(3, true));
     assertEquals("5 null null", values(ExtremeRows.of(counted("n"), table).get(), "n"));
-    Described shorter = Described.of(columns, counts(2, true));
+    TableDescription shorter = TableDescription.of(columns, counts(2, true));
     assertFalse(ExtremeRows.of(counted("n"), shorter).isPresent());
   }
 

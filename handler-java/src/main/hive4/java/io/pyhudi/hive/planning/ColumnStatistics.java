@@ -45,10 +45,10 @@ public final class ColumnStatistics {
 
   /** The statistics as of now, or none; never fails. */
   public static ColumnStatistics of(Configuration conf, Path basePath, PruningSettings settings) {
-    return of(Described.of(conf, basePath, settings));
+    return of(TableDescription.of(conf, basePath, settings));
   }
 
-  static ColumnStatistics of(Described table) {
+  static ColumnStatistics of(TableDescription table) {
     return new ColumnStatistics(table.columns());
   }
 

@@ -39,7 +39,7 @@ class ColumnStatisticsTest {
 
   private static List<ColumnStatisticsObj> statistics(String type, ColumnSummary... summaries) {
     FieldSchema field = new FieldSchema("c", type, null);
-    return ColumnStatistics.of(Described.of(Arrays.asList(summaries), null))
+    return ColumnStatistics.of(TableDescription.of(Arrays.asList(summaries), null))
         .of(Collections.singletonList(field), ROWS, SHARE);
   }
 
@@ -127,7 +127,7 @@ class ColumnStatisticsTest {
   void anEqualityThatLeavesMostFilesIsKnown() {
     ColumnStatistics known =
         ColumnStatistics.of(
-            Described.of(
+            TableDescription.of(
                 Arrays.asList(
                     new ColumnSummary("Spread").setKeptByEquality(0.9),
                     new ColumnSummary("sorted").setKeptByEquality(0.1),

@@ -21,7 +21,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
 import org.junit.jupiter.api.Test;
 
-class AskedExtremesTest {
+class MinMaxQueryTest {
   private static final TypeInfo INT = TypeInfoFactory.intTypeInfo;
   private static final ExprNodeDesc ONE = new ExprNodeConstantDesc(INT, 1);
   private static final ExprNodeDesc NULL = new ExprNodeConstantDesc(INT, null);
@@ -49,8 +49,8 @@ class AskedExtremesTest {
     return grouping;
   }
 
-  private static Optional<AskedExtremes> asked(AggregationDesc... aggregations) {
-    return AskedExtremes.of(grouping(aggregations), null);
+  private static Optional<MinMaxQuery> asked(AggregationDesc... aggregations) {
+    return MinMaxQuery.of(grouping(aggregations), null);
   }
 
   private static Map<String, TypeInfo> integers(String... names) {
@@ -63,7 +63,7 @@ class AskedExtremesTest {
 
   @Test
   void endsAreAskedOfColumns() {
-    AskedExtremes found = asked(call("min", column("A")), call("MAX", column("b"))).get();
+    MinMaxQuery found = asked(call("min", column("A")), call("MAX", column("b"))).get();
     assertEquals(integers("a", "b"), found.columns());
     assertFalse(found.countsAny());
   }
@@ -71,7 +71,7 @@ class AskedExtremesTest {
   @Test
   void rowsAreCountedByStarsAndByConstants() {
     for (AggregationDesc count : Arrays.asList(call("count"), call("COUNT", ONE))) {
-      AskedExtremes found = asked(call("min", column("a")), count).get();
+      MinMaxQuery found = asked(call("min", column("a")), count).get();
       assertEquals(integers("a"), found.columns());
       assertTrue(found.countsAny());
       assertFalse(found.counts("a"));
@@ -81,7 +81,7 @@ class AskedExtremesTest {
 
   @Test
   void valuesOfAColumnAreCounted() {
-    AskedExtremes found = asked(call("count", column("A")), call("max", column("b"))).get();
+    MinMaxQuery found = asked(call("count", column("A")), call("max", column("b"))).get();
     assertEquals(integers("a", "b"), found.columns());
     assertTrue(found.countsAny());
     assertTrue(found.counts("a"));
@@ -93,13 +93,13 @@ class AskedExtremesTest {
     List<ExprNodeDesc> selected = Arrays.asList(column("a"), ONE, NULL);
     SelectDesc selection = new SelectDesc(selected, Arrays.asList("_col0", "_col1", "_col2"));
     GroupByDesc grouping = grouping(call("count", column("_col0")), call("count", column("_col1")));
-    AskedExtremes found = AskedExtremes.of(grouping, selection).get();
+    MinMaxQuery found = MinMaxQuery.of(grouping, selection).get();
     assertEquals(integers("a"), found.columns());
     assertTrue(found.counts("a"));
     GroupByDesc ofNulls = grouping(call("count", column("_col2")));
-    assertFalse(AskedExtremes.of(ofNulls, selection).isPresent());
+    assertFalse(MinMaxQuery.of(ofNulls, selection).isPresent());
     GroupByDesc ofAnother = grouping(call("count", column("_col3")));
-    assertFalse(AskedExtremes.of(ofAnother, selection).isPresent());
+    assertFalse(MinMaxQuery.of(ofAnother, selection).isPresent());
   }
 
   @Test
@@ -120,6 +120,6 @@ class AskedExtremesTest {
   void groupsNeedTheRows() {
     GroupByDesc grouping = grouping(call("count"), call("max", column("a")));
     grouping.setKeys(new ArrayList<>(Collections.singletonList(column("b"))));
-    assertFalse(AskedExtremes.of(grouping, null).isPresent());
+    assertFalse(MinMaxQuery.of(grouping, null).isPresent());
   }
 }

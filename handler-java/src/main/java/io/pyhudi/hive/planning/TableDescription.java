@@ -13,49 +13,49 @@ import java.util.Map;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
-/** A table's columns and size, as the pruning service describes them. */
-final class Described {
-  private static final WholeTable<Described> DESCRIBED =
-      new WholeTable<>(
-          new Described(Collections.emptyMap(), null),
+/** A table's columns and size, as the pruning service reports them. */
+final class TableDescription {
+  private static final TableMetadataCache<TableDescription> CACHE =
+      new TableMetadataCache<>(
+          new TableDescription(Collections.emptyMap(), null),
           request -> request.setDescribeColumns(true).setCountRows(true),
-          Described::read);
+          TableDescription::read);
 
   private final Map<String, ColumnSummary> columns;
   private final PruneCounts counts;
 
-  private Described(Map<String, ColumnSummary> columns, PruneCounts counts) {
+  private TableDescription(Map<String, ColumnSummary> columns, PruneCounts counts) {
     this.columns = columns;
     this.counts = counts;
   }
 
-  /** The table as of now, of which nothing may be known; never fails. */
-  static Described of(Configuration conf, Path basePath, PruningSettings settings) {
-    return DESCRIBED.of(conf, basePath, settings);
+  /** Returns the description as of now, empty if the service does not answer. Never fails. */
+  static TableDescription of(Configuration conf, Path basePath, PruningSettings settings) {
+    return CACHE.of(conf, basePath, settings);
   }
 
-  /** The table, of which nothing may be known; never fails. */
-  static Described of(HudiTable table, PruningSettings settings) {
-    return DESCRIBED.of(table, settings);
+  /** Returns the description, empty if the service does not answer. Never fails. */
+  static TableDescription of(HudiTable table, PruningSettings settings) {
+    return CACHE.of(table, settings);
   }
 
-  private static Described read(PruneResponse response) {
+  private static TableDescription read(PruneResponse response) {
     List<ColumnSummary> columns = response.getColumns();
     return of(columns == null ? Collections.emptyList() : columns, response.getCounts());
   }
 
-  static Described of(List<ColumnSummary> columns, PruneCounts counts) {
+  static TableDescription of(List<ColumnSummary> columns, PruneCounts counts) {
     Map<String, ColumnSummary> byName = new LinkedHashMap<>();
     columns.forEach(column -> byName.put(column.getName().toLowerCase(Locale.ROOT), column));
-    return new Described(byName, counts);
+    return new TableDescription(byName, counts);
   }
 
-  /** By their names in lower case. */
+  /** The columns by their names in lower case. */
   Map<String, ColumnSummary> columns() {
     return columns;
   }
 
-  /** The files and rows of the table; null: not known. */
+  /** The files and rows of the table; null if unknown. */
   PruneCounts counts() {
     return counts;
   }

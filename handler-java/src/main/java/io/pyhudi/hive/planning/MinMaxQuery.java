@@ -1,6 +1,6 @@
 package io.pyhudi.hive.planning;
 
-import io.pyhudi.hive.predicate.OnlyScan;
+import io.pyhudi.hive.predicate.SingleScan;
 import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
@@ -23,7 +23,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.mapred.JobConf;
 
 /** What a query wants of a scan, where it is nothing but least and greatest values and counts. */
-final class AskedExtremes {
+final class MinMaxQuery {
   private final Map<String, TypeInfo> columns;
   private final Set<String> counted;
   private final boolean countsRows;
@@ -33,7 +33,7 @@ final class AskedExtremes {
    * @param counted those of them of which the values that are not NULL are counted
    * @param countsRows whether all rows are counted
    */
-  AskedExtremes(Map<String, TypeInfo> columns, Set<String> counted, boolean countsRows) {
+  MinMaxQuery(Map<String, TypeInfo> columns, Set<String> counted, boolean countsRows) {
     this.columns = columns;
     this.counted = counted;
     this.countsRows = countsRows;
@@ -55,8 +55,8 @@ final class AskedExtremes {
   }
 
   /** What is wanted; none: the query wants other things of the rows too, or it cannot be told. */
-  static Optional<AskedExtremes> of(JobConf job, List<Path> locations) {
-    TableScanOperator scan = OnlyScan.of(job, locations);
+  static Optional<MinMaxQuery> of(JobConf job, List<Path> locations) {
+    TableScanOperator scan = SingleScan.of(job, locations);
     if (scan == null || !wantsEveryRow(scan.getConf())) {
       return Optional.empty();
     }
@@ -84,7 +84,7 @@ final class AskedExtremes {
   /**
    * @param selected what is selected of the scan for the aggregates, or null
    */
-  static Optional<AskedExtremes> of(GroupByDesc grouping, SelectDesc selected) {
+  static Optional<MinMaxQuery> of(GroupByDesc grouping, SelectDesc selected) {
     if (!grouping.getKeys().isEmpty() || grouping.getAggregators().isEmpty()) {
       return Optional.empty();
     }
@@ -106,7 +106,7 @@ final class AskedExtremes {
         counted.add(name);
       }
     }
-    return Optional.of(new AskedExtremes(columns, counted, countsRows));
+    return Optional.of(new MinMaxQuery(columns, counted, countsRows));
   }
 
   /** Whether it is count(*), or count of a constant, which is the same unless that is NULL. */

@@ -32,7 +32,7 @@ import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.junit.jupiter.api.Test;
 
 /** Plans of {@code trips JOIN stops ON trips.id = stops.k}, as Hive has them when it asks. */
-class JoinValuesTest {
+class DynamicPruningTest {
   private static final ExprNodeDesc KEY = column("k", "bigint");
   private static final ExprNodeDesc KNOWN = call("isnotnull", KEY);
 
@@ -100,7 +100,7 @@ class JoinValuesTest {
 
   private boolean mayRestrict(ExprNodeDesc condition, ExprNodeDesc key) {
     trips();
-    return JoinValues.mayRestrict(
+    return DynamicPruning.mayRestrict(
         trips, call("in", column("id", "bigint"), keysOf(stops(condition, key))));
   }
 
@@ -119,7 +119,7 @@ class JoinValuesTest {
             call("in", KEY, five, constant(6L, "bigint")),
             call("between", constant(true, "boolean"), KEY, five, five),
             call("and", call("=", column("t", "int"), constant(1, "int")), KNOWN))) {
-      JoinValuesTest plan = new JoinValuesTest();
+      DynamicPruningTest plan = new DynamicPruningTest();
       assertTrue(plan.mayRestrict(condition, KEY), condition.getExprString());
     }
   }
@@ -136,15 +136,16 @@ class JoinValuesTest {
             call("not", call("<=>", KEY, five)),
             call("in", five, KEY, five),
             call("or", KNOWN, call("=", column("t", "int"), constant(1, "int"))))) {
-      JoinValuesTest plan = new JoinValuesTest();
+      DynamicPruningTest plan = new DynamicPruningTest();
       assertFalse(plan.mayRestrict(condition, KEY), () -> String.valueOf(condition));
     }
-    assertFalse(new JoinValuesTest().mayRestrict(KNOWN, call("+", KEY, five)), "a key of a key");
+    assertFalse(
+        new DynamicPruningTest().mayRestrict(KNOWN, call("+", KEY, five)), "a key of a key");
   }
 
   @Test
   void whatIsKnownOnlyWhileTheQueryRunsProvesNothing() {
-    JoinValuesTest other = new JoinValuesTest();
+    DynamicPruningTest other = new DynamicPruningTest();
     ExprNodeDesc dynamic = call("in", KEY, keysOf(other.stops(KNOWN, KEY)));
     assertFalse(mayRestrict(dynamic, KEY));
   }
@@ -158,9 +159,9 @@ class JoinValuesTest {
     Operator<?> side = above(selected, keyed(column("_col0", "bigint")));
     join(side, join);
     ExprNodeDesc keys = keysOf((ReduceSinkOperator) side);
-    assertTrue(JoinValues.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
+    assertTrue(DynamicPruning.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
     selected.setColumnExprMap(Collections.singletonMap("_col0", column("t", "bigint")));
-    assertFalse(JoinValues.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
+    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("id", "bigint"), keys)));
   }
 
   @Test
@@ -168,25 +169,26 @@ class JoinValuesTest {
     trips();
     ReduceSinkOperator stops = stops(KNOWN, KEY);
     ExprNodeDesc keys = keysOf(stops);
-    assertFalse(JoinValues.mayRestrict(trips, call("in", column("none", "bigint"), keys)));
+    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("none", "bigint"), keys)));
     // Declared as int, though the plan says bigint.
-    assertFalse(JoinValues.mayRestrict(trips, call("in", column("i", "bigint"), keys)));
+    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("i", "bigint"), keys)));
     ExprNodeDesc wider = call("UDFToLong", column("i", "int"));
-    assertFalse(JoinValues.mayRestrict(trips, call("in", wider, keys)));
+    assertFalse(DynamicPruning.mayRestrict(trips, call("in", wider, keys)));
     // -0.0, 0.0 and NaN are not the same to joins and to filters.
     ExprNodeDesc doubles = new ExprNodeDynamicListDesc(type("double"), stops, 0);
-    assertFalse(JoinValues.mayRestrict(trips, call("in", column("f", "double"), doubles)));
+    assertFalse(DynamicPruning.mayRestrict(trips, call("in", column("f", "double"), doubles)));
     // Hive fails to find the type by its name.
     ExprNodeDesc decimals = new ExprNodeDynamicListDesc(type("decimal(9,2)"), stops, 0);
-    assertFalse(JoinValues.mayRestrict(trips, call("in", column("m", "decimal(9,2)"), decimals)));
+    assertFalse(
+        DynamicPruning.mayRestrict(trips, call("in", column("m", "decimal(9,2)"), decimals)));
   }
 
   @Test
   void onlyInIsRestricted() {
     trips();
     ExprNodeDesc keys = keysOf(stops(KNOWN, KEY));
-    assertFalse(JoinValues.mayRestrict(trips, call(">", column("id", "bigint"), keys)));
-    assertFalse(JoinValues.mayRestrict(trips, column("id", "bigint")));
+    assertFalse(DynamicPruning.mayRestrict(trips, call(">", column("id", "bigint"), keys)));
+    assertFalse(DynamicPruning.mayRestrict(trips, column("id", "bigint")));
   }
 
   @Test
@@ -195,21 +197,21 @@ class JoinValuesTest {
     ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
     // Keys of this table for another scan are no rows of the query.
     above(above(selected, new SelectDesc(true)), new DynamicPruningEventDesc());
-    assertTrue(JoinValues.mayRestrict(trips, condition));
+    assertTrue(DynamicPruning.mayRestrict(trips, condition));
     above(above(scan, new SelectDesc(true)), new FileSinkDesc());
-    assertFalse(JoinValues.mayRestrict(trips, condition));
+    assertFalse(DynamicPruning.mayRestrict(trips, condition));
   }
 
   @Test
   void aTableThatIsScannedTwiceIsReadWhole() {
     trips();
     ExprNodeDesc condition = call("in", column("id", "bigint"), keysOf(stops(KNOWN, KEY)));
-    assertTrue(JoinValues.mayRestrict(trips, condition));
+    assertTrue(DynamicPruning.mayRestrict(trips, condition));
     // Whatever becomes of the rows: Hive may make one scan of both.
     Operator<?> united = above(join, new SelectDesc(true));
     Operator<?> second = above(scan(trips), new SelectDesc(true));
     join(second, united);
-    assertFalse(JoinValues.mayRestrict(trips, condition));
+    assertFalse(DynamicPruning.mayRestrict(trips, condition));
   }
 
   @Test

@@ -1,5 +1,6 @@
 package io.pyhudi.hive.scan;
 
+import io.pyhudi.hive.PruneRequests;
 import io.pyhudi.hive.PruningSettings;
 import io.pyhudi.hive.client.Outcome;
 import io.pyhudi.hive.client.PruningClient;
@@ -10,7 +11,7 @@ import io.pyhudi.hive.predicate.ScanFilter;
 import io.pyhudi.hive.protocol.Node;
 import io.pyhudi.hive.protocol.NodeKind;
 import io.pyhudi.hive.protocol.PruneRequest;
-import io.pyhudi.hive.protocol.pruningConstants;
+import io.pyhudi.hive.protocol.PruneResponse;
 import io.pyhudi.hive.table.HudiTable;
 import java.time.ZoneId;
 import java.util.Arrays;
@@ -25,9 +26,11 @@ import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** Turns what a scan wants into a question to the pruning service. Never fails. */
-final class Judge {
-  private static final Logger LOG = LoggerFactory.getLogger(Judge.class);
+/**
+ * Asks the pruning service which files a scan has to read. Never fails: it keeps every file then.
+ */
+final class ScanPruner {
+  private static final Logger LOG = LoggerFactory.getLogger(ScanPruner.class);
   private static final String QUERY_ID = "hive.query.id";
   private static final AtomicLong REQUESTS = new AtomicLong();
   private static final QueryCache RECENT = new QueryCache();
@@ -35,22 +38,24 @@ final class Judge {
   private final JobConf job;
   private final PruningSettings settings;
 
-  Judge(JobConf job, PruningSettings settings) {
+  ScanPruner(JobConf job, PruningSettings settings) {
     this.job = job;
     this.settings = settings;
   }
 
   /**
-   * @param locations what the scan reads of the table
+   * Returns which files of the table the scan may skip.
+   *
+   * @param locations the directories that the scan reads
    */
-  Judgement judge(HudiTable table, List<Path> locations) {
+  ScanVerdict prune(HudiTable table, List<Path> locations) {
     if (!settings.enabled()) {
-      return Judgement.unpruned(Outcome.DISABLED, null, 0);
+      return ScanVerdict.unpruned(Outcome.DISABLED, null, 0);
     }
     try {
       ExprNodeGenericFuncDesc filter = ScanFilter.of(job, locations);
       if (filter == null) {
-        return ofEveryRow(table, locations);
+        return answerFromStatistics(table, locations);
       }
       List<Object> key =
           Arrays.asList(
@@ -58,53 +63,43 @@ final class Judge {
               table.basePath(),
               job.get(TableScanDesc.FILTER_EXPR_CONF_STR),
               settings.asMap());
-      return RECENT.get(key, () -> ask(table, filter));
+      return RECENT.get(key, () -> request(table, filter));
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be read, nothing is pruned", table.basePath(), e);
-      return Judgement.unpruned(Outcome.FAILED, e.toString(), 0);
+      return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), 0);
     }
   }
 
-  private Judgement ofEveryRow(HudiTable table, List<Path> locations) {
+  private ScanVerdict answerFromStatistics(HudiTable table, List<Path> locations) {
     long start = System.nanoTime();
     return ExtremeRows.of(job, table, locations, settings)
-        .map(rows -> Judgement.of(rows, micros(start)))
-        .orElseGet(() -> Judgement.unpruned(Outcome.NO_FILTER, null, 0));
+        .map(rows -> ScanVerdict.of(rows, micros(start)))
+        .orElseGet(() -> ScanVerdict.unpruned(Outcome.NO_FILTER, null, 0));
   }
 
-  private Judgement ask(HudiTable table, ExprNodeGenericFuncDesc filter) {
+  private ScanVerdict request(HudiTable table, ExprNodeGenericFuncDesc filter) {
     long start = System.nanoTime();
     try {
       List<Node> nodes = FilterEncoder.encode(filter, job, ScanFilter.metastoreColumns(job));
       if (nodes.get(nodes.size() - 1).getKind() == NodeKind.UNKNOWN) {
-        return Judgement.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
+        return ScanVerdict.unpruned(Outcome.NOT_EXPRESSIBLE, null, micros(start));
       }
-      PruningClient.Limits limits =
-          new PruningClient.Limits(
-              settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
-      return Judgement.answered(
-          PruningClient.shared()
-              .prune(request(table, nodes), settings.addresses(), settings.credentials(), limits),
-          micros(start));
+      PruneResponse response =
+          PruneRequests.send(PruningClient.shared(), newRequest(table, nodes), settings);
+      return ScanVerdict.of(response, micros(start));
     } catch (PruningException e) {
-      return Judgement.unpruned(e.outcome(), e.getMessage(), micros(start));
+      return ScanVerdict.unpruned(e.outcome(), e.getMessage(), micros(start));
     } catch (RuntimeException | LinkageError e) {
       LOG.warn("{}: the filter cannot be sent, nothing is pruned", table.basePath(), e);
-      return Judgement.unpruned(Outcome.FAILED, e.toString(), micros(start));
+      return ScanVerdict.unpruned(Outcome.FAILED, e.toString(), micros(start));
     }
   }
 
-  private PruneRequest request(HudiTable table, List<Node> nodes) {
-    PruneRequest request =
-        new PruneRequest(
-            pruningConstants.PROTOCOL_VERSION,
-            queryId(job) + "#" + REQUESTS.incrementAndGet(),
-            table.basePath().toString(),
-            nodes,
-            settings.view());
+  private PruneRequest newRequest(HudiTable table, List<Node> nodes) {
+    String id = queryId(job) + "#" + REQUESTS.incrementAndGet();
+    PruneRequest request = PruneRequests.create(table, id, nodes, settings);
     // Hive's Parquet reader turns instants into wall clocks in the JVM's zone.
     request.setTimeZone(ZoneId.systemDefault().getId());
-    request.setNewestInstant(table.newestInstant());
     return request;
   }
 

@@ -6,8 +6,8 @@ import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 
-/** What came of asking about one filter on one table. */
-final class Judgement {
+/** Which files of one table a scan may skip by its filter, or why none. */
+final class ScanVerdict {
   private final Outcome outcome;
   private final String message;
   private final Verdicts verdicts;
@@ -15,7 +15,7 @@ final class Judgement {
   private final ExtremeRows extremes;
   private final long elapsedMicros;
 
-  private Judgement(
+  private ScanVerdict(
       Outcome outcome,
       String message,
       Verdicts verdicts,
@@ -31,10 +31,12 @@ final class Judgement {
   }
 
   /**
-   * @param elapsedMicros what the question cost this side
+   * Reads the answer of the pruning service.
+   *
+   * @param elapsedMicros the time that the request took the caller
    */
-  static Judgement answered(PruneResponse response, long elapsedMicros) throws PruningException {
-    return new Judgement(
+  static ScanVerdict of(PruneResponse response, long elapsedMicros) throws PruningException {
+    return new ScanVerdict(
         Outcome.PRUNED,
         response.getMessage(),
         Verdicts.of(response),
@@ -43,20 +45,20 @@ final class Judgement {
         elapsedMicros);
   }
 
-  static Judgement unpruned(Outcome outcome, String message, long elapsedMicros) {
-    return new Judgement(outcome, message, Verdicts.none(), null, null, elapsedMicros);
+  static ScanVerdict unpruned(Outcome outcome, String message, long elapsedMicros) {
+    return new ScanVerdict(outcome, message, Verdicts.none(), null, null, elapsedMicros);
   }
 
-  /** Where no file has to be read, whatever there is of them. */
-  static Judgement of(ExtremeRows extremes, long elapsedMicros) {
-    return new Judgement(Outcome.ANSWERED, null, Verdicts.none(), null, extremes, elapsedMicros);
+  /** Where the statistics answer the query, so that no file has to be read. */
+  static ScanVerdict of(ExtremeRows extremes, long elapsedMicros) {
+    return new ScanVerdict(Outcome.ANSWERED, null, Verdicts.none(), null, extremes, elapsedMicros);
   }
 
   Outcome outcome() {
     return outcome;
   }
 
-  /** Why nothing, or less, was pruned; may be null. */
+  /** Why no files, or fewer, were pruned; may be null. */
   String message() {
     return message;
   }

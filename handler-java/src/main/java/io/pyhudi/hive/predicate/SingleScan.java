@@ -14,8 +14,8 @@ import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.mapred.JobConf;
 
 /** The scan of a job's plan that some locations are read for. */
-public final class OnlyScan {
-  private OnlyScan() {}
+public final class SingleScan {
+  private SingleScan() {}
 
   /** The scan of the only alias that reads the locations; null: no plan, or several aliases. */
   public static TableScanOperator of(JobConf job, List<Path> locations) {

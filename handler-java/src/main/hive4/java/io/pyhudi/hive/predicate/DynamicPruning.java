@@ -51,7 +51,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
  *       makes one scan of several that it then restricts by the keys of each.
  * </ul>
  */
-public final class JoinValues {
+public final class DynamicPruning {
   /** Types without parameters, whose values are equal in a join if they are in a filter. */
   private static final Set<PrimitiveCategory> EXACT =
       EnumSet.of(
@@ -63,7 +63,7 @@ public final class JoinValues {
           PrimitiveCategory.DATE,
           PrimitiveCategory.TIMESTAMP);
 
-  private JoinValues() {}
+  private DynamicPruning() {}
 
   /**
    * Whether a condition that a join implies may restrict the scan of a table.
@@ -146,7 +146,7 @@ public final class JoinValues {
     if (function instanceof GenericUDFOPAnd) {
       return children.stream().anyMatch(child -> rejectsNull(child, key));
     }
-    if (!children.stream().allMatch(JoinValues::isPlain)) {
+    if (!children.stream().allMatch(DynamicPruning::isPlain)) {
       // Hive may yet take out what is known only while the query runs.
       return false;
     }
@@ -221,7 +221,7 @@ public final class JoinValues {
     Operator<? extends OperatorDesc> operator = start;
     while (operator != join) {
       List<Operator<? extends OperatorDesc>> rows = new ArrayList<>(operator.getChildOperators());
-      rows.removeIf(JoinValues::isForPruning);
+      rows.removeIf(DynamicPruning::isForPruning);
       if (rows.size() != 1) {
         return false;
       }

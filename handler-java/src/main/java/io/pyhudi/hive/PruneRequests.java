@@ -1,0 +1,44 @@
+package io.pyhudi.hive;
+
+import io.pyhudi.hive.client.PruningClient;
+import io.pyhudi.hive.client.PruningException;
+import io.pyhudi.hive.protocol.Node;
+import io.pyhudi.hive.protocol.PruneRequest;
+import io.pyhudi.hive.protocol.PruneResponse;
+import io.pyhudi.hive.protocol.pruningConstants;
+import io.pyhudi.hive.table.HudiTable;
+import java.util.List;
+
+/** Builds requests to the pruning service and sends them within the limits of the settings. */
+public final class PruneRequests {
+  private PruneRequests() {}
+
+  /**
+   * Builds a request for the files of a table as of now.
+   *
+   * @param id identifies the request in the logs of both sides
+   * @param filter the nodes of the filter, the root last
+   */
+  public static PruneRequest create(
+      HudiTable table, String id, List<Node> filter, PruningSettings settings) {
+    PruneRequest request =
+        new PruneRequest(
+            pruningConstants.PROTOCOL_VERSION,
+            id,
+            table.basePath().toString(),
+            filter,
+            settings.view());
+    request.setNewestInstant(table.newestInstant());
+    return request;
+  }
+
+  /** Sends a request. Throws PruningException if no address answers within the limits. */
+  public static PruneResponse send(
+      PruningClient client, PruneRequest request, PruningSettings settings)
+      throws PruningException {
+    PruningClient.Limits limits =
+        new PruningClient.Limits(
+            settings.timeoutMillis(), settings.maxResponseBytes(), settings.breakerMillis());
+    return client.prune(request, settings.addresses(), settings.credentials(), limits);
+  }
+}
