@@ -15,9 +15,9 @@ from functools import cached_property
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
@@ -39,8 +39,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory
 from pyhudi_expr.table.timeline.timeline import query_instant
-
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -108,8 +106,8 @@ class PruneResult:
     """
 
     listing: FileListing
-    keep: _Flags
-    partition_keep: _Flags
+    keep: BoolArray
+    partition_keep: BoolArray
     predicate: BoundExpression
     notes: tuple[str, ...]
     evidence: Sequence[NamedEvidence] = field(repr=False)
@@ -130,7 +128,7 @@ class PruneResult:
         return self.listing.instant
 
     @cached_property
-    def file_keep(self) -> _Flags:
+    def file_keep(self) -> BoolArray:
         """One flag for each file of the listing."""
         return self.listing.of_files(self.keep)
 
@@ -306,7 +304,7 @@ def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
     return And((Comparison(Op.GT, Column((COMMIT_TIME,)), since), request.predicate))
 
 
-def _dropped_by(by_values: _Flags, found: Question) -> dict[str, int]:
+def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
     """See `PruneResult.dropped_by`. by_values: one flag for each partition."""
     listing = found.listing
     left = [
@@ -324,7 +322,7 @@ def _dropped_by(by_values: _Flags, found: Question) -> dict[str, int]:
 
 def _judge_partitions(
     predicate: BoundExpression, evidence: Sequence[NamedEvidence], snapshot: TableSnapshot
-) -> _Flags:
+) -> BoolArray:
     mask = may_be(predicate, True, [source.evidence for source in evidence])
     return as_array(mask, len(snapshot.listing.partitions))
 

@@ -9,11 +9,11 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.advice.table_sample import THREADS, TableSample
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundExpression, BoundTerm, walk
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, expression_of
@@ -61,7 +61,7 @@ class ResultRanges:
     looked into. slices: of those that were."""
 
     bounds: Bounds
-    slices: npt.NDArray[np.int64]
+    slices: Int64Array
 
 
 def result_ranges(looked: TableSample, expression: Expression, call: BoundCall) -> ResultRanges:

@@ -10,11 +10,11 @@ from functools import cached_property
 from io import BytesIO
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -40,7 +40,7 @@ class TableSample:
 
     table: HudiTable
     listing: FileListing
-    positions: npt.NDArray[np.int64]
+    positions: Int64Array
 
     @staticmethod
     def at(table: HudiTable, listing: FileListing) -> TableSample:
@@ -55,7 +55,7 @@ class TableSample:
         """All of the listing's, looked into or not."""
         return int(np.count_nonzero(~self.listing.file_is_log))
 
-    def some(self, files: int) -> npt.NDArray[np.int64]:
+    def some(self, files: int) -> Int64Array:
         """Of at most so many of them the positions, at random but the same each time."""
         if len(self.positions) <= files:
             return self.positions

@@ -10,14 +10,14 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Ordinals
 
 #: One boolean for each container, or one for all of them.
-Mask: TypeAlias = npt.NDArray[np.bool_] | np.bool_ | bool
+Mask: TypeAlias = BoolArray | np.bool_ | bool
 #: Bounds in their physical form (see `pyhudi_expr.expr.domains`).
 Values: TypeAlias = Ordinals | np.int64 | pa.Array | pa.Scalar
 
@@ -84,7 +84,7 @@ def is_known(bounds: Bounds) -> Mask:
 def _is_given(values: Values) -> Mask:
     if isinstance(values, pa.Scalar):
         return bool(values.is_valid)
-    given: npt.NDArray[np.bool_] = pc.is_valid(values).to_numpy(zero_copy_only=False)
+    given: BoolArray = pc.is_valid(values).to_numpy(zero_copy_only=False)
     return given
 
 
@@ -100,7 +100,7 @@ def _is_ordinal(values: Values) -> bool:
 def _arrow_mask(answer: pa.Array | pa.Scalar) -> Mask:
     if isinstance(answer, pa.Scalar):
         return answer.as_py() is not False
-    known: npt.NDArray[np.bool_] = answer.fill_null(True).to_numpy(zero_copy_only=False)
+    known: BoolArray = answer.fill_null(True).to_numpy(zero_copy_only=False)
     return known
 
 

@@ -22,7 +22,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Ordinals = npt.NDArray[np.int64]
+from pyhudi_expr.arrays import Float64Array, Int64Array
+
+Ordinals = Int64Array
 
 MIN_ORDINAL = -(2**63)
 MAX_ORDINAL = 2**63 - 1
@@ -126,7 +128,7 @@ def float_ordinal(value: float) -> int:
 _MINUS_INFINITY = float_ordinal(-np.inf)
 
 
-def floats_of(ordinals: Ordinals) -> npt.NDArray[np.float64]:
+def floats_of(ordinals: Ordinals) -> Float64Array:
     """The inverse of `float_ordinals`; what is below -infinity becomes that, above it NaN."""
     bits = np.where(ordinals >= 0, ordinals, np.int64(MIN_ORDINAL) - ordinals)
     floats = bits.astype(np.int64).view(np.float64)

@@ -8,12 +8,12 @@ evaluates all containers.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr import bounds as b
 from pyhudi_expr.expr.bound import (
     BoundAnd,
@@ -35,8 +35,6 @@ from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import Kind, Ordinals, physical_scalar
 from pyhudi_expr.expr.functions.patterns import may_match
 from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
-
-Booleans: TypeAlias = npt.NDArray[np.bool_]
 
 
 class Evidence(Protocol):
@@ -178,7 +176,7 @@ def _may_compare_nan(left: Bounds, right: Bounds) -> Mask:
     return mask_and(left.may_be_value, right.may_be_value, nan)
 
 
-def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Booleans]:
+def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | BoolArray]:
     """For each container the first option that ends at or above its lower bound, if there is one.
 
     No other option can be met where this one begins above the container's upper bound.
@@ -199,7 +197,7 @@ def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Bool
     return Bounds(begins.take(pa.array(within)), finishes.take(pa.array(within))), index <= last
 
 
-def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> npt.NDArray[np.int64]:
+def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> Int64Array:
     """``numpy.searchsorted`` (left) for Arrow arrays, all values at once; 0 for null."""
     low = np.zeros(len(values), dtype=np.int64)
     high = np.full(len(values), len(ends), dtype=np.int64)

@@ -12,8 +12,8 @@ from time import perf_counter
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundExpression,
@@ -28,8 +28,6 @@ from pyhudi_expr.expr.render import render
 from pyhudi_expr.index.planner import NamedEvidence
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.table.listing import FileListing
-
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -129,14 +127,14 @@ def explain(
 
 def _excluded(
     node: BoundExpression, evidence: Sequence[NamedEvidence], listing: FileListing, truth: bool
-) -> tuple[_Flags, float]:
+) -> tuple[BoolArray, float]:
     start = perf_counter()
     mask = may_be(node, truth, [source.evidence for source in evidence])
     seconds = perf_counter() - start
     return ~as_array(mask, listing.num_files), seconds
 
 
-def _excluded_rows(excluded: _Flags, listing: FileListing, rows: Counts | None) -> int | None:
+def _excluded_rows(excluded: BoolArray, listing: FileListing, rows: Counts | None) -> int | None:
     if rows is None:
         return None
     of_slices = rows[~listing.any_of_slice(~excluded)]
@@ -173,7 +171,7 @@ def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> 
 
 
 def _reason(
-    node: BoundExpression, evidence: Sequence[NamedEvidence], excluded: _Flags
+    node: BoundExpression, evidence: Sequence[NamedEvidence], excluded: BoolArray
 ) -> str | None:
     if isinstance(node, Unknown):
         return node.reason

@@ -8,9 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-import numpy as np
-import numpy.typing as npt
-
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, Leaf, columns
 from pyhudi_expr.expr.bounds import Mask, is_known, mask_and, mask_not, mask_or
 from pyhudi_expr.expr.domains import Kind
@@ -18,8 +16,6 @@ from pyhudi_expr.expr.evaluate import Evidence, Statistics, StatisticsEvidence, 
 from pyhudi_expr.index.partition_values import BoundsOfPartition
 from pyhudi_expr.index.spark_partition_values import SparkPartitionColumns, SparkPathValues
 from pyhudi_expr.table.listing import FileListing
-
-_Flags = npt.NDArray[np.bool_]
 
 
 class PartitionReader(Enum):
@@ -45,7 +41,7 @@ class ReaderSemantics:
     """
 
     unjudged: frozenset[str]
-    disputed: Mapping[str, _Flags]
+    disputed: Mapping[str, BoolArray]
     paths: Statistics
 
     @staticmethod
@@ -104,7 +100,7 @@ class FileOrPathEvidence:
     the two may differ.
     """
 
-    def __init__(self, files: Evidence, paths: Evidence, disputed: Mapping[str, _Flags]) -> None:
+    def __init__(self, files: Evidence, paths: Evidence, disputed: Mapping[str, BoolArray]) -> None:
         self._files = files
         self._paths = paths
         self._disputed = disputed
@@ -126,7 +122,7 @@ def _is_other(reader: PartitionReader, table: SparkPartitionColumns, column: Bou
     return reader is PartitionReader.ANY or (table.as_text and column.domain.kind is not Kind.TEXT)
 
 
-def doubtful_partitions(proved: Statistics, column: BoundColumn, partitions: int) -> _Flags:
+def doubtful_partitions(proved: Statistics, column: BoundColumn, partitions: int) -> BoolArray:
     """For each partition whether its path leaves a doubt about the column's value."""
     bounds = proved.bounds(column)
     unknown = True if bounds is None else mask_not(is_known(bounds))

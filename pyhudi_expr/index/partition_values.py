@@ -15,9 +15,9 @@ from typing import Any
 from urllib.parse import unquote
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import Int32Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
@@ -107,7 +107,7 @@ class PartitionValues:
 class BoundsOfPartition:
     """The bounds of its partition for each file (a `Statistics` over files)."""
 
-    def __init__(self, partitions: Statistics, position: npt.NDArray[np.int32]) -> None:
+    def __init__(self, partitions: Statistics, position: Int32Array) -> None:
         """position: of each file's partition."""
         self._partitions = partitions
         self._position = position

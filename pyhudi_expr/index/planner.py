@@ -20,8 +20,8 @@ from time import perf_counter
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundAnd, BoundColumn, BoundExpression, BoundNot, BoundOr, Leaf
 from pyhudi_expr.expr.evaluate import Evidence, MemoizedEvidence
 from pyhudi_expr.expr.nodes import Constant, Unknown
@@ -30,8 +30,6 @@ from pyhudi_expr.index.partition_semantics import FROM_FILES, ReaderSemantics
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing
-
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -69,11 +67,11 @@ class Question:
     columns: Sequence[BoundColumn]
     listing: FileListing
     merging: SliceMerging
-    partitions: _Flags
+    partitions: BoolArray
     footer_wait: float
     reading: ReaderSemantics = FROM_FILES
     answers: tuple[NamedEvidence, ...] = ()
-    left: tuple[_Flags, ...] = ()
+    left: tuple[BoolArray, ...] = ()
     notes: tuple[str, ...] = ()
     _evaluated: tuple[Evidence, ...] = ()
 
@@ -96,14 +94,14 @@ class Question:
         return tuple(_positive_leaves(self.predicate, True))
 
     @cached_property
-    def slices(self) -> _Flags:
+    def slices(self) -> BoolArray:
         """One flag for each slice: False where the answers so far exclude it."""
         return self.left[-1] if self.left else self.partitions[self.listing.slice_partition]
 
     @cached_property
-    def files(self) -> _Flags:
+    def files(self) -> BoolArray:
         """`slices` for each file."""
-        flags: _Flags = self.slices[self.listing.file_slice]
+        flags: BoolArray = self.slices[self.listing.file_slice]
         return flags
 
     @cached_property

@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, MetadataTable
 from pyhudi_expr.table.listing import FileListing
@@ -39,7 +39,7 @@ _DELETING = frozenset({"DELETE", "DELETE_PREPPED"})
 _COMMIT_TIME = "COMMIT_TIME_ORDERING"
 _BUCKET = re.compile(r"[0-9]{8}-")
 
-Counts = npt.NDArray[np.int64]
+Counts = Int64Array
 
 
 @dataclass(frozen=True)
@@ -155,7 +155,7 @@ def _number(stat: dict[str, Any], name: str) -> int:
     return int(stat.get(name) or 0)
 
 
-def _in_buckets(listing: FileListing) -> npt.NDArray[np.bool_]:
+def _in_buckets(listing: FileListing) -> BoolArray:
     """The slices with logs of partitions where every file id begins like a bucket's."""
     looks_so = np.array(
         [bool(_BUCKET.match(text)) for text in listing.slice_file_id.to_pylist()], np.bool_
@@ -163,5 +163,5 @@ def _in_buckets(listing: FileListing) -> npt.NDArray[np.bool_]:
     others = np.bincount(listing.slice_partition, weights=~looks_so) == 0
     has_logs = np.zeros(listing.num_slices, np.bool_)
     has_logs[listing.file_slice[listing.file_is_log]] = True
-    flags: npt.NDArray[np.bool_] = others[listing.slice_partition] & has_logs
+    flags: BoolArray = others[listing.slice_partition] & has_logs
     return flags

@@ -19,8 +19,8 @@ from collections.abc import Sequence
 from enum import Enum
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundExpression, Leaf, columns
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
@@ -72,7 +72,7 @@ def keep_slices(
     evidence: Sequence[Evidence],
     listing: FileListing,
     merging: SliceMerging,
-) -> npt.NDArray[np.bool_]:
+) -> BoolArray:
     """For each slice of the listing whether it may hold a row that matches.
 
     evidence: over the listing's files.

@@ -8,10 +8,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
@@ -48,7 +47,6 @@ from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
-_Flags = npt.NDArray[np.bool_]
 
 #: Why less was read than could be.
 _Notes: TypeAlias = tuple[str, ...]
@@ -213,7 +211,7 @@ class TableSnapshot:
         self,
         predicate: BoundExpression,
         columns: Sequence[BoundColumn],
-        partitions: _Flags,
+        partitions: BoolArray,
         footer_wait: float,
         reading: ReaderSemantics,
     ) -> Question:

@@ -25,10 +25,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.table.errors import UnsupportedTable
 
 _TEXT = pa.string()
@@ -95,8 +95,8 @@ class JavaText:
         return pa.timestamp("ms", self.zone)
 
 
-def _towards_zero(stored: npt.NDArray[np.int64], units: int) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = np.sign(stored) * (np.abs(stored) // (units // 1000))
+def _towards_zero(stored: Int64Array, units: int) -> Int64Array:
+    found: Int64Array = np.sign(stored) * (np.abs(stored) // (units // 1000))
     return found
 
 

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bind import bind
 from pyhudi_expr.expr.bound import BoundExpression, columns, unknown_reasons
 from pyhudi_expr.expr.domains import domain_of
@@ -40,7 +40,6 @@ _MOST_ROWS = 2_000_000
 _MOST_FILES = 256
 _MOST_COLUMNS = 3
 
-_Flags = npt.NDArray[np.bool_]
 _THREADS = 8
 _SEED = 28
 _FOOTER_WAIT = 600.0  # seconds
@@ -52,8 +51,8 @@ class Sample:
     each row, as numbers from 0 on."""
 
     rows: pa.Table
-    partition: npt.NDArray[np.int64]
-    file: npt.NDArray[np.int64]
+    partition: Int64Array
+    file: Int64Array
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,7 @@ class Analysis:
     results: tuple[PruneResult, ...] = field(repr=False)
     """Of each predicate on the table as it is today."""
 
-    def reads(self, tiling: Tiling) -> list[_Flags]:
+    def reads(self, tiling: Tiling) -> list[BoolArray]:
         """Of each predicate the files that it would read, as far as the sample tells."""
         return _read(self.sample, tiling, [each.predicate for each in self.results])
 
@@ -225,7 +224,7 @@ def _shares(
     )
 
 
-def _read(sample: Sample, tiling: Tiling, predicates: Sequence[BoundExpression]) -> list[_Flags]:
+def _read(sample: Sample, tiling: Tiling, predicates: Sequence[BoundExpression]) -> list[BoolArray]:
     evidence = StatisticsEvidence(PieceStatistics(sample.rows, tiling))
     return [as_array(may_be(each, True, [evidence]), tiling.count) for each in predicates]
 

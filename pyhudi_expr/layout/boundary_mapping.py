@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import UInt32Array
 from pyhudi_expr.layout.direct_mapping import direct, exact, is_wide
 
 BITS = 32
@@ -50,7 +51,7 @@ class Boundaries:
         positions = steps * len(ordered) >> depth
         return Boundaries(ordered[positions] if len(ordered) else ordered, words)
 
-    def numbers(self, values: pa.Array) -> npt.NDArray[np.uint32]:
+    def numbers(self, values: pa.Array) -> UInt32Array:
         """How many boundaries are below each value; for nulls, one more than there are."""
         known = values.drop_null()
         found = np.searchsorted(self.values, _comparable(known, self.words)).astype(np.uint32)

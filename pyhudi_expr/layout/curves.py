@@ -20,9 +20,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Numbers = npt.NDArray[np.uint64] | npt.NDArray[np.uint32] | npt.NDArray[Any]
+from pyhudi_expr.arrays import UInt8Array, UInt32Array, UInt64Array
+
+Numbers = UInt64Array | UInt32Array | npt.NDArray[Any]
 """One column: unsigned integers."""
-Places = npt.NDArray[np.uint8]
+Places = UInt8Array
 """Places on a curve, of shape (rows, bytes)."""
 
 MAX_COLUMNS = 16

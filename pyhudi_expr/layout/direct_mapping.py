@@ -18,9 +18,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, UInt64Array
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of
-
-Numbers = npt.NDArray[np.uint64]
 
 BITS = 64
 LAST = np.uint64(2**64 - 1)
@@ -42,7 +41,7 @@ def domain(type_: pa.DataType) -> Domain:
     return found
 
 
-def direct(values: pa.Array) -> Numbers:
+def direct(values: pa.Array) -> UInt64Array:
     """The values' numbers; nulls are `LAST`. Raises UnorderedType."""
     found = domain(values.type)
     if found.kind in (Kind.TEXT, Kind.BINARY):
@@ -101,7 +100,7 @@ def leading_words(values: pa.Array, words: int) -> npt.NDArray[Any]:
     return found
 
 
-def _fixed(values: pa.Array, found: Domain) -> Numbers:
+def _fixed(values: pa.Array, found: Domain) -> UInt64Array:
     if found.kind is Kind.BOOLEAN:
         bits = values.cast(pa.uint8())
         return np.asarray(_buffer(bits, np.uint8), np.uint64) << np.uint64(BITS - 1)
@@ -113,7 +112,7 @@ def _fixed(values: pa.Array, found: Domain) -> Numbers:
     return (signed.view(np.uint64) << np.uint64(BITS - width)) ^ _SIGN
 
 
-def _floats(floats: npt.NDArray[Any]) -> Numbers:
+def _floats(floats: npt.NDArray[Any]) -> UInt64Array:
     width = floats.dtype.itemsize * 8
     bits = floats.view(f"u{width // 8}").astype(np.uint64) << np.uint64(BITS - width)
     # A negative number's magnitude grows downwards: all its bits flip, else the sign alone.
@@ -123,7 +122,7 @@ def _floats(floats: npt.NDArray[Any]) -> Numbers:
     return numbers
 
 
-def _decimals(values: pa.Array, precision: int) -> Numbers:
+def _decimals(values: pa.Array, precision: int) -> UInt64Array:
     """The unscaled values, shifted so that the widest one of the precision fills the 64 bits."""
     words = limbs(values)
     width = (10**precision - 1).bit_length() + 1  # with the sign
@@ -136,7 +135,7 @@ def _decimals(values: pa.Array, precision: int) -> Numbers:
     return numbers ^ _SIGN
 
 
-def limbs(values: pa.Array) -> npt.NDArray[np.uint64]:
+def limbs(values: pa.Array) -> UInt64Array:
     """The unscaled values of decimals in two's complement as 64-bit words, the least significant
     first: (rows, words)."""
     if values.type.bit_width < 128:
@@ -155,6 +154,6 @@ def _buffer(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     return np.frombuffer(data, dtype)[values.offset : values.offset + len(values)]
 
 
-def _is_null(values: pa.Array) -> npt.NDArray[np.bool_]:
-    flags: npt.NDArray[np.bool_] = values.is_null().to_numpy(zero_copy_only=False)
+def _is_null(values: pa.Array) -> BoolArray:
+    flags: BoolArray = values.is_null().to_numpy(zero_copy_only=False)
     return flags

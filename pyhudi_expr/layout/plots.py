@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import Float64Array
 from pyhudi_expr.layout.analysis import Analysis
 from pyhudi_expr.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.layout.tiling import quantile_boxes
@@ -24,7 +24,7 @@ class Panel:
     """One layout. boxes: its files, as `tiling.quantile_boxes` gives them."""
 
     title: str
-    boxes: npt.NDArray[np.float64]
+    boxes: Float64Array
 
 
 def draw(analysis: Analysis, layout: Layout, columns: tuple[str, str], target: Path) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import Int32Array, UInt64Array
 from pyhudi_expr.layout import boundary_mapping, direct_mapping
 from pyhudi_expr.layout.boundary_mapping import Boundaries, distinguishing_words
 from pyhudi_expr.layout.curves import MAX_BYTES, MAX_COLUMNS, Curve, Places, hilbert, interleave
@@ -190,12 +191,12 @@ class Pieces:
         """How many pieces there are."""
         return len(self.splits) + 1
 
-    def numbers(self, places: Places) -> npt.NDArray[np.int32]:
+    def numbers(self, places: Places) -> Int32Array:
         """In which piece, from 0 on, each place is."""
         return np.searchsorted(self.splits, comparable(places)).astype(np.int32)
 
 
-def _steps(ordered: Places) -> npt.NDArray[np.uint64]:
+def _steps(ordered: Places) -> UInt64Array:
     """For all places but the last a number that is the greater, the larger the cell is that the
     curve leaves behind it: the bits in which the next place differs, from where any two differ."""
     varying = np.flatnonzero((ordered != ordered[0]).any(axis=0))

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -37,7 +38,7 @@ class Size:
             if value is not None and value < 1:
                 raise InvalidLayout(f"files cannot be of {value} {name}")
 
-    def counts(self, bytes_: npt.NDArray[np.int64], files: npt.NDArray[np.int64]) -> list[int]:
+    def counts(self, bytes_: Int64Array, files: Int64Array) -> list[int]:
         """For partitions of so many bytes and files how many files each will have, at least 1."""
         wanted: npt.NDArray[Any] = files
         if self.file_bytes is not None:
@@ -120,7 +121,7 @@ def select(table: HudiTable, choice: Choice, busy: Collection[Group]) -> Selecti
     return Selection(table, choice, listing, tuple(counts), tuple(notes))
 
 
-def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> npt.NDArray[np.bool_]:
+def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
     """The slices that the choice names. Raises InvalidLayout for a name that there is none of."""
     chosen = np.ones(listing.num_slices, np.bool_)
     for names, of_slice, what in (
@@ -149,12 +150,12 @@ def groups_of(listing: FileListing) -> list[Group]:
     return list(zip(partitions, listing.slice_file_id.to_pylist(), strict=True))
 
 
-def _flags(listing: FileListing, groups: Collection[Group]) -> npt.NDArray[np.bool_]:
+def _flags(listing: FileListing, groups: Collection[Group]) -> BoolArray:
     """Which slices are of the groups."""
     return np.array([group in groups for group in groups_of(listing)], np.bool_)
 
 
-def _bytes(listing: FileListing) -> npt.NDArray[np.int64]:
+def _bytes(listing: FileListing) -> Int64Array:
     """The bytes of each partition's files."""
     sums = np.zeros(len(listing.partitions), np.int64)
     np.add.at(sums, listing.file_partition, listing.file_size)
@@ -162,8 +163,8 @@ def _bytes(listing: FileListing) -> npt.NDArray[np.int64]:
 
 
 def _laid_out(
-    table: HudiTable, listing: FileListing, chosen: npt.NDArray[np.bool_], description: str
-) -> npt.NDArray[np.bool_]:
+    table: HudiTable, listing: FileListing, chosen: BoolArray, description: str
+) -> BoolArray:
     """The slices of partitions whose chosen slices one commit wrote so, without logs since."""
     replacing = [one for one in table.timeline.writes if one.action == "replacecommit"]
     commits = {

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import Float64Array, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, float_ordinals
@@ -22,20 +22,20 @@ _DEPTH = 12
 class Tiling:
     """The file of each row. of: numbers; some may have no row."""
 
-    of: npt.NDArray[np.int64]
+    of: Int64Array
 
     @cached_property
-    def _dense(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    def _dense(self) -> tuple[Int64Array, Int64Array]:
         _, numbers, rows = np.unique(self.of, return_inverse=True, return_counts=True)
         return numbers.astype(np.int64), rows.astype(np.int64)
 
     @property
-    def numbers(self) -> npt.NDArray[np.int64]:
+    def numbers(self) -> Int64Array:
         """The file of each row, files without rows left out: from 0 to `count` - 1."""
         return self._dense[0]
 
     @property
-    def rows(self) -> npt.NDArray[np.int64]:
+    def rows(self) -> Int64Array:
         """The rows of each file."""
         return self._dense[1]
 
@@ -44,13 +44,13 @@ class Tiling:
         """How many files have rows."""
         return len(self.rows)
 
-    def least(self, values: npt.NDArray[np.int64], above: int) -> npt.NDArray[np.int64]:
+    def least(self, values: Int64Array, above: int) -> Int64Array:
         """The least of each file's values; above: what no value is above."""
         found = np.full(self.count, above, np.int64)
         np.minimum.at(found, self.numbers, values)
         return found
 
-    def greatest(self, values: npt.NDArray[np.int64], below: int) -> npt.NDArray[np.int64]:
+    def greatest(self, values: Int64Array, below: int) -> Int64Array:
         """The greatest of each file's values; below: what no value is below."""
         found = np.full(self.count, below, np.int64)
         np.maximum.at(found, self.numbers, values)
@@ -87,9 +87,7 @@ class PieceStatistics:
         return found["value_min"].combine_chunks(), found["value_max"].combine_chunks()
 
 
-def quantile_boxes(
-    rows: pa.Table, tiling: Tiling, columns: tuple[str, str]
-) -> npt.NDArray[np.float64]:
+def quantile_boxes(rows: pa.Table, tiling: Tiling, columns: tuple[str, str]) -> Float64Array:
     """The files as boxes over two columns: (files, 4), least and greatest of the first column, then
     of the second, as shares of the rows that are below. Nulls are above all."""
     edges = []
@@ -100,7 +98,7 @@ def quantile_boxes(
     return np.stack(edges, axis=1) / (1 << _DEPTH)
 
 
-def _ordinals(values: pa.Array, domain: Domain) -> npt.NDArray[np.int64]:
+def _ordinals(values: pa.Array, domain: Domain) -> Int64Array:
     """The values' ordinals, anything for nulls."""
     if domain.kind is Kind.FLOAT:
         return float_ordinals(values.fill_null(0).to_numpy(zero_copy_only=False))

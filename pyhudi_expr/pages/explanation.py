@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import Float64Array
 from pyhudi_expr.expr.bound import BoundColumn, columns
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
@@ -18,8 +18,6 @@ from pyhudi_expr.pages.html import facts, megabytes, page, section, table, text
 from pyhudi_expr.pages.svg import Boxes, bar, rectangles, timeline
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.table.timeline.timeline import Instant
-
-_Edges = npt.NDArray[np.float64]
 
 
 def explain_page(
@@ -95,7 +93,7 @@ def _boxes(result: PruneResult) -> Boxes | None:
     return Boxes(title, (name, second), boxes, result.file_keep[known])
 
 
-def _bounded(result: PruneResult) -> Iterator[tuple[str, _Edges, _Edges]]:
+def _bounded(result: PruneResult) -> Iterator[tuple[str, Float64Array, Float64Array]]:
     for name, column in columns(result.predicate).items():
         for source in result.evidence:
             bounds = _bounds(source.evidence, column, result.files_total)
@@ -104,7 +102,9 @@ def _bounded(result: PruneResult) -> Iterator[tuple[str, _Edges, _Edges]]:
                 break
 
 
-def _bounds(evidence: object, column: BoundColumn, files: int) -> tuple[_Edges, _Edges] | None:
+def _bounds(
+    evidence: object, column: BoundColumn, files: int
+) -> tuple[Float64Array, Float64Array] | None:
     found = evidence.bounds(column) if isinstance(evidence, StatisticsEvidence) else None
     if found is None or not _is_of_files(found, files):
         return None
@@ -119,7 +119,7 @@ def _is_of_files(bounds: Bounds, files: int) -> bool:
     )
 
 
-def _ranks(bounds: Bounds) -> tuple[_Edges, _Edges]:
+def _ranks(bounds: Bounds) -> tuple[Float64Array, Float64Array]:
     """Lower and upper bounds as ranks from 0 to 1 among all of them; NaN where unknown."""
     if isinstance(bounds.lower, np.ndarray):
         ends = np.concatenate([bounds.lower, bounds.upper])
@@ -132,5 +132,5 @@ def _ranks(bounds: Bounds) -> tuple[_Edges, _Edges]:
     ranks = np.where(known, rank, 0).astype(np.float64)
     least = ranks[known].min() if known.any() else 0.0
     spread = max((ranks[known].max() - least) if known.any() else 0.0, 1.0)
-    shares: _Edges = np.where(known, (ranks - least) / spread, np.nan)
+    shares: Float64Array = np.where(known, (ranks - least) / spread, np.nan)
     return shares[: len(shares) // 2], shares[len(shares) // 2 :]

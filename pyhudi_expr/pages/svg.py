@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import BoolArray, Float64Array
 from pyhudi_expr.pages.html import text
 from pyhudi_expr.table.timeline.timeline import Instant
 
@@ -27,8 +27,8 @@ class Boxes:
 
     title: str
     columns: tuple[str, str]
-    boxes: npt.NDArray[np.float64]
-    kept: npt.NDArray[np.bool_]
+    boxes: Float64Array
+    kept: BoolArray
 
 
 def rectangles(drawn: Boxes) -> str:
@@ -87,7 +87,7 @@ def bar(share: float) -> str:
     )
 
 
-def _rectangle(box: npt.NDArray[np.float64], kept: bool) -> str:
+def _rectangle(box: Float64Array, kept: bool) -> str:
     left, right, bottom, top = (float(edge) for edge in box * _SIDE)
     width, height = max(right - left, _LEAST), max(top - bottom, _LEAST)
     return (

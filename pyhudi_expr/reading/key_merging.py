@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.keys.definition import RECORD_KEY, KeyDefinition
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.reading.log_rows import LogDeletes, Written
@@ -34,8 +34,6 @@ _EVENT_TIME_STRATEGY = "eeb8d96f-b1e4-49fd-bbf8-28ac514178e5"
 _EVENT_TIME_PAYLOADS = ("DefaultHoodieRecordPayload", "EventTimeAvroPayload")
 _NO_ORDER = 0
 """Hudi's ordering value of deletes that end whatever was before."""
-
-_Numbers = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -75,7 +73,7 @@ class KeyMerger:
 
     def kept(
         self, base: Sequence[pa.Array], logs: Sequence[tuple[Written, Sequence[pa.Array]]]
-    ) -> _Numbers:
+    ) -> Int64Array:
         """The numbers of the rows that are left, of the base file's and then the log files' rows in
         order; base, and the arrays with each of the logs: the columns `needed` (of deletes: none).
 
@@ -117,7 +115,7 @@ class KeyMerger:
             return list(found[0])
         return [None if None in row else row for row in zip(*found, strict=True)]
 
-    def _ranks(self, parts: Sequence[Sequence[Any]], count: int) -> _Numbers:
+    def _ranks(self, parts: Sequence[Sequence[Any]], count: int) -> Int64Array:
         """Of each row the place of its ordering value, -1 for none."""
         ranks = np.full(count, -1, np.int64)
         if not self.ordering:
@@ -155,7 +153,7 @@ def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
     return properties.ordering_fields if _by_event_time(properties) else ()
 
 
-def _codes(parts: Sequence[pa.Array]) -> _Numbers:
+def _codes(parts: Sequence[pa.Array]) -> Int64Array:
     """Equal numbers for equal keys; but each row of the first part, the base file, that repeats a
     key has a number of its own: Hudi merges log records into the first one only."""
     encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
@@ -167,7 +165,7 @@ def _codes(parts: Sequence[pa.Array]) -> _Numbers:
     return code
 
 
-def _last(key: _Numbers, rank: _Numbers) -> _Numbers:
+def _last(key: Int64Array, rank: Int64Array) -> Int64Array:
     """The row of each key that is kept: of those since the last one without a rank the greatest."""
     row = np.arange(len(key))
     since = np.full(int(key.max(initial=-1)) + 1, -1, np.int64)
@@ -201,16 +199,16 @@ def _delete_order(value: Any) -> Any:
     return None if value is None or value == _NO_ORDER else value
 
 
-def _deleted(values: Sequence[pa.Array]) -> npt.NDArray[np.bool_]:
+def _deleted(values: Sequence[pa.Array]) -> BoolArray:
     """Which rows are no rows, but say that there is none; values: of `KeyMerger.needed`."""
     operation, is_deleted = values[-2:]
     removing = _flags(pc.is_in(operation.cast(pa.string()), pa.array(_REMOVING)))
-    flags: npt.NDArray[np.bool_] = _flags(is_deleted) | removing
+    flags: BoolArray = _flags(is_deleted) | removing
     return flags
 
 
-def _flags(column: pa.Array) -> npt.NDArray[np.bool_]:
+def _flags(column: pa.Array) -> BoolArray:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.bool_)
-    flags: npt.NDArray[np.bool_] = np.asarray(pc.fill_null(column.cast(pa.bool_()), False))
+    flags: BoolArray = np.asarray(pc.fill_null(column.cast(pa.bool_()), False))
     return flags

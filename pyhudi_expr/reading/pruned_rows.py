@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.keys.definition import RECORD_KEY, hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
@@ -38,7 +38,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
 #: Files whose footers are read before their rows are.
 _AT_ONCE, _THREADS = 64, 16
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -88,7 +87,7 @@ class PrunedRows:
             )
         return self._dataset(fragments)
 
-    def _of_plain(self, slices: _Flags) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _of_plain(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         paths = self._paths(slices)
         for start in range(0, len(paths), _AT_ONCE):
             some = paths[start : start + _AT_ONCE]
@@ -122,7 +121,7 @@ class PrunedRows:
             yield from self._chosen(rows, begun)
             begun = 0
 
-    def _of_merged(self, slices: _Flags) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _of_merged(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Slices with log files."""
         for one in file_slices(self.result.listing.some(slices)):
             if self._is_merged_here(one):
@@ -183,21 +182,21 @@ class PrunedRows:
         if begun:
             yield begun, pa.RecordBatch.from_pylist([], schema=self.schema)
 
-    def _merged(self) -> _Flags:
+    def _merged(self) -> BoolArray:
         """The kept slices that have log files."""
         listing = self.result.listing
-        flags: _Flags = self.result.keep & listing.any_of_slice(listing.file_is_log)
+        flags: BoolArray = self.result.keep & listing.any_of_slice(listing.file_is_log)
         return flags
 
-    def _changed(self) -> _Flags:
+    def _changed(self) -> BoolArray:
         """The kept slices with files from before columns were renamed or retyped."""
         keep = self.result.keep
         if self.evolution is None or not keep.any():
             return np.zeros_like(keep)
-        flags: _Flags = keep & self.evolution.changed(self.result.listing)
+        flags: BoolArray = keep & self.evolution.changed(self.result.listing)
         return flags
 
-    def _paths(self, slices: _Flags) -> list[str]:
+    def _paths(self, slices: BoolArray) -> list[str]:
         listing = self.result.listing
         return listing.paths(listing.of_files(slices))
 

@@ -9,18 +9,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import FileColumns
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.schema_history import SchemaHistory, SchemaVersion
-
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -57,7 +55,7 @@ class SchemaEvolution:
         """Whether no column was changed since."""
         return self.now == self.history.at(None)
 
-    def changed(self, listing: FileListing) -> _Flags:
+    def changed(self, listing: FileListing) -> BoolArray:
         """For each slice whether one of its files was written before columns were changed."""
         instants = listing.file_instants
         changed = [

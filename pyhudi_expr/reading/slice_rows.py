@@ -14,12 +14,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.keys.definition import key_definition
 from pyhudi_expr.mdt.log.reader import BlockKind, LogFile
@@ -196,13 +195,13 @@ def _key_merger(table: HudiTable) -> KeyMerger | None:
     return KeyMerger.of(properties, definition, types)
 
 
-def may_be_merged(table: HudiTable, listing: FileListing) -> npt.NDArray[np.bool_]:
+def may_be_merged(table: HudiTable, listing: FileListing) -> BoolArray:
     """For each slice whether its rows can be read here, as far as the table and the names tell."""
     logs = listing.any_of_slice(listing.file_is_log)
     bases = listing.any_of_slice(~listing.file_is_log)
     merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
     alone = not has_delete_marker(table.properties)
-    flags: npt.NDArray[np.bool_] = ~logs | (merges & (bases | alone))
+    flags: BoolArray = ~logs | (merges & (bases | alone))
     return flags
 
 

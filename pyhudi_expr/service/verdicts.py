@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
 
@@ -66,8 +66,8 @@ def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> P
 class _Plan:
     """kinds: the verdict's kind for each partition, 0 for none. sent: the files to be named."""
 
-    kinds: npt.NDArray[np.int64]
-    sent: npt.NDArray[np.bool_]
+    kinds: Int64Array
+    sent: BoolArray
 
 
 def _plan(result: PruneResult) -> _Plan:

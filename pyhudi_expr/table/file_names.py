@@ -11,9 +11,10 @@ import re
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from pyhudi_expr.arrays import BoolArray, Int64Array
 
 _BASE_PARTS = 3
 _BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
@@ -27,10 +28,10 @@ _LOG = (
 class ParsedNames:
     """The files of one kind: for each its row among all files, its file id and its instant."""
 
-    row: npt.NDArray[np.int64]
+    row: Int64Array
     file_id: pa.StringArray
     instant: pa.StringArray
-    version: npt.NDArray[np.int64]
+    version: Int64Array
     """The log version; 0 for base files."""
 
 
@@ -59,11 +60,11 @@ def log_files(names: pa.StringArray) -> ParsedNames:
     return ParsedNames(row, file_id, instant, versions)
 
 
-def _only(array: pa.Array, rows: npt.NDArray[np.int64]) -> pa.Array:
+def _only(array: pa.Array, rows: Int64Array) -> pa.Array:
     """The array's ascending rows; mostly it is all of them, and nothing is copied."""
     return array if len(rows) == len(array) else array.take(pa.array(rows))
 
 
-def _flags(answer: pa.BooleanArray) -> npt.NDArray[np.bool_]:
-    flags: npt.NDArray[np.bool_] = answer.fill_null(False).to_numpy(zero_copy_only=False)
+def _flags(answer: pa.BooleanArray) -> BoolArray:
+    flags: BoolArray = answer.fill_null(False).to_numpy(zero_copy_only=False)
     return flags

@@ -23,11 +23,11 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.table.file_names import ParsedNames, base_files, log_files
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.timeline.timeline import Timeline
 
-Ints = npt.NDArray[np.int64]
 _Scalar = TypeVar("_Scalar", bound=np.generic)
 GroupId = tuple[str, str]
 """Partition path and file id."""
@@ -104,9 +104,9 @@ class _Names:
 
     groups: _Groups
     instants: _Instants
-    base_row: Ints
-    log_row: Ints
-    log_order: Ints
+    base_row: Int64Array
+    log_row: Int64Array
+    log_order: Int64Array
 
     @staticmethod
     def of(files: StoredFiles, rules: SliceRules) -> _Names:
@@ -122,8 +122,8 @@ class _Groups:
 
     partitions: pa.StringArray
     file_ids: pa.StringArray
-    base: Ints
-    log: Ints
+    base: Int64Array
+    log: Int64Array
 
     @staticmethod
     def of(files: StoredFiles, bases: ParsedNames, logs: ParsedNames) -> _Groups:
@@ -144,7 +144,7 @@ class _Groups:
     def count(self) -> int:
         return max(len(self.file_ids), 1)
 
-    def numbers(self, groups: Iterable[GroupId]) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    def numbers(self, groups: Iterable[GroupId]) -> tuple[Int64Array, BoolArray]:
         """The groups' numbers, and for each whether the table has files of it."""
         pairs = list(groups)
         if not pairs:
@@ -155,11 +155,11 @@ class _Groups:
         number = _int64(pc.fill_null(partition, 0)) * self.count + _int64(pc.fill_null(file_id, 0))
         return number, known.to_numpy(zero_copy_only=False)
 
-    def replaced(self, groups: Iterable[GroupId]) -> Ints:
+    def replaced(self, groups: Iterable[GroupId]) -> Int64Array:
         number, known = self.numbers(groups)
         return number[known]
 
-    def keys_of(self, slices: Iterable[tuple[GroupId, str]], instants: _Instants) -> Ints:
+    def keys_of(self, slices: Iterable[tuple[GroupId, str]], instants: _Instants) -> Int64Array:
         """The keys of slices given by group and base instant, sorted."""
         pairs = list(slices)
         number, known = self.numbers(group for group, _ in pairs)
@@ -173,11 +173,11 @@ class _Instants:
 
     values: list[str]
     rank: dict[str, int]
-    base: Ints
-    log: Ints
-    complete: npt.NDArray[np.bool_]
+    base: Int64Array
+    log: Int64Array
+    complete: BoolArray
     """The write completed (or is older than the timeline) and is not newer than asked for."""
-    committed: npt.NDArray[np.bool_]
+    committed: BoolArray
     """A slice of this base instant is seen: complete, or a pending compaction."""
 
     @staticmethod
@@ -204,13 +204,17 @@ class _Instants:
     def count(self) -> int:
         return max(len(self.values), 1)
 
-    def slice_key(self, group: Ints, rank: Ints) -> Ints:
+    def slice_key(self, group: Int64Array, rank: Int64Array) -> Int64Array:
         return group * self.count + rank
 
 
 def _slices_of_logs(
-    groups: _Groups, instants: _Instants, base_slice: Ints, compactions: Ints, rules: SliceRules
-) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    groups: _Groups,
+    instants: _Instants,
+    base_slice: Int64Array,
+    compactions: Int64Array,
+    rules: SliceRules,
+) -> tuple[Int64Array, BoolArray]:
     """For each log file its slice's key, and whether a query sees it."""
     if rules.layout == 1:
         return instants.slice_key(groups.log, instants.log), np.ones(len(groups.log), np.bool_)
@@ -237,7 +241,9 @@ def _slices_of_logs(
     return slice_key, seen
 
 
-def _latest_merged(slices: Ints, compactions: Ints, instants: int) -> tuple[Ints, Ints]:
+def _latest_merged(
+    slices: Int64Array, compactions: Int64Array, instants: int
+) -> tuple[Int64Array, Int64Array]:
     """The newest slice of each group and, where that one awaits compaction, the one before it.
 
     Takes sorted keys. Gives the key that each of these slices is shown as (that of the older one
@@ -260,7 +266,7 @@ def _latest_merged(slices: Ints, compactions: Ints, instants: int) -> tuple[Ints
     return shown[order], own[order]
 
 
-def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Ints:
+def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Int64Array:
     names = files.name.take(pa.array(logs.row))
     by_name = np.empty(len(names), np.int64)
     by_name[pc.array_sort_indices(names).to_numpy()] = np.arange(len(names))
@@ -273,10 +279,10 @@ def _assemble(
     files: StoredFiles,
     groups: _Groups,
     instants: _Instants,
-    rows: Ints,
-    slice_key: Ints,
-    is_log: npt.NDArray[np.bool_],
-    order: Ints,
+    rows: Int64Array,
+    slice_key: Int64Array,
+    is_log: BoolArray,
+    order: Int64Array,
     instant: str | None,
     view: TableView,
 ) -> FileListing:
@@ -311,7 +317,7 @@ def _assemble(
     )
 
 
-def _distinct(keys: Ints) -> Ints:
+def _distinct(keys: Int64Array) -> Int64Array:
     """The keys sorted, each once. (numpy's own `unique` hashes, which is several times slower.)"""
     ordered = np.sort(keys)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
@@ -322,7 +328,7 @@ def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     return array
 
 
-def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Ints]:
+def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Int64Array]:
     """The values sorted, and for each value its place among them."""
     order = pc.array_sort_indices(values).to_numpy()
     rank = np.empty(len(values), np.int64)
@@ -330,15 +336,15 @@ def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Ints]:
     return values.take(pa.array(order)), rank
 
 
-def _sorted_dictionary(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, Ints]:
+def _sorted_dictionary(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, Int64Array]:
     values, rank = _rank(encoded.dictionary)
     return values, rank[_int64(encoded.indices)]
 
 
-def _ranks(encoded: pa.DictionaryArray, rank: Mapping[str, int]) -> Ints:
+def _ranks(encoded: pa.DictionaryArray, rank: Mapping[str, int]) -> Int64Array:
     of_value = np.array([rank[value] for value in encoded.dictionary.to_pylist()], np.int64)
     return of_value[_int64(encoded.indices)]
 
 
-def _int64(array: pa.Array) -> Ints:
+def _int64(array: pa.Array) -> Int64Array:
     return np.asarray(array.to_numpy(zero_copy_only=False), np.int64)

@@ -14,6 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array
 from pyhudi_expr.table.file_names import log_files
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -34,9 +35,9 @@ class StoredFiles:
     """
 
     partitions: pa.StringArray
-    partition: npt.NDArray[np.int32]
+    partition: Int32Array
     name: pa.StringArray
-    size: npt.NDArray[np.int64]
+    size: Int64Array
 
 
 @dataclass(frozen=True)
@@ -52,13 +53,13 @@ class FileListing:
     """Requested time of the newest write that was judged; None for a table without commits."""
     view: TableView
     partitions: pa.StringArray
-    slice_partition: npt.NDArray[np.int32]
+    slice_partition: Int32Array
     slice_file_id: pa.StringArray
     slice_base_instant: pa.StringArray
-    file_slice: npt.NDArray[np.int32]
+    file_slice: Int32Array
     file_name: pa.StringArray
-    file_size: npt.NDArray[np.int64]
-    file_is_log: npt.NDArray[np.bool_]
+    file_size: Int64Array
+    file_is_log: BoolArray
     _digests: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
@@ -81,7 +82,7 @@ class FileListing:
         return len(self.slice_partition)
 
     @cached_property
-    def file_partition(self) -> npt.NDArray[np.int32]:
+    def file_partition(self) -> Int32Array:
         """For each file the index of its partition (ascending)."""
         return self.slice_partition[self.file_slice]
 
@@ -104,7 +105,7 @@ class FileListing:
         found = parsed.instant.take(pa.array(of_log, mask=of_log < 0))
         return pc.if_else(pa.array(self.file_is_log), found, of_slice)
 
-    def some(self, slices: npt.NDArray[np.bool_]) -> FileListing:
+    def some(self, slices: BoolArray) -> FileListing:
         """The listing of the flagged slices only."""
         files = slices[self.file_slice]
         used, partition = np.unique(self.slice_partition[slices], return_inverse=True)
@@ -142,7 +143,7 @@ class FileListing:
         """What is known of each slice, for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
 
-    def any_of_slice(self, files: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def any_of_slice(self, files: BoolArray) -> BoolArray:
         """For each slice whether one of its files is flagged."""
         if self._is_file_per_slice:
             return files
@@ -153,12 +154,12 @@ class FileListing:
         return self.num_files == self.num_slices  # every slice has a file
 
     @cached_property
-    def _slice_start(self) -> npt.NDArray[np.int64]:
+    def _slice_start(self) -> Int64Array:
         begins = np.append(True, self.file_slice[1:] != self.file_slice[:-1])
         return np.flatnonzero(begins).astype(np.int64)
 
     @cached_property
-    def partition_file_bounds(self) -> npt.NDArray[np.int64]:
+    def partition_file_bounds(self) -> Int64Array:
         """Files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
         edges = np.arange(len(self.partitions) + 1, dtype=np.int32)
         return np.searchsorted(self.file_partition, edges).astype(np.int64)
@@ -173,7 +174,7 @@ class FileListing:
         return pc.if_else(pa.array(self.file_is_log), with_length, self.file_name)
 
     @cached_property
-    def token_bytes(self) -> npt.NDArray[np.int64]:
+    def token_bytes(self) -> Int64Array:
         """The length of each file's token."""
         lengths = pc.binary_length(self.tokens).to_numpy(zero_copy_only=False)
         return np.asarray(lengths, np.int64)

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
@@ -30,7 +31,6 @@ from pyhudi_expr.expr.functions.float_arithmetic import (
 from pyhudi_expr.expr.functions.negate_abs import negation
 from pyhudi_expr.expr.functions.signature import (
     NUMBERS,
-    Flags,
     Function,
     OnOperands,
     Rule,
@@ -131,7 +131,7 @@ class _Fixed:
         doubles = [ends.astype(np.float64) for ends in (*ordinals(left), *ordinals(right))]
         estimates = corners_of(operation, (doubles[0], doubles[1]), (doubles[2], doubles[3]))
         lower, upper = reduce(np.minimum, corners), reduce(np.maximum, corners)
-        inside: Flags = reduce(np.maximum, [np.abs(one) for one in estimates]) < _SAFE
+        inside: BoolArray = reduce(np.maximum, [np.abs(one) for one in estimates]) < _SAFE
         inside = inside & (lower >= self.least) & (upper <= self.greatest)
         result = Within(MIN_ORDINAL, MAX_ORDINAL).result(lower, upper, inside, left)
         values = mask_and(left.may_be_value, right.may_be_value)

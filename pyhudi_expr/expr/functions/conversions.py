@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -18,13 +19,7 @@ from pyhudi_expr.expr.domains import (
     floats_of,
     integer_range,
 )
-from pyhudi_expr.expr.functions.signature import (
-    Flags,
-    Function,
-    nullable_where,
-    ordinals,
-    where_known,
-)
+from pyhudi_expr.expr.functions.signature import Function, nullable_where, ordinals, where_known
 
 # Readers may relabel days before 1582-10-15 (see pyhudi_expr.expr.literals).
 _GREGORIAN_START_DAY = -141_427
@@ -91,7 +86,9 @@ class Within:
         lower, upper = ordinals(operand)
         return self.result(lower, upper, (lower >= self.least) & (upper <= self.greatest), operand)
 
-    def result(self, lower: Ordinals, upper: Ordinals, inside: Flags, operand: Bounds) -> Bounds:
+    def result(
+        self, lower: Ordinals, upper: Ordinals, inside: BoolArray, operand: Bounds
+    ) -> Bounds:
         """The given bounds where `inside`; elsewhere anything, and perhaps NULL."""
         return Bounds(
             np.where(inside, lower, np.int64(MIN_ORDINAL)),
@@ -257,9 +254,9 @@ class Widened:
         return wide if ends.ndim else wide[0]
 
 
-def within(values: Ordinals, limit: int) -> Flags:
+def within(values: Ordinals, limit: int) -> BoolArray:
     """Whether each magnitude is at most `limit` (the least int64 has no int64 magnitude)."""
-    inside: Flags = (values >= -limit) & (values <= limit)
+    inside: BoolArray = (values >= -limit) & (values <= limit)
     return inside
 
 

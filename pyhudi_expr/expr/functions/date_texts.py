@@ -10,13 +10,13 @@ or a negative number.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, UInt8Array
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Ordinals
-from pyhudi_expr.expr.functions.signature import Flags, arrow
+from pyhudi_expr.expr.functions.signature import arrow
 
 _WIDTH = len("2020-07-01")
 _PADDING, _NOTHING = (pa.scalar(one, pa.large_binary()) for one in (b"\0" * _WIDTH, b""))
@@ -24,8 +24,6 @@ _YEAR, _DASH, _TENS, _MONTH, _SECOND_DASH, _DAY_TENS, _DAY = slice(0, 4), 4, 5, 
 #: Before it, engines disagree on the calendar.
 _FIRST_YEAR = 1600
 _MOST_DAY, _LEAST_DAY, _MOST_MONTH = 99, -99, 99
-
-_Codes = npt.NDArray[np.uint8]
 
 
 def days_of_texts(*operands: Bounds) -> Bounds:
@@ -59,7 +57,7 @@ def days_of_texts(*operands: Bounds) -> Bounds:
     )
 
 
-def _least(lower: _Codes, upper: _Codes, first: Ordinals, shared: Flags) -> Ordinals:
+def _least(lower: UInt8Array, upper: UInt8Array, first: Ordinals, shared: BoolArray) -> Ordinals:
     """The first day that a text from `lower` on says of the month that begins with `first`."""
     digits = _is_digit(lower)
     has_day = (lower[:, _SECOND_DASH] == ord("-")) & digits[:, _DAY_TENS]
@@ -68,7 +66,7 @@ def _least(lower: _Codes, upper: _Codes, first: Ordinals, shared: Flags) -> Ordi
     return np.asarray(first + day - 1)
 
 
-def _greatest(upper: _Codes, first: Ordinals) -> Ordinals:
+def _greatest(upper: UInt8Array, first: Ordinals) -> Ordinals:
     """The last day that a text up to `upper` says of the month that begins with `first`."""
     digits = _is_digit(upper)
     has_day = (upper[:, _SECOND_DASH] == ord("-")) & digits[:, _DAY_TENS] & digits[:, _DAY]
@@ -81,7 +79,7 @@ def _first_day(year: Ordinals, month: Ordinals) -> Ordinals:
     return np.asarray(months.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64))
 
 
-def _codes(ends: Values) -> _Codes:
+def _codes(ends: Values) -> UInt8Array:
     """The first bytes of each text, zero behind its end and where it is unknown."""
     texts = pc.fill_null(arrow(ends), b"")
     padded = pc.binary_slice(pc.binary_join_element_wise(texts, _PADDING, _NOTHING), 0, _WIDTH)
@@ -90,12 +88,12 @@ def _codes(ends: Values) -> _Codes:
     return codes[fixed.offset : fixed.offset + len(fixed)]
 
 
-def _is_digit(codes: _Codes) -> Flags:
-    flags: Flags = (codes >= ord("0")) & (codes <= ord("9"))
+def _is_digit(codes: UInt8Array) -> BoolArray:
+    flags: BoolArray = (codes >= ord("0")) & (codes <= ord("9"))
     return flags
 
 
-def _number(digits: _Codes) -> Ordinals:
+def _number(digits: UInt8Array) -> Ordinals:
     """The number of some digits; of other bytes anything."""
     weights = 10 ** np.arange(digits.shape[1] - 1, -1, -1)
     values = np.where(_is_digit(digits), digits.astype(np.int64) - ord("0"), 0)

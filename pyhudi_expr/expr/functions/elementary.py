@@ -13,6 +13,7 @@ from decimal import Decimal
 
 import numpy as np
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds, may_be_nan
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Ordinals, float_ordinals
 from pyhudi_expr.expr.functions.casts import conversion
@@ -20,7 +21,6 @@ from pyhudi_expr.expr.functions.float_arithmetic import finite_or_infinite
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     NUMBERS,
-    Flags,
     Function,
     Rule,
     Signature,
@@ -48,7 +48,7 @@ class _Growing:
         return nullable_where(found, first <= self.least)
 
 
-def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: Flags) -> Bounds:
+def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: BoolArray) -> Bounds:
     """beyond: where some operands have no value, and give NaN or NULL.
 
     Hive makes NULL of NaN and of infinities.

@@ -12,9 +12,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Ordinals
-from pyhudi_expr.expr.functions.signature import Flags
 from pyhudi_expr.expr.functions.strings import TextRows, texts_of
 
 ByteClass: TypeAlias = frozenset[int]
@@ -42,7 +42,7 @@ def cased(text: str, *, up: bool) -> tuple[ByteClass, ...]:
     return tuple(classes)
 
 
-def may_match(bounds: Bounds, begin: tuple[ByteClass, ...], whole: bool) -> Flags:
+def may_match(bounds: Bounds, begin: tuple[ByteClass, ...], whole: bool) -> BoolArray:
     """Whether a text between the bounds may begin with (or be, if `whole`) bytes of the classes.
 
     A text is followed byte by byte as long as it may still be level with a bound: with `both`, with
@@ -71,32 +71,32 @@ def may_match(bounds: Bounds, begin: tuple[ByteClass, ...], whole: bool) -> Flag
             both_ends & level & is_low,
         )
     ended = texts.lower.lengths <= len(begin) if whole else ~nothing
-    found: Flags = free | upper_end | ((both_ends | lower_end) & ended)
+    found: BoolArray = free | upper_end | ((both_ends | lower_end) & ended)
     return found
 
 
-def _among(codes: Ordinals, allowed: Iterable[int]) -> Flags:
-    flags: Flags = np.isin(codes, np.fromiter(allowed, dtype=np.int64))
+def _among(codes: Ordinals, allowed: Iterable[int]) -> BoolArray:
+    flags: BoolArray = np.isin(codes, np.fromiter(allowed, dtype=np.int64))
     return flags
 
 
-def _above(codes: Ordinals, allowed: ByteClass) -> Flags:
+def _above(codes: Ordinals, allowed: ByteClass) -> BoolArray:
     """Whether a byte of the class is greater."""
-    flags: Flags = codes < max(allowed, default=-1)
+    flags: BoolArray = codes < max(allowed, default=-1)
     return flags
 
 
-def _below(codes: Ordinals, allowed: ByteClass) -> Flags:
+def _below(codes: Ordinals, allowed: ByteClass) -> BoolArray:
     """Whether a byte of the class is less."""
-    flags: Flags = codes > min(allowed, default=0x100)
+    flags: BoolArray = codes > min(allowed, default=0x100)
     return flags
 
 
-def _between(low: Ordinals, high: Ordinals, allowed: ByteClass) -> Flags:
+def _between(low: Ordinals, high: Ordinals, allowed: ByteClass) -> BoolArray:
     """Whether a byte of the class is between, neither end included."""
     ordered = np.sort(np.fromiter(allowed, dtype=np.int64))
     first = np.searchsorted(ordered, low, side="right")
-    flags: Flags = first < np.searchsorted(ordered, high, side="left")
+    flags: BoolArray = first < np.searchsorted(ordered, high, side="left")
     return flags
 
 

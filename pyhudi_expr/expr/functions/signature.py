@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
-
-Flags: TypeAlias = npt.NDArray[np.bool_]
 
 #: Domains of results.
 INT, LONG = Domain(Kind.INTEGER, bits=32), Domain(Kind.INTEGER, bits=64)
@@ -133,7 +131,11 @@ def ordinals(bounds: Bounds) -> tuple[Ordinals, Ordinals]:
 
 
 def where_known(
-    known_lower: Flags, lower: Ordinals, known_upper: Flags, upper: Ordinals, operand: Bounds
+    known_lower: BoolArray,
+    lower: Ordinals,
+    known_upper: BoolArray,
+    upper: Ordinals,
+    operand: Bounds,
 ) -> Bounds:
     """The given ends where they are known, else none; nulls and values as in the operand."""
     return Bounds(

@@ -10,18 +10,17 @@ interval of all texts with a prefix.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, UInt8Array
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
     TEXT,
-    Flags,
     Rule,
     Signature,
     Site,
@@ -39,27 +38,26 @@ _WIDTH = 64
 _CONTINUATION, _FOUR_BYTES = 0x80, 0xF0
 
 #: N texts as rows of bytes, and their lengths; longer ones are cut at the width.
-_Bytes: TypeAlias = npt.NDArray[np.uint8]
 
 
 @dataclass(frozen=True)
 class TextRows:
     """Texts as a matrix. codes: N x W bytes, zero behind the end. lengths: N, at most W."""
 
-    codes: _Bytes
+    codes: UInt8Array
     lengths: Ordinals
 
     @property
-    def inside(self) -> Flags:
+    def inside(self) -> BoolArray:
         """N x W: whether there is a byte of the text."""
-        flags: Flags = np.arange(self.codes.shape[1]) < self.lengths[:, None]
+        flags: BoolArray = np.arange(self.codes.shape[1]) < self.lengths[:, None]
         return flags
 
     def cut(self, lengths: Ordinals) -> TextRows:
         """Only so many bytes of each."""
         return TextRows(self.codes, np.minimum(self.lengths, lengths))
 
-    def array(self, known: Flags, tail: bytes = b"") -> pa.Array:
+    def array(self, known: BoolArray, tail: bytes = b"") -> pa.Array:
         """As Arrow texts with a tail, null where not `known`."""
         matrix = np.pad(self.codes, ((0, 0), (0, len(tail))))
         columns = np.arange(len(tail))
@@ -94,7 +92,7 @@ class Texts:
 
     lower: TextRows
     upper: TextRows
-    known: Flags
+    known: BoolArray
     operand: Bounds
     is_single: bool
 

@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
+
+from pyhudi_expr.arrays import BoolArray
 
 #: Values of a block by position: integers (of floating point their bits), bytes, pairs of a long
 #: and an integer, or None.
@@ -127,7 +128,7 @@ class _Reader:
         spans = zip(starts.tolist(), ends.tolist(), present.tolist(), strict=True)
         return [data[start:end] if one else None for start, end, one in spans]
 
-    def _present(self, count: int) -> tuple[bool, npt.NDArray[np.bool_]]:
+    def _present(self, count: int) -> tuple[bool, BoolArray]:
         (has_nulls,) = self._take(1)
         if not has_nulls:
             return False, np.ones(count, dtype=bool)

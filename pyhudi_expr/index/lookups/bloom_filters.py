@@ -15,8 +15,8 @@ from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.costs import LookupCost
@@ -41,7 +41,6 @@ MOST_FILES = 500
 _FILES_AT_ONCE = 32
 _CACHE_BYTES = 64 << 20
 
-_Flags = npt.NDArray[np.bool_]
 Wanted = Sequence[tuple[Leaf, Sequence[bytes]]]
 """Leaves, each with the values that it holds something to."""
 
@@ -94,7 +93,7 @@ class BloomFilters(CostedSource):
             answers.add_files(leaf, flags)
         return answers
 
-    def _asked(self, question: Question) -> npt.NDArray[np.int64]:
+    def _asked(self, question: Question) -> Int64Array:
         """The files whose filters are asked: the base files that are left."""
         return np.flatnonzero(question.files & ~self._listing.file_is_log)
 

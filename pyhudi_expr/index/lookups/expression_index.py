@@ -21,7 +21,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import (
@@ -72,8 +71,6 @@ _NAMES |= {"char_length": "length", "character_length": "length"}
 _ARGUMENTS = {"date_format": "format", "date_add": "days", "date_sub": "days"}
 _FIRST_CERTAIN_DAY = -141_000  # in 1583
 _SECONDS_PER_DAY = 86_400
-
-_Flags = npt.NDArray[np.bool_]
 
 
 def expression_indexes(

@@ -20,10 +20,11 @@ from __future__ import annotations
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.index.lookups.record_index import KeyLocations, RecordIndex
 from pyhudi_expr.index.lookups.secondary_index import TYPE, SecondaryIndex
 from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
-from pyhudi_expr.mdt.extension.coverage import UNCOVERED, Flags
+from pyhudi_expr.mdt.extension.coverage import UNCOVERED
 from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -37,7 +38,7 @@ class _Covered:
         """See `secondary_index.SliceTrust`."""
         return True
 
-    def slices(self, records: KeyLocations) -> Flags:
+    def slices(self, records: KeyLocations) -> BoolArray:
         """See `secondary_index.SliceTrust`."""
         return records.believed
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes
 
-_Flags = npt.NDArray[np.bool_]
-SliceNumbers = npt.NDArray[np.int32]
+SliceNumbers = Int32Array
 
 UNLISTED = -1
 
@@ -33,7 +32,7 @@ class HashedEntries:
         """Memory held, bytes."""
         return self.hashes.nbytes + self.slices.nbytes
 
-    def find(self, wanted: Hashes, num_slices: int) -> _Flags:
+    def find(self, wanted: Hashes, num_slices: int) -> BoolArray:
         """For each slice whether an entry with one of the hashes points to it."""
         # Sorted, so that the searches walk through memory in one direction.
         ordered = np.sort(wanted)
@@ -46,7 +45,7 @@ class HashedEntries:
         flags[found[found != UNLISTED]] = True
         return flags
 
-    def rows_of(self, wanted: Hashes) -> tuple[npt.NDArray[np.int64], _Flags]:
+    def rows_of(self, wanted: Hashes) -> tuple[Int64Array, BoolArray]:
         """For each hash the row of the first entry that has it, and whether there is one."""
         if not len(self.hashes):
             return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
@@ -54,12 +53,12 @@ class HashedEntries:
         return row, self.hashes[row] == wanted
 
     @property
-    def shared(self) -> _Flags:
+    def shared(self) -> BoolArray:
         """For each entry whether another one has its hash."""
         same = self.hashes[1:] == self.hashes[:-1]
-        flags: _Flags = np.append(same, False) | np.append(False, same)
+        flags: BoolArray = np.append(same, False) | np.append(False, same)
         return flags if len(self.hashes) else flags[:0]
 
-    def per_slice(self, num_slices: int) -> npt.NDArray[np.int64]:
+    def per_slice(self, num_slices: int) -> Int64Array:
         """For each slice how many entries point to it."""
         return np.bincount(self.slices[self.slices != UNLISTED], minlength=num_slices)

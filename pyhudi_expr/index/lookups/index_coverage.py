@@ -20,10 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.file_names import log_files
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -35,10 +35,8 @@ _INDEXING = "indexing"
 _LOG_FILE_PER_WRITE = 2
 """The timeline's layout where a log file's name tells its write, and completion times are kept."""
 
-_Flags = npt.NDArray[np.bool_]
 
-
-def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> _Flags:
+def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> BoolArray:
     """For each slice whether the index is known to describe all its files. Raises HudiError.
 
     index: the name of its metadata partition. The table may be of either type.

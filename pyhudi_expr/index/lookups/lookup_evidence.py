@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import numpy as np
-import numpy.typing as npt
-
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.table.listing import FileListing
-
-_Flags = npt.NDArray[np.bool_]
 
 
 class LookupEvidence:
@@ -20,13 +16,13 @@ class LookupEvidence:
 
     def __init__(self, listing: FileListing) -> None:
         self._listing = listing
-        self._answers: list[tuple[Leaf, _Flags]] = []
+        self._answers: list[tuple[Leaf, BoolArray]] = []
 
-    def add(self, leaf: Leaf, slices: _Flags) -> None:
+    def add(self, leaf: Leaf, slices: BoolArray) -> None:
         """slices: one flag for each slice of the listing."""
         self.add_files(leaf, slices[self._listing.file_slice])
 
-    def add_files(self, leaf: Leaf, files: _Flags) -> None:
+    def add_files(self, leaf: Leaf, files: BoolArray) -> None:
         """files: one flag for each file of the listing."""
         self._answers.append((leaf, files))
 

@@ -38,9 +38,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
@@ -61,8 +61,6 @@ from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
-
-_Flags = npt.NDArray[np.bool_]
 
 MOST_BYTES = 256 << 20
 """The largest index that is read into memory: some 60 million keys, which take 700 MB there."""
@@ -109,14 +107,14 @@ class KeyLocations:
     """entries: of all keys. believed: one flag for each slice."""
 
     entries: HashedEntries
-    believed: _Flags
+    believed: BoolArray
 
     @staticmethod
     def counted(entries: HashedEntries, rows: Counts) -> KeyLocations:
         """rows: of each slice, at most; -1 where that is unknown."""
         return KeyLocations(entries, entries.per_slice(len(rows)) == rows)
 
-    def slices_of(self, keys: Hashes) -> _Flags:
+    def slices_of(self, keys: Hashes) -> BoolArray:
         """For each slice whether it may hold one of the keys, given by their hashes."""
         return self.entries.find(keys, len(self.believed)) | ~self.believed
 
@@ -174,7 +172,7 @@ class RecordIndex(CostedSource):
         """About what looking up so many keys reads."""
         return int(look_up_bytes(keys, self.read_bytes))
 
-    def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], _Flags]:
+    def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], BoolArray]:
         """What finds the slices of so many keys: in memory, or in the index's files meanwhile."""
         fits = self.read_bytes <= MOST_BYTES
         if fits and self._read.is_ready(self.read_bytes, patience):
@@ -183,7 +181,7 @@ class RecordIndex(CostedSource):
             return self._look_up
         raise StillReadingError if fits else HudiError("it is too large for so many keys")
 
-    def _look_up(self, keys: list[bytes]) -> _Flags:
+    def _look_up(self, keys: list[bytes]) -> BoolArray:
         numbers = dict(_listed_groups(self._listing))
         found = [numbers.get(group, UNLISTED) for group in groups_of(self._mdt, keys)]
         flags = np.zeros(self._listing.num_slices, np.bool_)
@@ -199,7 +197,7 @@ class RecordIndex(CostedSource):
         """What the next look-up reads: the whole index, or nothing."""
         return 0 if self._read.made else self._mdt.stored_bytes(RECORD_INDEX)
 
-    def slices_of(self, keys: Hashes) -> _Flags:
+    def slices_of(self, keys: Hashes) -> BoolArray:
         """For each slice whether it may hold one of the keys, given by their hashes."""
         return self.loaded().slices_of(keys)
 

@@ -35,10 +35,10 @@ from functools import cached_property
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
 from pyhudi_expr.index.costs import LookupCost
@@ -70,7 +70,6 @@ _CONTENT = "secondary_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 _MICROS = 10**6
 
-_Flags = npt.NDArray[np.bool_]
 _Text = Callable[[BoundLiteral, Domain], bytes | None]
 
 
@@ -91,7 +90,7 @@ class SliceTrust(Protocol):
     def any(self) -> bool:
         """Whether there may be any. Raises HudiError."""
 
-    def slices(self, records: KeyLocations) -> _Flags:
+    def slices(self, records: KeyLocations) -> BoolArray:
         """One flag for each slice: whether the index has all values of the keys that the record
         index places there. Raises HudiError."""
 
@@ -108,12 +107,12 @@ class _OfHudi:
         """See `SliceTrust`."""
         return bool(self._covered.any())
 
-    def slices(self, records: KeyLocations) -> _Flags:
+    def slices(self, records: KeyLocations) -> BoolArray:
         """See `SliceTrust`."""
         return self._covered & records.believed.all()
 
     @cached_property
-    def _covered(self) -> _Flags:
+    def _covered(self) -> BoolArray:
         return covered_slices(self.mdt, self.listing, self.index)
 
 
@@ -123,16 +122,16 @@ class ValueLocations:
     are integers in digits, or null."""
 
     entries: HashedEntries
-    believed: _Flags
+    believed: BoolArray
     numbers_only: bool
 
-    def slices_of(self, values: Hashes) -> _Flags:
+    def slices_of(self, values: Hashes) -> BoolArray:
         """For each slice whether it may hold one of the values, given by their hashes."""
         return self.entries.find(values, len(self.believed)) | ~self.believed
 
 
 def locate_values(
-    pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations, trusted: _Flags
+    pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations, trusted: BoolArray
 ) -> ValueLocations:
     """The values' places. pairs: parallel hashes of values and of their record keys; trusted: see
     `SliceTrust.slices`."""
@@ -201,7 +200,7 @@ class SecondaryIndex(CostedSource):
                 answers.add(leaf, self.slices_of(values))
         return Answer(answers)
 
-    def slices_of(self, values: Sequence[bytes]) -> _Flags:
+    def slices_of(self, values: Sequence[bytes]) -> BoolArray:
         """For each slice whether it may hold one of the values, spelled as the index does."""
         return self.loaded().slices_of(hashes(ByteStrings.of(values)))
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Float64Array, Int64Array
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -31,8 +31,6 @@ _TIMESTAMP_UNITS = {15: 10**3, 16: 10**6, 17: 10**9, 18: 10**3, 19: 10**6, 20: 1
 #: Index version 1 keeps microseconds and does not say so; it was measured for such columns only.
 _VERSION_1_UNITS = 10**6
 
-_Flags = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
 class Encoding:
@@ -45,7 +43,7 @@ class Encoding:
 
 def decode_ordinals(
     values: pa.Array, encoding: Encoding, domain: Domain, outward: float
-) -> tuple[npt.NDArray[np.int64], _Flags]:
+) -> tuple[Int64Array, BoolArray]:
     """Ordinals of the bounds, and where there is one that can be read with certainty.
 
     outward: the infinity towards which a bound may be moved.
@@ -71,7 +69,7 @@ def decode_ordinals(
     return nothing
 
 
-def widen_float32(floats: npt.NDArray[np.float64], outward: float) -> npt.NDArray[np.float64]:
+def widen_float32(floats: Float64Array, outward: float) -> Float64Array:
     """The next float32 beyond each bound of a column whose type has been widened since.
 
     Readers do not agree on the widened value: Hudi takes a float to double through its decimal
@@ -83,14 +81,14 @@ def widen_float32(floats: npt.NDArray[np.float64], outward: float) -> npt.NDArra
     return np.where(np.isfinite(floats) & (floats != 0), beyond, floats)
 
 
-def _integers(values: pa.Array) -> npt.NDArray[np.int64]:
+def _integers(values: pa.Array) -> Int64Array:
     filled = pc.fill_null(pc.cast(values, pa.int64()), 0)
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
 
 def _timestamps(
-    values: npt.NDArray[np.int64], present: _Flags, encoding: Encoding, domain: Domain
-) -> tuple[npt.NDArray[np.int64], _Flags]:
+    values: Int64Array, present: BoolArray, encoding: Encoding, domain: Domain
+) -> tuple[Int64Array, BoolArray]:
     if encoding.type_ordinal is None:
         units = _VERSION_1_UNITS if domain.units == _VERSION_1_UNITS else None
     else:

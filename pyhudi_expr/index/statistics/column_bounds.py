@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
@@ -39,7 +39,7 @@ class ColumnBounds:
         """Memory held, bytes."""
         return bounds_bytes(self.bounds())
 
-    def put(self, positions: npt.NDArray[np.int64], bounds: Bounds) -> None:
+    def put(self, positions: Int64Array, bounds: Bounds) -> None:
         """Sets the bounds of the containers at `positions` (distinct); arrays of equal length.
 
         Arrays that `bounds` handed out before stay as they are.
@@ -55,7 +55,7 @@ class ColumnBounds:
         """What is known now; arrays of length `size`."""
         return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
 
-    def _with(self, old: Any, positions: npt.NDArray[np.int64], new: Any) -> Any:
+    def _with(self, old: Any, positions: Int64Array, new: Any) -> Any:
         if self._domain.is_ordinal:
             changed = old.copy()
             changed[positions] = new
@@ -83,8 +83,8 @@ def no_rows(size: int, domain: Domain) -> Bounds:
 
 
 def concat_bounds(
-    pieces: Sequence[tuple[npt.NDArray[np.int64], Bounds]],
-) -> tuple[npt.NDArray[np.int64], Bounds]:
+    pieces: Sequence[tuple[Int64Array, Bounds]],
+) -> tuple[Int64Array, Bounds]:
     """Positions and bounds of all pieces, of which there is one at least; bounds are arrays."""
     if len(pieces) == 1:
         return pieces[0]

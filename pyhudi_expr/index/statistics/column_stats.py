@@ -19,10 +19,10 @@ from itertools import chain
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics import parquet_footers
@@ -53,8 +53,6 @@ _FEW_PARTITIONS = 0.25
 #: As many times the size of what is read are in memory, beside the store, until it is stored.
 _COPIES = 3
 
-_Positions = npt.NDArray[np.int64]
-_Flags = npt.NDArray[np.bool_]
 
 #: So many footers are read before the next column's turn comes and queries see what they say.
 _FOOTERS = 4096
@@ -87,7 +85,7 @@ class _Column:
     """What is known of one column so far."""
 
     store: ColumnBounds
-    loaded: _Flags  # for each partition
+    loaded: BoolArray  # for each partition
     checks: list[Future[None]] = field(default_factory=list)
 
 
@@ -96,9 +94,9 @@ class Piece:
     """What some entries say of a column: bounds for the files at `positions`."""
 
     column: BoundColumn
-    positions: _Positions
+    positions: Int64Array
     decoded: DecodedBounds
-    without_values: _Positions
+    without_values: Int64Array
     """Log files in which no value was counted."""
 
 
@@ -146,7 +144,7 @@ class ColumnStats:
             return sum(column.store.nbytes for column in self._columns.values())
 
     def load(
-        self, columns: Sequence[BoundColumn], partitions: _Flags, footer_wait: float
+        self, columns: Sequence[BoundColumn], partitions: BoolArray, footer_wait: float
     ) -> LoadedBounds:
         """The columns' bounds, with the entries of the partitions at least (one flag for each).
 
@@ -174,7 +172,7 @@ class ColumnStats:
         notes = [f"footers are still being read for {name}" for name in waiting]
         return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
 
-    def pieces(self, columns: Mapping[BoundColumn, _Flags]) -> Iterator[Piece]:
+    def pieces(self, columns: Mapping[BoundColumn, BoolArray]) -> Iterator[Piece]:
         """What the index says of the files of the flagged partitions, in no order.
 
         It comes some megabytes at a time, so that no index is too large for memory.
@@ -187,7 +185,7 @@ class ColumnStats:
         ]
         return iter_unordered(sources)
 
-    def entries_of(self, column: str) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+    def entries_of(self, column: str) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
         """The entries of a column, some megabytes at a time, and of which files each is.
 
         Nothing of it is kept. Raises HudiError where the index is unreadable.
@@ -201,7 +199,7 @@ class ColumnStats:
         """Whether there are `pieces`."""
         return self.entries is not None
 
-    def prefixes(self, column: str, partitions: _Flags) -> list[str]:
+    def prefixes(self, column: str, partitions: BoolArray) -> list[str]:
         """With what the keys of the column's entries for the flagged partitions begin."""
         # What is kept between processes is a column as a whole.
         most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
@@ -210,7 +208,7 @@ class ColumnStats:
         paths = self._listing.partitions.filter(pa.array(partitions)).to_pylist()
         return [column_partition_prefix(column, path) for path in paths]
 
-    def _with_room(self, missing: Mapping[BoundColumn, _Flags]) -> dict[BoundColumn, _Column]:
+    def _with_room(self, missing: Mapping[BoundColumn, BoolArray]) -> dict[BoundColumn, _Column]:
         """The columns that may be there at once, those that are new without any bounds."""
         fitting: dict[BoundColumn, _Column] = {}
         for column in missing:
@@ -241,7 +239,7 @@ class ColumnStats:
             loaded=np.zeros(len(self._listing.partitions), dtype=np.bool_),
         )
 
-    def _load(self, missing: Mapping[BoundColumn, _Flags]) -> None:
+    def _load(self, missing: Mapping[BoundColumn, BoolArray]) -> None:
         lacking = {column: flags for column, flags in missing.items() if flags.any()}
         if self.entries is None:
             doubted = {c: flags[self._listing.file_partition] for c, flags in lacking.items()}
@@ -259,8 +257,8 @@ class ColumnStats:
                 ]
 
     def _load_entries(
-        self, entries: EntrySource, lacking: Mapping[BoundColumn, _Flags]
-    ) -> dict[BoundColumn, _Flags]:
+        self, entries: EntrySource, lacking: Mapping[BoundColumn, BoolArray]
+    ) -> dict[BoundColumn, BoolArray]:
         """Stores the bounds of the files in the lacking partitions; returns the doubted files.
 
         Columns that turn out not to fit are forgotten.
@@ -281,8 +279,8 @@ class ColumnStats:
         }
 
     def _put(
-        self, entries: EntrySource, column: BoundColumn, partitions: _Flags, pieces: list[Piece]
-    ) -> _Flags:
+        self, entries: EntrySource, column: BoundColumn, partitions: BoolArray, pieces: list[Piece]
+    ) -> BoolArray:
         """Stores what the pieces say of the partitions' files; returns the doubted files."""
         store = self._columns[column].store
         doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
@@ -301,7 +299,7 @@ class ColumnStats:
             store.put(without_rows, no_rows(len(without_rows), column.domain))
         return doubted
 
-    def _check(self, column: BoundColumn, known: _Column, positions: _Positions) -> None:
+    def _check(self, column: BoundColumn, known: _Column, positions: Int64Array) -> None:
         paths = self._listing.paths(positions)
         bounds = parquet_footers.read_bounds(self.storage, paths, column)
         with self._lock:
@@ -310,8 +308,8 @@ class ColumnStats:
     def _decoded(
         self,
         column: BoundColumn,
-        partitions: _Flags,
-        source: Iterator[tuple[_Positions, StatisticsEntries]],
+        partitions: BoolArray,
+        source: Iterator[tuple[Int64Array, StatisticsEntries]],
     ) -> Iterator[Piece]:
         for positions, entries in source:
             is_log = self._listing.file_is_log[positions]
@@ -320,8 +318,8 @@ class ColumnStats:
             yield Piece(column, positions, decoded, without_values)
 
     def _read(
-        self, entries: EntrySource, column: str, missing: _Flags
-    ) -> list[Iterator[tuple[_Positions, StatisticsEntries]]]:
+        self, entries: EntrySource, column: str, missing: BoolArray
+    ) -> list[Iterator[tuple[Int64Array, StatisticsEntries]]]:
         """For each shard the column's entries for files of the listing, and which files these are.
 
         What is kept of an entry is a small part of it.
@@ -331,8 +329,8 @@ class ColumnStats:
         return [self._listed(entries, missing) for entries in found]
 
     def _listed(
-        self, found: Iterator[ColumnStatistics], missing: _Flags
-    ) -> Iterator[tuple[_Positions, StatisticsEntries]]:
+        self, found: Iterator[ColumnStatistics], missing: BoolArray
+    ) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
         for piece in found:
             positions = self._positions(piece.key, piece.file_name)
             listed = positions >= 0
@@ -344,7 +342,7 @@ class ColumnStats:
                 else (positions[listed], entries.filter(listed))
             )
 
-    def _positions(self, keys: pa.Array, file_names: pa.Array) -> _Positions:
+    def _positions(self, keys: pa.Array, file_names: pa.Array) -> Int64Array:
         """For each entry the position of its file in the listing; -1 when it is not listed."""
         if not self._listing.num_files:
             return np.full(len(keys), -1, np.int64)

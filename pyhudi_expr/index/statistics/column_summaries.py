@@ -12,10 +12,10 @@ from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import (
@@ -39,8 +39,6 @@ from pyhudi_expr.table.listing import FileListing
 _COUNTABLE = frozenset({Kind.INTEGER, Kind.DATE, Kind.BOOLEAN})
 #: Of these a file's statistics are values of its rows: texts may have been cut, floats be NaN.
 _EXACT = frozenset({*_COUNTABLE, Kind.DECIMAL, Kind.WALL_CLOCK, Kind.INSTANT})
-
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -158,7 +156,7 @@ def _is_exact(domain: Domain) -> bool:
     return domain.kind in _EXACT and domain.scale <= WRAPPED_DECIMAL_SCALE
 
 
-def _is_known(bounds: Bounds, domain: Domain) -> _Flags:
+def _is_known(bounds: Bounds, domain: Domain) -> BoolArray:
     """Which containers have both ends."""
     if domain.is_ordinal:
         return np.asarray((bounds.lower != MIN_ORDINAL) & (bounds.upper != MAX_ORDINAL))
@@ -166,7 +164,7 @@ def _is_known(bounds: Bounds, domain: Domain) -> _Flags:
     return np.asarray(both.to_numpy(zero_copy_only=False), np.bool_)
 
 
-def _extremes(bounds: Bounds, chosen: _Flags, domain: Domain) -> tuple[Any, Any]:
+def _extremes(bounds: Bounds, chosen: BoolArray, domain: Domain) -> tuple[Any, Any]:
     lower, upper = _chosen(bounds.lower, chosen), _chosen(bounds.upper, chosen)
     if domain.is_ordinal:
         return _value(int(lower.min()), domain), _value(int(upper.max()), domain)
@@ -191,7 +189,7 @@ def _length(bounds: Bounds, domain: Domain) -> float | None:
     return None if mean is None else float(mean)
 
 
-def _kept_by_equality(bounds: Bounds, has_values: _Flags) -> float:
+def _kept_by_equality(bounds: Bounds, has_values: BoolArray) -> float:
     """The share of the files whose range holds an end of another's range, on average."""
     lower, upper = _chosen(bounds.lower, has_values), _chosen(bounds.upper, has_values)
     files = len(lower)
@@ -201,11 +199,11 @@ def _kept_by_equality(bounds: Bounds, has_values: _Flags) -> float:
     return float((begun - ended).mean() / len(has_values))
 
 
-def _chosen(values: Any, chosen: _Flags) -> Any:
+def _chosen(values: Any, chosen: BoolArray) -> Any:
     return values[chosen] if isinstance(values, np.ndarray) else values.filter(pa.array(chosen))
 
 
-def _ranks(*parts: Any) -> npt.NDArray[np.int64]:
+def _ranks(*parts: Any) -> Int64Array:
     """Integers in the order of the values of all parts, the same for the same value."""
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)

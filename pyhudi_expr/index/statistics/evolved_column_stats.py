@@ -14,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
@@ -27,8 +27,6 @@ from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.schema import META_FIELDS
 from pyhudi_expr.table.schema_history import HistoricField, SchemaHistory
-
-_Flags = npt.NDArray[np.bool_]
 
 #: By the type that a column has now those that widen into it without losing a value or its order.
 _WIDER = {"long": {"int"}, "double": {"int", "float"}}
@@ -54,7 +52,7 @@ class EvolvedColumnStats:
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
         return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
 
-    def _names(self, column: BoundColumn) -> dict[BoundColumn, _Flags]:
+    def _names(self, column: BoundColumn) -> dict[BoundColumn, BoolArray]:
         """The column under each name that it had, with flags for the files of that time."""
         bases = ~self.listing.file_is_log
         if column.name in META_FIELDS:
@@ -63,7 +61,7 @@ class EvolvedColumnStats:
         id_ = now.id_of(column.name) if now else None
         if now is None or id_ is None:
             return {}
-        names: dict[BoundColumn, _Flags] = {}
+        names: dict[BoundColumn, BoolArray] = {}
         for instant, files in self._files_by_instant.items():
             version = self.history.at(instant)
             then = version.fields.get(id_) if version else None
@@ -73,7 +71,7 @@ class EvolvedColumnStats:
         return names
 
     @cached_property
-    def _files_by_instant(self) -> Mapping[str, _Flags]:
+    def _files_by_instant(self) -> Mapping[str, BoolArray]:
         codes = self.listing.file_instants.dictionary_encode()
         numbers = np.asarray(codes.indices.fill_null(-1))
         return {
@@ -83,7 +81,7 @@ class EvolvedColumnStats:
 
     @staticmethod
     def _merged(
-        column: BoundColumn, names: Mapping[BoundColumn, _Flags], loaded: LoadedBounds
+        column: BoundColumn, names: Mapping[BoundColumn, BoolArray], loaded: LoadedBounds
     ) -> Bounds:
         bounds = unknown(column.domain)
         for known, files in names.items():
@@ -103,7 +101,7 @@ class EvolvedColumnStats:
         return bounds
 
 
-def _chosen(files: _Flags, own: Any, other: Any) -> Any:
+def _chosen(files: BoolArray, own: Any, other: Any) -> Any:
     """One where flagged, the other elsewhere."""
     if isinstance(own, pa.Array | pa.Scalar | pa.ChunkedArray):
         return pc.if_else(pa.array(files), own, other)

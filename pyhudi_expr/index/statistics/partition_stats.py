@@ -10,9 +10,9 @@ import threading
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -53,5 +53,5 @@ class PartitionStats:
             self._columns[column] = store.bounds()
 
     @cached_property
-    def _followed(self) -> npt.NDArray[np.bool_]:
+    def _followed(self) -> BoolArray:
         return tracked_partitions(self._mdt, self._listing, (PARTITION_STATS, COLUMN_STATS))

@@ -23,10 +23,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
@@ -47,8 +47,6 @@ _LATE_BYTE = 0xEE
 _LOOSENED_LOWER = (rb"(?s)[\xf0-\xf4].*", b"\xee\x80\x80")
 _LOOSENED_UPPER = (rb"(?s)[\xee\xef].*", b"\xf5")
 
-_Flags = npt.NDArray[np.bool_]
-
 
 @dataclass(frozen=True)
 class StatisticsEntries:
@@ -60,13 +58,13 @@ class StatisticsEntries:
 
     minimum: dict[Encoding, pa.Array]
     maximum: dict[Encoding, pa.Array]
-    null_count: npt.NDArray[np.int64]
-    value_count: npt.NDArray[np.int64]
+    null_count: Int64Array
+    value_count: Int64Array
 
     def __len__(self) -> int:
         return len(self.null_count)
 
-    def filter(self, chosen: _Flags) -> StatisticsEntries:
+    def filter(self, chosen: BoolArray) -> StatisticsEntries:
         """The chosen entries (one flag for each)."""
         mask = pa.array(chosen)
         return StatisticsEntries(
@@ -96,7 +94,7 @@ class StatisticsEntries:
 
 def _value_types(
     records: ColumnStatistics,
-) -> Iterator[tuple[tuple[int, str | None], _Flags | None]]:
+) -> Iterator[tuple[tuple[int, str | None], BoolArray | None]]:
     """The value types that occur, each with a flag for each entry; None: it is that of all."""
     infos = records.type_info.dictionary_encode()
     info = np.asarray(infos.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
@@ -107,7 +105,7 @@ def _value_types(
         yield (ordinal, text), None if rows.all() else rows
 
 
-def _distinct_columns(pairs: npt.NDArray[np.int64]) -> list[list[int]]:
+def _distinct_columns(pairs: Int64Array) -> list[list[int]]:
     if not pairs.size:
         return []
     if (pairs == pairs[:, :1]).all():
@@ -115,7 +113,7 @@ def _distinct_columns(pairs: npt.NDArray[np.int64]) -> list[list[int]]:
     return list(np.unique(pairs, axis=1).T.tolist())
 
 
-def _only(values: pa.Array, rows: _Flags) -> pa.Array:
+def _only(values: pa.Array, rows: BoolArray) -> pa.Array:
     """The values of the flagged rows, null elsewhere."""
     return pc.if_else(pa.array(rows), values, pa.scalar(None, values.type))
 
@@ -125,10 +123,10 @@ class DecodedBounds:
     """Bounds of M entries. doubted: the data may be bounded better than the entry could be read."""
 
     bounds: Bounds
-    doubted: _Flags
+    doubted: BoolArray
 
 
-def decode(entries: StatisticsEntries, column: BoundColumn, is_log: _Flags) -> DecodedBounds:
+def decode(entries: StatisticsEntries, column: BoundColumn, is_log: BoolArray) -> DecodedBounds:
     """The bounds of entries that describe one file each.
 
     is_log: for each entry whether its file is a log file. There "all null" may be a column that
@@ -162,7 +160,7 @@ def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> DecodedBou
 
 
 def _decode(
-    entries: StatisticsEntries, domain: Domain, doubted: _Flags, all_null: _Flags
+    entries: StatisticsEntries, domain: Domain, doubted: BoolArray, all_null: BoolArray
 ) -> DecodedBounds:
     lower: Any
     upper: Any
@@ -183,19 +181,19 @@ def _decode(
     )
 
 
-def _unknown_ends(ends: Any, unknown: int) -> _Flags:
+def _unknown_ends(ends: Any, unknown: int) -> BoolArray:
     if isinstance(ends, np.ndarray):
         return np.asarray(ends == unknown, dtype=np.bool_)
     return np.asarray(ends.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
 
 
-def _all_null(entries: StatisticsEntries, without_values: _Flags) -> _Flags:
+def _all_null(entries: StatisticsEntries, without_values: BoolArray) -> BoolArray:
     counted = (entries.null_count >= 0) & (entries.value_count >= 0)
-    answer: _Flags = without_values & counted & (entries.null_count == entries.value_count)
+    answer: BoolArray = without_values & counted & (entries.null_count == entries.value_count)
     return answer
 
 
-def _absent(entries: StatisticsEntries) -> _Flags:
+def _absent(entries: StatisticsEntries) -> BoolArray:
     """Which entries have neither bound."""
     present = np.zeros(len(entries), dtype=np.bool_)
     for values in (*entries.minimum.values(), *entries.maximum.values()):
@@ -203,7 +201,7 @@ def _absent(entries: StatisticsEntries) -> _Flags:
     return ~present
 
 
-def _zeros(entries: StatisticsEntries) -> _Flags:
+def _zeros(entries: StatisticsEntries) -> BoolArray:
     """Which entries have zeros, as numbers, for both bounds."""
     zeros = np.zeros((2, len(entries)), dtype=np.bool_)
     for of_end, encoded in zip(zeros, (entries.minimum, entries.maximum), strict=True):
@@ -211,13 +209,13 @@ def _zeros(entries: StatisticsEntries) -> _Flags:
             zero = _ZEROS.get(str(values.type))
             if zero is not None:
                 of_end |= _holds(pc.equal(values, pa.scalar(zero, values.type)))
-    both: _Flags = zeros[0] & zeros[1]
+    both: BoolArray = zeros[0] & zeros[1]
     return both
 
 
 def _ordinal_bounds(
-    entries: StatisticsEntries, domain: Domain, doubted: _Flags
-) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], _Flags]:
+    entries: StatisticsEntries, domain: Domain, doubted: BoolArray
+) -> tuple[Int64Array, Int64Array, BoolArray]:
     lower = np.full(len(entries), MIN_ORDINAL, dtype=np.int64)
     upper = np.full(len(entries), MAX_ORDINAL, dtype=np.int64)
     for encoded, bound, outward in (
@@ -237,8 +235,8 @@ def _ordinal_bounds(
 
 
 def _arrow_bounds(
-    entries: StatisticsEntries, domain: Domain, doubted: _Flags
-) -> tuple[pa.Array, pa.Array, _Flags, _Flags]:
+    entries: StatisticsEntries, domain: Domain, doubted: BoolArray
+) -> tuple[pa.Array, pa.Array, BoolArray, BoolArray]:
     """Lower and upper bounds; which entries are wrong, and which were loosened."""
     nothing: Any = pa.scalar(None, type=domain.arrow_type)
     bounds = []
@@ -266,6 +264,6 @@ def _has_late_bytes(texts: pa.Array) -> bool:
     return bool(content) and bool(np.frombuffer(content, np.uint8).max() >= _LATE_BYTE)
 
 
-def _holds(answer: Any) -> _Flags:
-    flags: _Flags = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
+def _holds(answer: Any) -> BoolArray:
+    flags: BoolArray = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
     return flags

@@ -10,19 +10,16 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, walk
 from pyhudi_expr.expr.bounds import Mask
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
 from pyhudi_expr.table.listing import FileListing
 
-_Flags = npt.NDArray[np.bool_]
-
-
 Streaming = Callable[
-    [ColumnStats, FileListing, BoundExpression, LoadedBounds, _Flags],
+    [ColumnStats, FileListing, BoundExpression, LoadedBounds, BoolArray],
     Evidence,
 ]
 """As `evaluate_streaming`: evidence where bounds are too large, in whatever way it is found."""
@@ -33,8 +30,8 @@ class LeafAnswer:
     """Which files may hold a row that makes the leaf TRUE, and FALSE."""
 
     leaf: Leaf
-    true: _Flags
-    false: _Flags
+    true: BoolArray
+    false: BoolArray
 
     @staticmethod
     def unknown(leaf: Leaf, files: int) -> LeafAnswer:
@@ -62,7 +59,7 @@ def evaluate_streaming(
     listing: FileListing,
     predicate: BoundExpression,
     loaded: LoadedBounds,
-    partitions: _Flags,
+    partitions: BoolArray,
 ) -> Evidence:
     """Evidence on the predicate's leaves, those on columns that were too large included.
 

@@ -13,20 +13,18 @@ from collections.abc import Iterable
 
 import javaproperties
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.hudi_table import PARTITION_MARKER
 from pyhudi_expr.table.listing import FileListing
 
 _COMPLETION_TIMES_LAYOUT = 2
 
-_Flags = npt.NDArray[np.bool_]
 
-
-def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable[str]) -> _Flags:
+def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable[str]) -> BoolArray:
     """For each partition of the listing whether all its files were written after the metadata
     partitions `names` had been begun. Raises HudiError."""
     partitions = np.zeros(len(listing.partitions), np.bool_)

@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.avro import kernel as avro_kernel
 from pyhudi_expr.mdt.avro.schema import (
     Branch,
     Column,
-    Ints,
     Numbers,
     Struct,
     Texts,
@@ -74,7 +74,7 @@ class _Batch:
         if (self._at != self._end).any():
             raise UndecodedError("a record is longer than its fields")
 
-    def column(self, schema: Any, rows: Ints) -> Column:
+    def column(self, schema: Any, rows: Int64Array) -> Column:
         """The value of type `schema` at the cursors of the rows, which move behind it."""
         if isinstance(schema, list):
             return self._union(schema, rows)
@@ -101,7 +101,7 @@ class _Batch:
             return self.column(self._named[simple(kind)], rows)
         raise UndecodedError(f"values of type {kind} are not decoded by columns")
 
-    def _union(self, schema: list[Any], rows: Ints) -> Union:
+    def _union(self, schema: list[Any], rows: Int64Array) -> Union:
         taken = self._varints(rows)
         found = []
         for number in np.unique(taken).tolist():
@@ -113,7 +113,7 @@ class _Batch:
                 found.append(Branch(branch_name(branch), chosen, column))
         return Union(len(rows), tuple(found))
 
-    def _varints(self, rows: Ints) -> Ints:
+    def _varints(self, rows: Int64Array) -> Int64Array:
         at = self._at[rows]
         byte = self._data[at]
         value = (byte & 0x7F).astype(np.uint64)
@@ -128,17 +128,17 @@ class _Batch:
             unfinished, shift = unfinished[byte >= 0x80], shift + 7
         self._move(rows, at)
         magnitude, sign = value >> np.uint64(1), value & np.uint64(1)
-        zigzag: Ints = magnitude.astype(np.int64) ^ -sign.astype(np.int64)
+        zigzag: Int64Array = magnitude.astype(np.int64) ^ -sign.astype(np.int64)
         return zigzag
 
-    def _fixed(self, rows: Ints, kind: np.dtype[Any]) -> npt.NDArray[Any]:
+    def _fixed(self, rows: Int64Array, kind: np.dtype[Any]) -> npt.NDArray[Any]:
         at = self._at[rows]
         self._move(rows, at + kind.itemsize)
         places = at[:, np.newaxis] + np.arange(kind.itemsize)
         values: npt.NDArray[Any] = self._data[places].reshape(-1).view(kind)
         return values
 
-    def _texts(self, rows: Ints, lengths: Ints) -> Texts:
+    def _texts(self, rows: Int64Array, lengths: Int64Array) -> Texts:
         if (lengths < 0).any():
             raise UndecodedError("a text of negative length")
         start = self._at[rows]
@@ -146,7 +146,7 @@ class _Batch:
         self._move(rows, end)
         return Texts(ByteStrings(self._bytes, start, end))
 
-    def _move(self, rows: Ints, at: Ints) -> None:
+    def _move(self, rows: Int64Array, at: Int64Array) -> None:
         """Sets the cursors; none may leave its record (nor wrap around)."""
         if ((at > self._end[rows]) | (at < self._at[rows])).any():
             raise UndecodedError("a record ends within a field")

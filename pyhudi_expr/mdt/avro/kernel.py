@@ -17,11 +17,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int32Array, Int64Array
 from pyhudi_expr.mdt.avro.schema import (
     Branch,
     Column,
     Entries,
-    Ints,
     Numbers,
     Skipped,
     Struct,
@@ -192,7 +192,7 @@ class _Compiler:
 
 @dataclass(frozen=True)
 class _Program:
-    code: npt.NDArray[np.int32]
+    code: Int32Array
     root: int
     slots: tuple[tuple[int, type[np.generic]], ...]
     domains: int
@@ -277,7 +277,7 @@ class _Builder:
     data: bytes
     sizes: list[int]
 
-    def column(self, shape: _Shape, rows: Ints | None) -> Column:
+    def column(self, shape: _Shape, rows: Int64Array | None) -> Column:
         """The column of the elements at `rows` (None: all)."""
         match shape:
             case _NumberAt(slot=slot, is_boolean=is_boolean):
@@ -296,7 +296,7 @@ class _Builder:
             case None:
                 return None
 
-    def _union(self, shape: _UnionOf, rows: Ints | None) -> Union:
+    def _union(self, shape: _UnionOf, rows: Int64Array | None) -> Union:
         taken = self._at(shape.slot, rows)
         counts = np.bincount(taken)
         found = []
@@ -312,16 +312,16 @@ class _Builder:
             found.append(Branch(name, chosen, self.column(own, inside)))
         return Union(len(taken), tuple(found))
 
-    def _map(self, shape: _MapOf, rows: Ints | None) -> Entries:
+    def _map(self, shape: _MapOf, rows: Int64Array | None) -> Entries:
         parent = self.slots[shape.parent_slot]
         key = Texts(self._text(shape.key.slot, None))
         if rows is not None:
             parent = np.searchsorted(rows, parent)
         return Entries(parent, key, self.column(shape.value, None))
 
-    def _text(self, slot: int, rows: Ints | None) -> ByteStrings:
+    def _text(self, slot: int, rows: Int64Array | None) -> ByteStrings:
         return ByteStrings(self.data, self._at(slot, rows), self._at(slot + 1, rows))
 
-    def _at(self, slot: int, rows: Ints | None) -> npt.NDArray[Any]:
+    def _at(self, slot: int, rows: Int64Array | None) -> npt.NDArray[Any]:
         values = self.slots[slot]
         return values if rows is None else values[rows]

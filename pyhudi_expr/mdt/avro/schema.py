@@ -8,12 +8,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, TypeAlias
 
-import numpy as np
 import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
-
-Ints = npt.NDArray[np.int64]
 
 
 class UndecodedError(ValueError):
@@ -49,7 +47,7 @@ class Branch:
     """
 
     name: str
-    rows: Ints
+    rows: Int64Array
     column: Column
 
 
@@ -65,7 +63,7 @@ class Union:
 class Entries:
     """Maps: all entries of all rows, ascending by row; entry i belongs to row `rows[i]`."""
 
-    rows: Ints
+    rows: Int64Array
     key: Texts
     value: Column
 

@@ -11,9 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import Int64Array, UInt8Array
 from pyhudi_expr.mdt.bytes import kernel
-
-Ints = npt.NDArray[np.int64]
 
 _NO_ROWS = np.zeros(0, np.int64)
 
@@ -23,8 +22,8 @@ class ByteStrings:
     """String i is `data[start[i]:end[i]]`; start and end are int64 and lie within the data."""
 
     data: bytes
-    start: Ints
-    end: Ints
+    start: Int64Array
+    end: Int64Array
 
     @staticmethod
     def none() -> ByteStrings:
@@ -95,7 +94,7 @@ class ByteStrings:
         array = self.array()
         return ByteStrings.from_arrow(array.take(pc.array_sort_indices(array)))
 
-    def search(self, wanted: ByteStrings) -> Ints:
+    def search(self, wanted: ByteStrings) -> Int64Array:
         """For each wanted string its position among these, which are sorted by bytes; else -1."""
         position = np.empty(len(wanted), np.int64)
         library = kernel.library()
@@ -119,7 +118,7 @@ class ByteStrings:
         )
         return position
 
-    def _gathered(self, lengths: Ints, offsets: Ints) -> npt.NDArray[np.uint8]:
+    def _gathered(self, lengths: Int64Array, offsets: Int64Array) -> UInt8Array:
         """The strings one behind the other."""
         total = int(offsets[-1])
         data = kernel.as_bytes(self.data)
@@ -157,7 +156,7 @@ def concat_byte_strings(parts: Sequence[ByteStrings]) -> ByteStrings:
     )
 
 
-def _search(strings: ByteStrings, wanted: ByteStrings, position: Ints) -> Ints:
+def _search(strings: ByteStrings, wanted: ByteStrings, position: Int64Array) -> Int64Array:
     for row in range(len(wanted)):
         key = wanted[row]
         at = bisect_left(strings, key)

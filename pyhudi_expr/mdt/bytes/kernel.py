@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-Ints = npt.NDArray[np.int64]
+from pyhudi_expr.arrays import UInt8Array
 
 LIBRARY = Path(__file__).with_name(f"_kernel{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}")
 _ABI = 2
@@ -72,6 +72,6 @@ def address(array: npt.NDArray[Any]) -> int:
     return int(array.ctypes.data)
 
 
-def as_bytes(data: bytes) -> npt.NDArray[np.uint8]:
+def as_bytes(data: bytes) -> UInt8Array:
     """A buffer as an array, without a copy."""
     return np.frombuffer(data, np.uint8)

@@ -7,12 +7,12 @@ belong to another key: whoever looks keys up by hashes finds too much, never too
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int64Array, UInt8Array, UInt64Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.kernel import as_bytes
 
-Hashes = npt.NDArray[np.uint64]
+Hashes = UInt64Array
 
 _C1, _C2 = np.uint64(0x87C37B91114253D5), np.uint64(0x4CF5AD432745937F)
 _ROWS = 1 << 18
@@ -34,7 +34,7 @@ def hashes(keys: ByteStrings) -> Hashes:
     return found
 
 
-def _of_length(data: npt.NDArray[np.uint8], start: npt.NDArray[np.int64], length: int) -> Hashes:
+def _of_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
     blocks = length // _BLOCK_BYTES
     words = np.zeros((len(start), (blocks + 1) * _BLOCK_BYTES), np.uint8)
     if length:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int64Array, UInt32Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.kernel import as_bytes
 from pyhudi_expr.mdt.bytes.keys import java_hash
@@ -13,8 +13,7 @@ _FIRST_BEYOND_ASCII = 0x80
 _FEW = 16
 """Of so many keys each by itself is faster."""
 
-Shards = npt.NDArray[np.int64]
-_Hashes = npt.NDArray[np.uint32]
+Shards = Int64Array
 
 
 def shards(keys: ByteStrings, count: int) -> Shards:
@@ -29,7 +28,7 @@ def shards(keys: ByteStrings, count: int) -> Shards:
     return magnitude % count
 
 
-def _one_by_one(keys: ByteStrings) -> _Hashes:
+def _one_by_one(keys: ByteStrings) -> UInt32Array:
     return np.array([_hash(keys, row) for row in range(len(keys))], np.uint32)
 
 
@@ -37,7 +36,7 @@ def _hash(keys: ByteStrings, row: int) -> int:
     return java_hash(keys[row].decode()) & 0xFFFFFFFF
 
 
-def _together(keys: ByteStrings) -> _Hashes:
+def _together(keys: ByteStrings) -> UInt32Array:
     hashed = np.zeros(len(keys), np.uint32)
     lengths = keys.end - keys.start
     data = as_bytes(keys.data)

@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.bytes import kernel
-from pyhudi_expr.mdt.bytes.byte_strings import Ints
 
 
 class StringIndex:
@@ -34,7 +34,7 @@ class StringIndex:
         )
         self.are_distinct = repeated == 0
 
-    def find(self, wanted: pa.Array) -> Ints:
+    def find(self, wanted: pa.Array) -> Int64Array:
         """The position of each wanted string (no nulls), -1 where it is not there."""
         values = wanted.cast(pa.large_binary())
         library = kernel.library()

@@ -18,10 +18,10 @@ import io
 from dataclasses import dataclass, field
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -42,9 +42,6 @@ _SCHEMA = pa.schema(
 _CHANGING = frozenset({"rollback", "restore"})
 _SEPARATOR = "\n"
 
-Flags = npt.NDArray[np.bool_]
-Rows = npt.NDArray[np.int64]
-
 
 @dataclass(frozen=True)
 class Coverage:
@@ -60,7 +57,7 @@ class Coverage:
     slices: pa.Table = field(default_factory=_SCHEMA.empty_table)
 
     @staticmethod
-    def of(table: HudiTable, listing: FileListing, rows: Rows) -> Coverage:
+    def of(table: HudiTable, listing: FileListing, rows: Int64Array) -> Coverage:
         """The listed slices of the table's snapshot. rows: of each slice."""
         chosen = pa.array(np.flatnonzero(may_be_covered(table, listing)))
         slices = pa.table(
@@ -110,23 +107,23 @@ class Coverage:
         """The newest commit that is covered."""
         return max(self.instants, default=None)
 
-    def rows_of(self, table: HudiTable, listing: FileListing) -> Rows:
+    def rows_of(self, table: HudiTable, listing: FileListing) -> Int64Array:
         """For each slice of the listing the rows that the indexes know of it; -1: not covered."""
         position = pc.index_in(identities(listing), self.slices.column("slice").combine_chunks())
         known = self.slices.column("rows").take(position)
         rows = np.asarray(pc.fill_null(known, UNCOVERED), np.int64)
         return np.where(may_be_covered(table, listing), rows, UNCOVERED)
 
-    def known(self, table: HudiTable, listing: FileListing) -> Flags:
+    def known(self, table: HudiTable, listing: FileListing) -> BoolArray:
         """For each slice of the listing whether it is covered."""
         there = pc.is_in(identities(listing), self.slices.column("slice").combine_chunks())
-        flags: Flags = np.asarray(there) & may_be_covered(table, listing)
+        flags: BoolArray = np.asarray(there) & may_be_covered(table, listing)
         return flags
 
-    def missing_from(self, listing: FileListing) -> Flags:
+    def missing_from(self, listing: FileListing) -> BoolArray:
         """For each covered slice whether the listing lacks it."""
         there = pc.is_in(self.slices.column("slice"), identities(listing))
-        flags: Flags = ~np.asarray(there)
+        flags: BoolArray = ~np.asarray(there)
         return flags
 
 
@@ -142,7 +139,7 @@ def identities(listing: FileListing) -> pa.LargeStringArray:
     return pc.binary_join_element_wise(partitions.cast(pa.large_string()), joined, separator)
 
 
-def may_be_covered(table: HudiTable, listing: FileListing) -> Flags:
+def may_be_covered(table: HudiTable, listing: FileListing) -> BoolArray:
     """For each slice whether its files' names and lengths tell all that is in them."""
     if table.properties.timeline_layout > 1 or not listing.has_logs:
         return np.ones(listing.num_slices, np.bool_)

@@ -13,8 +13,9 @@ from functools import cached_property
 
 import numpy as np
 
+from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.bytes import kernel
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, Ints, concat_byte_strings
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, concat_byte_strings
 from pyhudi_expr.mdt.hfile.blocks import vint_length
 
 _LEAST_CELL_BYTES = 10
@@ -126,7 +127,7 @@ def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
     return _cells(content, [np.ascontiguousarray(column) for column in table.T])
 
 
-def _cells(content: bytes, columns: Sequence[Ints]) -> Cells:
+def _cells(content: bytes, columns: Sequence[Int64Array]) -> Cells:
     key_start, key_end, value_start, value_end = columns
     return Cells(
         ByteStrings(content, key_start, key_end), ByteStrings(content, value_start, value_end)

@@ -18,7 +18,8 @@ from typing import Protocol
 import numpy as np
 import pyarrow.compute as pc
 
-from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings, Ints
+from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile import protobuf
 from pyhudi_expr.mdt.hfile.reader import TRAILER_SIZE
 
@@ -222,7 +223,7 @@ def _file_info(facts: Mapping[str, bytes]) -> bytes:
     return b"PBUF" + protobuf.delimited(protobuf.encode(pairs))
 
 
-def _cells(rows: ByteStrings, values: ByteStrings) -> tuple[memoryview, Ints]:
+def _cells(rows: ByteStrings, values: ByteStrings) -> tuple[memoryview, Int64Array]:
     """The cells one behind the other, and where each ends.
 
     A cell is five pieces; those of all cells are laid out in one buffer and gathered in order.
@@ -238,7 +239,7 @@ def _cells(rows: ByteStrings, values: ByteStrings) -> tuple[memoryview, Ints]:
     suffix = first_value + len(values.data)
     heads = np.arange(len(rows)) * _LENGTHS.itemsize
     mvcc = suffix + len(_KEY_SUFFIX)
-    pieces: tuple[tuple[Ints | int, Ints | int], ...] = (
+    pieces: tuple[tuple[Int64Array | int, Int64Array | int], ...] = (
         (heads, heads + _LENGTHS.itemsize),
         (first_row + rows.start, first_row + rows.end),
         (suffix, mvcc),

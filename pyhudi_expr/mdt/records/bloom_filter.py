@@ -22,8 +22,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
+from pyhudi_expr.arrays import Int64Array, UInt8Array, UInt32Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.kernel import as_bytes
 
@@ -41,8 +41,6 @@ _MOST_HASHES = 1000
 _FALSE_POSITIVES = 1e-9
 _M = np.uint32(0x5BD1E995)
 
-_Words = npt.NDArray[np.uint32]
-
 
 class UnreadableFilterError(ValueError):
     """The bytes are no filter of a known kind; the text says why."""
@@ -52,7 +50,7 @@ class UnreadableFilterError(ValueError):
 class BloomFilter:
     """rows: one array of bytes for each row; a key may be in any of them. bits: of each row."""
 
-    rows: tuple[npt.NDArray[np.uint8], ...]
+    rows: tuple[UInt8Array, ...]
     bits: int
     hashes: int
 
@@ -70,7 +68,7 @@ class BloomFilter:
         """Whether one of the keys may have been added."""
         return any(self._row_may_hold_any(row, keys) for row in self.rows)
 
-    def _row_may_hold_any(self, row: npt.NDArray[np.uint8], keys: HashedKeys) -> bool:
+    def _row_may_hold_any(self, row: UInt8Array, keys: HashedKeys) -> bool:
         candidates = np.arange(len(keys))
         for number in range(self.hashes):
             bit = _bits_of(keys.hashes(number)[candidates], self.bits)
@@ -85,12 +83,12 @@ class HashedKeys:
 
     def __init__(self, keys: ByteStrings) -> None:
         self._keys = keys
-        self._chain: list[_Words] = []
+        self._chain: list[UInt32Array] = []
 
     def __len__(self) -> int:
         return len(self._keys)
 
-    def hashes(self, number: int) -> _Words:
+    def hashes(self, number: int) -> UInt32Array:
         """The hash of each key with that number, from 0 on."""
         while len(self._chain) <= number:
             nothing = np.zeros(len(self._keys), np.uint32)
@@ -120,8 +118,8 @@ class FilterBuilder:
         return base64.b64encode(head + self._row.tobytes())
 
 
-def _bits_of(hashed: _Words, bits: int) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = np.abs(np.fmod(hashed.view(np.int32).astype(np.int64), bits))
+def _bits_of(hashed: UInt32Array, bits: int) -> Int64Array:
+    found: Int64Array = np.abs(np.fmod(hashed.view(np.int32).astype(np.int64), bits))
     return found
 
 
@@ -172,7 +170,7 @@ def _parse_dynamic(content: bytes) -> BloomFilter:
     hashes, bits = _head(content, 0)
     _, _, count = _DYNAMIC_HEAD.unpack_from(content, _HEAD.size)
     at = _HEAD.size + _DYNAMIC_HEAD.size
-    rows: list[npt.NDArray[np.uint8]] = []
+    rows: list[UInt8Array] = []
     if count <= 0:
         raise UnreadableFilterError(f"{count} rows")
     for _ in range(count):
@@ -183,7 +181,7 @@ def _parse_dynamic(content: bytes) -> BloomFilter:
     return BloomFilter(tuple(rows), bits, hashes)
 
 
-def _murmur(keys: ByteStrings, seeds: _Words) -> _Words:
+def _murmur(keys: ByteStrings, seeds: UInt32Array) -> UInt32Array:
     """Hadoop's MurmurHash2 of each key with its seed; keys of one length together."""
     lengths = keys.end - keys.start
     found = np.empty(len(keys), np.uint32)
@@ -198,7 +196,7 @@ def _murmur(keys: ByteStrings, seeds: _Words) -> _Words:
     return found
 
 
-def _murmur_of_length(text: npt.NDArray[np.uint8] | None, length: int, seeds: _Words) -> _Words:
+def _murmur_of_length(text: UInt8Array | None, length: int, seeds: UInt32Array) -> UInt32Array:
     h = seeds ^ np.uint32(length)
     whole = length & ~3
     with np.errstate(over="ignore"):

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION
 from pyhudi_expr.mdt.hfile.reader import HFile
@@ -25,9 +26,6 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.listing import StoredFiles
 
 _LISTS = "filesystemMetadata"
-
-_Ints = npt.NDArray[np.int64]
-_Flags = npt.NDArray[np.bool_]
 
 
 def stored_files(groups: Sequence[FileGroup], cache: DiskCache | None = None) -> StoredFiles:
@@ -48,26 +46,26 @@ class _Mentions:
     """
 
     keys: list[str]
-    is_repeated: _Flags
-    key: _Ints
+    is_repeated: BoolArray
+    key: Int64Array
     name: pa.StringArray
-    size: _Ints
-    is_deleted: _Flags
+    size: Int64Array
+    is_deleted: BoolArray
 
 
 @dataclass(frozen=True)
 class _Present:
     """Of what is there the row of the last mention, and the largest size since it was deleted."""
 
-    row: _Ints
-    size: _Ints
+    row: Int64Array
+    size: Int64Array
 
 
 def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions:
     """Raises _UnusualError where records have to be read one by one."""
     numbers: dict[str, int] = {}
     records: list[int] = []
-    keys: list[_Ints] = []
+    keys: list[Int64Array] = []
     tables: list[pa.Table] = []
     for group in groups:
         for table in _tables(group, cache):
@@ -143,7 +141,7 @@ class _UnusualError(ValueError):
     """The records are not of the shape that is known."""
 
 
-def _entries(column: Column) -> tuple[_Ints, Entries]:
+def _entries(column: Column) -> tuple[Int64Array, Entries]:
     """All entries of the records' maps, and the records that they belong to."""
     if isinstance(column, Entries):
         return column.rows, column
@@ -197,7 +195,7 @@ def _present(mentions: _Mentions) -> _Present:
     )
 
 
-def _merged(mentions: _Mentions, rows: _Ints) -> _Present:
+def _merged(mentions: _Mentions, rows: Int64Array) -> _Present:
     """Of the mentions in these rows."""
     if not len(rows):
         return _Present(rows, rows)

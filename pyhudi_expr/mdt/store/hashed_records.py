@@ -25,9 +25,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.hfile.reader import HFile
@@ -40,7 +40,6 @@ ROWS_IN_MEMORY = 8_000_000
 Read = Callable[[EncodedRecords], pa.Table]
 """The rows of some records."""
 
-_Rows = npt.NDArray[np.int64]
 _IDS = 2**64
 
 
@@ -115,7 +114,7 @@ class _Runs:
             self._runs.append(_last_of_ids(_one(self._held)))
         self._held = []
 
-    def touched(self, ids: Hashes) -> npt.NDArray[np.bool_]:
+    def touched(self, ids: Hashes) -> BoolArray:
         """For each id whether there is a row of it."""
         found = np.zeros(len(ids), np.bool_)
         for run in self._runs:
@@ -158,7 +157,7 @@ def _one(tables: list[pa.Table]) -> pa.Table:
 def _last_of_ids(table: pa.Table) -> pa.Table:
     """Of each id the last row, sorted by id."""
     ids = _ids(table)
-    order: _Rows = np.argsort(ids, kind="stable")
+    order: Int64Array = np.argsort(ids, kind="stable")
     ordered = ids[order]
     last = np.append(ordered[1:] != ordered[:-1], True)
     return table.take(pa.array(order[last])).combine_chunks()

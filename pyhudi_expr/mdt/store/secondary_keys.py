@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, UndecodedError, Union
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import split_secondary_key
@@ -30,7 +30,7 @@ class SecondaryEntries:
     records: ByteStrings
     values: ByteStrings
     keys: ByteStrings
-    deleted: npt.NDArray[np.bool_]
+    deleted: BoolArray
 
     def __len__(self) -> int:
         return len(self.records)
@@ -80,7 +80,7 @@ def _unescaped(keys: ByteStrings, file: str) -> tuple[ByteStrings, ByteStrings]:
     )
 
 
-def _deleted(records: EncodedRecords) -> npt.NDArray[np.bool_]:
+def _deleted(records: EncodedRecords) -> BoolArray:
     try:
         return _flags(records.columns().fields[_SECONDARY], len(records.cells))
     except UndecodedError:
@@ -88,12 +88,12 @@ def _deleted(records: EncodedRecords) -> npt.NDArray[np.bool_]:
         return np.array([is_deleted(payload) for payload in records.decoded()], np.bool_)
 
 
-def _flags(column: Column, size: int) -> npt.NDArray[np.bool_]:
+def _flags(column: Column, size: int) -> BoolArray:
     match column:
         case Union(branches=(branch,)) if len(branch.rows) == size:
             match branch.column:
                 case Struct(fields={"isDeleted": Numbers(values=flags)}):
-                    found: npt.NDArray[np.bool_] = flags.astype(np.bool_)
+                    found: BoolArray = flags.astype(np.bool_)
                     return found
     if not size:
         return np.zeros(0, np.bool_)

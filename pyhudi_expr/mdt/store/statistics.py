@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.mdt.avro.columns import decode_columns
 from pyhudi_expr.mdt.avro.schema import (
     Branch,
     Column,
-    Ints,
     Numbers,
     Struct,
     Texts,
@@ -69,16 +69,16 @@ class ColumnStatistics:
     column_name: pa.StringArray
     minimum: Wrapped
     maximum: Wrapped
-    value_type: npt.NDArray[np.int64]
+    value_type: Int64Array
     type_info: pa.StringArray
     value_count: pa.Int64Array
     null_count: pa.Int64Array
-    is_tight: npt.NDArray[np.bool_]
+    is_tight: BoolArray
 
     def __len__(self) -> int:
         return len(self.key)
 
-    def filter(self, chosen: npt.NDArray[np.bool_]) -> ColumnStatistics:
+    def filter(self, chosen: BoolArray) -> ColumnStatistics:
         """The chosen entries (one flag for each)."""
         mask = pa.array(chosen)
 
@@ -208,7 +208,7 @@ def _optional(column: Column, size: int, type_: pa.DataType) -> pa.Array:
     return _spread(_plain(branch.column, type_), branch.rows, size)
 
 
-def _spread(values: pa.Array, rows: Ints, size: int) -> pa.Array:
+def _spread(values: pa.Array, rows: Int64Array, size: int) -> pa.Array:
     """An array of `size` with the values at their rows (ascending), null elsewhere."""
     if len(rows) == size:
         return values

@@ -23,12 +23,12 @@ from datetime import timezone
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, covered_slice_name, slice_name
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.changes.partitions import NewPartition
@@ -72,8 +72,6 @@ _SLICES_OF_TASK = 250
 
 _UNREADABLE = -2
 """Instead of a number of rows: the slice is left out, so its files are kept."""
-
-_Rows = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -120,7 +118,7 @@ class ExtensionRefresh:
         rest = self if readable.all() else replace(self, listing=self.listing.some(readable))
         return rest._refreshed(rows[readable], problems)
 
-    def _refreshed(self, rows: _Rows, problems: list[str]) -> RefreshResult:
+    def _refreshed(self, rows: Int64Array, problems: list[str]) -> RefreshResult:
         coverage = Coverage.of(self.table, self.listing, rows)
         files = self._logs(rows)
         for definition, shards in self._new_definitions():
@@ -132,7 +130,7 @@ class ExtensionRefresh:
         for definition in self._key_definitions(self._old):
             self._reverse.forget(definition.name, [one.name for one in self._removed])
 
-    def _read(self) -> tuple[_Rows, list[str]]:
+    def _read(self) -> tuple[Int64Array, list[str]]:
         """Fills the reverse mapping; for each slice its number of rows, -1: not counted, or
         _UNREADABLE; and why."""
         old, new = (self._key_definitions(d) for d in (self._old, [*self._new]))
@@ -146,7 +144,7 @@ class ExtensionRefresh:
         return rows, problems
 
     def _read_some(
-        self, rows: _Rows, chosen: npt.NDArray[np.bool_], definitions: Sequence[IndexDefinition]
+        self, rows: Int64Array, chosen: BoolArray, definitions: Sequence[IndexDefinition]
     ) -> list[str]:
         if not chosen.any():
             return []
@@ -167,7 +165,7 @@ class ExtensionRefresh:
         rows[chosen] = [counted[group] for group in groups]
         return [row["problem"] for row in found if row["problem"] is not None]
 
-    def _logs(self, rows: _Rows) -> list[WrittenFile]:
+    def _logs(self, rows: Int64Array) -> list[WrittenFile]:
         files: list[WrittenFile] = []
         added = self._added.any()
         if self._key_definitions(self._old) and (added or self._removed):
@@ -292,7 +290,7 @@ class ExtensionRefresh:
         return timezone.utc if self.table.properties.timeline_zone == "UTC" else None
 
     @cached_property
-    def _added(self) -> npt.NDArray[np.bool_]:
+    def _added(self) -> BoolArray:
         return ~self._before.known(self.table, self.listing)
 
     @cached_property
@@ -339,5 +337,5 @@ def _bytes(listing: FileListing) -> int:
     return int(listing.file_size.sum())
 
 
-def _no_rows(chosen: npt.NDArray[np.bool_]) -> _Rows:
+def _no_rows(chosen: BoolArray) -> Int64Array:
     return np.zeros(int(chosen.sum()), np.int64)

@@ -18,10 +18,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
@@ -34,8 +34,6 @@ from pyhudi_expr.spark.jobs.log_files import as_log_entries
 DELETED = b""
 """The payload of a key that is to be deleted."""
 
-_Codes = npt.NDArray[np.int64]
-_Flags = npt.NDArray[np.bool_]
 _SEPARATOR = "\0"
 
 
@@ -129,7 +127,7 @@ def new_entries(
     return _entries(indexes, partition, keys, rows.column(partition), payloads.secondary_entry())
 
 
-def _of_changed_keys(rows: pa.Table, values: Sequence[str]) -> _Flags:
+def _of_changed_keys(rows: pa.Table, values: Sequence[str]) -> BoolArray:
     """The rows of keys which old and new rows show with other places or values."""
     key = _codes(rows.column("key"))
     version = key
@@ -141,7 +139,7 @@ def _of_changed_keys(rows: pa.Table, values: Sequence[str]) -> _Flags:
     in_old = np.bincount(version[~is_new], minlength=count) > 0
     changed = np.zeros(int(key.max()) + 1, np.bool_)
     changed[key[(in_new != in_old)[version]]] = True
-    flags: _Flags = changed[key]
+    flags: BoolArray = changed[key]
     return flags
 
 
@@ -188,7 +186,7 @@ def _entries(
     return constant_entries(own, payload, indexes.shards[name], shard_keys=spread)
 
 
-def _texts(rows: pa.Table, chosen: _Codes) -> pa.Array:
+def _texts(rows: pa.Table, chosen: Int64Array) -> pa.Array:
     return rows.column("key").take(pa.array(chosen)).combine_chunks().cast(pa.string())
 
 
@@ -197,15 +195,15 @@ def _location(place: str, written: int) -> bytes:
     return payloads.location(partition, file_id, written)
 
 
-def _codes(column: pa.ChunkedArray) -> _Codes:
+def _codes(column: pa.ChunkedArray) -> Int64Array:
     """Equal numbers for equal values; null is a value."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     chunk = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     return np.asarray(chunk.indices).astype(np.int64)
 
 
-def _pairs(left: _Codes, right: _Codes) -> _Codes:
+def _pairs(left: Int64Array, right: Int64Array) -> Int64Array:
     """Equal numbers for equal pairs."""
     joined = left * (int(right.max()) + 1) + right
-    found: _Codes = np.unique(joined, return_inverse=True)[1].astype(np.int64)
+    found: Int64Array = np.unique(joined, return_inverse=True)[1].astype(np.int64)
     return found

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from functools import reduce
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.errors import PySparkTypeError
 from pyspark.sql import DataFrame
@@ -15,6 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_type
 
+from pyhudi_expr.arrays import Int32Array
 from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.row_order import Layout, Mapping, Order, Pieces, row_order
 from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
@@ -89,7 +89,7 @@ def arrange(parts: Sequence[Part], files: int) -> DataFrame:
     return ordered.drop(_ROUTE, _PLACE).toDF(*names)
 
 
-def _placed(part: Part, routes: npt.NDArray[np.int32]) -> DataFrame:
+def _placed(part: Part, routes: Int32Array) -> DataFrame:
     """The rows under numbers for names, each with its route, and with its place where Spark cannot
     sort by the columns themselves."""
     sent = [f"c{n}" for n, name in enumerate(part.frame.columns) if name not in part.constants]
@@ -120,7 +120,7 @@ def _placing(
     positions: Sequence[int],
     order: Order,
     pieces: Pieces,
-    routes: npt.NDArray[np.int32],
+    routes: Int32Array,
     curve: Curve,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     """Adds to each row the number that sends it to its file, and its place on a curve."""

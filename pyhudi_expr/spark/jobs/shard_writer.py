@@ -15,13 +15,13 @@ from dataclasses import dataclass
 
 import mmh3
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile.writer import write_batches
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
@@ -217,7 +217,7 @@ def _newest(batch: pa.RecordBatch) -> tuple[ByteStrings, ByteStrings]:
     return keys.take(chosen), values.take(chosen)
 
 
-def _equal_next(strings: ByteStrings) -> npt.NDArray[np.bool_]:
+def _equal_next(strings: ByteStrings) -> BoolArray:
     """For all strings but the last whether the next one is the same."""
     array = strings.array()
     equal = pc.equal(array.slice(0, len(strings) - 1), array.slice(1))

@@ -13,13 +13,13 @@ from contextlib import closing
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
@@ -41,7 +41,6 @@ _COMMIT_TIME = "_hoodie_commit_time"
 _SCHEMA_WITH_IDS = "hoodie.internal.schema"
 #: Spark's own option: paths are names, and `[`, `{`, `*` no patterns.
 _GLOB_PATHS = "__globPaths__"
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -170,7 +169,7 @@ def _by_spark(
     return reader.parquet(*(f"{root}/{path}" for path in paths))
 
 
-def _of_schema(table: HudiTable, listing: FileListing, slices: _Flags) -> _Flags:
+def _of_schema(table: HudiTable, listing: FileListing, slices: BoolArray) -> BoolArray:
     """For each slice whether its base file was written with the columns' types as they are now.
 
     Spark's reader widens few types, and Hudi's all that tables may have changed.
@@ -178,7 +177,7 @@ def _of_schema(table: HudiTable, listing: FileListing, slices: _Flags) -> _Flags
     instants = listing.slice_base_instant.filter(pa.array(slices)).unique().to_pylist()
     now = table.schema(listing.instant)
     alike = pa.array([one for one in instants if _is_of(table, now, one)], pa.string())
-    flags: _Flags = np.asarray(pc.is_in(listing.slice_base_instant, value_set=alike))
+    flags: BoolArray = np.asarray(pc.is_in(listing.slice_base_instant, value_set=alike))
     return flags
 
 

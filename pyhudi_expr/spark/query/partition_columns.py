@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.partition_semantics import PartitionReader, doubtful_partitions
@@ -22,7 +22,6 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
 _FROM_PATHS = "hoodie.datasource.read.extract.partition.values.from.path"
-_Flags = npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class SharedValues:
     """
 
     texts: tuple[tuple[str, PathText], ...]
-    slices: _Flags
+    slices: BoolArray
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class ShownColumns:
             ]
         )
 
-    def parts(self, listing: FileListing, slices: _Flags) -> Iterator[SharedValues]:
+    def parts(self, listing: FileListing, slices: BoolArray) -> Iterator[SharedValues]:
         """The flagged slices by what paths show for them, most by nothing but what files hold."""
         partitions = listing.partitions.to_pylist()
         spelled = [self._columns.texts(path) for path in partitions]
@@ -113,7 +112,7 @@ class ShownColumns:
     def _as_text(self) -> frozenset[str]:
         return self._columns.formatted if self._columns.as_text else frozenset()
 
-    def _doubtful(self, partitions: list[str]) -> dict[str, _Flags]:
+    def _doubtful(self, partitions: list[str]) -> dict[str, BoolArray]:
         """For each column that is taken from paths the partitions whose files may hold others."""
         proved = PartitionValues(partitions, path_layout(self.table.properties))
         return {

@@ -16,10 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, walk
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
@@ -45,9 +45,6 @@ from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 
-_Flags = npt.NDArray[np.bool_]
-_Numbers = npt.NDArray[np.int64]
-
 #: What is dealt out: a pickled listing, or entries as an Arrow stream.
 _DEALT = "bucket int, is_listing boolean, content binary"
 _JUDGED = "bucket int, answers binary"
@@ -66,7 +63,7 @@ class ShardedEvaluation:
         listing: FileListing,
         predicate: BoundExpression,
         loaded: LoadedBounds,
-        partitions: _Flags,
+        partitions: BoolArray,
     ) -> Evidence:
         """See `index.statistics.streaming_evaluation.evaluate_streaming`; leaves over several
         columns are judged, too."""
@@ -118,19 +115,19 @@ class _Buckets:
     """To which of `count` buckets each slice of a listing belongs."""
 
     count: int
-    of_slice: _Numbers
+    of_slice: Int64Array
 
     @staticmethod
     def of(listing: FileListing, count: int) -> _Buckets:
         return _Buckets(count, _bucket(listing.slice_file_id, count))
 
-    def parts(self, listing: FileListing, slices: _Flags) -> Iterator[_Part]:
+    def parts(self, listing: FileListing, slices: BoolArray) -> Iterator[_Part]:
         """The flagged slices by bucket."""
         for bucket in np.unique(self.of_slice[slices]).tolist():
             yield _Part(bucket, listing.some(slices & (self.of_slice == bucket)))
 
 
-def _bucket(file_ids: pa.Array, count: int) -> _Numbers:
+def _bucket(file_ids: pa.Array, count: int) -> Int64Array:
     found = hashes(ByteStrings.from_arrow(file_ids.cast(pa.large_binary())))
     return (found % np.uint64(count)).astype(np.int64)
 
@@ -227,7 +224,7 @@ class _Judge:
         return np.packbits(np.concatenate(flags)).tobytes()
 
 
-def _unpack(packed: bytes, answers: Sequence[LeafAnswer], files: _Numbers) -> None:
+def _unpack(packed: bytes, answers: Sequence[LeafAnswer], files: Int64Array) -> None:
     """Puts what `_Judge` says of the files at these positions into the answers."""
     bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=2 * len(answers) * len(files))
     for answer, (true, false) in zip(

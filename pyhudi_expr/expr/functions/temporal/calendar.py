@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.casts import wall_clock
@@ -20,7 +21,6 @@ from pyhudi_expr.expr.functions.signature import (
     DATE,
     INT,
     TIMES,
-    Flags,
     Function,
     OnOperands,
     Rule,
@@ -101,7 +101,7 @@ class _Part:
         )
 
 
-def in_calendar(seconds: Ordinals) -> Flags:
+def in_calendar(seconds: Ordinals) -> BoolArray:
     return within(seconds, MAX_DAY * SECONDS_PER_DAY)
 
 

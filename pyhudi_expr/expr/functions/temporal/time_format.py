@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
     TEXT,
-    Flags,
     Function,
     Rule,
     Signature,
@@ -104,7 +104,7 @@ class _Formatted:
         last = self._texts(upper, known, b".\xff" if self.fraction else b"")
         return Bounds(first, last, operand.may_be_value, operand.may_be_null)
 
-    def _texts(self, seconds: Ordinals, known: Flags, tail: bytes) -> pa.Array | pa.Scalar:
+    def _texts(self, seconds: Ordinals, known: BoolArray, tail: bytes) -> pa.Array | pa.Scalar:
         moments = np.atleast_1d(np.where(known, seconds, 0)).astype("datetime64[s]")
         iso = np.datetime_as_string(moments).astype("S19").view(np.uint8).reshape(-1, 19)
         columns = [
