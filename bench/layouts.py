@@ -181,7 +181,8 @@ def _written(spark: SparkSession, rows: pa.Table, name: str) -> Path:
 
 def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout) -> None:
     """By its own estimate of their sizes, which is too large for rows along a curve, in 60 to 100
-    files."""
+    files.
+    """
     size = int(HudiTable.open(str(table)).listing().file_size.sum())
     options = {
         "hoodie.clustering.plan.strategy.target.file.max.bytes": -(-size // FILES),

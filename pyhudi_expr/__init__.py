@@ -1,7 +1,7 @@
 """File pruning for Apache Hudi tables.
 
-`scan` reads a table without a query engine. Importing it imports what reads files, so that is done
-when it is asked for.
+`scan` reads a table without a query engine. It is imported on first use, because it needs packages
+that pruning alone does not.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -1,8 +1,9 @@
-"""Pruning: a table, a predicate, an instant -> which file slices may hold a matching row.
+"""Prune the files of a table: a table, a predicate and an instant give the file slices to read.
 
-This is the one use case of the package; the service and the command line are built on it. What is
-wrong with an index becomes a note of the result and costs pruning, never rows. What is wrong with
-the table itself (there is none, it cannot be listed) is a HudiError: the caller keeps every file.
+This is the entry point of the package. The service and the command line are built on it. An index
+that cannot be used becomes a note of the result: it costs pruning, never rows. A table that cannot
+be read (it does not exist, or its files cannot be listed) raises HudiError, and the caller reads
+every file.
 """
 
 from __future__ import annotations
@@ -43,15 +44,18 @@ from pyhudi_expr.table.timeline.timeline import query_instant
 
 @dataclass(frozen=True)
 class PruneOptions:
-    """How a process prunes.
+    """Options of a `Pruner`, the same for all its requests.
 
-    footers: judge by Parquet footers where a table has no `column_stats`. footer_wait: seconds
-    that a query waits for footers that are being read in the background. cache_bytes: memory for
-    the snapshots of tables that are kept between queries, and for the bounds of one table's
-    columns: those that are larger are streamed for each query (the list of a table's files is held
-    all the same). streaming: by whom; in this process, unless said otherwise. snapshot_dir: a
-    directory in which what was read of metadata tables is kept between processes, at most
-    `snapshot_bytes`; None: nowhere.
+    Attributes:
+        footers: Read Parquet footers where a table has no `column_stats`.
+        footer_wait: Seconds that a request waits for footers that are read in the background.
+        cache_bytes: Memory in bytes for cached table snapshots, and for the column bounds of one
+            table. Larger bounds are streamed for each request. The file listing of a table is
+            always cached.
+        streaming: Evaluates streamed bounds; by default in this process.
+        snapshot_dir: Directory that caches the contents of metadata tables between processes. None:
+            no such cache.
+        snapshot_bytes: Size limit of `snapshot_dir` in bytes.
     """
 
     footers: bool = False
@@ -64,12 +68,21 @@ class PruneOptions:
 
 @dataclass(frozen=True)
 class PruneRequest:
-    """One question. zone: IANA zone in which the engine reads instants as wall clocks.
+    """A request to prune the files of one table.
 
-    as_of: an instant (requested time) for time travel; None: the newest. since: an instant for an
-    incremental query: only rows that were written after it, up to `as_of`. Both may be written as
-    dates (`query_instant`). reader: where partition columns get their values from.
-    Raises HudiError: the instants are none.
+    Attributes:
+        predicate: The filter of the query.
+        view: The table's view that the query reads.
+        zone: IANA time zone in which the engine reads instants as wall clocks. None: unknown.
+        as_of: Instant (requested time) for time travel. None: the newest instant.
+        since: Instant for an incremental query, which reads only rows written after it, up to
+            `as_of`.
+        reader: Where the engine takes the values of partition columns from.
+
+    `as_of` and `since` may also be dates, see `query_instant`.
+
+    Raises:
+        HudiError: `as_of` or `since` is not an instant.
     """
 
     predicate: HudiExpression
@@ -86,7 +99,12 @@ class PruneRequest:
 
 @dataclass(frozen=True)
 class RowCount:
-    """How many rows there are at most. exact: reading gives neither more nor fewer."""
+    """An upper bound of a number of rows.
+
+    Attributes:
+        rows: The upper bound.
+        exact: Whether reading gives exactly this number.
+    """
 
     rows: int
     exact: bool
@@ -94,15 +112,23 @@ class RowCount:
 
 @dataclass(frozen=True)
 class PruneResult:
-    """The answer, for the file slices that the listing names. A value: it reads nothing.
+    """The file slices that a query has to read. A value: it reads nothing.
 
-    keep: one flag for each slice; False: proved to hold no matching row.
-    partition_keep: one flag for each partition; False: excluded by its values alone, whatever
-    files it has. notes: why less was pruned than could be. evidence: of the indexes that were
-    asked, in their order. dropped_by: the files that each index drops of those that the ones
-    before it leave, where it drops any: the partitions' values first, then `partition_stats`, then
-    the others as asked. merging: how the slices' records were merged. is_evolved: whether columns
-    of the table were renamed or retyped; schema_history: when, None where that cannot be read.
+    Attributes:
+        listing: The file slices of the table.
+        keep: One flag for each slice. False: no row of it can match.
+        partition_keep: One flag for each partition. False: its values alone exclude it, whatever
+            files it has.
+        predicate: The bound predicate.
+        notes: Why less was pruned than could be.
+        evidence: The evidence of the indexes that were used, in order of use.
+        dropped_by: For each index, the number of files that it excludes beyond the indexes before
+            it. Partition values come first, then `partition_stats`, then the others in order of
+            use. Indexes that exclude no file are left out.
+        merging: How the records of a slice are merged.
+        is_evolved: Whether columns of the table were renamed or retyped.
+        schema_history: The versions of the schema. None if the table did not evolve, or if its
+            history cannot be read.
     """
 
     listing: FileListing
@@ -117,14 +143,14 @@ class PruneResult:
     schema_history: SchemaHistory | None = field(default=None, repr=False)
 
     def __repr__(self) -> str:
-        """A line: there may be a million files."""
+        """Return one line, as there may be a million files."""
         files = f"{self.files_kept} of {self.files_total} files"
         notes = "".join(f"; {note}" for note in self.notes)
         return f"<PruneResult: keep {files}, at instant {self.instant}{notes}>"
 
     @property
     def instant(self) -> str | None:
-        """The instant that was judged."""
+        """The instant of the table that was pruned."""
         return self.listing.instant
 
     @cached_property
@@ -134,55 +160,57 @@ class PruneResult:
 
     @property
     def files_total(self) -> int:
-        """Files that the view shows, base and log files."""
+        """Number of files in the view, base and log files."""
         return self.listing.num_files
 
     @cached_property
     def files_kept(self) -> int:
-        """Files that have to be read."""
+        """Number of files to read."""
         return int(np.count_nonzero(self.file_keep))
 
     @property
     def bytes_total(self) -> int:
-        """Size of all files."""
+        """Size of all files in bytes."""
         return int(self.listing.file_size.sum())
 
     @cached_property
     def bytes_kept(self) -> int:
-        """Size of the files that have to be read."""
+        """Size of the files to read in bytes."""
         return int(self.listing.file_size[self.file_keep].sum())
 
     def kept_paths(self) -> list[str]:
-        """The files to read, relative to the table's base path."""
+        """Return the paths of the files to read, relative to the table's base path."""
         return self.listing.paths(self.file_keep)
 
     def with_evidence(self, *more: Evidence) -> PruneResult:
-        """The same answer had there been this evidence over the files, too."""
+        """Return the result that additional evidence over the files would give."""
         sources = [*(source.evidence for source in self.evidence), *more]
         keep = keep_slices(self.predicate, sources, self.listing, self.merging)
         return replace(self, keep=self.keep & keep)
 
     def rows_kept(self, row_counts: Counts | None) -> RowCount | None:
-        """Rows of the slices that have to be read; None: not known.
+        """Return the number of rows in the slices to read; None if it is unknown.
 
-        row_counts: of the snapshot (`TableSnapshot.row_counts`).
+        Args:
+            row_counts: Row counts of the snapshot, see `TableSnapshot.row_counts`.
         """
         if row_counts is None or (row_counts[self.keep] < 0).any():
             return None
-        # What log files add is an upper bound: they may update, or delete, what they seem to add.
+        # Log files give an upper bound: a record may update or delete a row instead of adding one.
         merged = self.listing.file_is_log & self.file_keep
         return RowCount(int(row_counts[self.keep].sum()), exact=not merged.any())
 
     def explain(self, row_counts: Counts | None = None) -> Explanation:
-        """What each part of the predicate excluded, and by which index.
+        """Return what each part of the predicate excludes, and by which index.
 
-        row_counts: of the snapshot, where rows are to be counted, too.
+        Args:
+            row_counts: Row counts of the snapshot, to report excluded rows as well as files.
         """
         return explain(self.predicate, self.evidence, self.listing, row_counts)
 
 
 class Pruner:
-    """Answers questions and keeps what it learnt of tables between them. Thread safe."""
+    """Prunes files, and caches table snapshots between requests. Thread safe."""
 
     def __init__(self, options: PruneOptions | None = None) -> None:
         self._options = options or PruneOptions()
@@ -193,16 +221,18 @@ class Pruner:
         self._opening: dict[_Key, threading.Lock] = {}
 
     def prune(self, base_path: str, request: PruneRequest) -> PruneResult:
-        """Which slices of the table may hold a row for which the predicate is TRUE.
+        """Return the slices of a table that may hold a row for which the predicate is TRUE.
 
-        Raises HudiError when the table cannot be read: then nothing is known of any file.
+        Raises:
+            HudiError: The table cannot be read. The caller has to read every file.
         """
         return self.prune_snapshot(self.snapshot(base_path, request), request)
 
     def prune_snapshot(self, snapshot: TableSnapshot, request: PruneRequest) -> PruneResult:
-        """`prune`, of the table as it was opened for this request, or for one like it.
+        """Prune a table as it was opened for this request, or for one of the same view and instant.
 
-        Raises HudiError.
+        Raises:
+            HudiError: The table does not support the request.
         """
         bound = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
         reading = snapshot.reading(request.reader, bound)
@@ -232,9 +262,10 @@ class Pruner:
         )
 
     def snapshot(self, base_path: str, request: PruneRequest) -> TableSnapshot:
-        """The table in the view and at the instant of a request; kept between requests.
+        """Open a table in the view and at the instant of a request, or return the cached snapshot.
 
-        Raises HudiError when the table cannot be read.
+        Raises:
+            HudiError: The table cannot be read.
         """
         key = (base_path, request.view, request.as_of)
         known = self._current(key)
@@ -244,7 +275,8 @@ class Pruner:
             opening = self._opening.setdefault(key, threading.Lock())
         with opening:
             try:
-                # Another thread may have opened it meanwhile; what it found may be old already.
+                # Another thread may have opened it in the meantime, and that snapshot may be stale
+                # already.
                 known = self._current(key)
                 if known is None:
                     options = SnapshotOptions(
@@ -264,12 +296,12 @@ class Pruner:
                     self._opening.pop(key, None)
 
     def held(self) -> tuple[int, int]:
-        """How many tables are kept between requests, and their memory in bytes."""
+        """Return the number of cached snapshots, and their memory in bytes."""
         with self._lock:
             return len(self._snapshots), sum(known.nbytes for known in self._snapshots.values())
 
     def _current(self, key: _Key) -> TableSnapshot | None:
-        """The kept snapshot, if neither the table nor its extension has changed since."""
+        """Return the cached snapshot if neither the table nor its extension has changed since."""
         with self._lock:
             known = self._snapshots.get(key)
         if known is None or not known.is_current():
@@ -278,7 +310,7 @@ class Pruner:
         return known
 
     def _keep(self, key: _Key, snapshot: TableSnapshot) -> None:
-        """Makes the snapshot the most recent one and forgets the oldest beyond the limit."""
+        """Cache the snapshot, and evict the least recently used ones beyond the memory limit."""
         with self._lock:
             self._snapshots[key] = snapshot
             self._snapshots.move_to_end(key)
@@ -292,7 +324,7 @@ _Key = tuple[str, TableView, str | None]
 
 
 def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
-    """The request's predicate, with what an incremental query asks of a row's commit time."""
+    """Return the request's predicate, with the commit-time condition of an incremental query."""
     if request.since is None:
         return request.predicate
     if not snapshot.table.properties.meta_fields:
@@ -305,7 +337,7 @@ def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
 
 
 def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
-    """See `PruneResult.dropped_by`. by_values: one flag for each partition."""
+    """Compute `PruneResult.dropped_by`; by_values has one flag for each partition."""
     listing = found.listing
     left = [
         (VALUES, by_values[listing.slice_partition]),
@@ -330,7 +362,7 @@ def _judge_partitions(
 def _aggregate_evidence(
     snapshot: TableSnapshot, needed: Sequence[BoundColumn], reading: ReaderSemantics
 ) -> tuple[list[NamedEvidence], Sequence[str]]:
-    """The evidence, and notes on what cannot be read."""
+    """Return the evidence, and notes on what cannot be read."""
     try:
         return snapshot.aggregate_evidence(needed, reading), ()
     except HudiError as error:

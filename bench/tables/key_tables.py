@@ -83,7 +83,8 @@ def ensure_written(files: int, partitions: int) -> Path:
 
 def add_key_indexes(path: Path) -> None:
     """Adds both indexes, and to the commit what it wrote, to a table of
-    `bench.tables.synthetic`."""
+    `bench.tables.synthetic`.
+    """
     mdt = MetadataTable.open(HudiTable.open(str(path)))
     if mdt is None:
         raise ValueError(f"{path}: the table has no metadata table")

@@ -111,7 +111,8 @@ def _min_max(column: pa.ChunkedArray) -> pa.StructScalar:
 
 def ideal(table: pa.Table, files: int) -> list[pa.Table]:
     """The rows divided by the columns in turn, each time into two of as equal a share of the files
-    as can be, until there are so many."""
+    as can be, until there are so many.
+    """
     ranks = []
     for name in COLUMNS:
         rank = np.empty(table.num_rows, np.int64)

@@ -56,7 +56,8 @@ class FilterSample:
 
 def key_filters(looked: TableSample, key: Expression) -> FilterSample:
     """Of record keys: those in the footers, or made of the keys where a footer has none that can
-    be used. key: the only column of them, which has as many values. Raises HudiError."""
+    be used. key: the only column of them, which has as many values. Raises HudiError.
+    """
     if not looked.table.properties.meta_fields:
         return column_filters(looked, key)
     texts = _of_footers(looked)
@@ -67,7 +68,8 @@ def key_filters(looked: TableSample, key: Expression) -> FilterSample:
 
 def column_filters(looked: TableSample, expression: Expression) -> FilterSample:
     """Of a column's values, or of what a function gives for them, in the size that each file's
-    need. Raises HudiError."""
+    need. Raises HudiError.
+    """
     texts = [(SIMPLE, _made(values)) for values in _distinct_texts(looked, expression)]
     return _filters(looked, texts, are_made=True)
 

@@ -40,7 +40,8 @@ from pyhudi_expr.prune import PruneResult
 @dataclass(frozen=True, order=True)
 class Candidate:
     """An index that the table has not. columns: none for one of record keys; function: that it is
-    over the results of."""
+    over the results of.
+    """
 
     kind: str
     columns: tuple[str, ...]
@@ -81,7 +82,8 @@ class WhatIf:
     """One query as it is answered today. rows_of_value: the rows that a value has on average, for
     what is asked for equality; key: the record key, if it is one column; read_bytes: what the
     whole of an index of keys or values takes, with what it needs; filters: what those of a Bloom
-    index are like."""
+    index are like.
+    """
 
     today: PruneResult
     footers: FooterBounds
@@ -109,7 +111,8 @@ class WhatIf:
 
     def _within(self, result: PruneResult, expressions: Sequence[Expression]) -> float:
         """The share of the files left that ranges of functions' results leave, by the files that
-        were looked into."""
+        were looked into.
+        """
         found = []
         slices = np.zeros(len(result.keep), np.bool_)
         for each in expressions:
@@ -134,7 +137,8 @@ class WhatIf:
         self, result: PruneResult, left: RemainingRead, chosen: Sequence[Candidate]
     ) -> Iterator[float]:
         """For each index of places that the query would ask, the share of the files that hold what
-        is asked for."""
+        is asked for.
+        """
         for each in chosen:
             of = each.expression if each.columns else self.key
             if each.kind == COLUMN_STATS or of is None:
@@ -161,7 +165,8 @@ class WhatIf:
 
 def equality_terms(predicate: BoundExpression) -> dict[Expression, int]:
     """The columns, and functions of them, that have to be one of some constants, with how many
-    these are."""
+    these are.
+    """
     parts = predicate.children if isinstance(predicate, BoundAnd) else (predicate,)
     found: dict[Expression, int] = {}
     for part in parts:

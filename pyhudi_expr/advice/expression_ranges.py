@@ -58,7 +58,8 @@ def indexable_calls(predicate: BoundExpression) -> Iterator[tuple[Expression, Bo
 @dataclass(frozen=True)
 class ResultRanges:
     """Bounds of a function's results, over the listing's files, unknown for those that were not
-    looked into. slices: of those that were."""
+    looked into. slices: of those that were.
+    """
 
     bounds: Bounds
     slices: Int64Array

@@ -58,7 +58,8 @@ def filter_seconds(filters: FilterSample, files: int, rows: int) -> float:
 @dataclass(frozen=True)
 class CostModel:
     """Of indexes on one table. sample: some of its rows; groups: the file group of each; growth:
-    how many times as large the table will be; filters: of candidates that are such."""
+    how many times as large the table will be; filters: of candidates that are such.
+    """
 
     looked: TableSample
     sample: pa.Table
@@ -68,7 +69,8 @@ class CostModel:
 
     def costs(self, candidate: Candidate, there: Set[str]) -> IndexCosts:
         """there: the kinds of indexes that the table has by then; one of values builds the one of
-        keys where there is none."""
+        keys where there is none.
+        """
         files, rows = self.looked.listing.num_files, self.looked.rows
         if candidate.kind == BLOOM_FILTERS:
             filters, bases = self.filters[candidate], self.looked.base_files

@@ -33,7 +33,8 @@ _LEAST_SHARE = 0.01
 @dataclass(frozen=True)
 class RankedIndex:
     """One index, given those before it. files, bytes: what the average query reads less by it;
-    statement: what builds it."""
+    statement: what builds it.
+    """
 
     candidate: Candidate
     statement: str
@@ -45,7 +46,8 @@ class RankedIndex:
 @dataclass(frozen=True)
 class Advice:
     """today, planned: what the average query reads now, and with all that is recommended.
-    passed_over: what would not save enough besides."""
+    passed_over: what would not save enough besides.
+    """
 
     table: str
     instant: str | None

@@ -1,5 +1,6 @@
 """The old place of `pyhudi_expr.frontend.arrow.filter_lists`, for programs that import it from
-here."""
+here.
+"""
 
 from pyhudi_expr.frontend.arrow.filter_lists import FilterError, parse_filters
 

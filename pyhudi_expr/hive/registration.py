@@ -117,7 +117,8 @@ def _reads_the_same(wanted: Registration, existing: MetastoreTable) -> bool:
 
 def _in_words_of(wanted: Registration, existing: MetastoreTable) -> Registration:
     """What is wanted with the types, the comments and the place of the partition columns that
-    Hive's table has."""
+    Hive's table has.
+    """
     known = {column.name: column for column in existing.columns}
     columns = [_in_words(column, known.get(column.name)) for column in wanted.columns]
     names = [column.name for column in existing.columns]

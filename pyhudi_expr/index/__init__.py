@@ -1,1 +1,1 @@
-"""What each index of a table knows: one module for each, all behind `expr.evaluate`'s protocols."""
+"""The indexes of a table. Each gives evidence for the protocols of `expr.evaluate`."""

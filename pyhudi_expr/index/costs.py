@@ -1,9 +1,9 @@
-"""What asking an index costs and saves, in bytes: one model for queries and for the advisor.
+"""Estimate what an index look-up costs and saves, in bytes, for queries and for the advisor.
 
-An index of places (of keys or values, or a filter for each file) is read to learn which of the
-slices left hold what is asked for. Where it finds rows is not known before: they are taken to be
-spread at random over the slices left, so rare values are judged well, and values that lie together
-come out as read from more slices than they are.
+A look-up index (of keys, of values, or a Bloom filter for each file) is read to find the slices
+that hold the requested values. Where the rows lie is unknown before that. The model spreads them at
+random over the remaining slices: rare values are estimated well, and clustered values appear in
+more slices than they really do.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 
 def slices_hit(rows: float, slices: float) -> float:
-    """How many of the slices hold one of so many rows, on average."""
+    """Return the expected number of slices that hold at least one of the rows."""
     if slices <= 1:
         return slices
     return float(slices * (1.0 - (1.0 - 1.0 / slices) ** rows))
@@ -20,7 +20,12 @@ def slices_hit(rows: float, slices: float) -> float:
 
 @dataclass(frozen=True)
 class RemainingRead:
-    """What a query still has to read. slices: a number, expected ones in estimates; bytes."""
+    """What a query still has to read.
+
+    Attributes:
+        slices: Number of slices; an expected number in estimates.
+        bytes: Their size.
+    """
 
     slices: float
     bytes: float
@@ -28,20 +33,21 @@ class RemainingRead:
 
 @dataclass(frozen=True)
 class LookupCost:
-    """A question to an index of places.
+    """The cost of one look-up.
 
-    read_bytes: what it reads of the index, 0 where that is in memory. rows: how many rows it will
-    find; where that is not known, as many as there are values asked for.
+    Attributes:
+        read_bytes: Bytes of the index to read; 0 if they are in memory.
+        rows: Rows that the look-up will find; the number of requested values where that is unknown.
     """
 
     read_bytes: float
     rows: float
 
     def total(self, left: RemainingRead) -> float:
-        """Bytes that are read in all, if it is asked about what is left: index and files."""
+        """Return the bytes to read in all, index and files, if the look-up is done."""
         share = slices_hit(self.rows, left.slices) / left.slices if left.slices else 0.0
         return self.read_bytes + left.bytes * share
 
     def is_worth(self, left: RemainingRead) -> bool:
-        """Whether that is less than reading what is left. What is in memory is always worth it."""
+        """Return whether the look-up saves more than it reads. In memory it always pays off."""
         return not self.read_bytes or self.total(left) < left.bytes

@@ -1,7 +1,7 @@
-"""Why a file was kept or dropped: the predicate's tree with what each index said of each node.
+"""Explain why files are kept or dropped: what each index excludes for each part of the predicate.
 
-Made from the evidence that a query has gathered already: it reads nothing, and a query that
-nobody asks to explain pays nothing for it.
+The explanation is computed from the evidence of a finished request. It reads nothing, and a request
+without an explanation does not pay for it.
 """
 
 from __future__ import annotations
@@ -32,10 +32,14 @@ from pyhudi_expr.table.listing import FileListing
 
 @dataclass(frozen=True)
 class IndexAnswer:
-    """What one index says of one node, alone.
+    """What one index excludes for one node of the predicate, by itself.
 
-    files, bytes: how many it excludes, and their size. seconds: to evaluate it.
-    reason: why it excludes nothing, or less than it could.
+    Attributes:
+        index: Name of the index.
+        files: Number of files that it excludes.
+        bytes: Size of these files.
+        seconds: Time to evaluate the node.
+        reason: Why it excludes nothing, or less than it could.
     """
 
     index: str
@@ -47,13 +51,19 @@ class IndexAnswer:
 
 @dataclass(frozen=True)
 class Explanation:
-    """One node of the predicate.
+    """What the indexes exclude for one node of the predicate.
 
-    predicate: its text; under a NOT it is asked whether it may be FALSE (`negated`).
-    files: of the listing. excluded, excluded_bytes, excluded_rows: the files that all indexes
-    together exclude for this node alone, their size, and the rows of the slices that lose all their
-    files, None where these are not known. seconds: to evaluate it. answers: of each index.
-    reason: why nothing is excluded, where no single index is to blame.
+    Attributes:
+        predicate: Text of the node.
+        negated: Whether the node is below a NOT, so that files are kept where it may be FALSE.
+        files: Number of files in the listing.
+        excluded: Number of files that all indexes together exclude for this node alone.
+        excluded_bytes: Size of these files.
+        excluded_rows: Rows of the slices that lose all their files. None if unknown.
+        seconds: Time to evaluate the node.
+        answers: What each index excludes by itself.
+        reason: Why nothing is excluded, where this is not due to a single index.
+        children: The operands of AND and OR.
     """
 
     predicate: str
@@ -68,7 +78,7 @@ class Explanation:
     children: tuple[Explanation, ...]
 
     def text(self) -> str:
-        """The tree, a line for each node and each index that could not judge it."""
+        """Return the tree as text, a line for each node and for each index without bounds for it."""
         return "\n".join(self._lines(""))
 
     def _lines(self, indent: str) -> Iterator[str]:
@@ -87,7 +97,7 @@ class Explanation:
             yield from child._lines(indent + "  ")
 
     def as_dict(self) -> dict[str, Any]:
-        """The tree for JSON."""
+        """Return the tree for JSON."""
         return asdict(self)
 
 
@@ -98,9 +108,14 @@ def explain(
     rows: Counts | None = None,
     truth: bool = True,
 ) -> Explanation:
-    """Explains a bound predicate over the files of a listing; each node on its own.
+    """Explain a bound predicate over the files of a listing; each node by itself.
 
-    rows: for each slice its rows, -1 where that is not known; None: nothing is known of them.
+    Args:
+        node: The predicate.
+        evidence: The evidence of each index.
+        listing: The files.
+        rows: Rows of each slice, -1 where unknown. None: no row counts.
+        truth: False for a node below a NOT.
     """
     match node:
         case BoundNot(child=child):
@@ -155,7 +170,7 @@ def _answer(
 
 
 def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> str | None:
-    """Which columns of a leaf the index does not tell enough of."""
+    """Return which columns of a leaf the index has no bounds for."""
     if not isinstance(source.evidence, StatisticsEvidence) or isinstance(node, BoundAnd | BoundOr):
         return None
     gaps = []

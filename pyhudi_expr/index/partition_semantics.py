@@ -1,5 +1,7 @@
-"""What evidence about partition columns says to who asks: readers take their values from files, or
-from paths (`spark_partition_values`), and where the two may differ, evidence has to hold for both.
+"""Translate evidence about partition columns to what a reader shows.
+
+Readers take the values of partition columns from files or from paths (`spark_partition_values`).
+Where the two may differ, evidence has to hold for both.
 """
 
 from __future__ import annotations
@@ -19,11 +21,11 @@ from pyhudi_expr.table.listing import FileListing
 
 
 class PartitionReader(Enum):
-    """Where who asks takes the values of partition columns from.
+    """Where an engine takes the values of partition columns from.
 
-    ENGINE: of columns that a key generator formatted from times the files, of others the files or
-    the paths. HUDI_SPARK: the same, but what a TimestampBasedKeyGenerator formatted is text. ANY:
-    of each column the files or the paths.
+    ENGINE: columns that a key generator formatted from times come from the files, others from the
+    files or the paths. HUDI_SPARK: the same, but the columns of a TimestampBasedKeyGenerator are
+    shown as text. ANY: each column comes from the files or the paths.
     """
 
     ENGINE = "an engine"
@@ -33,11 +35,14 @@ class PartitionReader(Enum):
 
 @dataclass(frozen=True)
 class ReaderSemantics:
-    """A predicate as a reader understands it.
+    """How a reader understands the partition columns of a predicate.
 
-    unjudged: columns of which nothing proves anything, as they are shown as values of another type.
-    disputed: for each column that may be taken from paths the partitions in which these may spell
-    other values than files hold. paths: what they spell.
+    Attributes:
+        unjudged: Columns that the reader shows as values of another type, so that no evidence
+            applies.
+        disputed: For each column that may be taken from paths, the partitions whose path may spell
+            another value than the files hold.
+        paths: The values that the paths spell.
     """
 
     unjudged: frozenset[str]
@@ -51,7 +56,14 @@ class ReaderSemantics:
         proved: Statistics,
         needed: Iterable[BoundColumn],
     ) -> ReaderSemantics:
-        """proved: what paths prove for every reader. needed: the columns of the predicate."""
+        """Compute the semantics of a reader for the columns of a predicate.
+
+        Args:
+            reader: Where the engine takes the values from.
+            paths: The values that paths spell.
+            proved: The partition values that hold for every reader.
+            needed: The columns of the predicate.
+        """
         table, partitions = paths.table, len(paths.partitions)
         asked = [column for column in needed if column.name.lower() in table.fields]
         is_hudi = reader is PartitionReader.HUDI_SPARK
@@ -69,13 +81,13 @@ class ReaderSemantics:
         )
 
     def of_partitions(self, evidence: Evidence) -> Evidence:
-        """What evidence over the partitions says to the reader."""
+        """Return evidence over the partitions as it holds for the reader."""
         if not self.disputed:
             return evidence
         return FileOrPathEvidence(evidence, StatisticsEvidence(self.paths), self.disputed)
 
     def of_files(self, evidence: Evidence, listing: FileListing) -> Evidence:
-        """What evidence over the listing's files says to the reader."""
+        """Return evidence over the listing's files as it holds for the reader."""
         if not self.disputed:
             return evidence
         position = listing.file_partition
@@ -85,7 +97,7 @@ class ReaderSemantics:
         )
 
 
-#: Of a reader who takes all values from files.
+#: The semantics of a reader that takes all values from files.
 FROM_FILES = ReaderSemantics(
     frozenset(),
     {},
@@ -94,10 +106,11 @@ FROM_FILES = ReaderSemantics(
 
 
 class FileOrPathEvidence:
-    """Evidence about the files' values that counts where it holds for the paths' values, too.
+    """Evidence about values in files that counts only where it holds for the values in paths, too.
 
-    paths: about these, over the same containers. disputed: for each column the containers in which
-    the two may differ.
+    Attributes:
+        paths: Evidence about the values in paths, over the same containers.
+        disputed: For each column, the containers in which the two may differ.
     """
 
     def __init__(self, files: Evidence, paths: Evidence, disputed: Mapping[str, BoolArray]) -> None:
@@ -116,14 +129,14 @@ class FileOrPathEvidence:
 
 
 def _is_other(reader: PartitionReader, table: SparkPartitionColumns, column: BoundColumn) -> bool:
-    """Whether the reader may show a column as values of another type than the schema's."""
+    """Return whether the reader may show a column as values of another type than the schema's."""
     if column.name.lower() not in table.formatted or reader is PartitionReader.ENGINE:
         return False
     return reader is PartitionReader.ANY or (table.as_text and column.domain.kind is not Kind.TEXT)
 
 
 def doubtful_partitions(proved: Statistics, column: BoundColumn, partitions: int) -> BoolArray:
-    """For each partition whether its path leaves a doubt about the column's value."""
+    """Return for each partition whether its path may spell another value than its files hold."""
     bounds = proved.bounds(column)
     unknown = True if bounds is None else mask_not(is_known(bounds))
     return as_array(unknown, partitions)

@@ -1,8 +1,9 @@
 """Evidence from partition paths: a partition's path spells the values that its rows share.
 
-Only key generators that write a column's value into the path as it is are believed: a path that
-was formatted from a timestamp, or that cannot be taken apart without doubt, says nothing. Nor does
-one that readers of paths take for another value than files hold (`spark_partition_values`).
+Only the paths of key generators that write a column's value unchanged are evidence. A path that was
+formatted from a timestamp, or that cannot be parsed without ambiguity, gives no bounds. Neither
+does a path that readers of paths take for another value than the files hold
+(`spark_partition_values`).
 """
 
 from __future__ import annotations
@@ -25,9 +26,9 @@ from pyhudi_expr.expr.evaluate import Statistics
 from pyhudi_expr.table.properties import TableProperties
 
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
-#: What Hudi writes for a null or an empty value, today and in its early versions.
+#: Path segments for a null or an empty value, of today's and of early Hudi versions.
 _DEFAULT_VALUES = frozenset({"__HIVE_DEFAULT_PARTITION__", "default"})
-#: Key generators that write a column's value into the path; types (version 8) and class names.
+#: Key generators that write a column's value unchanged; types (version 8) and class names.
 _IDENTITY_GENERATORS = frozenset(
     {
         *("SIMPLE", "COMPLEX", "CUSTOM", "SIMPLE_AVRO", "COMPLEX_AVRO", "CUSTOM_AVRO"),
@@ -43,8 +44,10 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
 class PathLayout:
     """How a table spells partition values in its paths.
 
-    fields: the partition columns, outermost first. hive_style: ``column=value`` segments.
-    encoded: values are percent-encoded.
+    Attributes:
+        fields: The partition columns, outermost first.
+        hive_style: Whether segments are ``column=value``.
+        encoded: Whether values are percent-encoded.
     """
 
     fields: tuple[str, ...]
@@ -53,7 +56,7 @@ class PathLayout:
 
 
 def path_layout(properties: TableProperties) -> PathLayout:
-    """How the table spells values; fields whose path is not their value have an empty name."""
+    """Return how a table spells values. Fields whose path is not their value have an empty name."""
     generator = properties.key_generator.rpartition(".")[2].upper().removesuffix("KEYGENERATOR")
     believed = ("SIMPLE",) if "CUSTOM" in generator else ("SIMPLE", "")
     fields = tuple(
@@ -72,7 +75,7 @@ class PartitionValues:
         self._known: dict[BoundColumn, Bounds | None] = {}
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`; arrays of length P."""
+        """Return arrays of length P, see `pyhudi_expr.expr.evaluate.Statistics`."""
         if column not in self._known:
             self._known[column] = self._derive(column)
         return self._known[column]
@@ -105,10 +108,10 @@ class PartitionValues:
 
 
 class BoundsOfPartition:
-    """The bounds of its partition for each file (a `Statistics` over files)."""
+    """For each file the bounds of its partition (a `Statistics` over files)."""
 
     def __init__(self, partitions: Statistics, position: Int32Array) -> None:
-        """position: of each file's partition."""
+        """Take the bounds of the partitions, and the position of each file's partition."""
         self._partitions = partitions
         self._position = position
 
@@ -131,7 +134,7 @@ class BoundsOfPartition:
 
 
 def _values(path: str, layout: PathLayout) -> list[str] | None:
-    """The path's values, outermost first; None when it does not fit the layout."""
+    """Return the path's values, outermost first; None if it does not fit the layout."""
     segments = path.split("/")
     if len(segments) != len(layout.fields):
         return None
@@ -142,14 +145,14 @@ def _values(path: str, layout: PathLayout) -> list[str] | None:
             prefix, separator, value = segment.partition("=")
             if not separator or (name and prefix.lower() != name.lower()):
                 return None
-        # A path may be written encoded although the table does not say so; then its text is
+        # A path may be encoded although the table does not say so. Then its text is
         # not the value, and a percent sign gives it away.
         if not layout.encoded and "%" in value:
             return None
-        # Whatever stands before it, Spark takes for the column's name.
+        # Spark takes any text before the equals sign for the column's name.
         if not layout.hive_style and "=" in value:
             return None
-        # Hudi encodes characters of ASCII only; readers differ about others.
+        # Hudi encodes ASCII characters only; readers decode others differently.
         if layout.encoded and _ENCODED_OTHERS.search(value):
             return None
         values.append(value)
@@ -165,7 +168,7 @@ def _boolean(text: str) -> int | None:
 
 
 def day_of(text: str) -> int | None:
-    """Days since 1970 of a date as Hudi and Spark write it."""
+    """Return the days since 1970 of a date as Hudi and Spark write it; None for other text."""
     if not _DATE.fullmatch(text):
         return None
     try:

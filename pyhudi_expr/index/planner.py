@@ -1,13 +1,13 @@
-"""Which indexes a question goes to, and in which order: cheap and broad ones first.
+"""Decide which indexes evaluate a predicate, and in which order: cheap and broad ones first.
 
-Partitions are judged before (by their values, then by `partition_stats`); then each source is
-asked about the files of what is left, and may look at what the sources before it have excluded.
-A source that has nothing to say about a predicate costs nothing: it answers None.
+Partitions are pruned before, by their values and then by `partition_stats`. Then each source
+evaluates the files that remain, and may use what the sources before it excluded. A source that
+cannot evaluate a predicate returns None at no cost.
 
-A *key index* (`record_index`, `secondary_index_*`, `bloom_filters`) answers only where a leaf asks
-for certain values to be there, so it is asked about leaves whose truth matters as TRUE, never
-about those below a NOT. Looking keys up costs reads that bounds in memory do not, so these indexes
-come last: always the one with which least is read in all (`index.costs`), until none is worth it.
+A *key index* (`record_index`, `secondary_index_*`, `bloom_filters`) can only find values. It
+evaluates leaves that have to be TRUE, never leaves below a NOT. A look-up reads more than bounds in
+memory, so these indexes come last. The planner always picks the one that reads least in all
+(`index.costs`), until none pays off.
 """
 
 from __future__ import annotations
@@ -34,9 +34,12 @@ from pyhudi_expr.table.listing import FileListing
 
 @dataclass(frozen=True)
 class NamedEvidence:
-    """Evidence with the name of the index that gives it, for the explanation.
+    """Evidence with the name of its index, for the explanation.
 
-    seconds: how long the index took to answer, reading included.
+    Attributes:
+        name: Name of the index.
+        evidence: The evidence.
+        seconds: Time that the index took, reading included.
     """
 
     name: str
@@ -46,7 +49,12 @@ class NamedEvidence:
 
 @dataclass(frozen=True)
 class Answer:
-    """What a source says of the files of a listing. notes: why that is less than it could be."""
+    """Evidence of a source over the files of a listing.
+
+    Attributes:
+        evidence: The evidence.
+        notes: Why it is less than it could be.
+    """
 
     evidence: Evidence
     notes: tuple[str, ...] = ()
@@ -54,13 +62,20 @@ class Answer:
 
 @dataclass(frozen=True)
 class Question:
-    """What a predicate asks about the files of a listing.
+    """A predicate to evaluate over the files of a listing, with the evidence so far.
 
-    columns: those of the predicate. partitions: one flag for each, False where it is
-    excluded already. footer_wait: seconds to wait for footers that are read in the background.
-    reading: what the sources' answers say to who asks. answers: what the sources before have said;
-    left: for each of them the slices that it and those before it leave, one flag for each.
-    notes: why they told less than they could.
+    Attributes:
+        predicate: The bound predicate.
+        columns: The columns of the predicate.
+        listing: The files.
+        merging: How the records of a slice are merged.
+        partitions: One flag for each partition. False: excluded already.
+        footer_wait: Seconds to wait for footers that are read in the background.
+        reading: How the reader understands partition columns.
+        answers: The evidence of the sources so far.
+        left: For each of them, one flag for each slice: whether it remains after this source and
+            those before it.
+        notes: Why the sources excluded less than they could.
     """
 
     predicate: BoundExpression
@@ -76,7 +91,7 @@ class Question:
     _evaluated: tuple[Evidence, ...] = ()
 
     def answered(self, answer: NamedEvidence) -> Question:
-        """The question with one answer more, and what that leaves."""
+        """Add the evidence of one more source, and evaluate what remains."""
         evaluated = (*self._evaluated, MemoizedEvidence(answer.evidence))
         kept = keep_slices(self.predicate, evaluated, self.listing, self.merging)
         left = kept & self.partitions[self.listing.slice_partition]
@@ -85,63 +100,70 @@ class Question:
         )
 
     def noted(self, note: str) -> Question:
-        """The question with one note more."""
+        """Add a note."""
         return replace(self, notes=(*self.notes, note))
 
     @cached_property
     def positive_leaves(self) -> tuple[Leaf, ...]:
-        """The leaves that are asked whether they may be TRUE."""
+        """The leaves that exclude a file if they cannot be TRUE."""
         return tuple(_positive_leaves(self.predicate, True))
 
     @cached_property
     def slices(self) -> BoolArray:
-        """One flag for each slice: False where the answers so far exclude it."""
+        """One flag for each slice. False: the evidence so far excludes it."""
         return self.left[-1] if self.left else self.partitions[self.listing.slice_partition]
 
     @cached_property
     def files(self) -> BoolArray:
-        """`slices` for each file."""
+        """The flags of `slices` for each file."""
         flags: BoolArray = self.slices[self.listing.file_slice]
         return flags
 
     @cached_property
     def remaining(self) -> RemainingRead:
-        """What is to be read by the answers so far."""
+        """What is to be read by the evidence so far."""
         slices = int(np.count_nonzero(self.slices))
         return RemainingRead(slices, int(self.listing.file_size[self.files].sum()))
 
 
 class StillReadingError(HudiError):
-    """The index is being read in the background; a later query finds it."""
+    """The index is being read in the background and is available to a later query."""
 
 
 class Source(Protocol):
-    """An index that can be asked about files."""
+    """An index that gives evidence over files."""
 
     @property
     def name(self) -> str:
-        """As the explanation calls it."""
+        """The name in explanations."""
 
     def answer(self, question: Question) -> Answer | None:
-        """Evidence over the files of the question's listing; None: nothing to say about it.
+        """Return evidence over the files of the question's listing; None if the index has none.
 
-        All reading is done here. Raises HudiError where the index is unreadable, StillReadingError
-        where it is not read yet.
+        All reading is done here.
+
+        Raises:
+            HudiError: The index cannot be read.
+            StillReadingError: The index is not read yet.
         """
 
 
 class CostedSource(ABC):
-    """A source that reads for each question, and so is asked only where that is worth it.
+    """A source that reads for each request, and so is used only where that pays off.
 
-    A class to inherit from, unlike `Source`: each query tells the two apart, and to ask for a
-    protocol's methods would take longer than the query.
+    This is an abstract class, unlike `Source`: each request tests for it, and a test for a runtime
+    protocol takes longer than the rest of a request.
     """
 
     name: str
 
     @abstractmethod
     def look_up(self, question: Question) -> LookupCost | None:
-        """What `answer` would cost and find; None: it has nothing to say. Raises HudiError."""
+        """Estimate the cost of `answer`; None if the index has no evidence.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
 
     @abstractmethod
     def answer(self, question: Question) -> Answer | None:
@@ -149,10 +171,10 @@ class CostedSource(ABC):
 
 
 def gather(sources: Sequence[Source | CostedSource], question: Question) -> Question:
-    """The question with all answers.
+    """Return the question with the evidence of all sources.
 
-    The sources are asked in their order, then the priced ones, the one first with which least is
-    read in all. Those that cannot be read are noted and left out.
+    Sources without cost come first, in their order. Then the costed ones, always the one that reads
+    least in all. Sources that cannot be read are left out, with a note.
     """
     for source in sources:
         if not isinstance(source, CostedSource):
@@ -165,7 +187,7 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
             break
         best = _cheapest(worth, question.remaining)
         question = _asked(best, question)
-        # What one has read, another need not read again: prices change.
+        # Parts of an index that one source has read are cheaper for the next one: costs change.
         waiting = [source for source, _ in offers if source is not best]
     return question
 
@@ -193,7 +215,7 @@ def _cheapest(
 
 
 def _asked(source: Source | CostedSource, question: Question) -> Question:
-    """The question with the source's answer, if it has one."""
+    """Return the question with the evidence of one source, if it has any."""
     start = perf_counter()
     try:
         answer = source.answer(question)

@@ -1,16 +1,16 @@
-"""How many rows a file slice can have at most: what an index of its keys has to account for.
+"""Compute upper bounds for the rows of file slices, which an index of their keys has to cover.
 
-The rows of a base file are counted by its `column_stats` of the record key, else by the commit
-that wrote it. A log file adds at most the records that its commits counted as inserts. Deletes are
-taken off only where they surely removed a row each:
+The rows of a base file are counted by its `column_stats` of the record key, else by the commit that
+wrote it. A log file adds at most the records that its commits counted as inserts. Deletes are
+subtracted only where each surely removed a row:
 
-* deletes win whatever the ordering values say: the table merges by commit time, or the operation
-  was one that only deletes;
-* one commit deleted from the slice, as a second one may delete the same key again;
-* no later commit wrote to the slice, as its updates may bring a deleted key back.
+* Deletes win over any ordering value: the table merges by commit time, or the operation only
+  deletes.
+* One commit deleted from the slice. A second one may delete the same key again.
+* No later commit wrote to the slice. Its updates may bring a deleted key back.
 
-Unknown, and so -1: a file that neither tells of, and a slice with log files in a partition whose
-file groups may be hash buckets (their writers count every record as an update).
+The count is unknown (-1) for a file that neither source counts, and for a slice with log files in a
+partition whose file groups may be hash buckets (their writers count every record as an update).
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ Counts = Int64Array
 
 @dataclass(frozen=True)
 class _Written:
-    """What one commit says of one file."""
+    """What one commit wrote to one file."""
 
     instant: str
     operation: str
@@ -54,9 +54,10 @@ class _Written:
 
 
 def row_counts(mdt: MetadataTable, listing: FileListing) -> Counts:
-    """For each slice of the listing the rows that it has at most; -1 where that is unknown.
+    """Return an upper bound of the rows of each slice of the listing; -1 where it is unknown.
 
-    Raises HudiError.
+    Raises:
+        HudiError: The metadata table or the timeline cannot be read.
     """
     rows = _base_rows(mdt, listing)
     unknown = rows == UNKNOWN
@@ -81,12 +82,12 @@ def row_counts(mdt: MetadataTable, listing: FileListing) -> Counts:
 
 
 def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
-    """For each base file its rows, as far as `column_stats` tells."""
+    """Return the rows of each base file, as far as `column_stats` counts them."""
     rows = np.full(listing.num_files, UNKNOWN, np.int64)
     if COLUMN_STATS not in mdt.partitions:
         return rows
     found = mdt.statistics(COLUMN_STATS, [column_prefix(RECORD_KEY)])
-    # A base file's name is its own: it holds the group's id and the instant.
+    # A base file's name is unique: it holds the group's id and the instant.
     entry = pc.index_in(listing.file_name, pa.array(found.file_name, pa.string()))
     counts = found.value_count.take(entry).fill_null(UNKNOWN).to_numpy(zero_copy_only=False)
     rows[~listing.file_is_log] = counts[~listing.file_is_log]
@@ -94,14 +95,14 @@ def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
 
 
 def _written(mdt: MetadataTable, listing: FileListing, files: Counts) -> dict[int, list[_Written]]:
-    """What the timeline says of the files, oldest first."""
+    """Return what the timeline's commits wrote to the files, oldest first."""
     position = dict(zip(listing.paths(files), files.tolist(), strict=True))
     slices = pa.array(np.unique(listing.file_slice[files]))
     earliest = pc.min(listing.slice_base_instant.take(slices)).as_py()
     written: defaultdict[int, list[_Written]] = defaultdict(list)
     for instant in mdt.table.timeline.writes:
         if instant.requested < earliest:
-            continue  # what it wrote is older than the slices that are asked for
+            continue  # what it wrote is older than the requested slices
         for path, stat in _write_stats(mdt, instant):
             if path in position:
                 written[position[path]].append(stat)
@@ -111,7 +112,7 @@ def _written(mdt: MetadataTable, listing: FileListing, files: Counts) -> dict[in
 def _added_by_logs(
     mdt: MetadataTable, listing: FileListing, written: Mapping[int, list[_Written]]
 ) -> dict[int, int | None]:
-    """For each slice with log files the rows that they add, less those that they delete."""
+    """Return for each slice with log files the rows that they add, less those that they delete."""
     start = mdt.table.timeline.start or ""
     grows = mdt.table.properties.timeline_layout == 1
     by_commit_time = mdt.table.properties.merge_mode.upper() == _COMMIT_TIME
@@ -156,7 +157,7 @@ def _number(stat: dict[str, Any], name: str) -> int:
 
 
 def _in_buckets(listing: FileListing) -> BoolArray:
-    """The slices with logs of partitions where every file id begins like a bucket's."""
+    """Return the slices with log files in partitions where every file id begins like a bucket's."""
     looks_so = np.array(
         [bool(_BUCKET.match(text)) for text in listing.slice_file_id.to_pylist()], np.bool_
     )

@@ -1,16 +1,16 @@
-"""From files to file slices: what merging on read does to the evidence.
+"""Evaluate file slices by evidence about their files, with the effects of merging on read.
 
-A slice's rows come from its base file and its log files together, so a slice is excluded only when
-what its files say excludes every row that their merge can give. That depends on how records of one
-key are merged:
+The rows of a slice come from its base file and its log files together. A slice is excluded only if
+the evidence about its files excludes every row that their merge can give. That depends on how
+records of one key are merged:
 
-* whole records: every row of the slice is a row of one of its files, so the slice is excluded when
+* whole records: Every row of the slice is a row of one of its files, so the slice is excluded if
   each file is. Deletes and overwritten records only remove rows. (Blocks of partial updates hold
-  some columns only; the other columns have no statistics in that file, so a file that decides a
+  some columns only. The other columns have no statistics in that file, so a file that decides a
   column of a row cannot be excluded by another column of it.)
-* fields: a row's columns may come from different files, so each leaf is excluded only when all
-  files exclude it; a leaf over two columns is not judged.
-* opaque: the merger may make values that no file holds; slices with log files are kept.
+* fields: The columns of a row may come from different files, so each leaf is excluded only if all
+  files exclude it. A leaf over two columns is never excluded.
+* opaque: The merger may produce values that no file holds. Slices with log files are kept.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _WHOLE_RECORD_PAYLOADS = frozenset(
 _FIELD_PAYLOADS = frozenset(
     {"PartialUpdateAvroPayload", "OverwriteNonDefaultsWithLatestAvroPayload"}
 )
-#: HoodieRecordMerger's strategies of event time and of commit time.
+#: Ids of HoodieRecordMerger's strategies of event time and of commit time.
 _WHOLE_RECORD_STRATEGIES = frozenset(
     {
         "",
@@ -54,7 +54,7 @@ _WHOLE_RECORD_STRATEGIES = frozenset(
 
 
 def slice_merging(properties: TableProperties) -> SliceMerging:
-    """How the table merges, as its properties say."""
+    """Return how a table merges, by its properties."""
     payload = properties.payload_class.rpartition(".")[2]
     mode = properties.merge_mode.upper()
     if payload in _FIELD_PAYLOADS or properties.partial_update_mode.upper() not in ("", "NONE"):
@@ -73,9 +73,13 @@ def keep_slices(
     listing: FileListing,
     merging: SliceMerging,
 ) -> BoolArray:
-    """For each slice of the listing whether it may hold a row that matches.
+    """Return for each slice of the listing whether it may hold a matching row.
 
-    evidence: over the listing's files.
+    Args:
+        predicate: The bound predicate.
+        evidence: Evidence over the listing's files.
+        listing: The files and slices.
+        merging: How the records of a slice are merged.
     """
     if not listing.num_slices:
         return np.zeros(0, dtype=np.bool_)

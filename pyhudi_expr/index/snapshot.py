@@ -1,4 +1,4 @@
-"""A table at one instant, with what its indexes have told so far."""
+"""A table at one instant, with its indexes."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 #: Why less was read than could be.
 _Notes: TypeAlias = tuple[str, ...]
 _USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
-#: Entries that may be read to describe all columns; a planner does not wait for more.
+#: Limit of entries to read for column summaries, as a planner waits for them.
 _MOST_SUMMARISED = 1_000_000
 _NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another type")
@@ -61,12 +61,15 @@ NO_STATISTICS = "the table has no column_stats: files are not judged"
 
 @dataclass(frozen=True)
 class SnapshotOptions:
-    """What is read of a table, and where it is kept.
+    """What to read of a table, and where to cache it.
 
-    view, as_of: see `PruneRequest`. footers: judge by Parquet footers where there is no
-    `column_stats`. cache: where what base files of the metadata table say is kept between
-    processes. bounds_limit: bytes that the bounds of columns may take. streaming: how columns
-    beyond the limit are judged.
+    Attributes:
+        view: See `PruneRequest`.
+        as_of: See `PruneRequest`.
+        footers: Read Parquet footers where there is no `column_stats`.
+        cache: Caches the contents of the metadata table's base files between processes.
+        bounds_limit: Bytes of memory for the bounds of columns.
+        streaming: Evaluates columns whose bounds exceed the limit.
     """
 
     view: TableView = TableView.SNAPSHOT
@@ -79,12 +82,20 @@ class SnapshotOptions:
 
 @dataclass(frozen=True, eq=False)
 class TableSnapshot:
-    """The file slices of a table at an instant, and evidence about them; `open` reads it. Thread
-    safe.
+    """The file slices of a table at an instant, with evidence about them. Thread safe.
 
-    table: the data table's snapshot. schema: at the instant. values: of the partitions. notes: why
-    an index is not used. is_evolved: whether columns were renamed or retyped; history: in which
-    versions, None if it cannot be read, or they were not.
+    Attributes:
+        table: The data table.
+        listing: Its file slices.
+        schema: The schema at the instant.
+        merging: How the records of a slice are merged.
+        values: The values of the partitions.
+        partition_stats: Bounds over partitions, if the table has them.
+        column_stats: Bounds over files, if the table has them.
+        is_evolved: Whether columns were renamed or retyped.
+        history: The versions of the schema. None if the table did not evolve, or if its history
+            cannot be read.
+        notes: Why an index is not used.
     """
 
     table: HudiTable
@@ -107,10 +118,15 @@ class TableSnapshot:
     def open(
         cls, table: HudiTable, options: SnapshotOptions, earlier: TableSnapshot | None = None
     ) -> TableSnapshot:
-        """The table as its files are now.
+        """Open a table as its files are now.
 
-        earlier: the table as it was; what was read of the metadata table's log files is taken from
-        there. Raises HudiError when the table itself cannot be read.
+        Args:
+            table: The table.
+            options: What to read, and where to cache it.
+            earlier: An earlier snapshot of the table, whose metadata log blocks are reused.
+
+        Raises:
+            HudiError: The table cannot be read.
         """
         mdt, mdt_notes = _metadata_table(table, options.cache, earlier._mdt if earlier else None)
         table = table if mdt is None else mdt.table
@@ -118,7 +134,7 @@ class TableSnapshot:
         listing, listing_notes = _listing(table, mdt, options.view, options.as_of)
         schema = table.schema(options.as_of)
         partitions: list[str] = listing.partitions.to_pylist()
-        # Statistics go by a column's name in its file, which an evolution may have changed.
+        # Statistics are stored by the column's name in its file, which schema evolution may change.
         is_evolved = table.has_schema_history
         history, history_notes = _schema_history(table) if is_evolved else (None, ())
         is_judged = history is not None or not is_evolved
@@ -148,7 +164,11 @@ class TableSnapshot:
         )
 
     def is_current(self) -> bool:
-        """Whether neither the table nor its extension has changed since. Raises HudiError."""
+        """Return whether neither the table nor its extension has changed since.
+
+        Raises:
+            HudiError: The table cannot be read.
+        """
         if self.table.refreshed() is not self.table:
             return False
         try:
@@ -161,7 +181,7 @@ class TableSnapshot:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes (estimated)."""
+        """Memory of the snapshot in bytes (estimated)."""
         listing = self.listing
         held: list[int] = [
             listing.file_name.nbytes,
@@ -173,13 +193,17 @@ class TableSnapshot:
         return sum(held) + sum(index.nbytes for index in indexes if index is not None)
 
     def value_evidence(self) -> list[NamedEvidence]:
-        """What the partitions' own values say, over the partitions."""
+        """Return the evidence of the partitions' values, over the partitions."""
         return [NamedEvidence(VALUES, StatisticsEvidence(self.values))]
 
     def aggregate_evidence(
         self, columns: Sequence[BoundColumn], reading: ReaderSemantics
     ) -> list[NamedEvidence]:
-        """What `partition_stats` says of the columns, over the partitions. Raises HudiError."""
+        """Return the evidence of `partition_stats` about the columns, over the partitions.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         if self.partition_stats is None:
             return []
         for column in columns:
@@ -188,20 +212,20 @@ class TableSnapshot:
         return [NamedEvidence(PARTITION_STATS, evidence)]
 
     def reading(self, reader: PartitionReader, predicate: BoundExpression) -> ReaderSemantics:
-        """What the reader makes of the partition columns of a predicate."""
+        """Return how a reader understands the partition columns of a predicate."""
         needed = columns(predicate).values()
         return ReaderSemantics.of(reader, self._paths, self.values, needed)
 
     def with_key_predicates(
         self, predicate: BoundExpression, reading: ReaderSemantics
     ) -> BoundExpression:
-        """The predicate with what it implies for record keys, if an index of them can tell."""
+        """Add what a predicate implies for record keys, if an index of them can use it."""
         hidden = hidden_columns(self.table.properties)
         if hidden:
             predicate = without_columns(predicate, hidden, _NOT_STORED)
         if reading.unjudged:
             predicate = without_columns(predicate, reading.unjudged, _OF_ANOTHER_TYPE)
-        # Keys are made of what files hold.
+        # Keys are built from the values that files hold.
         in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)
         if self._optional is None or in_doubt:
             return predicate
@@ -215,9 +239,14 @@ class TableSnapshot:
         footer_wait: float,
         reading: ReaderSemantics,
     ) -> Question:
-        """What the sources say of the files of the flagged partitions: the question answered.
+        """Gather the evidence of the sources over the files of the flagged partitions.
 
-        columns: those of the predicate.
+        Args:
+            predicate: The bound predicate.
+            columns: The columns of the predicate.
+            partitions: One flag for each partition.
+            footer_wait: Seconds to wait for footers that are read in the background.
+            reading: How the reader understands partition columns.
         """
         question = Question(
             predicate, columns, self.listing, self.merging, partitions, footer_wait, reading
@@ -226,7 +255,7 @@ class TableSnapshot:
 
     @cached_property
     def sources(self) -> tuple[Source, ...]:
-        """The sources of evidence over the files, in the order in which they are asked."""
+        """The sources of evidence over files, in order of use."""
         times = CommitTimes(self.table, self.listing)
         sources: list[Source] = [ValueSource(self.values, self.listing), NameSource(times)]
         if self.column_stats is not None and self.history is not None:
@@ -238,9 +267,10 @@ class TableSnapshot:
         return tuple(sources)
 
     def row_counts(self) -> Counts | None:
-        """For each slice the rows that it has at most, -1 where unknown; None: nothing tells.
+        """Return upper bounds for the rows of each slice, -1 where unknown; None if there are none.
 
-        Reads the metadata table, once."""
+        Reads the metadata table at the first call.
+        """
         return self._row_counts
 
     @cached_property
@@ -251,13 +281,17 @@ class TableSnapshot:
             return None
 
     def column_summaries(self) -> list[ColumnSummary]:
-        """What statistics say of each column over all files, read once. Raises HudiError."""
+        """Return what the statistics say about each column over all files; read at the first call.
+
+        Raises:
+            HudiError: The statistics cannot be read.
+        """
         return self._column_summaries
 
     @cached_property
     def _column_summaries(self) -> list[ColumnSummary]:
         if self.is_evolved:
-            return []  # an old file's statistics may be another column's of today
+            return []  # an old file may hold another column of that name
         found = column_summaries(
             self.column_stats,
             self.values,
@@ -268,13 +302,13 @@ class TableSnapshot:
         )
         by_value = self._optional.columns_by_value() if self._optional else frozenset[str]()
         return [
-            # What ranges cannot tell apart, an index of the values may.
+            # An index of the values distinguishes values that ranges cannot.
             replace(summary, kept_by_equality=None) if summary.column.name in by_value else summary
             for summary in map(self._with_keys_counted, found)
         ]
 
     def _with_keys_counted(self, summary: ColumnSummary) -> ColumnSummary:
-        """There are as many keys as rows."""
+        """Set the number of distinct record keys, which is the number of rows."""
         rows = self.row_counts()
         is_key = (summary.column.name,) == self.table.properties.record_key_fields
         if not is_key or rows is None or (rows < 0).any():
@@ -282,7 +316,7 @@ class TableSnapshot:
         return replace(summary, distinct=int(rows.sum()))
 
     def spread_aggregates(self, reading: ReaderSemantics) -> list[NamedEvidence]:
-        """What `partition_stats` has told so far, over the files: for the explanation."""
+        """Return the loaded `partition_stats` as evidence over the files, for the explanation."""
         if self.partition_stats is None:
             return []
         spread = BoundsOfPartition(self.partition_stats, self.listing.file_partition)
@@ -337,7 +371,7 @@ def _column_stats(
     options: SnapshotOptions,
 ) -> tuple[ColumnStats | None, _Notes]:
     available = frozenset[str]() if mdt is None else mdt.partitions
-    # The entry of a log file that grows does not cover all of it.
+    # The entry of a log file that is appended to does not cover all of it.
     is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
     if COLUMN_STATS in available and is_covered:
         source = mdt
@@ -355,8 +389,10 @@ def _column_stats(
 def _partition_stats(
     table: HudiTable, listing: FileListing, mdt: MetadataTable | None, options: SnapshotOptions
 ) -> PartitionStats | None:
-    """An aggregate covers the files of its writes; it describes the newest slices, base files and
-    log files alike."""
+    """Open `partition_stats` where it describes the files that the query reads.
+
+    An aggregate covers the files of its writes: the newest slices, base files and log files alike.
+    """
     newest = options.as_of is None and table.properties.table_type is TableType.COPY_ON_WRITE
     if mdt is None or PARTITION_STATS not in mdt.partitions or not newest or not mdt.lists_files:
         return None
@@ -373,7 +409,7 @@ def _optional(
     available = frozenset[str]() if mdt is None else mdt.partitions
     if available <= _USUAL and extension is None:
         return None
-    # Imported where there are any: most tables have none, and they take time to import.
+    # Imported on use: most tables have none of these indexes, and the import takes time.
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
     return LookupIndexes.open(table, listing, mdt, extension, schema)

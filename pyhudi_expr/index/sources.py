@@ -13,20 +13,20 @@ from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.table.listing import FileListing
 
-#: The name of what the partitions' own values say.
+#: Name of the evidence from partition values.
 VALUES = "partition values"
 
 
 @dataclass(frozen=True)
 class ValueSource:
-    """The partitions' values, for their files."""
+    """Evidence of the partitions' values, for their files."""
 
     values: PartitionValues
     listing: FileListing
     name: str = VALUES
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Return bounds of every partition column, see `Source`."""
         return Answer(
             StatisticsEvidence(BoundsOfPartition(self.values, self.listing.file_partition))
         )
@@ -34,27 +34,27 @@ class ValueSource:
 
 @dataclass(frozen=True)
 class NameSource:
-    """What the files' names tell, of the one column that they tell of."""
+    """Evidence of the file names about `_hoodie_commit_time`, the only column that they bound."""
 
     times: CommitTimes
     name: str = "file names"
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Return bounds if the predicate needs the column, see `Source`."""
         asked = any(column.name == COMMIT_TIME for column in question.columns)
         return Answer(StatisticsEvidence(self.times)) if asked else None
 
 
 @dataclass(frozen=True)
 class ColumnStatsSource:
-    """`column_stats` of the partitions that are left."""
+    """Evidence of `column_stats` about the files of the remaining partitions."""
 
     stats: ColumnStats
     streaming: Streaming
     name: str = COLUMN_STATS
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Load the bounds of the columns, or stream them, see `Source`."""
         found = self.stats.load(question.columns, question.partitions, question.footer_wait)
         if not found.too_large or not self.stats.can_stream:
             return Answer(StatisticsEvidence(found), found.notes)

@@ -1,8 +1,9 @@
-"""What Hudi for Spark shows of partition columns: the values that paths spell, not those of files.
+"""The values of partition columns that Hudi for Spark reads from paths instead of files.
 
-They differ: an empty text becomes NULL, `%20` a space though nothing was encoded, `a=b` without a
-column's name before it `b`. Columns whose paths a key generator formatted from times it takes from
-the files, unless ``hoodie.datasource.read.extract.partition.values.from.path`` says otherwise.
+They differ: an empty text becomes NULL, `%20` becomes a space though nothing was encoded, and `a=b`
+becomes `b` if it has no column name before it. Columns whose paths a key generator formatted from
+times are read from the files, unless ``hoodie.datasource.read.extract.partition.values.from.path``
+is set.
 """
 
 from __future__ import annotations
@@ -45,18 +46,21 @@ _TIMESTAMP_TYPES = (
 
 @dataclass(frozen=True)
 class PathText:
-    """The text of a value as a path spells it; None: NULL."""
+    """The text of a value as a path spells it; None for NULL."""
 
     text: str | None
 
 
 @dataclass(frozen=True)
 class SparkPartitionColumns:
-    """A table's partition columns by how Hudi for Spark takes their values by default.
+    """The partition columns of a table, by where Hudi for Spark takes their values from by default.
 
-    Names are in lower case. fields: all, outermost first. formatted: whose paths are formatted from
-    times: their values are those of the files. ordering: which order records, too: the same.
-    as_text: the formatted columns become texts. whole: and in paths the whole path is the text.
+    Attributes:
+        fields: All partition columns in lower case, outermost first.
+        formatted: Columns whose paths are formatted from times. Their values come from the files.
+        ordering: Columns that order records as well. Their values come from the files.
+        as_text: Whether the formatted columns are shown as text.
+        whole: Whether the whole path is the text of the column, where it is read from paths.
     """
 
     fields: tuple[str, ...]
@@ -67,7 +71,7 @@ class SparkPartitionColumns:
 
     @staticmethod
     def of(properties: TableProperties) -> SparkPartitionColumns:
-        """Those of the table."""
+        """Return the partition columns of a table with these properties."""
         generator = properties.key_generator.rpartition(".")[2].upper()
         generator = generator.removesuffix("KEYGENERATOR")
         fields = tuple(name.lower() for name in properties.partition_fields)
@@ -87,11 +91,11 @@ class SparkPartitionColumns:
 
     @property
     def from_files(self) -> frozenset[str]:
-        """The columns whose values Hudi for Spark takes from files by default."""
+        """Return the columns whose values Hudi for Spark takes from files by default."""
         return self.formatted | self.ordering
 
     def texts(self, path: str) -> tuple[PathText | None, ...]:
-        """What Hudi for Spark reads out of a path for each field; None: not known here."""
+        """Return the text that Hudi for Spark reads from a path for each field; None if unknown."""
         if self.whole or not self.fields:
             return (PathText(path),) * len(self.fields)
         segments = path.rstrip("/").split("/")
@@ -116,12 +120,12 @@ def _of_segment(segment: str) -> PathText | None:
 
 
 def _unescaped(text: str) -> str:
-    """As Spark does it, a character for each escape: it has no UTF-8 in them."""
+    """Decode percent escapes as Spark does: one character for each escape, not UTF-8."""
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
 def _of_slashed(segments: Sequence[str], fields: int) -> tuple[PathText | None, ...]:
-    """Of values with slashes, that are not encoded: what has no ``=`` belongs to the one before."""
+    """Split unencoded values with slashes: a segment without ``=`` belongs to the one before."""
     values: list[str] = []
     for segment in segments:
         _, separator, value = segment.partition("=")
@@ -135,10 +139,10 @@ def _of_slashed(segments: Sequence[str], fields: int) -> tuple[PathText | None, 
 
 
 class SparkPathValues:
-    """Bounds of what paths show of partition columns, over P partitions (a `Statistics`)."""
+    """Bounds of the partition values in paths, over P partitions (a `Statistics`)."""
 
     def __init__(self, partitions: Sequence[str], table: SparkPartitionColumns) -> None:
-        """Of columns that Hudi may take from files nothing is known."""
+        """Take the paths of the partitions. Columns that Hudi may read from files get no bounds."""
         self.partitions = partitions
         self.table = table
         self._positions = {
@@ -148,11 +152,11 @@ class SparkPathValues:
 
     @cached_property
     def _texts(self) -> list[tuple[PathText | None, ...]]:
-        """Most questions need none of them."""
+        """The texts of all paths, computed on first use: most requests need none."""
         return [self.table.texts(path) for path in self.partitions]
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`; arrays of length P."""
+        """Return arrays of length P, see `pyhudi_expr.expr.evaluate.Statistics`."""
         if column not in self._known:
             self._known[column] = self._derive(column)
         return self._known[column]
@@ -179,7 +183,7 @@ class SparkPathValues:
 
 @dataclass(frozen=True)
 class _Span:
-    """Between which values a text may lie; None: no bound."""
+    """The values between which a text may lie; None: no bound."""
 
     lower: Any = None
     upper: Any = None
@@ -203,9 +207,9 @@ def _span(found: PathText | None, domain: Domain) -> _Span:
 
 
 def is_readable(found: PathText, domain: Domain) -> bool:
-    """Whether Spark reads a text as a value of the domain, as far as that is known here.
+    """Return whether Spark surely reads a text as a value of the domain.
 
-    Of what is no time it makes NULL; of what is no number it fails.
+    Spark reads other text as NULL for times, and fails for numbers.
     """
     if found.text is not None and domain.kind in (Kind.DATE, Kind.INSTANT, Kind.WALL_CLOCK):
         return "/" not in found.text
@@ -248,7 +252,7 @@ _HOURS_OF_ZONES = 15
 
 
 def _date(text: str, domain: Domain) -> _Span:
-    """Digits alone are a year to Spark, if they are few enough: so days since 1970 may be one."""
+    """Return the span of a date. Spark reads a few digits alone as a year: they may be days."""
     day = day_of(text)
     if day is not None:
         return _exactly(day)
@@ -258,7 +262,7 @@ def _date(text: str, domain: Domain) -> _Span:
 
 
 def _time(text: str, domain: Domain) -> _Span:
-    """A wall clock of a zone that is not known here."""
+    """Return the span of a wall clock of an unknown zone."""
     if re.fullmatch("[0-9]{8,}", text):
         return _NULL
     if not re.fullmatch("[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9:]{8}([.][0-9]{1,6})?", text):

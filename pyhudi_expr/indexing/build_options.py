@@ -28,7 +28,8 @@ class BuildOptions:
 class BuildResult:
     """What was built. records, bytes: of the entries' files, by metadata partition; notes: what
     was found and mended on the way; writer_options: what Hudi's writers have to be told from now
-    on (`writer_options`), empty where the index is none of theirs."""
+    on (`writer_options`), empty where the index is none of theirs.
+    """
 
     name: str
     instant: str

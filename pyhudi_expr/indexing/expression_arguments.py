@@ -22,7 +22,8 @@ _NUMBERS = frozenset({"days"})
 
 def arguments(definition: IndexDefinition) -> list[int | str]:
     """What the function of an index has besides the column. Raises HudiError: it is not known, or
-    has other options."""
+    has other options.
+    """
     name, options = definition.function, dict(definition.options)
     options.pop("expr", None)
     expected = _FUNCTIONS.get(name)

@@ -79,7 +79,8 @@ class IndexPlan:
 
     def registered(self, partitions: Sequence[str]) -> RegisteredIndex:
         """What is registered of it as being in these partitions; when it was created is known
-        later."""
+        later.
+        """
         return RegisteredIndex(
             self.name, self.kind, self.columns, self.options, self.store, tuple(partitions), ""
         )
@@ -140,7 +141,8 @@ def _as_expression(
     table: HudiTable, request: CreateIndex, columns: Sequence[_Column]
 ) -> CreateIndex:
     """What Hudi writes as `USING column_stats(c) OPTIONS (expr = 'f')`, or `bloom_filters`; filters
-    of a column's own values are those of an expression, too."""
+    of a column's own values are those of an expression, too.
+    """
     of_values = request.kind == BLOOM_FILTERS and not _are_keys(table, columns)
     if request.kind not in _TYPES or not (of_values or EXPRESSION_OPTION in request.options):
         return request

@@ -20,7 +20,8 @@ from pyhudi_expr.table.hudi_table import HudiTable
 @dataclass(frozen=True)
 class BuildPlan:
     """An index that is to be built. replaced: partitions that are left of it, and go first; notes:
-    what was found and mended."""
+    what was found and mended.
+    """
 
     table: HudiTable
     planned: IndexPlan

@@ -83,7 +83,8 @@ def slice_name(one: FileSlice) -> str:
 
 def covered_slice_name(identity: str) -> str:
     """The same from what `mdt.extension.coverage` knows the slice by, which tells log files'
-    lengths, too."""
+    lengths, too.
+    """
     partition, *files = identity.split("\n")
     return _hashed([partition, *(_LENGTH.sub("", name) for name in files)])
 

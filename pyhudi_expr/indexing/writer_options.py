@@ -92,7 +92,8 @@ def writer_options(table: str) -> dict[str, str]:
 
 def clustering_options(table: HudiTable) -> dict[str, str]:
     """The options of a writer that clusters: to keep the table's version, keys and indexes as they
-    are. Raises HudiError."""
+    are. Raises HudiError.
+    """
     raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
     keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
     return {

@@ -48,7 +48,8 @@ _FOOTER_WAIT = 600.0  # seconds
 @dataclass(frozen=True)
 class Sample:
     """Rows at random. rows: with the columns that predicates and layouts need; partition, file: of
-    each row, as numbers from 0 on."""
+    each row, as numbers from 0 on.
+    """
 
     rows: pa.Table
     partition: Int64Array
@@ -58,7 +59,8 @@ class Sample:
 @dataclass(frozen=True)
 class Shares:
     """What the predicates would read. layout: None for today's; files, bytes: from 0 to 1, for each
-    predicate."""
+    predicate.
+    """
 
     layout: Layout | None
     files: tuple[float, ...]
@@ -76,7 +78,8 @@ class Shares:
 @dataclass(frozen=True)
 class Analysis:
     """today: by the table's own statistics. candidates: those that read least first. files: how
-    many each candidate was cut into. notes: what else to know."""
+    many each candidate was cut into. notes: what else to know.
+    """
 
     table: str
     instant: str | None

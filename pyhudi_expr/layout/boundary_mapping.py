@@ -68,7 +68,8 @@ def _comparable(values: pa.Array, words: int) -> npt.NDArray[Any]:
 
 def distinguishing_words(values: pa.Array, most: int) -> int:
     """How many words of `direct_mapping.exact` tell neighbours among the values apart, nearly all
-    of them; a power of two, or `most`. values: of a wide type."""
+    of them; a power of two, or `most`. values: of a wide type.
+    """
     if pa.types.is_decimal(values.type) or len(values) < 2:
         return 1  # decimals are taken whole
     ordered = values.cast(pa.large_binary()).unique().sort()

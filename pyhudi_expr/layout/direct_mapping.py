@@ -137,7 +137,8 @@ def _decimals(values: pa.Array, precision: int) -> UInt64Array:
 
 def limbs(values: pa.Array) -> UInt64Array:
     """The unscaled values of decimals in two's complement as 64-bit words, the least significant
-    first: (rows, words)."""
+    first: (rows, words).
+    """
     if values.type.bit_width < 128:
         values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     count = values.type.bit_width // BITS

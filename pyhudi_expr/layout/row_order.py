@@ -78,7 +78,8 @@ class Order(Protocol):
 
     def places(self, columns: Sequence[pa.Array]) -> Places:
         """The rows' places, at most `curves.MAX_BYTES` wide; columns: those of the layout, in its
-        order."""
+        order.
+        """
 
 
 def row_order(layout: Layout, sample: pa.Table, files: int) -> Order:
@@ -125,7 +126,8 @@ class _Sampled:
 @dataclass(frozen=True)
 class _Lexicographic:
     """Whole values, one column behind the other. words: of `direct_mapping.exact`, by column; 0
-    where `direct_mapping.direct` is whole."""
+    where `direct_mapping.direct` is whole.
+    """
 
     words: tuple[int, ...]
 
@@ -198,7 +200,8 @@ class Pieces:
 
 def _steps(ordered: Places) -> UInt64Array:
     """For all places but the last a number that is the greater, the larger the cell is that the
-    curve leaves behind it: the bits in which the next place differs, from where any two differ."""
+    curve leaves behind it: the bits in which the next place differs, from where any two differ.
+    """
     varying = np.flatnonzero((ordered != ordered[0]).any(axis=0))
     first = int(varying[0]) if len(varying) else 0
     words = np.zeros((len(ordered), 8), np.uint8)

@@ -26,7 +26,8 @@ Group = tuple[str, str]
 @dataclass(frozen=True)
 class Size:
     """How many files there will be: `files` in all, or so many that each has about `file_bytes`
-    bytes; None for both: as many as there are."""
+    bytes; None for both: as many as there are.
+    """
 
     files: int | None = None
     file_bytes: int | None = None
@@ -51,7 +52,8 @@ class Size:
 @dataclass(frozen=True)
 class Choice:
     """What a user chose. partitions: paths, None for all. file_groups: ids of file groups, None for
-    all of the partitions. size: of the result."""
+    all of the partitions. size: of the result.
+    """
 
     layout: Layout
     partitions: frozenset[str] | None

@@ -89,7 +89,8 @@ class PieceStatistics:
 
 def quantile_boxes(rows: pa.Table, tiling: Tiling, columns: tuple[str, str]) -> Float64Array:
     """The files as boxes over two columns: (files, 4), least and greatest of the first column, then
-    of the second, as shares of the rows that are below. Nulls are above all."""
+    of the second, as shares of the rows that are below. Nulls are above all.
+    """
     edges = []
     for name in columns:
         values = rows.column(name).combine_chunks()

@@ -23,7 +23,8 @@ _LEGEND = '<span class="key kept"></span>read<span class="key dropped"></span>no
 @dataclass(frozen=True)
 class Boxes:
     """Files over two columns. boxes: (files, 4), least and greatest of the first column, then of
-    the second, from 0 to 1. kept: which of the files are read."""
+    the second, from 0 to 1. kept: which of the files are read.
+    """
 
     title: str
     columns: tuple[str, str]

@@ -155,7 +155,8 @@ def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
 
 def _codes(parts: Sequence[pa.Array]) -> Int64Array:
     """Equal numbers for equal keys; but each row of the first part, the base file, that repeats a
-    key has a number of its own: Hudi merges log records into the first one only."""
+    key has a number of its own: Hudi merges log records into the first one only.
+    """
     encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
     code = np.asarray(encoded.indices).astype(np.int64)
     base = code[: len(parts[0])]

@@ -74,7 +74,8 @@ def read_log(
 def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
     """Whether rows in the log files (paths) say what they do to the row before, as those of Flink's
     changelogs: a row may end another one then. Both, where some do; neither, where there are none.
-    Raises HudiError."""
+    Raises HudiError.
+    """
     schemas = (schema for path in logs for schema in _schemas(storage, path))
     return frozenset(OPERATION_FIELD in schema for schema in schemas)
 

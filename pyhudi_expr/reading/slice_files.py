@@ -44,7 +44,8 @@ def slice_of(row: dict[str, Any]) -> FileSlice:
 
 def slice_table(listing: FileListing) -> pa.Table:
     """The slices as rows with the fields of `FileSlice`, those with most bytes first: tasks that
-    get rows in turn get about as many bytes each."""
+    get rows in turn get about as many bytes each.
+    """
     table = pa.table(
         {
             "partition": listing.partitions.take(pa.array(listing.slice_partition)),

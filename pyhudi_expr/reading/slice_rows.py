@@ -239,14 +239,16 @@ def parquet_columns(
 
 def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows, a row group at a time: pyarrow holds the bytes of all groups that it is asked for,
-    however few of their rows at once."""
+    however few of their rows at once.
+    """
     for group in range(file.num_row_groups):
         yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
 
 
 def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
     """The rows of a Parquet file with those of the top-level columns that it has; there may be one
-    more. Raises HudiError."""
+    more. Raises HudiError.
+    """
     with parquet_file(storage, path) as file:
         wanted = [name for name in roots if name in file.schema_arrow.names]
         if not wanted:

@@ -22,7 +22,8 @@ _MOST_BYTES = 64 << 20
 
 class QueryLog:
     """Appends to the file; several threads may. What cannot be written is left out: no request
-    fails for it."""
+    fails for it.
+    """
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,5 +1,6 @@
 """The old place of `pyhudi_expr.spark.clustering.layout_frames`, for programs that import it from
-here."""
+here.
+"""
 
 from pyhudi_expr.spark.clustering.layout_frames import order_by
 

@@ -94,7 +94,8 @@ class FileListing:
     @cached_property
     def file_instants(self) -> pa.StringArray:
         """For each file the requested time of the write that made it, as its name says; that of
-        its slice's base file for the log files of layout 1; null where no name says one."""
+        its slice's base file for the log files of layout 1; null where no name says one.
+        """
         of_slice = self.slice_base_instant.take(pa.array(self.file_slice))
         if not self.has_logs:
             return of_slice

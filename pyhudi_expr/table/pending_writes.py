@@ -25,7 +25,8 @@ def writes_begun_before(table: HudiTable, instant: str) -> frozenset[str]:
 
 def is_scheduled_clustering(table: HudiTable, instant: Instant) -> bool:
     """Whether it is a clustering that nobody carries out yet, named like a write that replaces
-    files: in layout 1 only its content tells. Raises HudiError."""
+    files: in layout 1 only its content tells. Raises HudiError.
+    """
     if instant.state is not State.REQUESTED or instant.action != "replacecommit":
         return False
     path = f"{table.properties.timeline_dir}/{instant.file_name}"

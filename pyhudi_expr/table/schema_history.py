@@ -38,7 +38,8 @@ class HistoricField:
 @dataclass(frozen=True)
 class SchemaVersion:
     """since: the instant from which it counts, as a number. fields: columns and fields of structs
-    by their ids. json: the version as Hudi writes it."""
+    by their ids. json: the version as Hudi writes it.
+    """
 
     since: int
     fields: Mapping[int, HistoricField]

@@ -111,7 +111,8 @@ class Storage:
 
     def writing(self, path: str) -> AbstractContextManager[pa.NativeFile]:
         """A stream into the file of `write`, which appears when the context ends, unless by an
-        error."""
+        error.
+        """
         return self._publishing(path, self._replace)
 
     def create(self, path: str, content: bytes) -> bool:

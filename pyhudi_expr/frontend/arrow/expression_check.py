@@ -1,5 +1,6 @@
 """What pyarrow says of an expression over a table's columns, before rows are read for it: what is
-wrong with it, and which columns it reads."""
+wrong with it, and which columns it reads.
+"""
 
 from __future__ import annotations
 

@@ -44,7 +44,8 @@ def shift_time(
     time: Term, amount: str, unit: str, sign: int = 1, function: str = PLUS_INTERVAL
 ) -> Call:
     """A time so many units later. Raises ValueError where that is no whole number of months, days
-    or microseconds."""
+    or microseconds.
+    """
     name, text = unit.upper().removesuffix("S"), amount.strip()
     known = any(name in units for units in (_MONTHS, _DAYS, _MICROS))
     if not known or not _NUMBER.fullmatch(text):

@@ -1,5 +1,6 @@
 """An expression as the filter that `pyhudi_expr.frontend.thrift.decoder` decodes, for Python
-clients."""
+clients.
+"""
 
 from __future__ import annotations
 

@@ -108,7 +108,8 @@ def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
 
 def presto_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
     """LIKE as Presto 0.287 finds it: to a pattern with ``_`` a text's end is also that of a line,
-    an empty text is not ``LIKE '%%'``, and '😀😀' is not ``LIKE '😀%'``."""
+    an empty text is not ``LIKE '%%'``, and '😀😀' is not ``LIKE '😀%'``.
+    """
     if any(ord(letter) > _LAST_OF_ONE_UNIT for letter in pattern):
         raise InexpressibleError("not judged: LIKE with letters of two UTF-16 units")
     signs = pattern if not escape else re.sub(re.escape(escape) + ".", "", pattern, flags=re.DOTALL)

@@ -16,7 +16,8 @@ from pyhudi_expr.table.hudi_table import HudiTable
 @dataclass(frozen=True)
 class PartitionSize:
     """One metadata partition of an index. shards: its file groups. entries: of their base files,
-    that of their log files not counted; bytes: of both."""
+    that of their log files not counted; bytes: of both.
+    """
 
     partition: str
     shards: int

@@ -34,7 +34,8 @@ class Store(str, Enum):
 @dataclass(frozen=True)
 class RegisteredIndex:
     """One index. kind: of `indexing.index_plan.KINDS`; partitions: the metadata partitions that
-    hold it; created: the instant that it was first built as of."""
+    hold it; created: the instant that it was first built as of.
+    """
 
     name: str
     kind: str

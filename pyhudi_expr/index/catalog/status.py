@@ -50,7 +50,8 @@ class State(str, Enum):
 @dataclass(frozen=True)
 class IndexStatus:
     """One index. covers: the newest commit that it covers, None: none; note: what a person should
-    know, empty where all is well."""
+    know, empty where all is well.
+    """
 
     name: str
     kind: str
@@ -119,7 +120,8 @@ def _checked(status: IndexStatus, state: State, note: str) -> IndexStatus:
 
 def _believed(metadata: MetadataTable) -> tuple[State, str]:
     """What queries make of the record index. Only what it lacks is its own fault: rows that cannot
-    be counted are those of log files, until these are compacted."""
+    be counted are those of log files, until these are compacted.
+    """
     try:
         listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
         index = record_index(metadata, listing)
@@ -236,7 +238,8 @@ def _how_it_went(table: HudiTable, index: RegisteredIndex) -> str:
 
 def _first_without(table: HudiTable, index: RegisteredIndex) -> Instant | None:
     """The first action after the index was made, and after the last commit to the metadata table
-    that wrote to a lost partition. (A restore takes such commits away.)"""
+    that wrote to a lost partition. (A restore takes such commits away.)
+    """
     lost = set(index.partitions) - table.properties.metadata_partitions
     last = max(index.created, _last_written(table, lost))
     later = (i for i in table.timeline.instants if i.requested > last and i.is_completed)

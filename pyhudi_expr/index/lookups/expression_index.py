@@ -102,7 +102,8 @@ class Expression:
 
 def expression_of(term: BoundTerm) -> Expression | None:
     """What an index that answers for the term is over; None: it is no function of a column, or not
-    believed."""
+    believed.
+    """
     if isinstance(term, BoundColumn):
         return Expression(IDENTITY, term.name) if term.char is None else None
     if not isinstance(term, BoundCall) or not term.args:

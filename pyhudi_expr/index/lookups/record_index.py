@@ -207,7 +207,8 @@ class RecordIndex(CostedSource):
 
     def account(self) -> TrustedSlices:
         """What queries make of the index, by the rules that they have: an index that is quickly
-        read is counted slice by slice, a larger one as a whole. Raises HudiError."""
+        read is counted slice by slice, a larger one as a whole. Raises HudiError.
+        """
         rows = self._counted.value()
         unknown = rows == UNKNOWN
         if self.read_bytes <= AT_ONCE_BYTES:

@@ -92,7 +92,8 @@ class SliceTrust(Protocol):
 
     def slices(self, records: KeyLocations) -> BoolArray:
         """One flag for each slice: whether the index has all values of the keys that the record
-        index places there. Raises HudiError."""
+        index places there. Raises HudiError.
+        """
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,8 @@ class _OfHudi:
 @dataclass(frozen=True)
 class ValueLocations:
     """entries: of all values. believed: one flag for each slice. numbers_only: whether all values
-    are integers in digits, or null."""
+    are integers in digits, or null.
+    """
 
     entries: HashedEntries
     believed: BoolArray
@@ -134,7 +136,8 @@ def locate_values(
     pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations, trusted: BoolArray
 ) -> ValueLocations:
     """The values' places. pairs: parallel hashes of values and of their record keys; trusted: see
-    `SliceTrust.slices`."""
+    `SliceTrust.slices`.
+    """
     found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
     of_key = np.zeros(len(records.entries.hashes), np.int32)
     for values, keys in pairs:
@@ -276,7 +279,8 @@ def hudi_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
 
 def extension_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
     """A value as indexes of the extension spell it
-    (`spark.entries.secondary_index.value_texts`)."""
+    (`spark.entries.secondary_index.value_texts`).
+    """
     match domain.kind:
         case Kind.FLOAT:
             return str(literal.lower).encode()

@@ -26,7 +26,8 @@ _COMPLETION_TIMES_LAYOUT = 2
 
 def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable[str]) -> BoolArray:
     """For each partition of the listing whether all its files were written after the metadata
-    partitions `names` had been begun. Raises HudiError."""
+    partitions `names` had been begun. Raises HudiError.
+    """
     partitions = np.zeros(len(listing.partitions), np.bool_)
     begun = [_begun(mdt, name) for name in names]
     if mdt.table.properties.timeline_layout != _COMPLETION_TIMES_LAYOUT or None in begun:

@@ -257,7 +257,8 @@ def _allocated(
     program: _Program, rows: list[int]
 ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.uintp]]:
     """The slots, and where they are. Most are of branches that nothing takes, so only those that
-    say which branch was taken are filled with zeros."""
+    say which branch was taken are filled with zeros.
+    """
     slots: dict[int, npt.NDArray[Any]] = {}
     outputs = np.zeros(len(program.slots), np.uintp)
     for domain, element in dict.fromkeys(program.slots):

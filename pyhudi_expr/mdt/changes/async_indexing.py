@@ -182,7 +182,8 @@ def _count(
 
 def _remove_later_slices(announced: AnnouncedAction, metadata: HudiTable) -> None:
     """In timeline layout 1 log files name the base file that they are of, and writers know of none
-    yet. Their instants are later, so what they logged would take the place of the base files."""
+    yet. Their instants are later, so what they logged would take the place of the base files.
+    """
     for partition in announced.partitions:
         names = pa.array([e.name for e in metadata.storage.list(partition.name)], pa.string())
         logs = log_files(names)
@@ -204,7 +205,8 @@ def _commit(
 
 def abort(announced: AnnouncedAction, lock: TableLock) -> None:
     """Step 4: nothing of the action is left; but complete partitions, which queries and writers
-    know of, are left to `recovery`."""
+    know of, are left to `recovery`.
+    """
     with lock.held(f"takes back {', '.join(p.name for p in announced.partitions)}"):
         if not announced.is_complete:
             take_back(announced)
@@ -293,7 +295,8 @@ def complete(announced: AnnouncedAction, upto: str) -> None:
 
 def take_back(announced: AnnouncedAction) -> None:
     """Of partitions that nobody reads; those that are complete are another writer's by now. The
-    files go first: what is to be written may need their room."""
+    files go first: what is to be written may need their room.
+    """
     table = announced.table
     read = HudiTable.at(table.storage).properties.metadata_partitions
     remove_unread(table, [p.name for p in announced.partitions if p.name not in read])

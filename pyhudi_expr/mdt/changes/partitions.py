@@ -52,7 +52,8 @@ def move_partitions(
     removed: Iterable[str] = (),
 ) -> None:
     """Changes which partitions are complete and which in-flight; one that is added leaves the
-    other state."""
+    other state.
+    """
     properties = HudiTable.at(table.storage).properties
     gone, complete, begun = set(removed), set(added), set(added_inflight)
     properties_writer.update(
@@ -70,7 +71,8 @@ def _joined(names: Iterable[str]) -> str:
 
 def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     """Removes partitions, complete or not, with their definitions. Raises UnknownLock,
-    LockNotAcquired or another HudiError."""
+    LockNotAcquired or another HudiError.
+    """
     with lock.held(f"drops {', '.join(names)}"):
         lock.check()
         move_partitions(table, removed=names)
@@ -80,7 +82,8 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
 
 def remove_unread(table: HudiTable, names: Sequence[str]) -> None:
     """The same under a lock that is held, of partitions that nobody reads: the files go first, as
-    what is to be written may need their room."""
+    what is to be written may need their room.
+    """
     _delete(table, names)
     move_partitions(table, removed=names)
     remove_definitions(table, names)

@@ -104,7 +104,8 @@ class Change:
 
 def begin(table: HudiTable, lock: TableLock) -> Change:
     """Step 1 of adding records. Raises IndexConflict while another process changes the extension,
-    LockNotAcquired or another HudiError."""
+    LockNotAcquired or another HudiError.
+    """
     return _begin(table, lock, _DELTA_COMMIT)
 
 
@@ -158,7 +159,8 @@ def publish(
 
 def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: None) -> bool:
     """Step 4: nothing of the change is left. False: its commit is complete, and counts. forget:
-    takes back what else was written for it, while nobody else begins."""
+    takes back what else was written for it, while nobody else begins.
+    """
     with lock.held(f"takes back {change.instant} of the extension metadata table"):
         extension = change.extension.refreshed()
         if change.instant in extension.timeline.completed_requests:
@@ -171,7 +173,8 @@ def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: 
 
 def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
     """Removes partitions, if they are there, with their definitions. Raises IndexConflict, see
-    `begin`."""
+    `begin`.
+    """
     with lock.held(f"drops {', '.join(names)}"):
         storage = table.storage.child(EXTENSION_DIR)
         if not extension_exists(storage):
@@ -187,7 +190,8 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
 
 def clean(change: Change) -> None:
     """Deletes what only readers of the time before the last compaction may need: the files of older
-    slices, and the commits that have no files any more. For a compaction, before it publishes."""
+    slices, and the commits that have no files any more. For a compaction, before it publishes.
+    """
     storage, oldest = change.storage, change.instant
     for partition in change.extension.properties.metadata_partitions:
         names = [entry.name for entry in storage.list(partition) if entry.is_file]
@@ -203,7 +207,8 @@ def clean(change: Change) -> None:
 
 def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, str | None]]:
     """For each file its instant; None where a newer base file has taken its place, or its change
-    was taken back (nobody else's is under way)."""
+    was taken back (nobody else's is under way).
+    """
     array = pa.array(names, pa.string())
     bases, logs = base_files(array, "hfile"), log_files(array)
     newest: dict[str, str] = {}
@@ -240,7 +245,8 @@ def _begin(table: HudiTable, lock: TableLock, action: str) -> Change:
 
 def _recover(extension: HudiTable) -> None:
     """Takes back the changes of processes that died. Raises IndexConflict where one is alive, or
-    may be, on another machine."""
+    may be, on another machine.
+    """
     for instant in extension.timeline.instants:
         if instant.is_completed:
             continue

@@ -82,7 +82,8 @@ class LogFile:
 
     def deletes(self, block: LogBlock) -> list[dict[str, Any]]:
         """The records of a DELETE block: `recordKey`, `partitionPath`, and the `orderingVal`, a
-        value in a wrapper. Raises CorruptFile."""
+        value in a wrapper. Raises CorruptFile.
+        """
         content = self.content(block)
         if len(content) < 8:
             raise CorruptFile(self.name, "a delete block is too short")

@@ -35,7 +35,8 @@ def empty_block(instant: str) -> bytes:
 
 def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
     """A block of records, as `mdt.hfile.writer.write` takes them. instant: that of the delta
-    commit."""
+    commit.
+    """
     content = io.BytesIO()
     hfile_writer.write(content, cells, RECORD_SCHEMA)
     header = {INSTANT: instant, _SCHEMA: RECORD_SCHEMA}

@@ -80,7 +80,8 @@ def _listed(kind: int, sizes: Mapping[str, int], deleted: Iterable[str]) -> byte
 
 def statistics(kind: int, stats: Statistics) -> bytes:
     """An entry of column_stats or partition_stats (`metadata_records.COLUMN_STATS`,
-    `PARTITION_STATS`)."""
+    `PARTITION_STATS`).
+    """
     type_ = stats.value_type
     low, high = stats.bounds or (None, None)
     value_type = (
@@ -122,7 +123,8 @@ def _of_statistics(kind: int, content: Payload) -> bytes:
 
 def bloom_filter(kind: str, instant: str, content: bytes) -> bytes:
     """A file's Bloom filter: its kind (`bloom_filter.SIMPLE`, `bloom_filter.DYNAMIC`) and its
-    serialised text."""
+    serialised text.
+    """
     return _filter(kind, instant, content, False)
 
 

@@ -16,7 +16,8 @@ STUB_TOKEN = "0-0-0"
 
 def file_id(partition: str, shard: int) -> str:
     """The id of a partition's file group; those of secondary and expression indexes are as the
-    partition, with hyphens."""
+    partition, with hyphens.
+    """
     prefix = _PREFIXES.get(partition) or partition.replace("_", "-")
     return f"{prefix}-{shard:04d}-0"
 
@@ -27,5 +28,6 @@ def base_file(group: str, token: str, instant: str) -> str:
 
 def log_file(group: str, token: str, instant: str, number: int = 1) -> str:
     """instant: of the delta commit; in timeline layout 1 of the slice's base file, and number
-    counts its logs."""
+    counts its logs.
+    """
     return f".{group}_{instant}.log.{number}_{token}"

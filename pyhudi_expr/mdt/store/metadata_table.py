@@ -46,7 +46,8 @@ _OPEN_ATTEMPTS = 5
 @dataclass(frozen=True)
 class Records:
     """Merged records, by ascending key bytes; `payloads` as `mdt.records.metadata_records` decodes
-    them."""
+    them.
+    """
 
     keys: list[str]
     payloads: list[Payload]
@@ -153,7 +154,8 @@ class MetadataTable:
 
     def prefix(self, partition: str, prefixes: Iterable[str]) -> Records:
         """The records whose keys begin with one of the prefixes; keys are spread by their whole,
-        so all shards are read."""
+        so all shards are read.
+        """
         wanted = [prefix.encode() for prefix in prefixes]
         return self._read_all(partition, partial(HFile.prefix, prefixes=wanted))
 
@@ -176,7 +178,8 @@ class MetadataTable:
 
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
         """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
-        in no order."""
+        in no order.
+        """
         return concatenated(list(iter_unordered(self.statistics_pieces(partition, prefixes))))
 
     def statistics_pieces(
@@ -280,7 +283,8 @@ def current_listing(
     table: HudiTable, metadata: MetadataTable | None, view: TableView, as_of: str | None = None
 ) -> FileListing:
     """The file slices that a query sees: from the metadata table where it is of the same snapshot
-    and knows its files, else from the storage."""
+    and knows its files, else from the storage.
+    """
     if metadata is not None and metadata.table is table and metadata.lists_files:
         return table.listing(view, as_of, metadata.stored_files())
     return table.listing(view, as_of)

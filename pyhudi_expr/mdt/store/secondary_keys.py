@@ -25,7 +25,8 @@ _SECONDARY = "SecondaryIndexMetadata"
 @dataclass(frozen=True)
 class SecondaryEntries:
     """Parallel entries: the records' own keys, and of each the secondary value and the record key,
-    both unescaped. deleted: whether the record is a tombstone."""
+    both unescaped. deleted: whether the record is a tombstone.
+    """
 
     records: ByteStrings
     values: ByteStrings

@@ -132,7 +132,8 @@ class ExtensionRefresh:
 
     def _read(self) -> tuple[Int64Array, list[str]]:
         """Fills the reverse mapping; for each slice its number of rows, -1: not counted, or
-        _UNREADABLE; and why."""
+        _UNREADABLE; and why.
+        """
         old, new = (self._key_definitions(d) for d in (self._old, [*self._new]))
         added = self._added
         rows = self._before.rows_of(self.table, self.listing)
@@ -325,7 +326,8 @@ class ExtensionRefresh:
 
 def _is_added_up(definition: IndexDefinition) -> bool:
     """Whether a second entry of a file would be added to the first, counts and all: there may be
-    one, as files come back by rollbacks, and stay when log files are added to them."""
+    one, as files come back by rollbacks, and stay when log files are added to them.
+    """
     return definition.type == COLUMN_STATS
 
 

@@ -70,7 +70,8 @@ class KeyIndexes:
 @dataclass(frozen=True)
 class IndexedSlice:
     """A slice with a reverse mapping. name: of its files there; written: when, as an entry of the
-    record index says it, in milliseconds since the epoch."""
+    record index says it, in milliseconds since the epoch.
+    """
 
     name: str
     partition: str
@@ -100,7 +101,8 @@ def rows_of(files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice) -> pa
 
 def changer(indexes: KeyIndexes) -> Step:
     """From all old and new rows of some keys to what has to be logged, as
-    `spark.jobs.log_files.LOG_ENTRIES`."""
+    `spark.jobs.log_files.LOG_ENTRIES`.
+    """
 
     def change(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         held = [batch for batch in batches if batch.num_rows]
@@ -118,7 +120,8 @@ def new_entries(
     indexes: KeyIndexes, partition: str, rows: pa.RecordBatch, version: int
 ) -> pa.RecordBatch:
     """The entries of the rows in a partition that is built, as
-    `spark.jobs.shard_writer.ENTRIES`."""
+    `spark.jobs.shard_writer.ENTRIES`.
+    """
     shards = indexes.shards[partition]
     keys = rows.column("key").cast(pa.string())
     if partition == RECORD_INDEX:

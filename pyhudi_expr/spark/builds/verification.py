@@ -136,7 +136,8 @@ def _held(
 @dataclass(frozen=True)
 class _Files:
     """Those that entries are compared of. Log files are none of them: Hudi's writers make entries
-    of them, builds do not."""
+    of them, builds do not.
+    """
 
     partitions: frozenset[str]
     names: frozenset[str]

@@ -47,7 +47,8 @@ class ClusterOptions:
     """partitions: paths of those to lay out, None for all. file_groups: ids of file groups, None
     for all of the partitions. size: of the result. wait: seconds for which writers are waited for
     that had begun before. writer: options for Hudi's writer, which win; by default the table's lock
-    is `FileSystemBasedLockProvider`'s."""
+    is `FileSystemBasedLockProvider`'s.
+    """
 
     partitions: frozenset[str] | None = None
     file_groups: frozenset[str] | None = None
@@ -59,7 +60,8 @@ class ClusterOptions:
 @dataclass(frozen=True)
 class Clustered:
     """What became of a table. instant: of the replace commit, None where there was nothing to do;
-    files, bytes: of what was rewritten, before and after; notes: what was left out or mended."""
+    files, bytes: of what was rewritten, before and after; notes: what was left out or mended.
+    """
 
     instant: str | None
     partitions: tuple[str, ...]

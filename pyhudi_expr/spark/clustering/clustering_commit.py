@@ -146,7 +146,8 @@ class Clustering:
 
     def _check_partitions(self, statuses: Any) -> None:
         """Raises ClusteringFailed if rows without meta fields went astray: their partition is what
-        the writer's key generator makes of them."""
+        the writer's key generator makes of them.
+        """
         if self._client._config.populateMetaFields():
             return
         groups = to_list(self._plan.getInputGroups())

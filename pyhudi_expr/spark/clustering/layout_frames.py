@@ -76,7 +76,8 @@ def order_by(
 
 def arrange(parts: Sequence[Part], files: int) -> DataFrame:
     """The parts' rows, those of file n in Spark partition n and in order; all of one layout and
-    schema."""
+    schema.
+    """
     routes = np.array(routes_to(files), np.int32)
     layout, names = parts[0].layout, parts[0].frame.columns
     placed = (_placed(part, routes[part.first : part.first + part.pieces.count]) for part in parts)
@@ -91,7 +92,8 @@ def arrange(parts: Sequence[Part], files: int) -> DataFrame:
 
 def _placed(part: Part, routes: Int32Array) -> DataFrame:
     """The rows under numbers for names, each with its route, and with its place where Spark cannot
-    sort by the columns themselves."""
+    sort by the columns themselves.
+    """
     sent = [f"c{n}" for n, name in enumerate(part.frame.columns) if name not in part.constants]
     numbered = _numbered(part.frame).select(*sent)
     positions = [

@@ -80,7 +80,8 @@ def entries_of_each(
     partitions: Sequence[tuple[IndexDefinition, int]],
 ) -> Iterator[DataFrame]:
     """`entries` of several metadata partitions with their numbers of file groups, each to be used
-    before the next is asked for. Statistics of files and of partitions are read once."""
+    before the next is asked for. Statistics of files and of partitions are read once.
+    """
     names = [definition.name for definition, _ in partitions]
     if names == [COLUMN_STATS, PARTITION_STATS]:
         (definition, of_files), (_, of_partitions) = partitions
@@ -115,7 +116,8 @@ def partition_entries(
     shards: int,
 ) -> DataFrame | None:
     """Only what the index says of partitions, of which all slices are listed; None: it says nothing
-    of them. See `entries`."""
+    of them. See `entries`.
+    """
     builder = _chosen(_BY_SPARK_OF_PARTITIONS, definition)
     return None if builder is None else builder(spark, table, listing, definition, shards)
 

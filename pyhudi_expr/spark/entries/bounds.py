@@ -39,7 +39,8 @@ class Range:
 @dataclass(frozen=True)
 class FooterColumn:
     """What a footer says of a column, over all row groups. bounds are None where there is no value,
-    and not known where `is_known` is False."""
+    and not known where `is_known` is False.
+    """
 
     value_count: int
     null_count: int

@@ -71,7 +71,8 @@ def both_statistics(
     shards: tuple[int, int],
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
     """The entries of `column_stats` and of `partition_stats` over the same columns; the files are
-    read once. shards: of the one and of the other."""
+    read once. shards: of the one and of the other.
+    """
     statistics = FileStatistics.of(table, listing.instant, definition)
     extract = _with_entries(statistics, shards[0])
     kept = read_slices(spark, listing, extract, f"{DDL}, {ENTRIES}").persist()
@@ -102,7 +103,8 @@ def _with_entries(statistics: FileStatistics, shards: int) -> Extract:
 
 def _together(rows_of_slices: Iterable[list[Row]]) -> Iterator[list[Row]]:
     """The rows of many slices at once: what Arrow does for the few of one costs more than reading
-    its footer."""
+    its footer.
+    """
     rows = chain.from_iterable(rows_of_slices)
     while some := list(islice(rows, _BATCH_ROWS)):
         yield some
@@ -165,7 +167,8 @@ def _bound(value: Any, kind: str) -> Bound | None:
 
 def _common(types: Sequence[ValueType], row: Row) -> ValueType:
     """The type of bounds that were united. Files that are older than a change of the column's type
-    hold a narrower one."""
+    hold a narrower one.
+    """
     distinct = sorted(set(types), key=lambda type_: (type_.ordinal or 0, type_.info or ""))
     if len(distinct) == 1:
         return distinct[0]

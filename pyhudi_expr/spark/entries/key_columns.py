@@ -49,7 +49,8 @@ class KeyColumns:
 
     def keys(self, values: Sequence[pa.Array]) -> pa.Array:
         """The keys of a batch of rows; values: of `columns`, as files have them (of a narrower type
-        than the table, or none). Raises HudiError."""
+        than the table, or none). Raises HudiError.
+        """
         try:
             # Keys are spelled by the table's types: it has one unit for timestamps, say.
             typed = [column.cast(type_) for column, type_ in zip(values, self.types, strict=True)]

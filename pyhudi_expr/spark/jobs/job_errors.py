@@ -1,5 +1,6 @@
 """Spark jobs that fail: one clear error, with what the task said and not the ways it came, and no
-task that goes on writing behind it."""
+task that goes on writing behind it.
+"""
 
 from __future__ import annotations
 

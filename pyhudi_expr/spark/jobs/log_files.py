@@ -66,7 +66,8 @@ class LogTarget:
 
 def write_logs(entries: Batches, tasks: int, target: LogTarget) -> list[WrittenFile]:
     """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
-    each with those of one block in memory. Raises HudiError."""
+    each with those of one block in memory. Raises HudiError.
+    """
     ordered = entries.together(tasks, "partition", "shard").ordered(*LOG_ENTRY_SCHEMA.names)
     rows = ordered.then(_writer(target), _WRITTEN).rows()
     return [WrittenFile(**row, is_log=True) for row in rows]

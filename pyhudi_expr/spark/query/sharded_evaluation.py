@@ -66,7 +66,8 @@ class ShardedEvaluation:
         partitions: BoolArray,
     ) -> Evidence:
         """See `index.statistics.streaming_evaluation.evaluate_streaming`; leaves over several
-        columns are judged, too."""
+        columns are judged, too.
+        """
         assert stats.entries is not None
         leaves = _leaves(predicate, loaded.too_large)[: max_leaves(stats, listing)]
         if not leaves:

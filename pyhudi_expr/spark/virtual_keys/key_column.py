@@ -50,7 +50,8 @@ def key_column(schema: t.StructType, definition: KeyDefinition) -> Column:
 
 def with_keys(frame: DataFrame, definition: KeyDefinition, name: str) -> DataFrame:
     """The frame with its keys as the last column, of this name. Rows without a key fail the job, or
-    have null. Raises HudiError: a column is missing."""
+    have null. Raises HudiError: a column is missing.
+    """
     try:
         return frame.withColumn(name, key_column(frame.schema, definition))
     except UnsupportedTable:

@@ -27,7 +27,8 @@ def load(spark: SparkSession, path: str, options: Mapping[str, str] | None = Non
 
 def hide_keys(frame: DataFrame, table: HudiTable) -> DataFrame:
     """The frame of a table's rows, with nulls for its record keys if they are virtual: in their
-    place, or first."""
+    place, or first.
+    """
     if not is_virtual(table.properties):
         return frame
     warn_of_stored_keys(table)

@@ -42,7 +42,8 @@ Progress = Callable[[int, int], None]
 @dataclass(frozen=True)
 class Rewritten:
     """instants: of the commits. file_groups: how many were rewritten; skipped: how many were left,
-    as compactions or clusterings are pending for them."""
+    as compactions or clusterings are pending for them.
+    """
 
     instants: tuple[str, ...]
     file_groups: int
@@ -118,7 +119,8 @@ def _without_meta(frame: DataFrame) -> DataFrame:
 
 def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) -> None:
     """Raises HudiError: a writer that had begun before the plan has changed, or may still change,
-    what was chosen. Those that begin later keep off it."""
+    what was chosen. Those that begin later keep off it.
+    """
     pending = sorted(writes_begun_before(table, instant))
     if pending:
         raise HudiError(

@@ -171,7 +171,8 @@ def write(
 
 def service_options(path: str) -> dict[str, str]:
     """What any of Hudi's writers and table services (compaction, clustering) has to be told of a
-    table with virtual keys. Raises HudiError."""
+    table with virtual keys. Raises HudiError.
+    """
     properties = HudiTable.open(path).properties
     definition = key_definition(properties, path)
     raw = properties.raw
@@ -228,7 +229,8 @@ def _differing(
 
 def _require_keys(frame: DataFrame, definition: KeyDefinition, shown: str) -> None:
     """Raises HudiError: a key column is missing, has a type that has no text or that Hudi would
-    merge wrongly, or is null in a row, which the message has."""
+    merge wrongly, or is null in a row, which the message has.
+    """
     types = [to_arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
     require_mergeable(definition, types, shown)
     definition.generator().keys([pa.nulls(0, type_) for type_ in types])

@@ -96,7 +96,8 @@ _COMMIT_SCHEMA, _INDEX_PLAN_SCHEMA, _INDEX_COMMIT_SCHEMA = (
 @dataclass(frozen=True)
 class WrittenFile:
     """A file that a commit wrote. path: from the base path; previous: the instant of the file
-    slice that it belongs to, None for a new file group's base file."""
+    slice that it belongs to, None for a new file group's base file.
+    """
 
     file_id: str
     path: str

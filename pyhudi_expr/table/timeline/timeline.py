@@ -139,7 +139,8 @@ class Timeline:
 
     def is_committed(self, requested: str) -> bool:
         """Whether what was written at this requested time counts: it is a completed write, or it is
-        older than the active timeline's start."""
+        older than the active timeline's start.
+        """
         if requested in self.completed_requests:
             return True
         return self.start is not None and requested < self.start
