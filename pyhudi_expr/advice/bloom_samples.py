@@ -1,4 +1,4 @@
-"""Bloom filters as an index of them would hold them, made or read for some files to know them."""
+"""Sample Bloom filters as an index would hold them, from the footers or values of some files."""
 
 from __future__ import annotations
 
@@ -24,20 +24,23 @@ from pyhudi_expr.mdt.records.bloom_filter import (
     parse,
 )
 
-#: Whole columns are read of so many files: how many values a file has is no guess then.
+#: Number of files whose whole columns are read, to count their values exactly.
 _FILES = 8
 _INSTANT = "20240101000000000"
 
 
 @dataclass(frozen=True)
 class FilterSample:
-    """What filters of one column are like, on the average of files.
+    """Properties of one column's filters, averaged over files.
 
-    file_bytes: of one in the index; text_bytes: before compression; written_bytes: of one that a
-    writer adds, which Hudi's do not compress, and make for the number of keys that those in footers
-    are made for. false_positives: the share of other values that seem to be in one. unfiltered: the
-    share of file slices with log files, of which filters say nothing. are_made: from the values, as
-    footers have none.
+    Attributes:
+        file_bytes: Bytes of one filter in the index.
+        text_bytes: Bytes of one filter before compression.
+        written_bytes: Bytes that a writer adds for a file: Hudi's do not compress them, and size
+            them by the filters in footers.
+        false_positives: Share of other values that a filter does not exclude.
+        unfiltered: Share of file slices with log files, which have no filters.
+        are_made: Whether they were built from values, as footers have none.
     """
 
     file_bytes: float
@@ -48,15 +51,21 @@ class FilterSample:
     are_made: bool
 
     def kept(self, holding: float, files: float, values: int) -> float:
-        """How many of the files are left when some of them hold one of so many values."""
+        """Return how many of the files remain if some of them hold one of so many values."""
         mistaken: float = 1.0 - (1.0 - self.false_positives) ** values
         told = holding + (files - holding) * mistaken
         return self.unfiltered * files + (1.0 - self.unfiltered) * told
 
 
 def key_filters(looked: TableSample, key: Expression) -> FilterSample:
-    """Of record keys: those in the footers, or made of the keys where a footer has none that can
-    be used. key: the only column of them, which has as many values. Raises HudiError.
+    """Sample filters of record keys: from the footers, or built from keys if there are none.
+
+    Args:
+        looked: The sampled files.
+        key: A column with as many values as keys, the only one of the record key.
+
+    Raises:
+        HudiError: A file cannot be read.
     """
     if not looked.table.properties.meta_fields:
         return column_filters(looked, key)
@@ -67,8 +76,10 @@ def key_filters(looked: TableSample, key: Expression) -> FilterSample:
 
 
 def column_filters(looked: TableSample, expression: Expression) -> FilterSample:
-    """Of a column's values, or of what a function gives for them, in the size that each file's
-    need. Raises HudiError.
+    """Sample filters of a column's values, or of a function's results, sized for each file.
+
+    Raises:
+        HudiError: A file cannot be read.
     """
     texts = [(SIMPLE, _made(values)) for values in _distinct_texts(looked, expression)]
     return _filters(looked, texts, are_made=True)
@@ -122,7 +133,7 @@ def _filters(
 
 
 def _false_positives(bloom: BloomFilter) -> float:
-    """By how full it is: one that was made for fewer keys than it got lets more through."""
+    """Return the rate by how full a filter is: with more keys than planned it excludes less."""
     passed = 1.0
     for row in bloom.rows:
         filled = float(np.unpackbits(row).sum()) / bloom.bits

@@ -1,4 +1,4 @@
-"""Which indexes there could be for what queries ask of a table."""
+"""Find the indexes that could serve the queries of a table."""
 
 from __future__ import annotations
 
@@ -22,17 +22,20 @@ from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RE
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.table.hudi_table import HudiTable
 
-#: The kinds of values that filters are asked for.
+#: The kinds of values that filters can be looked up by.
 _FILTERED = frozenset({Kind.TEXT, Kind.INTEGER})
 
 
 @dataclass(frozen=True)
 class ColumnUsage:
-    """What queries ask of the columns that base files hold.
+    """How queries use the columns that base files hold.
 
-    columns: by their names; lacking: those of which no index knows ranges; equal: what is asked for
-    equality; calls: functions of columns, with one call of each; key: the record key, if it is one
-    column.
+    Attributes:
+        columns: The columns by name.
+        lacking: Columns without bounds in any index.
+        equal: Columns, or functions of them, that are compared for equality.
+        calls: Functions of columns, with one call of each.
+        key: The record key, if it is one column.
     """
 
     columns: Mapping[str, BoundColumn]
@@ -43,7 +46,7 @@ class ColumnUsage:
 
     @staticmethod
     def of(table: HudiTable, results: Sequence[PruneResult]) -> ColumnUsage:
-        """results: of the queries as they are answered today."""
+        """Collect the columns of the queries' results of today."""
         predicates = [result.predicate for result in results]
         asked = {column.name: column for each in predicates for column in columns(each).values()}
         stored = _stored(table, asked.values())
@@ -61,19 +64,25 @@ class ColumnUsage:
 
     @property
     def equal_columns(self) -> Set[str]:
-        """Those that are asked for equality, or a function of them."""
+        """Return the columns that are compared for equality, themselves or through a function."""
         return {one.column for one in self.equal}
 
     @property
     def bounded(self) -> Set[str]:
-        """The columns whose bounds tell what an index would save."""
+        """Return the columns whose bounds decide what an index would save."""
         return self.lacking | {one.column for one in self.equal if one.function == IDENTITY}
 
 
 def candidates(
     table: HudiTable, wanted: ColumnUsage, built: Sequence[IndexStatus]
 ) -> Iterator[Candidate]:
-    """Each once. built: the indexes that there are."""
+    """Return each candidate once.
+
+    Args:
+        table: The table.
+        wanted: How the queries use its columns.
+        built: The existing indexes.
+    """
     equal, key = wanted.equal, wanted.key
     kinds = {each.kind for each in built}
     if wanted.lacking:
@@ -99,7 +108,7 @@ def _is_filtered(schema: pa.Schema, name: str) -> bool:
 
 
 def _of_expressions(table: HudiTable) -> set[Candidate]:
-    """The expression indexes that are there, or were asked for."""
+    """Return the expression indexes that exist or were requested."""
     registered = Registry.read(table.storage).indexes.values()
     found = {
         Candidate(
@@ -115,7 +124,7 @@ def _of_expressions(table: HudiTable) -> set[Candidate]:
 
 
 def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
-    """The plain columns that base files hold and that values can be compared in."""
+    """Return the plain columns that base files hold and whose values can be compared."""
     partition_columns = set(table.properties.partition_fields)
     schema = table.schema()
     return {
@@ -128,6 +137,6 @@ def _stored(table: HudiTable, wanted: Iterable[BoundColumn]) -> set[str]:
 
 
 def _key(table: HudiTable) -> Expression | None:
-    """The only column of the record key, if it has one."""
+    """Return the only column of the record key, if it has one."""
     fields = table.properties.record_key_fields
     return Expression(IDENTITY, fields[0]) if len(fields) == 1 else None

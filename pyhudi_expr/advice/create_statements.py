@@ -1,4 +1,4 @@
-"""The statement that builds a candidate, where it can be built at all."""
+"""The statements that create candidates, where an index is possible."""
 
 from __future__ import annotations
 
@@ -24,14 +24,18 @@ _NO_LETTERS = re.compile(r"[^A-Za-z0-9_]+")
 
 @dataclass(frozen=True)
 class CreateStatement:
-    """store: Hudi's, or the extension's where Hudi would refuse the index or break it."""
+    """A statement that creates an index.
+
+    Attributes:
+        store: Hudi's metadata table, or the extension's where Hudi would refuse or break the index.
+    """
 
     statement: str
     store: Store
 
 
 def create_statement(table: HudiTable, candidate: Candidate) -> CreateStatement | None:
-    """None: no store takes it."""
+    """Return the statement for a candidate; None if neither metadata table can hold it."""
     for store in Store:
         options = {STORE_OPTION: store.value}
         if candidate.function != IDENTITY:

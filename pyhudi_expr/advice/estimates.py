@@ -1,11 +1,11 @@
-"""What candidates for indexes would save a query, and what they cost.
+"""Estimate what candidate indexes would save a query.
 
-Bounds are no guess: footers say what `column_stats` would. Where the rows of a value lie is one: as
-many rows as the column has for a value on average, spread at random over the files whose bounds
-admit it (`index.costs`, by which queries choose among indexes, too). So rare values are judged
-well, and values that lie close together (a day's in a day's files) come out as read from more
-files than they are. An index that a query would not ask, as it is dearer than the files, saves it
-nothing. A Bloom filter tells as much, but for the values that seem to be in it (`filters`).
+Bounds are exact: footers have the bounds that `column_stats` would have. The locations of a value's
+rows are estimated: as many rows as the column has for a value on average, spread at random over the
+files whose bounds include it (the model in `index.costs`, which queries use as well). Rare values
+are estimated well. Values that lie close together (a day's values in a day's files) appear in more
+files than they are. An index that a query would not use, because it costs more than the files,
+saves nothing. A Bloom filter is estimated likewise, with its false positives (`bloom_samples`).
 """
 
 from __future__ import annotations
@@ -39,8 +39,11 @@ from pyhudi_expr.prune import PruneResult
 
 @dataclass(frozen=True, order=True)
 class Candidate:
-    """An index that the table has not. columns: none for one of record keys; function: that it is
-    over the results of.
+    """An index that the table does not have.
+
+    Attributes:
+        columns: Its columns; empty for record keys.
+        function: The function whose results it is over.
     """
 
     kind: str
@@ -49,18 +52,18 @@ class Candidate:
 
     @staticmethod
     def over(kind: str, expression: Expression) -> Candidate:
-        """One of a column, or of a function's results for it."""
+        """Return a candidate over a column, or over a function's results for it."""
         return Candidate(kind, (expression.column,), expression.function)
 
     @property
     def expression(self) -> Expression:
-        """What an index of one column is over."""
+        """The expression of an index over one column."""
         return Expression(self.function, self.columns[0])
 
 
 @dataclass(frozen=True)
 class ExpectedRead:
-    """What a query would read: files and bytes, expected ones."""
+    """The files and bytes that a query is expected to read."""
 
     files: float
     bytes: float
@@ -68,21 +71,24 @@ class ExpectedRead:
 
 @dataclass(frozen=True)
 class FooterBounds:
-    """Bounds by footers (a `Statistics`)."""
+    """Bounds from footers (a `Statistics`)."""
 
     known: Mapping[str, Bounds]
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return the bounds of a column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         return self.known.get(column.name)
 
 
 @dataclass(frozen=True)
 class WhatIf:
-    """One query as it is answered today. rows_of_value: the rows that a value has on average, for
-    what is asked for equality; key: the record key, if it is one column; read_bytes: what the
-    whole of an index of keys or values takes, with what it needs; filters: what those of a Bloom
-    index are like.
+    """One query as it is pruned today, with estimates for candidates.
+
+    Attributes:
+        rows_of_value: For what is compared for equality, the mean number of rows of a value.
+        key: The record key, if it is one column.
+        read_bytes: The bytes of a whole look-up index, with the indexes that it needs.
+        filters: The properties of Bloom filters.
     """
 
     today: PruneResult
@@ -94,7 +100,7 @@ class WhatIf:
     filters: Mapping[Candidate, FilterSample]
 
     def read(self, chosen: Sequence[Candidate]) -> ExpectedRead:
-        """What would be read with these indexes besides those that there are."""
+        """Estimate what the query would read with these indexes and the existing ones."""
         stats = [each for each in chosen if each.kind == COLUMN_STATS]
         plain = {name for each in stats if each.function == IDENTITY for name in each.columns}
         result = self._with_bounds(plain) if plain else self.today
@@ -110,9 +116,7 @@ class WhatIf:
         return self.today.with_evidence(StatisticsEvidence(FooterBounds(known)))
 
     def _within(self, result: PruneResult, expressions: Sequence[Expression]) -> float:
-        """The share of the files left that ranges of functions' results leave, by the files that
-        were looked into.
-        """
+        """Return the share of the sampled files that ranges of functions' results leave."""
         found = []
         slices = np.zeros(len(result.keep), np.bool_)
         for each in expressions:
@@ -126,7 +130,7 @@ class WhatIf:
         return float(np.count_nonzero(result.with_evidence(*found).keep & slices) / before)
 
     def _where(self, result: PruneResult, expression: Expression) -> float:
-        """How many of the files the bounds of what is asked for admit it in."""
+        """Return the number of files whose bounds include the requested values."""
         if expression.function != IDENTITY:
             return result.files_kept * self._within(result, [expression])
         if expression.column not in self.footers.known:
@@ -164,8 +168,10 @@ class WhatIf:
 
 
 def equality_terms(predicate: BoundExpression) -> dict[Expression, int]:
-    """The columns, and functions of them, that have to be one of some constants, with how many
-    these are.
+    """Return the columns, and functions of them, that equalities hold to constants.
+
+    Returns:
+        The number of constants for each.
     """
     parts = predicate.children if isinstance(predicate, BoundAnd) else (predicate,)
     found: dict[Expression, int] = {}
@@ -187,7 +193,7 @@ def equality_terms(predicate: BoundExpression) -> dict[Expression, int]:
 
 
 def columns_without_bounds(result: PruneResult) -> Iterator[BoundColumn]:
-    """The predicate's columns of which no index knows bounds of any file."""
+    """Return the predicate's columns without bounds in any index."""
     for column in columns(result.predicate).values():
         sources = (source.evidence for source in result.evidence)
         known = (

@@ -1,4 +1,4 @@
-"""What an index of a function's results would know, by the whole column in some of the files."""
+"""Estimate the ranges of an expression index from whole columns of some files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, exp
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.parquet_footers import Range, as_bounds
 
-#: Ranges of a sample's rows would be too narrow, and so seem better than they are.
+#: The ranges of a sample of rows would be too narrow, and look better than they are.
 _FILES = 32
 _RESULTS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
     IDENTITY: lambda values: values,
@@ -35,12 +35,12 @@ _RESULTS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
 
 
 def evaluate_function(expression: Expression, values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """What the function gives for the column's values."""
+    """Return the function's results for the column's values."""
     return _RESULTS[expression.function](values)
 
 
 def indexable_expression(term: BoundTerm) -> Expression | None:
-    """The column, or the function of one, that the term is, if an index of it can be judged."""
+    """Return the column, or the function of a column, if an index over it can be estimated."""
     if isinstance(term, BoundColumn):
         return Expression(IDENTITY, term.name)
     found = expression_of(term)
@@ -48,7 +48,7 @@ def indexable_expression(term: BoundTerm) -> Expression | None:
 
 
 def indexable_calls(predicate: BoundExpression) -> Iterator[tuple[Expression, BoundCall]]:
-    """The functions in the predicate that indexes of their results can be judged for."""
+    """Return the functions in the predicate for which an index can be estimated."""
     for term in walk(predicate):
         expression = indexable_expression(term) if isinstance(term, BoundCall) else None
         if expression is not None:
@@ -57,8 +57,10 @@ def indexable_calls(predicate: BoundExpression) -> Iterator[tuple[Expression, Bo
 
 @dataclass(frozen=True)
 class ResultRanges:
-    """Bounds of a function's results, over the listing's files, unknown for those that were not
-    looked into. slices: of those that were.
+    """Bounds of a function's results over the listing's files; unknown for files without sample.
+
+    Attributes:
+        slices: The slices of the sampled files.
     """
 
     bounds: Bounds
@@ -66,7 +68,11 @@ class ResultRanges:
 
 
 def result_ranges(looked: TableSample, expression: Expression, call: BoundCall) -> ResultRanges:
-    """call: one of the expression. Raises HudiError."""
+    """Compute the ranges of an expression, of which `call` is one call.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
     chosen, listing = looked.some(_FILES), looked.listing
     with ThreadPoolExecutor(THREADS) as pool:
         of_file = partial(_extremes, looked, expression, call)

@@ -1,4 +1,4 @@
-"""What indexes cost: their storage, the time to build them, what each commit adds."""
+"""Estimate what indexes cost: storage, build time, and what each commit adds."""
 
 from __future__ import annotations
 
@@ -16,22 +16,27 @@ from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
 from pyhudi_expr.index.row_counts import RECORD_KEY
 from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 
-#: Measured on two cores in a Spark session that has run before (docs/benchmarks.md, index-builds
-#: and query-path): seconds for a file's footer, for one of its columns, for a row.
+#: Seconds on two cores in a running Spark session (docs/benchmarks.md, index-builds
+#: and query-path): for a file's footer, for one of its columns, for a row.
 _SECONDS_OF_FILE, _SECONDS_OF_FILE_COLUMN, _SECONDS_OF_ROW = 1e-3, 1e-4, 4e-6
 #: For a byte of a filter, nearly all of it for its compression.
 _SECONDS_OF_FILTER_BYTE = 1e-7
 _START_SECONDS = 3.0
-#: Of index-builds: a file's entry for one column.
+#: From index-builds: bytes of a file's entry for one column.
 _BYTES_OF_FILE_COLUMN = 94.0
 
 
 @dataclass(frozen=True)
 class IndexCosts:
-    """What an index costs. storage: bytes, with the growth; build_seconds: on two cores, Spark's
-    start not counted. A secondary index of a table without a record index has that one's, too.
+    """The costs of an index.
 
-    bytes_of_row, bytes_of_file: what each commit adds for a row and for a file that it writes.
+    A secondary index of a table without a record index includes that one's.
+
+    Attributes:
+        storage: Bytes, with the growth.
+        build_seconds: Seconds on two cores, without Spark's start.
+        bytes_of_row: Bytes that a commit adds for each row that it writes.
+        bytes_of_file: Bytes that a commit adds for each file that it writes.
     """
 
     storage: int
@@ -41,7 +46,7 @@ class IndexCosts:
 
 
 def build_seconds(candidate: Candidate, files: int, rows: int) -> float:
-    """Of a table with so many base files and rows."""
+    """Estimate the seconds to build an index of a table with so many base files and rows."""
     if candidate.kind == COLUMN_STATS and candidate.function == IDENTITY:
         each = _SECONDS_OF_FILE + len(candidate.columns) * _SECONDS_OF_FILE_COLUMN
         return _START_SECONDS + files * each
@@ -49,7 +54,7 @@ def build_seconds(candidate: Candidate, files: int, rows: int) -> float:
 
 
 def filter_seconds(filters: FilterSample, files: int, rows: int) -> float:
-    """The same of filters."""
+    """Estimate the seconds to build an index of Bloom filters."""
     each = _SECONDS_OF_FILE + filters.text_bytes * _SECONDS_OF_FILTER_BYTE
     of_values = rows * _SECONDS_OF_ROW if filters.are_made else 0.0
     return _START_SECONDS + files * each + of_values
@@ -57,8 +62,13 @@ def filter_seconds(filters: FilterSample, files: int, rows: int) -> float:
 
 @dataclass(frozen=True)
 class CostModel:
-    """Of indexes on one table. sample: some of its rows; groups: the file group of each; growth:
-    how many times as large the table will be; filters: of candidates that are such.
+    """Estimates the costs of indexes on one table.
+
+    Attributes:
+        sample: Some of its rows.
+        groups: The file group of each of these rows.
+        growth: The factor by which the table will grow.
+        filters: The properties of Bloom filters, for candidates of them.
     """
 
     looked: TableSample
@@ -68,8 +78,12 @@ class CostModel:
     filters: Mapping[Candidate, FilterSample]
 
     def costs(self, candidate: Candidate, there: Set[str]) -> IndexCosts:
-        """there: the kinds of indexes that the table has by then; one of values builds the one of
-        keys where there is none.
+        """Estimate the costs of a candidate.
+
+        Args:
+            candidate: The candidate.
+            there: The kinds of indexes that exist by then. An index of values includes that of keys
+                if it is missing.
         """
         files, rows = self.looked.listing.num_files, self.looked.rows
         if candidate.kind == BLOOM_FILTERS:
@@ -79,7 +93,7 @@ class CostModel:
             return IndexCosts(storage, seconds, 0.0, filters.written_bytes)
         seconds = build_seconds(candidate, files, rows)
         if candidate.kind == COLUMN_STATS:
-            # What a function gives is known of base files alone.
+            # Results of a function are indexed for base files only.
             files = files if candidate.function == IDENTITY else self.looked.base_files
             each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
             return IndexCosts(math.ceil(files * each * self.growth), seconds, 0.0, each)
@@ -91,7 +105,7 @@ class CostModel:
         return IndexCosts(math.ceil(rows * each * self.growth), seconds, each, 0.0)
 
     def read_bytes(self, candidate: Candidate) -> float:
-        """What reading all of an index takes today; one of values needs that of keys, too."""
+        """Estimate the bytes of the whole index today; an index of values needs that of keys, too."""
         each = self._bytes_of_row(candidate)
         if candidate.kind == SECONDARY_INDEX:
             each += self._bytes_of_row(Candidate(RECORD_INDEX, ()))
@@ -106,6 +120,6 @@ class CostModel:
     def _texts(self, name: str) -> list[str]:
         there = name in self.sample.column_names
         if not there or self.sample.column(name).null_count == self.sample.num_rows:
-            # Virtual keys are as different as the rows are.
+            # Virtual keys are as distinct as the rows.
             return [f"{number:012d}" for number in range(self.sample.num_rows)]
         return [str(value) for value in self.sample.column(name).to_pylist()]

@@ -1,4 +1,4 @@
-"""Predicates from where queries leave traces: the service's query log, Hive's session history."""
+"""Read predicates from query logs: the pruning service's own, and Hive's session history."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _READS = re.compile(r"\bselect\b", re.IGNORECASE)
 
 
 def merge_queries(parts: Iterable[ObservedQueries]) -> ObservedQueries:
-    """All of them, one after the other."""
+    """Concatenate queries."""
     every = list(parts)
     asked = tuple(each for part in every for each in part.asked)
     return ObservedQueries(asked, tuple(note for part in every for note in part.notes))
 
 
 def read_query_log(text: str, base_path: str) -> ObservedQueries:
-    """The predicates that a service was asked of the table (`service.query_log` has the form).
+    """Read the predicates on a table from a query log (`service.query_log` has the format).
 
-    Lines about other tables are passed over; one that cannot be read is noted.
+    Lines about other tables are skipped. Lines that cannot be read become notes.
     """
     asked: list[ObservedQuery] = []
     notes: list[str] = []
@@ -45,10 +45,14 @@ def read_query_log(text: str, base_path: str) -> ObservedQueries:
 
 
 def read_hive_history(text: str, table: str | None) -> ObservedQueries:
-    """The conditions of the queries in a file of Hive's session history
-    (`hive.session.history.enabled`), on the table of this name in Hive.
+    """Read the conditions on a table from a file of Hive's session history.
 
-    Statements that read nothing are passed over; those that are no SQL to us are noted.
+    The history is written with `hive.session.history.enabled`. Statements that read nothing are
+    skipped. Statements that cannot be parsed become notes.
+
+    Args:
+        text: The contents of the file.
+        table: The name of the table in Hive.
     """
     parts = []
     for statement in _STARTED.findall(text):
@@ -62,7 +66,7 @@ def read_hive_history(text: str, table: str | None) -> ObservedQueries:
 
 
 def history_files(path: Path) -> Iterator[Path]:
-    """The file, or the files of a directory, which Hive fills with one for each session."""
+    """Return the file, or the files of a directory: Hive writes one for each session."""
     if path.is_dir():
         yield from sorted(file for file in path.rglob("*") if file.is_file())
     else:
@@ -70,7 +74,7 @@ def history_files(path: Path) -> Iterator[Path]:
 
 
 def _place(table: str) -> str:
-    """A base path however it is written: Hive says file:/warehouse/trips."""
+    """Return a base path in one form: Hive writes file:/warehouse/trips."""
     parts = urlsplit(table)
     where = parts.path.rstrip("/")
     return where if parts.scheme in ("", "file") else f"{parts.scheme}://{parts.netloc}{where}"

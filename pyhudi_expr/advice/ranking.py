@@ -1,4 +1,4 @@
-"""A ranked plan of indexes for observed queries."""
+"""Rank indexes for observed queries."""
 
 from __future__ import annotations
 
@@ -26,14 +26,18 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 
-#: What saves less of what is read is not worth an index.
+#: An index that saves a smaller share of what is read is not recommended.
 _LEAST_SHARE = 0.01
 
 
 @dataclass(frozen=True)
 class RankedIndex:
-    """One index, given those before it. files, bytes: what the average query reads less by it;
-    statement: what builds it.
+    """One index, given those before it.
+
+    Attributes:
+        files: Files that the average query saves.
+        bytes: Bytes that the average query saves.
+        statement: The statement that creates it.
     """
 
     candidate: Candidate
@@ -45,8 +49,12 @@ class RankedIndex:
 
 @dataclass(frozen=True)
 class Advice:
-    """today, planned: what the average query reads now, and with all that is recommended.
-    passed_over: what would not save enough besides.
+    """Recommended indexes.
+
+    Attributes:
+        today: What the average query reads now.
+        planned: What it would read with all recommended indexes.
+        passed_over: Candidates that would not save enough.
     """
 
     table: str
@@ -60,11 +68,18 @@ class Advice:
 
 
 def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) -> Advice:
-    """What indexes would do for the queries, the one first that saves most bytes; of those that
-    save as much, to a hundredth, one that Hudi maintains, then the smallest.
+    """Rank the indexes that would serve the queries, the one that saves most bytes first.
 
-    growth: how many times as large the table will be. Raises HudiError (no query; the table cannot
-    be read).
+    Among those that save equally much, to a hundredth, an index that Hudi maintains comes first,
+    then the smallest.
+
+    Args:
+        base_path: The table.
+        asked: The queries.
+        growth: The factor by which the table will grow.
+
+    Raises:
+        HudiError: There is no query, or the table cannot be read.
     """
     if not asked:
         raise HudiError(f"{base_path}: there is no query on it to judge indexes by")
@@ -91,7 +106,7 @@ def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) 
     }
     rows_of_value = {one: looked.rows / _distinct(sample, one, looked.rows) for one in wanted.equal}
     footers = FooterBounds({name: looked.bounds(wanted.columns[name]) for name in wanted.bounded})
-    # Whole columns are read for these: not where nothing is offered.
+    # Whole columns are read for these, so only if there are candidates.
     called = {each.expression for each in offered if each.columns} & wanted.calls.keys()
     ranges_of = {one: result_ranges(looked, one, wanted.calls[one]) for one in called}
     what_ifs = [
@@ -122,7 +137,7 @@ def _ranked(
     sizes: CostModel,
     there: Set[str],
 ) -> tuple[list[RankedIndex], list[RankedIndex]]:
-    """What is worth it, each given those before it, and what is not. there: kinds of indexes."""
+    """Return the indexes that pay off, each given those before it, and those that do not."""
     found: list[RankedIndex] = []
     now = today
     while True:
@@ -131,7 +146,7 @@ def _ranked(
         left = []
         for each in offered.keys() - set(chosen):
             read = _mean(what_ifs, [*chosen, each])
-            # Sums of shares come out a little below nothing.
+            # Rounding may make a sum of shares slightly negative.
             saved = max(now.files - read.files, 0.0), max(now.bytes - read.bytes, 0.0)
             left.append(
                 RankedIndex(each, offered[each].statement, *saved, sizes.costs(each, kinds))

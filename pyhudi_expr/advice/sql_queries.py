@@ -1,4 +1,4 @@
-"""Predicates from a file of SQL: whole queries, or conditions alone, with semicolons in between."""
+"""Read predicates from a file of SQL: queries or conditions, separated by semicolons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,11 @@ from pyhudi_expr.table.errors import HudiError
 
 @dataclass(frozen=True)
 class ObservedQuery:
-    """What a query asks of the table. text: its condition, for people."""
+    """A query's predicate on the table.
+
+    Attributes:
+        text: Its condition, for display.
+    """
 
     text: str
     predicate: HudiExpression
@@ -24,17 +28,27 @@ class ObservedQuery:
 
 @dataclass(frozen=True)
 class ObservedQueries:
-    """All that could be read, once for each time that it stands there. notes: what could not."""
+    """The predicates of all queries, repeated ones included.
+
+    Attributes:
+        notes: What could not be read.
+    """
 
     asked: tuple[ObservedQuery, ...]
     notes: tuple[str, ...]
 
 
 def read_queries(text: str, dialect: str = "hive", table: str | None = None) -> ObservedQueries:
-    """The conditions of queries on one table.
+    """Read the conditions of queries on one table.
 
-    dialect: of `DIALECTS`. table: its name in the queries, other tables' queries are passed over;
-    None: every query that reads one table is on this one. Raises HudiError where nothing is SQL.
+    Args:
+        text: The SQL.
+        dialect: One of `DIALECTS`.
+        table: The table's name in the queries; queries of other tables are skipped. None: every
+            query that reads one table is on this one.
+
+    Raises:
+        HudiError: Nothing of the text is SQL.
     """
     try:
         statements = [each for each in sqlglot.parse(text, read=dialect) if each is not None]

@@ -1,4 +1,4 @@
-"""What base files say of columns, from their footers and from a sample of their rows."""
+"""Sample a table's base files: their footers, and some of their rows."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pyhudi_expr.table.listing import FileListing
 THREADS = 8
 _SEED = 77
 _SAMPLE_ROWS = 100_000
-#: Of more base files these many are looked into.
+#: Limit of base files to sample.
 MOST_FILES = 1000
 _MOST_SAMPLED = 64
 _EVERY_ROW = 1 << 40
@@ -36,7 +36,11 @@ _EVERY_ROW = 1 << 40
 
 @dataclass(frozen=True)
 class TableSample:
-    """The base files of a listing that are looked into. positions: theirs in the listing."""
+    """The sampled base files of a listing.
+
+    Attributes:
+        positions: Their positions in the listing.
+    """
 
     table: HudiTable
     listing: FileListing
@@ -44,7 +48,7 @@ class TableSample:
 
     @staticmethod
     def at(table: HudiTable, listing: FileListing) -> TableSample:
-        """At most `MOST_FILES`, at random but the same each time."""
+        """Sample at most `MOST_FILES` files, at random but reproducibly."""
         bases = np.flatnonzero(~listing.file_is_log)
         if len(bases) > MOST_FILES:
             bases = np.sort(np.random.default_rng(_SEED).choice(bases, MOST_FILES, replace=False))
@@ -52,24 +56,28 @@ class TableSample:
 
     @property
     def base_files(self) -> int:
-        """All of the listing's, looked into or not."""
+        """Number of base files in the listing, sampled or not."""
         return int(np.count_nonzero(~self.listing.file_is_log))
 
     def some(self, files: int) -> Int64Array:
-        """Of at most so many of them the positions, at random but the same each time."""
+        """Return the positions of at most so many sampled files, at random but reproducibly."""
         if len(self.positions) <= files:
             return self.positions
         rng = np.random.default_rng(_SEED)
         return np.sort(rng.choice(self.positions, files, replace=False))
 
     def whole_column(self, path: str, column: str) -> pa.ChunkedArray:
-        """Of a base file; null where the file has no such column. Raises HudiError."""
+        """Read a column of a base file; null if the file does not have it.
+
+        Raises:
+            HudiError: The file cannot be read.
+        """
         schema = pa.schema([self.table.schema().field(column)])
         return sample_file(self.table.storage, path, schema, _EVERY_ROW, _SEED).column(column)
 
     @cached_property
     def rows(self) -> int:
-        """The rows of all base files; those not looked into have as many for their size."""
+        """Estimated rows of all base files; those not sampled count by their size."""
 
         def count(path: str) -> int:
             with self.table.storage.open_input(path) as source:
@@ -82,14 +90,14 @@ class TableSample:
         return round(counted * int(self.listing.file_size[bases].sum()) / max(size, 1))
 
     def bounds(self, column: BoundColumn) -> Bounds:
-        """The column's bounds by the footers, over the listing; unknown for the other files."""
+        """Return the column's bounds by the footers, over the listing; unknown for other files."""
         found = read_bounds(self.table.storage, self.listing.paths(self.positions), column)
         store = ColumnBounds(self.listing.num_files, column.domain)
         store.put(self.positions, found)
         return store.bounds()
 
     def sample(self, columns: Sequence[str]) -> tuple[pa.Table, list[str]]:
-        """Some rows of some of the files, of these columns, and the file group of each row."""
+        """Read some rows of these columns from some of the files, and the file group of each row."""
         chosen = self.some(_MOST_SAMPLED)
         schema = self.table.schema()
         wanted = pa.schema([schema.field(name) for name in columns])
@@ -112,10 +120,11 @@ class TableSample:
 
 
 def distinct_values(values: pa.ChunkedArray, rows: int) -> float:
-    """How many different values a column of so many rows has, by a sample of them.
+    """Estimate the distinct values of a column with so many rows from a sample.
 
-    Charikar's estimator (GEE): values that were seen once stand for sqrt(rows / sample) values
-    each, the others for themselves; wrong by that factor at most, right if all rows were seen.
+    Charikar's estimator (GEE): values that occur once in the sample stand for sqrt(rows / sample)
+    values each, the others for themselves. It is wrong by that factor at most, and exact if all
+    rows are in the sample.
     """
     seen = len(values) - values.null_count
     if not seen:
@@ -127,14 +136,14 @@ def distinct_values(values: pa.ChunkedArray, rows: int) -> float:
 
 
 def location_bytes(keys: Sequence[str], file_ids: Sequence[str]) -> float:
-    """What a record index takes for each key, bytes: an HFile of these is written to know."""
+    """Measure the bytes of a record index for each key, by writing an HFile of these."""
     values = {each: payloads.location("", each, 0) for each in set(file_ids)}
     cells = {key.encode(): values[each] for key, each in zip(keys, file_ids, strict=True)}
     return _bytes_of_entry(cells)
 
 
 def secondary_bytes(values: Sequence[object], keys: Sequence[str]) -> float:
-    """What a secondary index takes for each row, bytes; written as for `location_bytes`."""
+    """Measure the bytes of a secondary index for each row, by writing an HFile of these."""
     entry = payloads.secondary_entry()
     pairs = zip(values, keys, strict=True)
     return _bytes_of_entry({f"{value}${key}".encode(): entry for value, key in pairs})

@@ -78,7 +78,7 @@ class Explanation:
     children: tuple[Explanation, ...]
 
     def text(self) -> str:
-        """Return the tree as text, a line for each node and for each index without bounds for it."""
+        """Return the tree as text: a line for each node, and each index without bounds for it."""
         return "\n".join(self._lines(""))
 
     def _lines(self, indent: str) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""How indexes are built, and what became of it: what both stores of indexes share."""
+"""Options and results of index builds in both metadata tables."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ Lock = Callable[[Storage], TableLock]
 class BuildOptions:
     """How indexes are built.
 
-    lock: the table's lock, by its storage. wait: seconds for which writers are waited for that had
-    begun before.
+    Attributes:
+        lock: The table's lock; by default one in its storage.
+        wait: Seconds to wait for writers that started before.
     """
 
     lock: Lock = field(default=TableLock.of)
@@ -26,9 +27,14 @@ class BuildOptions:
 
 @dataclass(frozen=True)
 class BuildResult:
-    """What was built. records, bytes: of the entries' files, by metadata partition; notes: what
-    was found and mended on the way; writer_options: what Hudi's writers have to be told from now
-    on (`writer_options`), empty where the index is none of theirs.
+    """The result of a build.
+
+    Attributes:
+        records: Number of entries, by metadata partition.
+        bytes: Size of their files, by metadata partition.
+        notes: What was found and repaired.
+        writer_options: Options that Hudi's writers need from now on (`writer_options`); empty for
+            the extension.
     """
 
     name: str
@@ -42,7 +48,7 @@ class BuildResult:
 def sum_by_partition(
     files: Sequence[WrittenFile], measure: Callable[[WrittenFile], int]
 ) -> dict[str, int]:
-    """A measure of the files, added up by metadata partition."""
+    """Add up a measure of the files by metadata partition."""
     sums: dict[str, int] = {}
     for file in files:
         sums[file.partition] = sums.get(file.partition, 0) + measure(file)

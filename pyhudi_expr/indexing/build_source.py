@@ -1,4 +1,4 @@
-"""What a table's newest snapshot has, and what of it an earlier one had not."""
+"""A table's snapshot as the source of an index build, and its differences from an earlier one."""
 
 from __future__ import annotations
 
@@ -14,28 +14,32 @@ from pyhudi_expr.table.listing import FileListing, TableView
 
 @dataclass(frozen=True)
 class BuildSource:
-    """A table at one moment, and its file slices then."""
+    """A table at one instant, with its file slices."""
 
     table: HudiTable
     listing: FileListing
 
     @staticmethod
     def of(table: HudiTable) -> BuildSource:
-        """The newest one that the table object knows. Raises HudiError."""
+        """Return the newest snapshot that the table object has.
+
+        Raises:
+            HudiError: The table cannot be listed.
+        """
         metadata = MetadataTable.open(table)
         shown = table if metadata is None else metadata.table
         return BuildSource(shown, current_listing(shown, metadata, TableView.SNAPSHOT))
 
     def has_changed(self, later: BuildSource) -> bool:
-        """Whether rows were committed, or taken back, between the two."""
+        """Return whether rows were committed, or rolled back, between the two."""
         return self._coverage.first_uncovered(later.table) is not None
 
     def own_slices(self, other: BuildSource) -> FileListing:
-        """The slices that the other snapshot has not, or not surely with the same in them."""
+        """Return the slices that the other snapshot lacks, or may have with other contents."""
         return self.listing.some(~other._coverage.known(self.table, self.listing))
 
     def own_base_files(self, other: BuildSource) -> FileListing:
-        """The slices whose base files the other snapshot has not, without their log files."""
+        """Return the slices whose base files the other snapshot lacks, without their log files."""
         bases = BuildSource(self.table, self.listing.of_base_files())
         return bases.own_slices(BuildSource(other.table, other.listing.of_base_files()))
 

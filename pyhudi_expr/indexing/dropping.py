@@ -1,4 +1,4 @@
-"""DROP INDEX, in either store; needs no Spark."""
+"""DROP INDEX in either metadata table; needs no Spark."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ from pyhudi_expr.table.locks import TableLock
 
 
 def drop_index(request: DropIndex, options: BuildOptions) -> None:
-    """Removes the index, whoever made it. Raises HudiError."""
+    """Drop an index, whichever program created it.
+
+    Raises:
+        HudiError: There is no such index, or the table cannot be changed.
+    """
     table = HudiTable.open(request.table)
     lock = options.lock(table.storage)
     status = index_status(table, request.name)
@@ -39,10 +43,13 @@ def drop_index(request: DropIndex, options: BuildOptions) -> None:
 
 
 def extension_drop(table: HudiTable, partitions: Sequence[str], lock: TableLock) -> None:
-    """Removes metadata partitions with their definitions and reverse mappings; and the record index
-    which nobody asked for, with the last secondary index that needs it.
+    """Delete metadata partitions with their definitions and reverse mappings.
 
-    Raises IndexConflict while the extension is being changed, or another HudiError.
+    The record index that was built only for secondary indexes goes with the last of these.
+
+    Raises:
+        IndexConflict: The extension is being changed.
+        HudiError: The extension cannot be changed.
     """
     gone = set(partitions)
     found = Extension.open(table)

@@ -1,4 +1,4 @@
-"""The functions that expression indexes are over, with the options that are their arguments."""
+"""The functions of expression indexes, with the options that are their arguments."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pyhudi_expr.table.errors import HudiError
 IDENTITY = "identity"
 """Of the column's own values; for Bloom filters, as column_stats has their bounds."""
 
-#: What Hudi calls the functions, in Spark's SQL; the options that are their further arguments.
+#: Hudi's names of the functions in Spark's SQL, with the options that are their arguments.
 _FUNCTIONS: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("year", "month", "day", "hour", "abs", "ceil", "floor"), ()),
     **dict.fromkeys(("upper", "lower", "trim", "ltrim", "rtrim", "length"), ()),
@@ -21,8 +21,10 @@ _NUMBERS = frozenset({"days"})
 
 
 def arguments(definition: IndexDefinition) -> list[int | str]:
-    """What the function of an index has besides the column. Raises HudiError: it is not known, or
-    has other options.
+    """Return the arguments of an index's function besides the column.
+
+    Raises:
+        HudiError: The function is unknown, or has other options.
     """
     name, options = definition.function, dict(definition.options)
     options.pop("expr", None)

@@ -1,7 +1,7 @@
-"""From what a statement asks for to the metadata partitions that are to be built, or a refusal.
+"""Plan the metadata partitions that a CREATE INDEX statement builds, or refuse it.
 
-The refusals of the Hudi store are those of Hudi itself, measured or documented; where it accepts an
-index that it then breaks, it is refused, too. The extension store takes what Hudi does not.
+For Hudi's metadata table the refusals are those of Hudi itself, measured or documented. Indexes
+that Hudi accepts but then breaks are refused, too. The extension supports what Hudi does not.
 """
 
 from __future__ import annotations
@@ -44,30 +44,39 @@ _ALWAYS_INDEXED = (_COMMIT_TIME, _PARTITION_PATH, _RECORD_KEY)
 _DEFAULT_COLUMNS = 32
 _SECOND_VERSION_FROM = 9  # table version
 _TYPES = (COLUMN_STATS, BLOOM_FILTERS)
-# Of a value that is not null they give none.
+# Functions that return NULL for no value but NULL.
 _TOTAL = frozenset({IDENTITY, "upper", "lower", "trim", "ltrim", "rtrim", "length", "abs"})
 _TOTAL |= {"year", "month", "day", "hour", "date_add", "date_sub"}
 
 
 class InvalidIndex(HudiError):  # noqa: N818 - names the finding
-    """The index that is asked for cannot be; the message says why, and what can."""
+    """The requested index is not possible; the message says why, and what is."""
 
 
 @dataclass(frozen=True)
 class PlannedPartition:
-    """A metadata partition to build. is_listed: whether index.json names it."""
+    """A metadata partition to build.
+
+    Attributes:
+        is_listed: Whether index.json has its definition.
+    """
 
     definition: IndexDefinition
     is_listed: bool
 
     @property
     def name(self) -> str:
+        """The name of the metadata partition."""
         return self.definition.name
 
 
 @dataclass(frozen=True)
 class IndexPlan:
-    """What is to be built. shards: of each partition; None: by the size of what it holds."""
+    """What to build.
+
+    Attributes:
+        shards: File groups of each partition. None: by the size of the index.
+    """
 
     name: str
     kind: str
@@ -78,16 +87,18 @@ class IndexPlan:
     shards: int | None
 
     def registered(self, partitions: Sequence[str]) -> RegisteredIndex:
-        """What is registered of it as being in these partitions; when it was created is known
-        later.
-        """
+        """Return the registry entry of the index in these partitions; the instant is set later."""
         return RegisteredIndex(
             self.name, self.kind, self.columns, self.options, self.store, tuple(partitions), ""
         )
 
 
 def plan_index(table: HudiTable, request: CreateIndex) -> IndexPlan:
-    """Raises InvalidIndex."""
+    """Plan an index.
+
+    Raises:
+        InvalidIndex: The index is not possible.
+    """
     if not _NAME.fullmatch(request.name):
         raise InvalidIndex(
             f"{request.name!r} is no name for an index: letters, digits and _, no digit first"
@@ -120,7 +131,7 @@ class _Column:
 
 
 def _column(table: HudiTable, schema: pa.Schema, name: str) -> _Column:
-    """The column, nested ones by their path."""
+    """Return the column, a nested one by its path."""
     children: Sequence[pa.Field] = list(schema)
     type_, is_nullable = None, False
     for part in name.split("."):
@@ -140,8 +151,10 @@ def _column(table: HudiTable, schema: pa.Schema, name: str) -> _Column:
 def _as_expression(
     table: HudiTable, request: CreateIndex, columns: Sequence[_Column]
 ) -> CreateIndex:
-    """What Hudi writes as `USING column_stats(c) OPTIONS (expr = 'f')`, or `bloom_filters`; filters
-    of a column's own values are those of an expression, too.
+    """Return a statement in the form of an expression index.
+
+    Hudi writes it as `USING column_stats(c) OPTIONS (expr = 'f')` or `bloom_filters`. Filters of a
+    column's own values are expression indexes, too.
     """
     of_values = request.kind == BLOOM_FILTERS and not _are_keys(table, columns)
     if request.kind not in _TYPES or not (of_values or EXPRESSION_OPTION in request.options):
@@ -213,7 +226,7 @@ def _are_keys(table: HudiTable, columns: Sequence[_Column]) -> bool:
 
 
 def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column]) -> str | None:
-    """Why Hudi's own metadata table cannot hold the index."""
+    """Return why Hudi's own metadata table cannot hold the index."""
     properties, kind = table.properties, request.kind
     if kind in (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS) and not properties.meta_fields:
         return f"the table has virtual record keys, and Hudi's {kind} would lose rows of it"
@@ -300,7 +313,7 @@ def _planned(
 
 
 def _default_columns(table: HudiTable) -> Iterator[str]:
-    """The first columns whose values have an order, as Hudi takes them."""
+    """Return the first columns whose values have an order, as Hudi selects them."""
     ordered = [f.name for f in table.schema() if not pa.types.is_nested(f.type)]
     yield from [name for name in ordered if name not in META_FIELDS][:_DEFAULT_COLUMNS]
 

@@ -1,4 +1,4 @@
-"""What CREATE INDEX and REFRESH INDEX have to do: found out, or refused, without a session."""
+"""Prepare CREATE INDEX and REFRESH INDEX without a session: plan them, or refuse them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,11 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 @dataclass(frozen=True)
 class BuildPlan:
-    """An index that is to be built. replaced: partitions that are left of it, and go first; notes:
-    what was found and mended.
+    """An index to build.
+
+    Attributes:
+        replaced: Partitions that remain of an earlier build and are deleted first.
+        notes: What was found and repaired.
     """
 
     table: HudiTable
@@ -31,7 +34,7 @@ class BuildPlan:
 
 @dataclass(frozen=True)
 class RefreshPlan:
-    """An index of the extension that is to be brought up to the table's newest commit."""
+    """An index of the extension to bring up to the table's newest commit."""
 
     table: HudiTable
     name: str
@@ -41,7 +44,11 @@ Work: TypeAlias = BuildPlan | RefreshPlan
 
 
 def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | None:
-    """None: the index exists, and may. Raises HudiError; then nothing is changed."""
+    """Prepare CREATE INDEX; None if the index exists and the statement allows that.
+
+    Raises:
+        HudiError: The statement is refused, and nothing is changed.
+    """
     table = HudiTable.open(request.table)
     _check_table(table, plan_index(table, request).store, options)
     notes = index_recovery.recover(table, options.lock(table.storage), register)
@@ -57,7 +64,11 @@ def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | N
 
 
 def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None:
-    """None: the index is up to date. Raises HudiError; then nothing is changed."""
+    """Prepare REFRESH INDEX; None if the index is up to date.
+
+    Raises:
+        HudiError: The statement is refused, and nothing is changed.
+    """
     table = HudiTable.open(request.table)
     status = index_status(table, request.name)
     if status is None:
@@ -68,7 +79,7 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
         table = table.refreshed()
         status = index_status(table, status.name) or status
     if status.kind == RECORD_INDEX:
-        # It covers every commit, and may lack keys that a writer took away.
+        # It covers every commit, but may lack keys that a writer deleted.
         status = index_status(table, status.name, checked_statuses) or status
     if status.state is State.ACTIVE:
         return None
@@ -89,18 +100,18 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
 
 
 def _check_table(table: HudiTable, store: Store, options: BuildOptions) -> None:
-    """Whether its state, and its writers, allow a change."""
+    """Check whether the table's state and its writers allow a change."""
     check_restores(table)
     if store is Store.HUDI:
         options.lock(table.storage).check()
 
 
 def _what_exists(table: HudiTable, planned: IndexPlan) -> str | None:
-    """What is in the way of the index, with what to do about it."""
+    """Return what prevents the index, and what to do about it."""
     extension = Extension.open(table)
     kept = frozenset[str]() if extension is None else extension.partitions
     same = Registry.read(table.storage).indexes.get(planned.name)
-    # One that was registered by a build that died right then is gone.
+    # A partition that a build registered just before it failed is gone.
     if same is not None and (same.store is Store.HUDI or set(same.partitions) <= kept):
         return f"the index {planned.name!r} exists; drop it first, or refresh it"
     names = {partition.name for partition in planned.partitions}

@@ -1,9 +1,9 @@
-"""The reverse mapping of the extension's indexes: of each file slice its record keys and values.
+"""The reverse mapping of the extension's indexes: the record keys and values of each file slice.
 
-When a slice is replaced, what an index said of its rows has to be taken back, and the slice's own
-files may be gone by then. So keys and values are kept beside the index, in one file for each slice
-and index, under `.hoodie/pyhudi/reverse/<index>/`: Arrow IPC, one column of texts, rows sorted by
-record key. RFC-77 leaves such a mapping open; Hudi scans its index instead.
+When a slice is replaced, the entries of its rows have to be deleted, and the slice's own files may
+be gone by then. So keys and values are stored beside the index, in one file for each slice and
+index, under `.hoodie/pyhudi/reverse/<index>/`: Arrow IPC, one text column, rows sorted by record
+key. RFC-77 leaves such a mapping open; Hudi scans its index instead.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:  # dropping an index needs no Spark
 
 REVERSE_DIR = f"{HOODIE_DIR}/pyhudi/reverse"
 
-# Behind the name of a log file, in its token.
+# Follows the name of a log file in its token.
 _LENGTH = re.compile(r"@[0-9]+$")
 _COLUMN = "text"
 _SUFFIX = ".arrow"
@@ -34,12 +34,20 @@ _OPTIONS = pa.ipc.IpcWriteOptions(compression="zstd")
 
 @dataclass(frozen=True)
 class ReverseMapping:
-    """Those of one table; small, and sent to Spark's tasks. base_uri: the table's base path."""
+    """The reverse mappings of one table. Small; it is sent to Spark's tasks.
+
+    Attributes:
+        base_uri: The table's base path.
+    """
 
     base_uri: str
 
     def write(self, index: str, slice_name: str, texts: pa.Array) -> None:
-        """texts: keys or values, sorted by record key. Raises HudiError."""
+        """Write the keys or values of a slice, sorted by record key.
+
+        Raises:
+            HudiError: The file cannot be written.
+        """
         table = pa.table({_COLUMN: texts.cast(pa.large_string())})
         sink = pa.BufferOutputStream()
         with pa.ipc.new_file(sink, table.schema, options=_OPTIONS) as writer:
@@ -47,7 +55,11 @@ class ReverseMapping:
         self._storage.write(_path(index, slice_name), bytes(sink.getvalue().to_pybytes()))
 
     def read(self, index: str, slice_name: str) -> pa.Array:
-        """What was written. Raises HudiError."""
+        """Read the keys or values of a slice.
+
+        Raises:
+            HudiError: The file cannot be read.
+        """
         path = _path(index, slice_name)
         content = self._storage.read(path)
         try:
@@ -57,18 +69,18 @@ class ReverseMapping:
         return column.combine_chunks()
 
     def forget(self, index: str, slice_names: Sequence[str]) -> None:
-        """Deletes the files of slices that the index does not cover any more."""
+        """Delete the files of slices that the index does not cover any more."""
         for name in slice_names:
             self._storage.delete(_path(index, name))
 
     def forget_others(self, index: str, slice_names: Collection[str]) -> None:
-        """Deletes the files of all slices but these: what refreshes that died have left."""
+        """Delete the files of all other slices, which failed refreshes left behind."""
         for entry in self._storage.list(f"{REVERSE_DIR}/{index}", recursive=True):
             if entry.is_file and entry.name.removesuffix(_SUFFIX) not in slice_names:
                 self._storage.delete(entry.path)
 
     def drop(self, index: str) -> None:
-        """Deletes all of the index."""
+        """Delete all files of the index."""
         self._storage.delete_dir(f"{REVERSE_DIR}/{index}")
 
     @property
@@ -77,13 +89,14 @@ class ReverseMapping:
 
 
 def slice_name(one: FileSlice) -> str:
-    """A name for the slice with just these files."""
+    """Return a name for a slice with exactly these files."""
     return _hashed([one.partition, *filter(None, [one.base]), *one.logs])
 
 
 def covered_slice_name(identity: str) -> str:
-    """The same from what `mdt.extension.coverage` knows the slice by, which tells log files'
-    lengths, too.
+    """Return the same name from the slice's identity in `mdt.extension.coverage`.
+
+    The identity includes the lengths of log files.
     """
     partition, *files = identity.split("\n")
     return _hashed([partition, *(_LENGTH.sub("", name) for name in files)])

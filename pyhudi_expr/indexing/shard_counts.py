@@ -1,8 +1,8 @@
-"""How many file groups a metadata partition gets, once and for all: keys are spread by the number.
+"""Choose the number of file groups of a metadata partition, which is fixed: keys are hashed by it.
 
-RFC-27's rule is the floor for statistics (a file group for each ten columns), Hudi's defaults are
-it for the others. Above it decides what the index will hold, twice as much as it does today, in
-file groups of 256 MiB before compression.
+The minimum is RFC-27's rule for statistics (one file group for ten columns), and Hudi's default for
+the others. Above it, the number allows for twice today's entries in file groups of 256 MiB before
+compression.
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ _SAMPLED_FILES = 8
 
 
 def shard_count(table: HudiTable, definition: IndexDefinition) -> int:
-    """The number of file groups for an index of the table as it is now. Raises HudiError."""
+    """Return the number of file groups for an index of the table as it is now.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
     snapshot = BuildSource.of(table)
     return estimated_shard_count(snapshot.table, snapshot.listing, definition)
 
@@ -38,7 +42,7 @@ def shard_count(table: HudiTable, definition: IndexDefinition) -> int:
 def estimated_shard_count(
     table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> int:
-    """The same for the listed slices."""
+    """Return the number of file groups for an index of the listed slices."""
     columns = max(len(definition.fields), 1)
     floor = max(_STATISTICS_FLOOR, math.ceil(columns / _COLUMNS_PER_SHARD))
     match definition.type:
@@ -54,7 +58,7 @@ def estimated_shard_count(
 
 
 def estimate_rows(table: HudiTable, listing: FileListing) -> int:
-    """About how many rows the slices have: by their bytes, and the footers of some base files."""
+    """Estimate the rows of the slices by their bytes and the footers of some base files."""
     bases = np.flatnonzero(~listing.file_is_log)
     if not len(bases):
         return 0

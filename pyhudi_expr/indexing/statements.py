@@ -30,12 +30,17 @@ _Item = TypeVar("_Item")
 
 
 class StatementError(HudiError):
-    """The text is no statement about indexes; the message says where it ceases to be one."""
+    """The text is not a statement about indexes; the message says where parsing fails."""
 
 
 @dataclass(frozen=True)
 class CreateIndex:
-    """table: a name or a path; kind: as written, in lower case."""
+    """A CREATE INDEX statement.
+
+    Attributes:
+        table: A name or a path.
+        kind: The kind as written, in lower case.
+    """
 
     name: str
     table: str
@@ -47,7 +52,7 @@ class CreateIndex:
 
 @dataclass(frozen=True)
 class DropIndex:
-    """See the module."""
+    """A DROP INDEX statement."""
 
     name: str
     table: str
@@ -56,14 +61,14 @@ class DropIndex:
 
 @dataclass(frozen=True)
 class ShowIndexes:
-    """See the module."""
+    """A SHOW INDEXES statement."""
 
     table: str
 
 
 @dataclass(frozen=True)
 class RefreshIndex:
-    """See the module."""
+    """A REFRESH INDEX statement."""
 
     name: str
     table: str
@@ -73,7 +78,11 @@ Statement: TypeAlias = CreateIndex | DropIndex | ShowIndexes | RefreshIndex
 
 
 def parse(text: str) -> Statement:
-    """Raises StatementError."""
+    """Parse a statement.
+
+    Raises:
+        StatementError: The text is not a statement about indexes.
+    """
     try:
         tokens = _Tokenizer().tokenize(text)
     except TokenError as error:
@@ -82,7 +91,7 @@ def parse(text: str) -> Statement:
 
 
 class _Tokenizer(Hive.Tokenizer):
-    # Hive's takes all behind SHOW for one text.
+    # Hive's tokenizer takes everything after SHOW as one text.
     COMMANDS: ClassVar[set[TokenType]] = set()
 
 
@@ -152,7 +161,7 @@ class _Reader:
         return items
 
     def _name(self, wanted: str) -> str:
-        """A word, a number or a text in quotes."""
+        """Read a word, a number or a text in quotes."""
         if self._at < len(self._tokens):
             token = self._tokens[self._at]
             is_quoted = token.token_type in (TokenType.STRING, TokenType.IDENTIFIER)
@@ -174,7 +183,7 @@ class _Reader:
         )
 
     def _has(self, *words: str) -> bool:
-        """Goes past the words if they are next."""
+        """Skip the words if they are next, and return whether they were."""
         there = self._sees(*words)
         self._at += len(words) if there else 0
         return there

@@ -1,6 +1,6 @@
-"""Turning a table's virtual keys on and off: its properties, and which indexes are in the way.
+"""Turn a table's virtual keys on and off: its properties, and the indexes that prevent it.
 
-Nothing but `hoodie.properties` changes here; old files keep their column and stay readable.
+Only `hoodie.properties` changes. Old files keep their column and stay readable.
 """
 
 from __future__ import annotations
@@ -46,15 +46,17 @@ _CHECKSUM = "hoodie.table.checksum"
 
 
 class KeyDefinitionChanged(HudiError):  # noqa: N818 - names the finding
-    """A key is asked for that is not the table's own."""
+    """The requested key differs from the table's own."""
 
 
 @dataclass(frozen=True)
 class VirtualKeySettings:
-    """What is asked for; None: as the table has it.
+    """Requested settings. None: as the table has them.
 
-    class_name: a Java class of Hudi's, or `python:NAME`. keep_column: writers go on writing
-    `_hoodie_record_key`, which readers ignore already (the contingency).
+    Attributes:
+        class_name: A Java class of Hudi, or `python:NAME`.
+        keep_column: Writers go on writing `_hoodie_record_key`, although readers ignore it (the
+            contingency).
     """
 
     columns: tuple[str, ...] | None = None
@@ -64,7 +66,7 @@ class VirtualKeySettings:
 
     @staticmethod
     def of(options: Mapping[str, str]) -> VirtualKeySettings:
-        """From the design's settings, as a writer is given them."""
+        """Parse the settings from a writer's options."""
         columns = options.get(COLUMNS)
         keeps = options.get(META_FIELDS, "false").lower() == "true"
         return VirtualKeySettings(
@@ -76,10 +78,12 @@ class VirtualKeySettings:
 
 
 def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> KeyDefinition:
-    """Saves that the table has virtual keys, under its lock; the definition that holds from now on.
+    """Enable virtual keys in the table's properties, under its lock; return the definition.
 
-    On a table that has them, `keep_column` may still end the contingency. Raises HudiError:
-    nothing is changed.
+    On a table that has virtual keys, `keep_column` may still end the contingency.
+
+    Raises:
+        HudiError: The request is refused, and nothing is changed.
     """
     lock.check()
     with lock.held("virtual keys"):
@@ -96,7 +100,11 @@ def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> K
 
 
 def disable(table: HudiTable, lock: TableLock) -> None:
-    """Takes the settings back, of a table whose files have their keys. Raises HudiError."""
+    """Remove the settings of a table whose files have their keys.
+
+    Raises:
+        HudiError: The request is refused, and nothing is changed.
+    """
     lock.check()
     with lock.held("virtual keys"):
         table = HudiTable.at(table.storage)
@@ -108,9 +116,10 @@ def disable(table: HudiTable, lock: TableLock) -> None:
 
 
 def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefinition:
-    """The table's own definition, with what is asked for where the table has not said it yet.
+    """Return the table's own definition, completed by the request.
 
-    Raises KeyDefinitionChanged, with both.
+    Raises:
+        KeyDefinitionChanged: The two differ.
     """
     shown, saved = table.base_path, key_definition(table.properties, table.base_path)
     wanted = saved
@@ -132,7 +141,11 @@ def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefin
 
 
 def key_types(schema: pa.Schema, definition: KeyDefinition, shown: str) -> list[pa.DataType]:
-    """The types of the key's columns. Raises HudiError: there is none of this name."""
+    """Return the types of the key's columns.
+
+    Raises:
+        HudiError: A column does not exist.
+    """
     found = []
     for column in definition.columns:
         type_: pa.DataType = pa.struct(list(schema))
@@ -148,7 +161,11 @@ def key_types(schema: pa.Schema, definition: KeyDefinition, shown: str) -> list[
 
 
 def require_no_key_indexes(table: HudiTable) -> None:
-    """Raises HudiError: the extension has indexes that would not fit other keys."""
+    """Check that the extension has no indexes that another key definition would break.
+
+    Raises:
+        HudiError: It has.
+    """
     names = [
         status.name
         for status in index_statuses(table)

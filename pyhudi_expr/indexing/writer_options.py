@@ -1,4 +1,4 @@
-"""What Hudi's writers have to be told, so that they keep a table's indexes.
+"""Options with which Hudi's writers keep a table's indexes.
 
 A writer deletes what its settings do not enable: `column_stats` when it is switched off, the record
 index unless it is switched on, all of them without the metadata table (measured with Hudi 1.2).
@@ -20,8 +20,8 @@ from pyhudi_expr.mdt.store.metadata_table import (
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.schema import META_FIELDS
 
-# To learn what rows take in memory, Hudi has a debugger attached to its own JVM, which
-# takes seconds, and at times never ends (apache/hudi#11879).
+# To measure rows in memory, Hudi attaches a debugger to its own JVM, which
+# takes seconds, and sometimes never ends (apache/hudi#11879).
 _NO_DEBUGGER = "-Djol.skipHotspotSAAttach=true -Djol.skipDynamicAttach=true"
 
 HUDI_SESSION = {
@@ -46,7 +46,7 @@ _ENABLED = {
     _SECONDARY: ("hoodie.metadata.index.secondary.enable",),
     _EXPRESSIONS: ("hoodie.metadata.index.expression.enable",),
 }
-# By these the writer knows partitions and keys of a table that does not store them.
+# The writer needs these for partitions and keys that a table does not store.
 _KEY_SETTINGS = {
     "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
     "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
@@ -56,19 +56,25 @@ _KEY_SETTINGS = {
 _COLUMNS = "hoodie.metadata.index.column.stats.column.list"
 _METADATA = "hoodie.metadata.enable"
 
-# Without it the tasks of Hudi 1.2 that make `partition_stats`, or bring ranges of functions up to
-# date, list files by the metadata table's reader that the driver sends them. Where the driver has
-# used that reader before (for a secondary index, or for the ranges), it remembers the files of the
-# list, but what Java sends of each lacks by what it is opened (`BaseFile.pathInfo` is transient;
-# measured: a NullPointerException). With it the driver is asked for the list.
+# Without it the tasks of Hudi 1.2 that make `partition_stats`, or update ranges of functions,
+# list files by the metadata table's reader that the driver sends them. If the driver has used
+# that reader before (for a secondary index, or for the ranges), it has cached the files of the
+# list, but Java's serialization drops how they are opened (`BaseFile.pathInfo` is transient;
+# measured: a NullPointerException). With it the tasks ask the driver for the list.
 _LISTED_BY_DRIVER = {"hoodie.embed.timeline.server": "true"}
 
 
 def writer_options(table: str) -> dict[str, str]:
-    """The options for Hudi's writers (a DataFrame's, or of the session) under which each index of
-    the table stays and is kept up to date, registered ones that were deleted included.
+    """Return the options with which Hudi's writers keep each index of the table up to date.
 
-    table: its base path. Raises HudiError.
+    They are options of a DataFrame's writer or of the session. Registered indexes that were deleted
+    are included.
+
+    Args:
+        table: The base path.
+
+    Raises:
+        HudiError: The table cannot be read.
     """
     opened = HudiTable.open(table)
     found = [status for status in index_statuses(opened) if status.store is Store.HUDI]
@@ -91,15 +97,17 @@ def writer_options(table: str) -> dict[str, str]:
 
 
 def clustering_options(table: HudiTable) -> dict[str, str]:
-    """The options of a writer that clusters: to keep the table's version, keys and indexes as they
-    are. Raises HudiError.
+    """Return a clustering writer's options, which keep the table's version, keys and indexes.
+
+    Raises:
+        HudiError: The table cannot be read.
     """
     raw, has_metadata = table.properties.raw, bool(table.properties.metadata_partitions)
     keys = {name: raw[own] for own, name in _KEY_SETTINGS.items() if own in raw}
     return {
-        # What other writers are at is not to be rolled back.
+        # The pending work of other writers must not be rolled back.
         "hoodie.clean.failed.writes.policy": "LAZY",
-        # On by themselves, they would be built.
+        # Enabled by themselves, they would be built.
         "hoodie.metadata.index.column.stats.enable": "false",
         "hoodie.metadata.index.partition.stats.enable": "false",
         **writer_options(table.base_path),

@@ -1,1 +1,1 @@
-"""Which indexes a table has: registry, status and sizes."""
+"""The indexes of a table: registry, status and sizes."""

@@ -1,4 +1,4 @@
-"""How large a table's indexes are."""
+"""The sizes of a table's indexes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,13 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 @dataclass(frozen=True)
 class PartitionSize:
-    """One metadata partition of an index. shards: its file groups. entries: of their base files,
-    that of their log files not counted; bytes: of both.
+    """The size of one metadata partition of an index.
+
+    Attributes:
+        partition: Name of the metadata partition.
+        shards: Number of its file groups.
+        entries: Number of entries in their base files; entries in log files are not counted.
+        files: Its base files and log files.
     """
 
     partition: str
@@ -28,12 +33,16 @@ class PartitionSize:
 
     @property
     def bytes(self) -> int:
-        """Of all files."""
+        """Size of all files in bytes."""
         return self.base_bytes + self.log_bytes
 
 
 class IndexSizes:
-    """Those of one table's indexes, as it is when this is made. Raises HudiError."""
+    """Reads the sizes of one table's indexes, as of its creation.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
 
     def __init__(self, table: HudiTable) -> None:
         extension = Extension.open(table)
@@ -43,7 +52,11 @@ class IndexSizes:
         }
 
     def of(self, status: IndexStatus) -> list[PartitionSize]:
-        """Of the metadata partitions of the index that are complete. Raises HudiError."""
+        """Return the sizes of the complete metadata partitions of an index.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         records = self._stores[status.store]
         if records is None:
             return []

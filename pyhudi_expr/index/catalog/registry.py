@@ -1,7 +1,7 @@
-"""The indexes that were asked for, whatever has become of them: `.hoodie/pyhudi/indexes.json`.
+"""The registry of created indexes: `.hoodie/pyhudi/indexes.json`.
 
-A writer of Hudi deletes metadata partitions that its own settings do not enable, definitions and
-all. What is registered here is how they are missed, and brought back.
+Hudi's writers delete metadata partitions that their own settings do not enable, together with the
+definitions. The registry shows which indexes are missing, so that they can be rebuilt.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _PREFIXES = {"secondary_index_": "secondary_index", "expr_index_": "expression"}
 
 
 class Store(str, Enum):
-    """Which metadata table holds an index."""
+    """The metadata table that holds an index."""
 
     HUDI = "hudi"
     """The table's own, which Hudi reads and maintains."""
@@ -33,8 +33,12 @@ class Store(str, Enum):
 
 @dataclass(frozen=True)
 class RegisteredIndex:
-    """One index. kind: of `indexing.index_plan.KINDS`; partitions: the metadata partitions that
-    hold it; created: the instant that it was first built as of.
+    """An index that was created.
+
+    Attributes:
+        kind: One of `indexing.index_plan.KINDS`.
+        partitions: The metadata partitions that hold it.
+        created: The instant as of which it was first built.
     """
 
     name: str
@@ -47,7 +51,7 @@ class RegisteredIndex:
 
 
 def kind_of(partition: str) -> tuple[str, str]:
-    """The kind of the index that a metadata partition holds, and the index's name."""
+    """Return the kind and the name of the index that a metadata partition holds."""
     prefix = next((p for p in _PREFIXES if partition.startswith(p)), "")
     return _PREFIXES.get(prefix, partition), partition.removeprefix(prefix)
 
@@ -60,7 +64,11 @@ class Registry:
 
     @staticmethod
     def read(storage: Storage) -> Registry:
-        """storage: the table's. Raises CorruptFile."""
+        """Read the registry from the table's storage.
+
+        Raises:
+            CorruptFile: The file is not a registry.
+        """
         if storage.stat(_PATH) is None:
             return Registry()
         try:
@@ -71,27 +79,32 @@ class Registry:
             raise CorruptFile(file, f"no register of indexes: {error!r}") from error
 
     def with_index(self, index: RegisteredIndex) -> Registry:
+        """Return the registry with an index added or replaced."""
         return replace(self, indexes={**self.indexes, index.name: index})
 
     def without(self, name: str) -> Registry:
+        """Return the registry without the index of this name."""
         return replace(self, indexes={n: i for n, i in self.indexes.items() if n != name})
 
     def write(self, storage: Storage) -> None:
-        """The caller holds the table's lock."""
+        """Write the registry. The caller holds the table's lock."""
         indexes = {name: asdict(index) for name, index in self.indexes.items()}
         content = json.dumps({"format": _FORMAT, "indexes": indexes}, indent=2)
         storage.write(_PATH, content.encode())
 
 
 def note_of(indexes: Sequence[RegisteredIndex]) -> str:
-    """The indexes as a text, for `register`."""
+    """Serialize indexes as text for `register`."""
     return json.dumps([asdict(index) for index in indexes])
 
 
 def register(table: HudiTable, note: str) -> None:
-    """Registers the indexes of a note (`note_of`), created as of now; again, if they are.
+    """Register the indexes of a note (`note_of`), created as of now; replace registered ones.
 
-    The caller holds the table's lock. Raises CorruptFile or another HudiError.
+    The caller holds the table's lock.
+
+    Raises:
+        HudiError: The table cannot be read, or its registry is corrupt.
     """
     registry = Registry.read(table.storage)
     for entry in json.loads(note or "[]"):

@@ -1,4 +1,4 @@
-"""Which indexes a table has, and what has become of those that were asked for."""
+"""The status of a table's indexes, existing and missing ones."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MAY_DROP = WRITE_ACTIONS | {_RESTORE, "rollback"}
 
 
 class State(str, Enum):
-    """What a query can expect of an index."""
+    """Whether a query can use an index."""
 
     ACTIVE = "active"
     """It covers the table's newest commit."""
@@ -49,8 +49,11 @@ class State(str, Enum):
 
 @dataclass(frozen=True)
 class IndexStatus:
-    """One index. covers: the newest commit that it covers, None: none; note: what a person should
-    know, empty where all is well.
+    """The status of one index.
+
+    Attributes:
+        covers: The newest commit that the index covers; None if it covers none.
+        note: What a user should know; empty if all is well.
     """
 
     name: str
@@ -64,9 +67,10 @@ class IndexStatus:
 
 
 def index_statuses(table: HudiTable) -> list[IndexStatus]:
-    """The table's indexes by name: those that are there, and those that are missed.
+    """Return the indexes of a table by name: those that exist, and those that are missing.
 
-    Raises HudiError.
+    Raises:
+        HudiError: The table cannot be read.
     """
     registered = Registry.read(table.storage).indexes.values()
     metadata = MetadataTable.open(table)
@@ -86,17 +90,23 @@ def index_statuses(table: HudiTable) -> list[IndexStatus]:
 def index_status(
     table: HudiTable, name: str, of: Callable[[HudiTable], list[IndexStatus]] = index_statuses
 ) -> IndexStatus | None:
-    """The index of this name, or with a metadata partition of this name. Raises HudiError."""
+    """Return the index of this name, or with a metadata partition of this name.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
     return next((s for s in of(table) if name in (s.name, *s.partitions)), None)
 
 
 def checked_statuses(table: HudiTable) -> list[IndexStatus]:
-    """The table's indexes with what queries make of them, for which entries may be counted: some
-    seconds. Raises HudiError.
+    """Return the status of a table's indexes, and check whether queries trust their entries.
 
-    A record index of Hudi's metadata table may be there, cover every commit, and lack keys all the
-    same (Flink's writers with Hudi 0.14 delete entries and add none); secondary indexes lead
-    through it.
+    This may count entries, which takes some seconds. A record index of Hudi's metadata table may
+    exist, cover every commit, and still lack keys: Flink's writers with Hudi 0.14 delete entries
+    and add none. Secondary indexes are resolved through the record index.
+
+    Raises:
+        HudiError: The table cannot be read.
     """
     found = index_statuses(table)
     metadata = MetadataTable.open(table) if any(map(_is_of_places, found)) else None
@@ -112,15 +122,17 @@ def _is_of_places(status: IndexStatus) -> bool:
 
 
 def _checked(status: IndexStatus, state: State, note: str) -> IndexStatus:
-    """The status of an index of places. state, note: what is made of the record index."""
+    """Return the status of a look-up index by that of the record index."""
     if note and status.kind != RECORD_INDEX:
         state, note = State.DOUBTED, f"queries do not ask it; its record index: {note}"
     return replace(status, state=state, note=note)
 
 
 def _believed(metadata: MetadataTable) -> tuple[State, str]:
-    """What queries make of the record index. Only what it lacks is its own fault: rows that cannot
-    be counted are those of log files, until these are compacted.
+    """Return whether queries trust the record index, and why not.
+
+    Missing entries are a defect of the index. Rows that cannot be counted are not: these are rows
+    of log files, until compaction.
     """
     try:
         listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
@@ -147,11 +159,11 @@ def _believed(metadata: MetadataTable) -> tuple[State, str]:
 
 
 def _of_extension(table: HudiTable, registered: Sequence[RegisteredIndex]) -> list[IndexStatus]:
-    """The extension's indexes; all cover the same commits."""
+    """Return the status of the extension's indexes, which all cover the same commits."""
     extension = Extension.open(table)
     there = frozenset[str]() if extension is None else extension.partitions
     named = {partition for index in registered for partition in index.partitions}
-    # The record index comes with the first secondary index.
+    # The record index is created with the first secondary index.
     every = [
         *registered,
         *(_unnamed(name, None, Store.EXTENSION) for name in sorted(there - named - {RECORD_INDEX})),
@@ -195,7 +207,7 @@ def _registered(
 def _found(
     table: HudiTable, metadata: MetadataTable | None, name: str, definition: IndexDefinition | None
 ) -> IndexStatus:
-    """The status of a metadata partition that nobody registered."""
+    """Return the status of a metadata partition that is not registered."""
     index = _unnamed(name, definition, Store.HUDI)
     properties = table.properties
     there = properties.metadata_partitions | properties.metadata_partitions_inflight
@@ -228,7 +240,7 @@ def _unregistered(
 
 
 def _how_it_went(table: HudiTable, index: RegisteredIndex) -> str:
-    """By which action a partition of the index was lost, as far as the timelines tell."""
+    """Return which action deleted a partition of the index, as far as the timelines show."""
     dropper = _first_without(table, index)
     if dropper is not None and dropper.action == _RESTORE:
         return f"deleted by the restore {dropper.requested}, which took it back; refresh it"
@@ -237,8 +249,10 @@ def _how_it_went(table: HudiTable, index: RegisteredIndex) -> str:
 
 
 def _first_without(table: HudiTable, index: RegisteredIndex) -> Instant | None:
-    """The first action after the index was made, and after the last commit to the metadata table
-    that wrote to a lost partition. (A restore takes such commits away.)
+    """Return the first action after the index was built and last written.
+
+    That is after the last commit to the metadata table that wrote to a lost partition. (A restore
+    removes such commits.)
     """
     lost = set(index.partitions) - table.properties.metadata_partitions
     last = max(index.created, _last_written(table, lost))
@@ -247,7 +261,7 @@ def _first_without(table: HudiTable, index: RegisteredIndex) -> Instant | None:
 
 
 def _last_written(table: HudiTable, partitions: Set[str]) -> str:
-    """The newest commit to the metadata table that wrote to one of the partitions; or empty."""
+    """Return the newest commit to the metadata table that wrote to one of the partitions, or ""."""
     if table.storage.stat(METADATA_DIR) is None:
         return ""
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))

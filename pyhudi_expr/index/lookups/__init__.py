@@ -1,1 +1,1 @@
-"""Evidence from look-ups: indexes of keys, values and expressions."""
+"""Evidence from look-ups in indexes of keys, values and expressions."""

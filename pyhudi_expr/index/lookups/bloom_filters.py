@@ -1,11 +1,11 @@
-"""`bloom_filters`: for each base file a filter of its record keys (Hudi's Bloom index).
+"""`bloom_filters`: a Bloom filter of the record keys of each base file.
 
-A filter says "surely not" or "perhaps" of the file that it was written with, whatever happened to
-the table since: it is believed for any view and any instant at which the file is read. It says
-nothing of log files. A filter that is missing, empty or of an unknown kind says nothing.
+A filter shows that a key is surely not in the file that it was written with, whatever happened to
+the table since. It is valid for any view and any instant at which the file is read. It says nothing
+about log files. A filter that is missing, empty or of an unknown kind gives no evidence.
 
-Filters are large (some 300 KB for each file by default), so they are read only for the files that
-everything before has left, and only for so many.
+Filters are large (some 300 KB for each file by default). They are read only for the files that
+remain after all other evidence, and only for a limited number of files.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable
 from pyhudi_expr.table.listing import FileListing
 
-#: At some milliseconds for each filter, what a query can wait for.
+#: A filter takes some milliseconds to read; this is how many a query can wait for.
 MOST_FILES = 500
 _FILES_AT_ONCE = 32
 _CACHE_BYTES = 64 << 20
@@ -46,10 +46,10 @@ Wanted = Sequence[tuple[Leaf, Sequence[bytes]]]
 
 
 class BloomFilters(CostedSource):
-    """A source of evidence for record keys, from filters that are read when asked for."""
+    """Evidence about record keys from filters that are read on demand."""
 
     def __init__(self, mdt: MetadataTable, listing: FileListing, name: str = BLOOM_FILTERS) -> None:
-        """name: the metadata partition of the filters."""
+        """Open the filters of a metadata partition for the files of a listing."""
         self.name = name
         self._mdt = mdt
         self._listing = listing
@@ -59,20 +59,20 @@ class BloomFilters(CostedSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return self._held
 
     def look_up(self, question: Question) -> LookupCost | None:
-        """See `CostedSource`."""
+        """Estimate the cost, see `CostedSource`."""
         return self.priced(question, _of_keys(question))
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Evaluate the leaves over the record key, see `Source`."""
         wanted = _of_keys(question)
         return Answer(self.answered(question, wanted)) if wanted else None
 
     def priced(self, question: Question, wanted: Wanted) -> LookupCost | None:
-        """What `answered` would read; None: there is nothing to ask, or of too many files."""
+        """Estimate the cost of `answered`; None if there are no leaves, or too many files."""
         files = len(self._asked(question))
         values = sum(len(of_leaf) for _, of_leaf in wanted)
         if not values or files > MOST_FILES:
@@ -80,7 +80,11 @@ class BloomFilters(CostedSource):
         return LookupCost(self._read_bytes(files), values)
 
     def answered(self, question: Question, wanted: Wanted) -> Evidence:
-        """For each leaf the files whose filter may hold one of its values. Raises HudiError."""
+        """Return for each leaf the files whose filter may hold one of its values.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         files = self._asked(question)
         keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in wanted]
         possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
@@ -94,16 +98,16 @@ class BloomFilters(CostedSource):
         return answers
 
     def _asked(self, question: Question) -> Int64Array:
-        """The files whose filters are asked: the base files that are left."""
+        """Return the base files that remain."""
         return np.flatnonzero(question.files & ~self._listing.file_is_log)
 
     def _read_bytes(self, files: int) -> int:
-        """About what the filters of so many files take in the index."""
+        """Estimate the size of so many files' filters in the index."""
         base_files = int(np.count_nonzero(~self._listing.file_is_log))
         return self._mdt.stored_bytes(self.name) * files // max(base_files, 1)
 
     def _filters(self, files: Sequence[int]) -> Iterator[tuple[int, BloomFilter]]:
-        """The usable filters of the files. Raises HudiError."""
+        """Read the usable filters of the files."""
         for at in range(0, len(files), _FILES_AT_ONCE):
             chosen = files[at : at + _FILES_AT_ONCE]
             missing = [file for file in chosen if file not in self._known]
@@ -146,7 +150,7 @@ def _of_keys(question: Question) -> Wanted:
 
 
 def _filter(payload: Payload) -> BloomFilter | None:
-    """The record's filter; None where it says nothing."""
+    """Return the record's filter; None if it gives no evidence."""
     metadata = payload["BloomFilterMetadata"]
     try:
         found = parse(metadata["type"], metadata["bloomFilter"])

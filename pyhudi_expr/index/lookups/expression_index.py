@@ -1,17 +1,18 @@
-"""`expr_index_*`: bounds, or a Bloom filter, of what a function gives for a file's rows.
+"""`expr_index_*`: bounds, or a Bloom filter, of a function's results for each file.
 
-An index is defined over one column (``sourceFields``), one function and its options; it answers for
-terms of a predicate that are that very call. Entries have the keys and the form of `column_stats`
-and of `bloom_filters`. Only those of base files are read.
+An index is defined over one column (``sourceFields``), one function and its options. It gives
+evidence about terms of a predicate that are exactly this call. Its entries have the keys and the
+form of `column_stats` and `bloom_filters`. Only entries of base files are read.
 
-What is believed
-----------------
-Spark computed the entries, in a session zone that nothing records, so functions that depend on the
-zone are not believed of instants: `hour(ts)` of a timestamp without zone is, of one with zone is
-not. Nor are those of which engines differ: parts of texts (characters or UTF-16 units), patterns.
-Days before 1583, which readers relabel, are left to other indexes; the filters' texts were encoded
-in the writer's charset, so only ASCII is looked up. A count of values does not include the nulls
-here, so an entry never says that all is null.
+What is trusted
+---------------
+
+Spark computed the entries in a session time zone that is not recorded. So functions that depend on
+the zone are not trusted for instants: `hour(ts)` of a timestamp without zone is trusted, of one
+with zone it is not. Functions that differ between engines are not trusted either: parts of texts
+(characters or UTF-16 units) and patterns. Days before 1583, which readers rebase, are left to other
+indexes. The texts in filters were encoded in the writer's charset, so only ASCII text is looked up.
+A value count does not include nulls here, so an entry never shows that all values are null.
 """
 
 from __future__ import annotations
@@ -58,16 +59,16 @@ _COLUMN_STATS, _BLOOM_FILTERS = "column_stats", "bloom_filters"
 IDENTITY = "identity"
 _DAYS = frozenset({Kind.DATE, Kind.WALL_CLOCK})
 _TEXTS = frozenset({Kind.TEXT})
-#: Functions that give the same in every engine and zone, for columns of these kinds.
+#: Functions with the same results in every engine and zone, for columns of these kinds.
 _BELIEVED: Mapping[str, frozenset[Kind]] = {
     **dict.fromkeys(("year", "month", "day", "hour", "to_date", "date_format"), _DAYS),
     **dict.fromkeys(("date_add", "date_sub"), _DAYS),
     **dict.fromkeys(("upper", "lower", "trim", "ltrim", "rtrim", "length"), _TEXTS),
 }
-#: The names of Hudi's functions in queries.
+#: Hudi's functions by their names in queries.
 _NAMES = {"ucase": "upper", "lcase": "lower", "dayofmonth": "day", "date": "to_date"}
 _NAMES |= {"char_length": "length", "character_length": "length"}
-#: The option that is a function's second argument.
+#: The option that holds the second argument of a function.
 _ARGUMENTS = {"date_format": "format", "date_add": "days", "date_sub": "days"}
 _FIRST_CERTAIN_DAY = -141_000  # in 1583
 _SECONDS_PER_DAY = 86_400
@@ -76,7 +77,11 @@ _SECONDS_PER_DAY = 86_400
 def expression_indexes(
     mdt: MetadataTable, listing: FileListing
 ) -> list[ExpressionStatistics | ExpressionFilters]:
-    """The table's expression indexes of functions that are believed. Raises HudiError."""
+    """Return the table's expression indexes of trusted functions.
+
+    Raises:
+        HudiError: The index definitions cannot be read.
+    """
     found: list[ExpressionStatistics | ExpressionFilters] = []
     for name, definition in sorted(index_definitions(mdt.table).items()):
         if not name.startswith(_PREFIX) or name not in mdt.partitions:
@@ -93,7 +98,11 @@ def expression_indexes(
 
 @dataclass(frozen=True)
 class Expression:
-    """What an index is over. argument: the literal that the function has besides the column."""
+    """The expression of an index: a function of a column.
+
+    Attributes:
+        argument: The literal that the function takes besides the column.
+    """
 
     function: str
     column: str
@@ -101,8 +110,10 @@ class Expression:
 
 
 def expression_of(term: BoundTerm) -> Expression | None:
-    """What an index that answers for the term is over; None: it is no function of a column, or not
-    believed.
+    """Return the expression of an index that would evaluate a term.
+
+    Returns:
+        None if the term is not a function of a column, or the function is not trusted.
     """
     if isinstance(term, BoundColumn):
         return Expression(IDENTITY, term.name) if term.char is None else None
@@ -123,14 +134,27 @@ def expression_of(term: BoundTerm) -> Expression | None:
 
 @dataclass(frozen=True)
 class MatchingCalls:
-    """The calls in a predicate that are one expression. result: a column in their place."""
+    """The calls in a predicate that are one expression.
+
+    Attributes:
+        result: A column that stands for them.
+    """
 
     calls: frozenset[BoundCall]
     result: BoundColumn
 
     @staticmethod
     def of(expression: Expression, predicate: BoundExpression, name: str) -> MatchingCalls | None:
-        """name: of the column; None: there is no such call, or none whose results have bounds."""
+        """Find the calls of an expression in a predicate.
+
+        Args:
+            expression: The expression.
+            predicate: The predicate.
+            name: Name of the column that stands for the calls.
+
+        Returns:
+            None if there is no such call, or its results have no bounds.
+        """
         calls = [
             term
             for term in walk(predicate)
@@ -142,13 +166,13 @@ class MatchingCalls:
         return MatchingCalls(frozenset(calls), BoundColumn(name, _TYPES[domain.kind], domain))
 
     def evidence(self, bounds: Bounds, excepted: Mask = False) -> Evidence:
-        """By bounds of the results. excepted: files of which nothing is said."""
+        """Return evidence by bounds of the results, except about the `excepted` files."""
         evidence = StatisticsEvidence(_Results(self.result, bounds))
         return _OfCalls(self.calls, self.result, evidence, excepted)
 
 
 def _expression(definition: IndexDefinition) -> Expression | None:
-    """The definition's expression; None where it has options of an unknown meaning."""
+    """Return the expression of a definition; None if it has unknown options."""
     function, options = definition.function or IDENTITY, dict(definition.options)
     options.pop("expr", None)
     argument = options.pop(_ARGUMENTS.get(function, ""), None)
@@ -175,7 +199,7 @@ class ExpressionStatistics:
     def __init__(
         self, name: str, expression: Expression, mdt: MetadataTable, listing: FileListing
     ) -> None:
-        """name: of the index and its metadata partition."""
+        """Open the index of this name, which is also that of its metadata partition."""
         self.name = name
         self._expression = expression
         self._mdt = mdt
@@ -185,11 +209,11 @@ class ExpressionStatistics:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return sum(store.nbytes for store in self._known.values())
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Load the bounds if the predicate has the call, see `Source`."""
         found = MatchingCalls.of(self._expression, question.predicate, self.name)
         if found is None:
             return None
@@ -202,7 +226,7 @@ class ExpressionStatistics:
         return Answer(found.evidence(bounds, relabelled))
 
     def _load(self, result: BoundColumn) -> ColumnBounds:
-        """The entries of the listing's base files. Raises HudiError."""
+        """Read the entries of the listing's base files."""
         store = ColumnBounds(self._listing.num_files, result.domain)
         names = StringIndex(self._listing.file_name)
         if not names.are_distinct:
@@ -219,7 +243,7 @@ class ExpressionStatistics:
         return store
 
     def _relabelled(self, call: BoundCall, question: Question) -> Mask:
-        """The files that may hold days whose labels readers change."""
+        """Return the files that may hold days that readers rebase."""
         column = call.args[0]
         if not isinstance(column, BoundColumn) or column.domain.kind not in _DAYS:
             return False
@@ -240,15 +264,16 @@ class _Results:
     known: Bounds
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return the bounds of the results, see `pyhudi_expr.expr.evaluate.Statistics`."""
         return self.known if column == self.column else None
 
 
 @dataclass(frozen=True)
 class _OfCalls:
-    """Evidence about the leaves with some calls in them, through a column in their place.
+    """Evidence about leaves with certain calls, through a column that stands for these.
 
-    excepted: files of which nothing is said.
+    Attributes:
+        excepted: Files without evidence.
     """
 
     calls: frozenset[BoundCall]
@@ -257,7 +282,7 @@ class _OfCalls:
     excepted: Mask
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
-        """See `pyhudi_expr.expr.evaluate.Evidence`."""
+        """Replace the calls and evaluate the leaf, see `pyhudi_expr.expr.evaluate.Evidence`."""
         asked = _mapped(leaf, self._stand_in)
         if asked == leaf:
             return True
@@ -272,7 +297,7 @@ class _OfCalls:
 
 
 def _mapped(leaf: Leaf, change: Callable[[BoundTerm], BoundTerm]) -> Leaf:
-    """The leaf with its terms changed."""
+    """Return the leaf with its terms changed."""
     match leaf:
         case BoundComparison(left=left, right=right):
             return replace(leaf, left=change(left), right=change(right))
@@ -292,22 +317,22 @@ class ExpressionFilters(CostedSource):
     def __init__(
         self, name: str, expression: Expression, mdt: MetadataTable, listing: FileListing
     ) -> None:
-        """name: of the index and its metadata partition."""
+        """Open the index of this name, which is also that of its metadata partition."""
         self.name = name
         self._expression = expression
         self._filters = BloomFilters(mdt, listing, name)
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return self._filters.nbytes
 
     def look_up(self, question: Question) -> LookupCost | None:
-        """See `CostedSource`."""
+        """Estimate the cost, see `CostedSource`."""
         return self._filters.priced(question, self._wanted(question))
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Evaluate the leaves with the call, see `Source`."""
         wanted = self._wanted(question)
         return Answer(self._filters.answered(question, wanted)) if wanted else None
 
@@ -329,7 +354,7 @@ class ExpressionFilters(CostedSource):
 
 
 def _spelled(literal: BoundLiteral) -> bytes | None:
-    """A value as Java's ``toString`` writes it, in bytes of any charset."""
+    """Return a value as Java's ``toString`` writes it, in bytes that all charsets share."""
     match literal.domain.kind:
         case Kind.TEXT if literal.lower.isascii():
             return bytes(literal.lower)

@@ -1,18 +1,19 @@
-"""Evidence from the extension metadata table, which lies beside Hudi's (`mdt.extension.changes`).
+"""Evidence from the extension metadata table, which is stored beside Hudi's.
 
-Its indexes of keys and values are believed about covered slices: those whose files are exactly the
-ones that the index was built or refreshed from (`mdt.extension.coverage`). So nothing has to be
-known of what Hudi's writers did since, and an older instant or a read-optimised view needs no rule
-of its own: where it shows other files, these are not covered. All other slices are kept.
+The extension (`mdt.extension.changes`) has indexes of keys and values. They are trusted about
+covered slices: slices whose files are exactly the files that the index was built or refreshed from
+(`mdt.extension.coverage`). So it does not matter what Hudi's writers did since, and an older
+instant or a read-optimised view needs no rule of its own: if it shows other files, they are not
+covered. All other slices are kept.
 
 The proofs are those of `index.lookups.record_index` and `index.lookups.secondary_index`. The rows
-of a covered slice are known exactly, so they are accounted for where the record index has as many
-entries for it. Of a secondary index more is known than of Hudi's: for each key that the record
-index places in a slice it has the values of that slice's rows, whatever other slices hold the key,
-too (`spark.builds.key_changes`). So it is believed slice by slice, and in merge-on-read tables as
-well.
+of a covered slice are known exactly, so the slice is accounted for if the record index has as many
+entries for it. More is known about a secondary index of the extension than about Hudi's: for each
+key that the record index places in a slice, it has the values of that slice's rows, even if other
+slices hold the key as well (`spark.builds.key_changes`). So it is trusted slice by slice, and in
+merge-on-read tables as well.
 
-Statistics and filters go by the names of files, which do not change; files without an entry are
+Statistics and filters are stored by file name. Names do not change, and a file without an entry is
 unknown.
 """
 
@@ -35,20 +36,27 @@ class _Covered:
     """Trust in the slices that the record index accounts for."""
 
     def any(self) -> bool:
-        """See `secondary_index.SliceTrust`."""
+        """Return whether there may be any, see `secondary_index.SliceTrust`."""
         return True
 
     def slices(self, records: KeyLocations) -> BoolArray:
-        """See `secondary_index.SliceTrust`."""
+        """Return the accounted slices, see `secondary_index.SliceTrust`."""
         return records.believed
 
 
 def key_indexes(
     extension: Extension, table: HudiTable, listing: FileListing, schema: pa.Schema
 ) -> tuple[RecordIndex | None, list[SecondaryIndex]]:
-    """The extension's record index and its secondary indexes, for a listing of the table.
+    """Open the extension's record index and its secondary indexes for a listing of the table.
 
-    schema: the table's at the listing's instant. Raises HudiError.
+    Args:
+        extension: The extension metadata table.
+        table: The data table.
+        listing: The files.
+        schema: The table's schema at the listing's instant.
+
+    Raises:
+        HudiError: The extension cannot be read.
     """
     if RECORD_INDEX not in extension.partitions:
         return None, []
@@ -65,14 +73,14 @@ def key_indexes(
 
 
 def _fits(definition: IndexDefinition, schema: pa.Schema) -> bool:
-    """Whether it is a secondary index whose column has the type by which values were spelled."""
+    """Return whether it is a secondary index whose column still has the type it was built with."""
     if definition.type != TYPE or len(definition.fields) != 1:
         return False
     return definition.options.get(COLUMN_TYPE) == str(_type_of(schema, definition.fields[0]))
 
 
 def _type_of(schema: pa.Schema, column: str) -> pa.DataType | None:
-    """The type of a column, nested ones by their path; None: there is none."""
+    """Return the type of a column, of a nested one by its path; None if there is none."""
     type_: pa.DataType = pa.struct(list(schema))
     for name in column.split("."):
         if not pa.types.is_struct(type_) or type_.get_field_index(name) < 0:

@@ -16,29 +16,35 @@ UNLISTED = -1
 
 @dataclass(frozen=True)
 class HashedEntries:
-    """hashes: ascending. slices: for each the slice's number in the listing; -1 for none of it."""
+    """Hashes of keys or values with their slices.
+
+    Attributes:
+        hashes: Hashes in ascending order.
+        slices: For each hash the number of its slice in the listing; -1 if it is not in the
+            listing.
+    """
 
     hashes: Hashes
     slices: SliceNumbers
 
     @staticmethod
     def of(hashes: Hashes, slices: SliceNumbers) -> HashedEntries:
-        """The entries in any order."""
-        order = np.argsort(hashes, kind="stable")  # quick where parts are sorted already
+        """Sort entries of any order."""
+        order = np.argsort(hashes, kind="stable")  # fast if parts are sorted already
         return HashedEntries(hashes[order], slices[order])
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return self.hashes.nbytes + self.slices.nbytes
 
     def find(self, wanted: Hashes, num_slices: int) -> BoolArray:
-        """For each slice whether an entry with one of the hashes points to it."""
+        """Return for each slice whether an entry with one of the hashes points to it."""
         # Sorted, so that the searches walk through memory in one direction.
         ordered = np.sort(wanted)
         start = np.searchsorted(self.hashes, ordered, "left")
         count = np.searchsorted(self.hashes, ordered, "right") - start
-        # Of each wanted hash all entries, one behind the other.
+        # All entries of each requested hash, concatenated.
         first = np.repeat(start - (np.cumsum(count) - count), count)
         found = self.slices[first + np.arange(len(first))]
         flags = np.zeros(num_slices, np.bool_)
@@ -46,7 +52,7 @@ class HashedEntries:
         return flags
 
     def rows_of(self, wanted: Hashes) -> tuple[Int64Array, BoolArray]:
-        """For each hash the row of the first entry that has it, and whether there is one."""
+        """Return for each hash the row of the first entry that has it, and whether there is one."""
         if not len(self.hashes):
             return np.zeros(len(wanted), np.int64), np.zeros(len(wanted), np.bool_)
         row = np.minimum(np.searchsorted(self.hashes, wanted), len(self.hashes) - 1)
@@ -54,11 +60,11 @@ class HashedEntries:
 
     @property
     def shared(self) -> BoolArray:
-        """For each entry whether another one has its hash."""
+        """Return for each entry whether another one has the same hash."""
         same = self.hashes[1:] == self.hashes[:-1]
         flags: BoolArray = np.append(same, False) | np.append(False, same)
         return flags if len(self.hashes) else flags[:0]
 
     def per_slice(self, num_slices: int) -> Int64Array:
-        """For each slice how many entries point to it."""
+        """Return for each slice the number of entries that point to it."""
         return np.bincount(self.slices[self.slices != UNLISTED], minlength=num_slices)

@@ -1,18 +1,18 @@
 """Which files of a merge-on-read table an index of rows is known to describe.
 
 Hudi 1.2 updates only the first of several secondary indexes when a delta commit writes log files
-(it adds the new log files to the very slice that it compares the others' new values with), and the
-others keep an entry for each key, with the older value. Nothing in the index tells, so what follows
-is taken from the timeline alone. A file is *covered* if its instant is
+(it adds the new log files to the very slice that it compares the others' new values with). The
+others keep an entry for each key, with the older value. The index itself does not show this, so
+coverage is derived from the timeline alone. A file is *covered* if its instant is
 
 * complete when the index action was requested, and not after the instant up to which the index was
   built from all rows (`indexUptoInstant` of the action's metadata); or
 * before the first later write that added log files. Until then every write made base files, which
   indexes follow as they do in copy-on-write tables.
 
-Files of later instants are not: even a base file may hold what a compaction took over from log
-files, or a key that was deleted in one, and whose old entry stayed. Where the later writes are
-archived, only the first rule counts; without a completed index action nothing does.
+Files of later instants are not covered: even a base file may hold what a compaction took over from
+log files, or a key that was deleted in a log file while its old entry stayed. If the later writes
+are archived, only the first rule applies. Without a completed index action no file is covered.
 """
 
 from __future__ import annotations
@@ -37,9 +37,15 @@ _LOG_FILE_PER_WRITE = 2
 
 
 def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> BoolArray:
-    """For each slice whether the index is known to describe all its files. Raises HudiError.
+    """Return for each slice whether the index is known to describe all its files.
 
-    index: the name of its metadata partition. The table may be of either type.
+    Args:
+        mdt: The metadata table; the data table may be of either type.
+        listing: The files and slices.
+        index: Name of the index's metadata partition.
+
+    Raises:
+        HudiError: The timeline cannot be read.
     """
     table = mdt.table
     if table.properties.table_type is TableType.COPY_ON_WRITE:
@@ -59,7 +65,12 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> Bool
 
 @dataclass(frozen=True)
 class _Build:
-    """An index action. requested: its own instant; upto: the one that it says it covers."""
+    """An index action.
+
+    Attributes:
+        requested: Its own instant.
+        upto: The instant up to which it covers the table.
+    """
 
     requested: str
     upto: str
@@ -83,7 +94,7 @@ def _is_built_from(table: HudiTable, instant: str, build: _Build) -> bool:
 
 
 def _later_without_logs(table: HudiTable, build: _Build) -> set[str]:
-    """The writes after the build and before the first of them that added log files."""
+    """Return the writes after the build and before the first of them that added log files."""
     found: set[str] = set()
     for write in table.timeline.writes:
         if _is_built_from(table, write.requested, build):

@@ -1,9 +1,8 @@
-"""A few keys looked up in a record index that is not, or will never be, in memory.
+"""Look a few keys up in a record index that is not in memory.
 
-Only the shards and the blocks of the keys are read. No slice's entries are counted then, so the
-index is believed as a whole or not at all: all its live entries have to be as many as all rows of
-the table. Entries are counted by what the base files say of their own size, put right by the keys
-that their logs touch.
+Only the shards and blocks of the keys are read. No slice's entries are counted then, so the index
+is trusted as a whole or not at all: the number of its live entries has to be the number of rows of
+the table. Entries are counted by the base files' own counts, corrected by the keys in their logs.
 """
 
 from __future__ import annotations
@@ -29,7 +28,11 @@ MOST_LOG_BYTES = 16 << 20
 
 
 def groups_of(mdt: MetadataTable, keys: Sequence[bytes]) -> set[GroupId]:
-    """The file groups that the index names for the keys. Raises HudiError."""
+    """Return the file groups that the index names for the keys.
+
+    Raises:
+        HudiError: The index cannot be read.
+    """
     groups = mdt.groups(RECORD_INDEX)
     shard = shards(ByteStrings.of(keys), len(groups))
     found: set[GroupId] = set()
@@ -45,7 +48,12 @@ def groups_of(mdt: MetadataTable, keys: Sequence[bytes]) -> set[GroupId]:
 
 
 def is_complete(mdt: MetadataTable, rows: Counts) -> bool:
-    """Whether the index has an entry for each row. rows: of each slice, -1 where unknown."""
+    """Return whether the index has an entry for each row.
+
+    Args:
+        mdt: The metadata table.
+        rows: Rows of each slice, -1 where unknown.
+    """
     groups = mdt.groups(RECORD_INDEX)
     log_bytes = sum(log.size for group in groups for log, _ in group.logs)
     if (rows == UNKNOWN).any() or log_bytes > MOST_LOG_BYTES:

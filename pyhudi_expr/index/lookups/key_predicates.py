@@ -61,9 +61,9 @@ _KEY_COLUMN = BoundColumn(RECORD_KEY, pa.string(), _TEXT)
 _EPOCH = date(1970, 1, 1)
 _DATES = range((date.min - _EPOCH).days, (date.max - _EPOCH).days + 1)
 _EMPTY = "__empty__"
-#: The combinations of a composite key that are looked for; more imply nothing.
+#: Limit for the combinations of a composite key; more imply nothing.
 _MOST_COMBINATIONS = 1000
-#: Hudi's generators: types (version 8) and class names; both without the endings below.
+#: Hudi's generators: types (version 8) and class names, without the suffixes below.
 _GENERATORS = frozenset(
     {"", "SIMPLE", "COMPLEX", "TIMESTAMP", "TIMESTAMPBASED", "CUSTOM"}
     | {"NON_PARTITION", "NONPARTITIONED", "GLOBAL_DELETE", "GLOBALDELETE"}
@@ -75,28 +75,29 @@ Wanted = tuple[BoundColumn, Sequence[BoundLiteral]]
 
 
 class KeySpelling(Protocol):
-    """How a table's keys are spelled."""
+    """How the keys of a table are written as text."""
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The columns of the key."""
 
     def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
-        """All keys that rows may have whose columns have the values; [] where that is not known.
+        """Return all keys that rows with these column values may have; [] if unknown.
 
-        wanted: by each of the fields, all literals exact.
+        Args:
+            wanted: For each of the fields the values, all of them exact literals.
         """
 
 
 @dataclass(frozen=True)
 class StoredSpelling:
-    """Keys that Hudi's writers stored: the fields, and whether one field may be named."""
+    """Keys that Hudi's writers stored: the fields, and whether a single field may be named."""
 
     fields: tuple[str, ...]
     may_name_field: bool
 
     def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
-        """See `KeySpelling.keys`."""
+        """Return the stored keys, see `KeySpelling.keys`."""
         texts: dict[str, list[str]] = {}
         for field in self.fields:
             column, literals = wanted[field]
@@ -114,13 +115,13 @@ class StoredSpelling:
 
 @dataclass(frozen=True)
 class VirtualSpelling:
-    """Keys that an index of our own made of the columns' values."""
+    """Keys that an index of the extension computed from the columns' values."""
 
     fields: tuple[str, ...]
     generator: KeyGenerator
 
     def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
-        """See `KeySpelling.keys`."""
+        """Return the computed keys, see `KeySpelling.keys`."""
         try:
             values = [
                 [_value(literal, column.domain) for literal in literals]
@@ -133,45 +134,49 @@ class VirtualSpelling:
             ]
             keys: list[str] = self.generator.keys(columns).to_pylist()
         except (HudiError, pa.ArrowException, OverflowError):
-            return []  # no such keys, or such as are not spelled: nothing is implied
+            return []  # no such keys, or a type that is not written in one way: nothing is implied
         return keys
 
 
 @dataclass(frozen=True)
 class EitherSpelling:
-    """Keys of indexes that spell them in two ways."""
+    """Keys of indexes that write them in two ways."""
 
     first: KeySpelling
     second: KeySpelling
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """See `KeySpelling.fields`."""
+        """The columns of the key, see `KeySpelling.fields`."""
         return self.first.fields
 
     def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
-        """See `KeySpelling.keys`."""
+        """Return the keys in both spellings, see `KeySpelling.keys`."""
         first, second = self.first.keys(wanted), self.second.keys(wanted)
         return first + second if first and second else []
 
 
 def key_spelling(properties: TableProperties) -> KeySpelling | None:
-    """How the table's stored keys are spelled; None where that is not known."""
+    """Return how the table's stored keys are written; None if unknown."""
     generator = properties.key_generator.rpartition(".")[2].upper()
     kind = generator.removesuffix("KEYGENERATOR").removesuffix("_AVRO").removesuffix("AVRO")
     if not properties.meta_fields or not properties.record_key_fields or kind not in _GENERATORS:
         return None
     if slice_merging(properties) is SliceMerging.OPAQUE:
-        return None  # a merger of one's own may change a key column beside an old key
+        return None  # a custom merger may change a key column beside an old key
     return StoredSpelling(properties.record_key_fields, kind not in ("SIMPLE", "TIMESTAMP"))
 
 
 def extension_spelling(
     properties: TableProperties, stored: KeySpelling | None
 ) -> KeySpelling | None:
-    """How keys are spelled for whoever asks Hudi's indexes and our own alike.
+    """Return how keys are written for Hudi's indexes and the extension's alike.
 
-    stored: the `key_spelling`. Virtual keys are made of the columns' values, so these imply them.
+    Virtual keys are computed from the columns' values, so these imply them.
+
+    Args:
+        properties: The table's properties.
+        stored: The `key_spelling`.
     """
     try:
         definition = virtual_keys(properties, properties.name)
@@ -188,9 +193,9 @@ def _virtual(definition: KeyDefinition) -> VirtualSpelling:
 
 
 def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpression:
-    """The predicate with what its equalities imply for the record key, where that is anything.
+    """Add to a predicate what its equalities imply for the record key.
 
-    It is TRUE for the same rows as before; pieces below a NOT stay as they are.
+    The predicate is TRUE for the same rows as before. Nodes below a NOT are unchanged.
     """
     match node:
         case BoundOr(children=nodes):
@@ -210,10 +215,10 @@ def with_record_keys(node: BoundExpression, spelling: KeySpelling) -> BoundExpre
 
 
 def without_columns(node: BoundExpression, names: Set[str], instead: Unknown) -> BoundExpression:
-    """The predicate with whatever compares one of these columns taken as unknown.
+    """Replace comparisons of these columns by an unknown predicate.
 
-    For columns that engines show as other values than indexes tell of: meta columns of tables with
-    virtual keys (`definition.hidden_columns`), partition columns of another type.
+    This is for columns that engines show with other values than indexes hold: meta columns of
+    tables with virtual keys (`definition.hidden_columns`), and partition columns of another type.
     """
     match node:
         case BoundAnd(children=nodes):
@@ -231,12 +236,12 @@ def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:
 
 
 def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[BoundExpression]:
-    """The comparison of the record key that follows from all nodes together; [] for none."""
+    """Return the comparison of the record key that follows from all nodes together; [] if none."""
     wanted: dict[str, Wanted] = {}
     for node in nodes:
         found = _wanted(node)
         if found is not None:
-            # Of two equalities on a column either says enough.
+            # Each of two equalities on a column is sufficient.
             wanted.setdefault(found[0].name, found)
     if not all(field in wanted for field in spelling.fields):
         return []
@@ -250,14 +255,14 @@ def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[Bo
 
 
 def _combinations(parts: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
-    """One of each part; none where there are too many."""
+    """Return the product of the parts; nothing if there are too many combinations."""
     if math.prod(map(len, parts)) > _MOST_COMBINATIONS and len(parts) > 1:
         return iter(())
     return itertools.product(*parts)
 
 
 def _wanted(node: BoundExpression) -> Wanted | None:
-    """The column that the node holds to certain values, and these."""
+    """Return the column and the values of an equality."""
     found = equality(node)
     if found is None or found[0].char is not None or not all(map(exact, found[1])):
         return None
@@ -265,7 +270,7 @@ def _wanted(node: BoundExpression) -> Wanted | None:
 
 
 def equality(node: BoundExpression) -> tuple[BoundColumn, Sequence[BoundLiteral]] | None:
-    """The column and the values of `column = value` and `column IN (values)`; else None."""
+    """Return the column and the values of `column = value` and `column IN (values)`; else None."""
     match node:
         case BoundComparison(op=Op.EQ | Op.NULL_SAFE_EQ, left=left, right=right):
             for term, other in ((left, right), (right, left)):
@@ -277,12 +282,12 @@ def equality(node: BoundExpression) -> tuple[BoundColumn, Sequence[BoundLiteral]
 
 
 def exact(literal: BoundLiteral) -> bool:
-    """Whether it is one value, not an interval of several."""
+    """Return whether a literal is one value, not an interval of several."""
     return bool(literal.lower == literal.upper)
 
 
 def _spellings(literals: Sequence[BoundLiteral], domain: Domain) -> list[str] | None:
-    """All texts that keys may have for the values; None where that is not known."""
+    """Return all texts that keys may have for the values; None if unknown."""
     values = [literal.lower for literal in literals]
     match domain.kind:
         case Kind.INTEGER:
@@ -302,7 +307,7 @@ def _spellings(literals: Sequence[BoundLiteral], domain: Domain) -> list[str] | 
 
 
 def _value(literal: BoundLiteral, domain: Domain) -> Any:
-    """The value as pyarrow takes it for an array of the column's type; raises HudiError."""
+    """Return the value as pyarrow takes it for an array of the column's type."""
     value = literal.lower
     match domain.kind:
         case Kind.BOOLEAN:

@@ -1,4 +1,4 @@
-"""Something large that is read once, by the query that needs it or in the background."""
+"""A large value that is loaded once, by the query that needs it or in the background."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T")
 
-#: What a query reads by itself, in bytes of the index: at most some seconds.
+#: Bytes of an index that a query reads in the foreground: at most some seconds.
 AT_ONCE_BYTES = 16 << 20
 
 _READER = ThreadPoolExecutor(1, thread_name_prefix="indexes")
 
 
 class LazyValue(Generic[T]):
-    """A value that is made at most once. Thread safe; what making it raises, asking raises."""
+    """A value that is computed at most once. Thread safe; errors are raised to each caller."""
 
     def __init__(self, make: Callable[[], T]) -> None:
         self._make = make
@@ -27,20 +27,22 @@ class LazyValue(Generic[T]):
 
     @property
     def made(self) -> T | None:
-        """The value if it was made."""
+        """The value if it has been computed."""
         return self._value
 
     def value(self) -> T:
-        """The value, made here if nobody has made it."""
+        """Return the value, and compute it if necessary."""
         with self._making:
             if not self._made:
                 self._value, self._made = self._make(), True
         return self._value  # type: ignore[return-value]
 
     def is_ready(self, read_bytes: int, patience: float) -> bool:
-        """Whether the value is there, or quickly made; otherwise it is on its way.
+        """Return whether the value is available soon; otherwise compute it in the background.
 
-        read_bytes: what making it reads. patience: seconds to wait for it.
+        Args:
+            read_bytes: Bytes that the computation reads.
+            patience: Seconds to wait for it.
         """
         if self._made or read_bytes <= AT_ONCE_BYTES:
             return True

@@ -1,4 +1,4 @@
-"""Evidence about a few leaves of one predicate, found by looking their values up."""
+"""Evidence about a few leaves of one predicate, from look-ups of their values."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pyhudi_expr.table.listing import FileListing
 
 
 class LookupEvidence:
-    """For some leaves which files may hold a row that makes them TRUE; an `Evidence`.
+    """For some leaves, the files that may hold a row that makes them TRUE (an `Evidence`).
 
-    Leaves are told apart by identity: a long IN list takes longer to compare than to look up.
+    Leaves are compared by identity: comparing a long IN list takes longer than looking it up.
     """
 
     def __init__(self, listing: FileListing) -> None:
@@ -19,15 +19,15 @@ class LookupEvidence:
         self._answers: list[tuple[Leaf, BoolArray]] = []
 
     def add(self, leaf: Leaf, slices: BoolArray) -> None:
-        """slices: one flag for each slice of the listing."""
+        """Add a leaf with one flag for each slice of the listing."""
         self.add_files(leaf, slices[self._listing.file_slice])
 
     def add_files(self, leaf: Leaf, files: BoolArray) -> None:
-        """files: one flag for each file of the listing."""
+        """Add a leaf with one flag for each file of the listing."""
         self._answers.append((leaf, files))
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
-        """See `pyhudi_expr.expr.evaluate.Evidence`."""
+        """Return the flags of a known leaf, see `pyhudi_expr.expr.evaluate.Evidence`."""
         if truth:
             for known, files in self._answers:
                 if known is leaf:

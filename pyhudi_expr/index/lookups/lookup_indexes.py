@@ -1,4 +1,4 @@
-"""The indexes that a table may have beside statistics: of keys, of values, of expressions."""
+"""The indexes that a table may have besides statistics: of keys, of values, of expressions."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ from pyhudi_expr.table.listing import FileListing
 
 @dataclass(frozen=True)
 class LookupIndexes:
-    """Those of one table, for the files of a listing; `open` finds them. Thread safe.
+    """The look-up indexes of one table, for the files of a listing. Thread safe.
 
-    key_spelling: how indexes of keys write them; None: they cannot be asked. notes: why an index is
-    not used.
+    Attributes:
+        key_spelling: How indexes of keys write them. None: they cannot be used.
+        notes: Why an index is not used.
     """
 
     table: HudiTable
@@ -57,9 +58,16 @@ class LookupIndexes:
         extension: Extension | None,
         schema: pa.Schema,
     ) -> LookupIndexes:
-        """Those of Hudi's metadata table, and the extension's where it has none of the kind.
+        """Open Hudi's indexes, and the extension's where Hudi has none of the kind.
 
-        schema: the table's at the listing's instant. Indexes that cannot be read become notes.
+        Indexes that cannot be read become notes.
+
+        Args:
+            table: The data table.
+            listing: The files.
+            mdt: Hudi's metadata table.
+            extension: The extension metadata table.
+            schema: The table's schema at the listing's instant.
         """
         found = cls(table, listing, key_spelling(table.properties))
         if mdt is not None:
@@ -105,20 +113,20 @@ class LookupIndexes:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         single = (self.record_index, self.bloom_filters)
         indexes = (*single, *self.secondary, *self.expressions)
         return sum(index.nbytes for index in indexes if index is not None)
 
     def columns_by_value(self) -> frozenset[str]:
-        """The columns of which an index tells where each value is."""
+        """Return the columns with an index of their values."""
         keys = self.table.properties.record_key_fields
         told_of_keys = self.record_index is not None or self.bloom_filters is not None
         found = {index.column for index in self.secondary}
         return frozenset(found.union(keys) if told_of_keys and len(keys) == 1 else found)
 
     def with_key_predicates(self, predicate: BoundExpression) -> BoundExpression:
-        """The predicate with what it implies for record keys, if an index of them can tell."""
+        """Add to a predicate what it implies for record keys, if an index can use it."""
         told_of_keys = self.record_index is not None or self.bloom_filters is not None
         if not told_of_keys or self.key_spelling is None:
             return predicate
@@ -126,7 +134,7 @@ class LookupIndexes:
 
     @property
     def sources(self) -> Sequence[Source]:
-        """The indexes in the order in which they are asked."""
+        """The indexes in order of use."""
         single: list[Source] = [] if self.record_index is None else [self.record_index]
         filters: list[Source] = [] if self.bloom_filters is None else [self.bloom_filters]
         return [*self.expressions, *single, *self.secondary, *filters]

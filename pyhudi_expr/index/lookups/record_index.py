@@ -1,35 +1,36 @@
-"""`record_index`: for each record key the file group that holds it.
+"""`record_index`: the file group of each record key.
 
-Why an index of locations can lose rows, and when it is believed
------------------------------------------------------------------
-Hudi keeps one location for each key, but nothing keeps a key from being stored twice: `insert` and
-`bulk_insert` add rows without looking, and then the index names the last place only. A query of the
-key has to see all of them. So what the index says about a file group counts only where the group's
-rows are *accounted for*:
+Why an index of locations can lose rows, and when it is trusted
+---------------------------------------------------------------
+
+Hudi keeps one location for each key, but a key can be stored twice: `insert` and `bulk_insert` add
+rows without a look-up, and then the index names the last place only. A query for the key has to see
+all of them. So the index is trusted about a file group only if the group's rows are *accounted
+for*:
 
     entries of the index that name the group = rows that the group has, at most
 
 An entry of the index names a group that has the key: entries are added when the row is written,
-moved when it moves, and deleted when the row, its file group or its commit goes. (Where an entry is
+moved when it moves, and deleted when the row, its file group or its commit goes. (If an entry is
 missing, the group has more rows than entries.) So the keys of a group's entries are among the keys
 of its rows, there are not fewer of them than rows, and therefore they are all of them: a key whose
 entry does not name the group is not in it. `index.row_counts` gives the number of rows, never too
-low; a group that it cannot count is not believed, and all its slices are kept.
+low. A group that it cannot count is not trusted, and all its slices are kept.
 
-What follows from this, without a rule of its own: groups with a key that is elsewhere too; rows
-that were inserted into log files, which Hudi does not index; the empty index that Hudi leaves for
-tables without meta fields; a delete that came late and did not win, though it took the entry.
+This covers, without rules of their own: groups with a key that is stored elsewhere, too; rows that
+were inserted into log files, which Hudi does not index; the empty index that Hudi leaves for tables
+without meta fields; a delete that came late and did not win, although it removed the entry.
 
-The index describes the newest slices as a snapshot query sees them. It says nothing
+The index describes the newest slices as a snapshot query sees them. It gives no evidence
 
-* of an instant before the newest one, or when the metadata table lacks one of the instants;
-* of read-optimised queries of a merge-on-read table, where a base file shows rows that its log
+* for an instant before the newest one, or when the metadata table lacks one of the instants;
+* for read-optimised queries of a merge-on-read table, where a base file shows rows that its log
   files have deleted;
 * when it has shards for each partition (`isPartitioned`), where a key may be in several.
 
 All entries are read once, those of a large index in the background, and kept as sorted hashes. Two
-keys with one hash cost a slice that is kept for nothing. Until then, and in an index that is too
-large for the memory, a few keys are looked up in its files (`index.lookups.key_lookups`).
+keys with the same hash cost a slice that is kept in vain. Until then, and for an index that exceeds
+the memory limit, a few keys are looked up in its files (`index.lookups.key_lookups`).
 """
 
 from __future__ import annotations
@@ -65,13 +66,13 @@ from pyhudi_expr.table.properties import TableType
 MOST_BYTES = 256 << 20
 """The largest index that is read into memory: some 60 million keys, which take 700 MB there."""
 _BLOCK_BYTES = 64 << 10
-#: Changes whenever the columns or their meaning do.
+#: Changes whenever the columns or their meaning change.
 _CONTENT = "record_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 
 
 def describes_listing(mdt: MetadataTable, listing: FileListing) -> bool:
-    """Whether indexes of rows are about what the listing shows: all of it, and nothing newer."""
+    """Return whether indexes of rows describe the listing: all of it, and nothing newer."""
     table = mdt.table
     if listing.instant is None or listing.instant != table.instant:
         return False
@@ -82,7 +83,7 @@ def describes_listing(mdt: MetadataTable, listing: FileListing) -> bool:
 
 
 def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None:
-    """The table's record index, if it has one that can be asked about the listing."""
+    """Return the table's record index if it describes the listing."""
     if (
         RECORD_INDEX not in mdt.partitions
         or unusable_reason(mdt)
@@ -93,7 +94,7 @@ def record_index(mdt: MetadataTable, listing: FileListing) -> RecordIndex | None
 
 
 def unusable_reason(mdt: MetadataTable) -> str:
-    """Why no query asks the record index that the table has, whatever it says; empty: they do."""
+    """Return why no query uses the table's record index, whatever its entries; "" if queries do."""
     if not mdt.table.properties.meta_fields:
         return "the table has no meta fields, and Hudi fills it with nothing then"
     definition = index_definitions(mdt.table).get(RECORD_INDEX)
@@ -104,27 +105,39 @@ def unusable_reason(mdt: MetadataTable) -> str:
 
 @dataclass(frozen=True)
 class KeyLocations:
-    """entries: of all keys. believed: one flag for each slice."""
+    """The locations of all record keys.
+
+    Attributes:
+        entries: The entries of all keys.
+        believed: One flag for each slice: whether the index is trusted about it.
+    """
 
     entries: HashedEntries
     believed: BoolArray
 
     @staticmethod
     def counted(entries: HashedEntries, rows: Counts) -> KeyLocations:
-        """rows: of each slice, at most; -1 where that is unknown."""
+        """Trust the slices that have as many entries as rows.
+
+        Args:
+            entries: The entries of all keys.
+            rows: Rows of each slice at most, -1 where unknown.
+        """
         return KeyLocations(entries, entries.per_slice(len(rows)) == rows)
 
     def slices_of(self, keys: Hashes) -> BoolArray:
-        """For each slice whether it may hold one of the keys, given by their hashes."""
+        """Return for each slice whether it may hold one of the keys, given by their hashes."""
         return self.entries.find(keys, len(self.believed)) | ~self.believed
 
 
 @dataclass(frozen=True)
 class TrustedSlices:
-    """Of how many slices a query believes what a record index says.
+    """For how many slices a query trusts a record index. The slices not counted below are trusted.
 
-    slices: of the table. uncounted: whose rows cannot be counted; differing: which have not as many
-    entries as rows. The others are believed.
+    Attributes:
+        slices: Number of slices in the table.
+        uncounted: Number of slices whose rows cannot be counted.
+        differing: Number of slices that have not as many entries as rows.
     """
 
     slices: int
@@ -133,14 +146,20 @@ class TrustedSlices:
 
 
 class RecordIndex(CostedSource):
-    """The entries of `record_index`, and a source of evidence for record keys. Thread safe."""
+    """The entries of `record_index`, a source of evidence about record keys. Thread safe."""
 
     name = RECORD_INDEX
 
     def __init__(
         self, mdt: MetadataTable, listing: FileListing, rows: Callable[[], Counts]
     ) -> None:
-        """mdt: what holds the index. rows: of each slice, at most; -1 where that is unknown."""
+        """Open the index for a listing.
+
+        Args:
+            mdt: The metadata table that holds the index.
+            listing: The files and slices.
+            rows: Rows of each slice at most, -1 where unknown.
+        """
         self._mdt = mdt
         self._listing = listing
         self._counted = LazyValue(rows)
@@ -149,16 +168,16 @@ class RecordIndex(CostedSource):
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return self._read.made.entries.nbytes if self._read.made else 0
 
     def look_up(self, question: Question) -> LookupCost | None:
-        """See `CostedSource`."""
+        """Estimate the cost, see `CostedSource`."""
         keys = sum(len(of_leaf) for _, of_leaf in _wanted(question))
         return LookupCost(self._expected_bytes(keys), keys) if keys else None
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Look up the keys of the leaves over the record key, see `Source`."""
         wanted = _wanted(question)
         if not wanted:
             return None
@@ -169,11 +188,11 @@ class RecordIndex(CostedSource):
         return Answer(answers)
 
     def _expected_bytes(self, keys: int) -> int:
-        """About what looking up so many keys reads."""
+        """Estimate the bytes that a look-up of so many keys reads."""
         return int(look_up_bytes(keys, self.read_bytes))
 
     def _finder(self, keys: int, patience: float) -> Callable[[list[bytes]], BoolArray]:
-        """What finds the slices of so many keys: in memory, or in the index's files meanwhile."""
+        """Return a function that finds the slices of keys, in memory or in the index's files."""
         fits = self.read_bytes <= MOST_BYTES
         if fits and self._read.is_ready(self.read_bytes, patience):
             return lambda wanted: self.slices_of(hashes(ByteStrings.of(wanted)))
@@ -186,7 +205,7 @@ class RecordIndex(CostedSource):
         found = [numbers.get(group, UNLISTED) for group in groups_of(self._mdt, keys)]
         flags = np.zeros(self._listing.num_slices, np.bool_)
         flags[found] = True
-        # An entry that names no slice makes up the number of another one that is missing.
+        # An entry that names no slice would offset another one that is missing.
         return flags if UNLISTED not in found else np.ones_like(flags)
 
     def _is_complete(self) -> bool:
@@ -194,27 +213,36 @@ class RecordIndex(CostedSource):
 
     @property
     def read_bytes(self) -> int:
-        """What the next look-up reads: the whole index, or nothing."""
+        """Return what the next look-up reads: the whole index, or nothing."""
         return 0 if self._read.made else self._mdt.stored_bytes(RECORD_INDEX)
 
     def slices_of(self, keys: Hashes) -> BoolArray:
-        """For each slice whether it may hold one of the keys, given by their hashes."""
+        """Return for each slice whether it may hold one of the keys, given by their hashes."""
         return self.loaded().slices_of(keys)
 
     def loaded(self) -> KeyLocations:
-        """The entries, read at the first call. Raises HudiError."""
+        """Return the entries, read at the first call.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         return self._read.value()
 
     def account(self) -> TrustedSlices:
-        """What queries make of the index, by the rules that they have: an index that is quickly
-        read is counted slice by slice, a larger one as a whole. Raises HudiError.
+        """Return for how many slices queries trust the index.
+
+        The rules are those of queries: an index that is read quickly is counted slice by slice, a
+        larger one as a whole.
+
+        Raises:
+            HudiError: The index cannot be read.
         """
         rows = self._counted.value()
         unknown = rows == UNKNOWN
         if self.read_bytes <= AT_ONCE_BYTES:
             believed = self.loaded().believed
         else:
-            # Where some rows cannot be counted, the whole tells nothing of the others.
+            # If some rows cannot be counted, the total shows nothing about the others.
             is_whole = bool(unknown.any()) or self._complete.value()
             believed = np.full(len(rows), is_whole)
         return TrustedSlices(len(rows), int(unknown.sum()), int((~believed & ~unknown).sum()))
@@ -234,12 +262,12 @@ class RecordIndex(CostedSource):
 
 
 def look_up_bytes(keys: int, whole: float) -> float:
-    """About what looking so many keys up reads of an index of which so many bytes are on disk."""
+    """Estimate the bytes that a look-up of so many keys reads of an index of `whole` bytes."""
     return min(keys * _BLOCK_BYTES, whole) if keys <= MOST_KEYS else whole
 
 
 def _wanted(question: Question) -> list[tuple[Leaf, list[bytes]]]:
-    """The leaves that hold the record key to some values, and these."""
+    """Return the leaves that hold the record key to certain values, and these values."""
     asked = [(leaf, equality(leaf)) for leaf in question.positive_leaves]
     return [
         (leaf, [option.lower for option in found[1]])
@@ -249,7 +277,7 @@ def _wanted(question: Question) -> list[tuple[Leaf, list[bytes]]]:
 
 
 def _rows(records: EncodedRecords) -> pa.Table:
-    """The records' keys as hashes, and their places."""
+    """Return the records' keys as hashes, and their locations."""
     ids = hashes(records.cells.key_strings)
     nothing = np.zeros(len(ids), np.bool_)
     return pa.table({"id": ids, "deleted": nothing, "place": locations(records)})

@@ -1,30 +1,31 @@
-"""`secondary_index_*`: from a value to record keys, and through them to file groups (RFC-77).
+r"""`secondary_index_*`: from a value to record keys, and through them to file groups (RFC-77).
 
-An entry is a pair of a value and a record key; a tombstone in a log takes away one pair, not all of
-a value. Each value's keys are looked up in the record index once, when the entries are read, so a
-query goes from the hash of a value to slices.
+An entry is a pair of a value and a record key. A tombstone in a log removes one pair, not all pairs
+of a value. Each value's keys are looked up in the record index once, when the entries are read, so
+a query goes from the hash of a value to slices.
 
-When it is believed
--------------------
+When it is trusted
+------------------
+
 The rows of all slices have to be accounted for, as those of the record index are:
 
-* the record index is believed about every slice. A key that is stored twice has one entry for each
-  of its values at most, and nothing tells which of its rows that is of; where one slice may hold
-  such a key, any other one may hold its other row.
-* each key of a slice has exactly one entry here. A key without one is a row that the index does not
-  know; of a key with two, one is older than the row, and then the right one may be missing too.
-* the index describes the slice's files. In a merge-on-read table it may keep one entry for each
-  key, which looks right, with an older value (`index.lookups.index_coverage` says which files are
-  safe).
+* The record index is trusted about every slice. A key that is stored twice has one entry for each
+  of its values at most, and it is unknown which of its rows that is. If one slice may hold such a
+  key, any other slice may hold its other row.
+* Each key of a slice has exactly one entry here. A key without an entry is a row that the index
+  does not know. Of a key with two entries, one is older than the row, and then the right one may be
+  missing, too.
+* The index describes the slice's files. In a merge-on-read table it may keep one entry for each
+  key, which looks right, with an older value (`index.lookups.index_coverage` finds the safe files).
 
-Null values have entries (of the value ``\\0``), so IS NULL can be asked. Where two record keys have
-one hash, their slices are not believed.
+Null values have entries (of the value ``\0``), so IS NULL can be evaluated. If two record keys have
+the same hash, their slices are not trusted.
 
-How a column's values are spelled: text as it is, integers in digits, dates as days since 1970,
-timestamps in microseconds; in indexes of the extension booleans as `true` and `false`, decimals as
-their unscaled integers. What is no number in such an index is noticed, and nothing is looked up
-then; floats, whose spelling is Java's own, are not looked up. All shards are read, so it does not
-matter that V1 shards by the whole key and V2 by the value.
+How a column's values are written: text as it is, integers in digits, dates as days since 1970,
+timestamps in microseconds; in indexes of the extension also booleans as `true` and `false`, and
+decimals as their unscaled integers. If such an index holds text that is not a number, no number is
+looked up in it. Floats are not looked up, as their text is Java's own. All shards are read, so it
+does not matter that V1 shards by the whole key and V2 by the value.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ from pyhudi_expr.table.listing import FileListing
 
 TYPE = "secondary_index"
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
-#: Changes whenever the columns or their meaning do.
+#: Changes whenever the columns or their meaning change.
 _CONTENT = "secondary_index 1"
 _NO_HASHES, _NO_SLICES = np.zeros(0, np.uint64), np.zeros(0, np.int32)
 _MICROS = 10**6
@@ -76,7 +77,7 @@ _Text = Callable[[BoundLiteral, Domain], bytes | None]
 def secondary_indexes(
     mdt: MetadataTable, listing: FileListing, records: RecordIndex
 ) -> list[SecondaryIndex]:
-    """The table's secondary indexes, for a listing that its record index is about."""
+    """Return the table's secondary indexes, for a listing that its record index describes."""
     return [
         SecondaryIndex(definition, mdt, listing, records, _OfHudi(mdt, listing, name))
         for name, definition in sorted(index_definitions(mdt.table).items())
@@ -85,31 +86,39 @@ def secondary_indexes(
 
 
 class SliceTrust(Protocol):
-    """Which slices an index may be believed about."""
+    """Decides about which slices an index is trusted."""
 
     def any(self) -> bool:
-        """Whether there may be any. Raises HudiError."""
+        """Return whether there may be any.
+
+        Raises:
+            HudiError: The timeline cannot be read.
+        """
 
     def slices(self, records: KeyLocations) -> BoolArray:
-        """One flag for each slice: whether the index has all values of the keys that the record
-        index places there. Raises HudiError.
+        """Return for each slice whether the index has all values of the keys in it.
+
+        The keys are those that the record index places in the slice.
+
+        Raises:
+            HudiError: The timeline cannot be read.
         """
 
 
 @dataclass(frozen=True)
 class _OfHudi:
-    """An index that Hudi maintains: see above."""
+    """Trust in an index that Hudi maintains; see the module."""
 
     mdt: MetadataTable
     listing: FileListing
     index: str
 
     def any(self) -> bool:
-        """See `SliceTrust`."""
+        """Return whether there may be any, see `SliceTrust`."""
         return bool(self._covered.any())
 
     def slices(self, records: KeyLocations) -> BoolArray:
-        """See `SliceTrust`."""
+        """Return the trusted slices, see `SliceTrust`."""
         return self._covered & records.believed.all()
 
     @cached_property
@@ -119,8 +128,12 @@ class _OfHudi:
 
 @dataclass(frozen=True)
 class ValueLocations:
-    """entries: of all values. believed: one flag for each slice. numbers_only: whether all values
-    are integers in digits, or null.
+    """The locations of all values.
+
+    Attributes:
+        entries: The entries of all values.
+        believed: One flag for each slice: whether the index is trusted about it.
+        numbers_only: Whether all values are integers in digits, or null.
     """
 
     entries: HashedEntries
@@ -128,15 +141,19 @@ class ValueLocations:
     numbers_only: bool
 
     def slices_of(self, values: Hashes) -> BoolArray:
-        """For each slice whether it may hold one of the values, given by their hashes."""
+        """Return for each slice whether it may hold one of the values, given by their hashes."""
         return self.entries.find(values, len(self.believed)) | ~self.believed
 
 
 def locate_values(
     pairs: Iterable[tuple[Hashes, Hashes]], records: KeyLocations, trusted: BoolArray
 ) -> ValueLocations:
-    """The values' places. pairs: parallel hashes of values and of their record keys; trusted: see
-    `SliceTrust.slices`.
+    """Look up the slices of all values.
+
+    Args:
+        pairs: Parallel hashes of values and of their record keys.
+        records: The locations of the record keys.
+        trusted: One flag for each slice, see `SliceTrust.slices`.
     """
     found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
     of_key = np.zeros(len(records.entries.hashes), np.int32)
@@ -153,7 +170,7 @@ def locate_values(
 
 
 class SecondaryIndex(CostedSource):
-    """One secondary index, a source of evidence for its column. Thread safe."""
+    """One secondary index, a source of evidence about its column. Thread safe."""
 
     def __init__(
         self,
@@ -163,7 +180,15 @@ class SecondaryIndex(CostedSource):
         records: RecordIndex,
         trust: SliceTrust,
     ) -> None:
-        """mdt: what holds the index; records: the record index beside it."""
+        """Open an index for a listing.
+
+        Args:
+            definition: The definition of the index.
+            mdt: The metadata table that holds the index.
+            listing: The files and slices.
+            records: The record index of the same metadata table.
+            trust: Decides about which slices the index is trusted.
+        """
         self.name = definition.name
         self._definition = definition
         self._mdt = mdt
@@ -174,21 +199,21 @@ class SecondaryIndex(CostedSource):
 
     @property
     def column(self) -> str:
-        """The column whose values it has."""
+        """The column of the index."""
         return self._definition.fields[0]
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return self._read.made.entries.nbytes if self._read.made else 0
 
     def look_up(self, question: Question) -> LookupCost | None:
-        """See `CostedSource`."""
+        """Estimate the cost, see `CostedSource`."""
         values = sum(len(values) for _, (_, values) in self._wanted(question))
         return LookupCost(self._read_bytes, values) if values and self._trust.any() else None
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Look up the values of the leaves over the column, see `Source`."""
         wanted = self._wanted(question)
         if not wanted or not self._trust.any():
             return None
@@ -204,11 +229,15 @@ class SecondaryIndex(CostedSource):
         return Answer(answers)
 
     def slices_of(self, values: Sequence[bytes]) -> BoolArray:
-        """For each slice whether it may hold one of the values, spelled as the index does."""
+        """Return for each slice whether it may hold one of the values, written as in the index."""
         return self.loaded().slices_of(hashes(ByteStrings.of(values)))
 
     def loaded(self) -> ValueLocations:
-        """The entries, read at the first call. Raises HudiError."""
+        """Return the entries, read at the first call.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         return self._read.value()
 
     @property
@@ -232,7 +261,7 @@ class SecondaryIndex(CostedSource):
         return replace(found, numbers_only=numbers_only)
 
     def _wanted(self, question: Question) -> list[tuple[Leaf, tuple[BoundColumn, list[bytes]]]]:
-        """The leaves that hold the index's column to some values, and these."""
+        """Return the leaves that hold the index's column to certain values, and these values."""
         return [
             (leaf, found)
             for leaf in question.positive_leaves
@@ -244,12 +273,12 @@ class SecondaryIndex(CostedSource):
 
     @property
     def _is_own(self) -> bool:
-        """Whether the index is of the extension; Hudi's are over fewer types."""
+        """Return whether the index is of the extension; Hudi's support fewer types."""
         return COLUMN_TYPE in self._definition.options
 
 
 def lookup_values(leaf: Leaf, column: str, text: _Text) -> tuple[BoundColumn, list[bytes]] | None:
-    """The values, as `text` spells them, that a leaf holds the column to; None: it does not."""
+    """Return the column and values of an equality over the column, written by `text`; else None."""
     match leaf:
         case BoundIsNull(term=BoundColumn() as bound) if _is_over(bound, column):
             return bound, [NULL_VALUE]
@@ -266,7 +295,7 @@ def _is_over(bound: BoundColumn, column: str) -> bool:
 
 
 def hudi_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
-    """A value as Hudi's indexes spell it; None: of a type that they are not trusted with."""
+    """Return a value as Hudi's indexes write it; None for types whose text is not trusted."""
     match domain.kind:
         case Kind.TEXT:
             return bytes(literal.lower)
@@ -278,8 +307,9 @@ def hudi_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
 
 
 def extension_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
-    """A value as indexes of the extension spell it
-    (`spark.entries.secondary_index.value_texts`).
+    """Return a value as indexes of the extension write it.
+
+    See `spark.entries.secondary_index.value_texts`.
     """
     match domain.kind:
         case Kind.FLOAT:
@@ -295,7 +325,7 @@ def extension_text(literal: BoundLiteral, domain: Domain) -> bytes | None:
 
 
 def _rows(records: EncodedRecords) -> pa.Table:
-    """The records' keys, values and record keys as hashes; whether the value is a number."""
+    """Return the records' values and record keys as hashes, and whether the value is a number."""
     tables = [
         pa.table(
             {
@@ -312,7 +342,7 @@ def _rows(records: EncodedRecords) -> pa.Table:
 
 
 def _are_numbers(values: ByteStrings) -> pa.Array:
-    """For each value whether it is null or an integer in digits."""
+    """Return for each value whether it is null or an integer in digits."""
     texts = values.array().cast(pa.large_string())
     digits = pc.ascii_is_decimal(pc.utf8_ltrim(texts, "-"))
     return pc.or_(digits, pc.equal(texts, NULL_VALUE.decode()))

@@ -1,6 +1,6 @@
-"""One bound of a statistics entry: from its wrapper into the order of the column's type.
+"""Decode one bound of a statistics entry into the order of the column's type.
 
-A bound is read as far as its wrapper, its value type and the column's type agree.
+A bound is decoded only if its wrapper, its value type and the column's type agree.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _DECIMAL_TYPE = 10
 #: Index version 1 wraps every decimal as decimal(30, 15).
 WRAPPED_DECIMAL_SCALE = 15
 _TIMESTAMP_UNITS = {15: 10**3, 16: 10**6, 17: 10**9, 18: 10**3, 19: 10**6, 20: 10**9}
-#: Index version 1 keeps microseconds and does not say so; it was measured for such columns only.
+#: Index version 1 keeps microseconds without saying so; measured for such columns only.
 _VERSION_1_UNITS = 10**6
 
 
@@ -44,9 +44,13 @@ class Encoding:
 def decode_ordinals(
     values: pa.Array, encoding: Encoding, domain: Domain, outward: float
 ) -> tuple[Int64Array, BoolArray]:
-    """Ordinals of the bounds, and where there is one that can be read with certainty.
+    """Return the ordinals of the bounds, and flags for those that can be decoded with certainty.
 
-    outward: the infinity towards which a bound may be moved.
+    Args:
+        values: The wrapped bounds.
+        encoding: How they are wrapped.
+        domain: The domain of the column.
+        outward: The infinity towards which a bound may be moved.
     """
     present = values.is_valid().to_numpy(zero_copy_only=False)
     nothing = np.zeros(len(values), dtype=np.int64), np.zeros(len(values), dtype=np.bool_)
@@ -70,10 +74,10 @@ def decode_ordinals(
 
 
 def widen_float32(floats: Float64Array, outward: float) -> Float64Array:
-    """The next float32 beyond each bound of a column whose type has been widened since.
+    """Return the next float32 beyond each bound of a column that was widened to double since.
 
-    Readers do not agree on the widened value: Hudi takes a float to double through its decimal
-    text, so that 0.1 becomes 0.1, others keep the bits. Zeros are what they were.
+    Readers do not agree on the widened value: Hudi converts a float to a double through its decimal
+    text, so that 0.1 becomes 0.1, others keep the bits. Zeros do not change.
     """
     with np.errstate(over="ignore"):
         single = floats.astype(np.float32)
@@ -101,7 +105,7 @@ def _timestamps(
 
 
 def _unscaled(value: Any, encoding: Encoding, scale: int) -> int | None:
-    """The decimal's unscaled value at the column's scale; None when it cannot be said exactly."""
+    """Return the decimal's unscaled value at the column's scale; None if it is not exact."""
     if value is None:
         return None
     own_scale = _decimal_scale(encoding)
@@ -124,7 +128,7 @@ def _decimal_scale(encoding: Encoding) -> int | None:
 
 
 def decode_arrow(values: pa.Array, encoding: Encoding, domain: Domain) -> Any:
-    """The bounds as an array of the domain's type; null where one cannot be read with certainty."""
+    """Return the bounds as an array of the domain's type; null where one cannot be decoded."""
     match domain.kind, encoding.wrapper:
         case (Kind.TEXT, "StringWrapper"):
             return pc.cast(pc.cast(values, pa.large_string()), pa.large_binary())

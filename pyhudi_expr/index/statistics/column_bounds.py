@@ -1,4 +1,4 @@
-"""One column's bounds over N containers, filled in as they are learnt."""
+"""The bounds of one column over N containers, filled in as they are loaded."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
 
 class ColumnBounds:
-    """Bounds of `size` containers, unknown until `put`. Not thread safe: its owner locks."""
+    """Bounds of `size` containers, unknown until `put`. Not thread safe: the owner locks."""
 
     def __init__(self, size: int, domain: Domain) -> None:
         self._domain = domain
@@ -31,18 +31,18 @@ class ColumnBounds:
 
     @staticmethod
     def least_bytes(size: int) -> int:
-        """Memory that `size` containers take, without the bytes of texts."""
+        """Return the memory that `size` containers take, without the bytes of texts."""
         return size * (2 * np.dtype(np.int64).itemsize + 2 * np.dtype(np.bool_).itemsize)
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return bounds_bytes(self.bounds())
 
     def put(self, positions: Int64Array, bounds: Bounds) -> None:
-        """Sets the bounds of the containers at `positions` (distinct); arrays of equal length.
+        """Set the bounds of the containers at distinct `positions`; arrays of equal length.
 
-        Arrays that `bounds` handed out before stay as they are.
+        Arrays that `bounds` returned before do not change.
         """
         self._lower = self._with(self._lower, positions, bounds.lower)
         self._upper = self._with(self._upper, positions, bounds.upper)
@@ -52,7 +52,7 @@ class ColumnBounds:
         self._may_be_null[positions] = bounds.may_be_null
 
     def bounds(self) -> Bounds:
-        """What is known now; arrays of length `size`."""
+        """Return the bounds so far; arrays of length `size`."""
         return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
 
     def _with(self, old: Any, positions: Int64Array, new: Any) -> Any:
@@ -67,13 +67,13 @@ class ColumnBounds:
 
 
 def bounds_bytes(bounds: Bounds) -> int:
-    """The memory of bounds that are arrays."""
+    """Return the memory of bounds that are arrays."""
     arrays: tuple[Any, ...] = (bounds.lower, bounds.upper, bounds.may_be_value, bounds.may_be_null)
     return sum(int(array.nbytes) for array in arrays)
 
 
 def no_rows(size: int, domain: Domain) -> Bounds:
-    """Bounds of containers without a row."""
+    """Return the bounds of containers without a row."""
     nothing = np.zeros(size, dtype=np.bool_)
     if domain.is_ordinal:
         lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
@@ -85,7 +85,7 @@ def no_rows(size: int, domain: Domain) -> Bounds:
 def concat_bounds(
     pieces: Sequence[tuple[Int64Array, Bounds]],
 ) -> tuple[Int64Array, Bounds]:
-    """Positions and bounds of all pieces, of which there is one at least; bounds are arrays."""
+    """Concatenate positions and bounds of one or more pieces; the bounds are arrays."""
     if len(pieces) == 1:
         return pieces[0]
     bounds = [found for _, found in pieces]

@@ -1,10 +1,10 @@
-"""`column_stats`: per file and column the least and greatest value and the null count (RFC-27).
+"""`column_stats`: minimum, maximum and null count of each column of each file (RFC-27).
 
 Entries are looked up by the prefix ``id64(column) + id64(partition)`` for the columns and the
 partitions that a predicate needs, and kept as arrays over the files of one listing. A file without
-an entry stays unknown. An entry that is doubted is replaced by what the file's own footer says, as
-soon as that was read. Bounds that do not fit into the memory allowed are not kept: leaves are then
-judged piece by piece (`streaming_evaluation`).
+an entry has unknown bounds. An entry that is not trusted is replaced by the file's own footer, as
+soon as that has been read. Bounds that exceed the memory limit are not kept: leaves are then
+evaluated piece by piece (`streaming_evaluation`).
 """
 
 from __future__ import annotations
@@ -50,39 +50,39 @@ from pyhudi_expr.table.storage import Storage
 
 #: The share of a table's partitions below which only their entries are read.
 _FEW_PARTITIONS = 0.25
-#: As many times the size of what is read are in memory, beside the store, until it is stored.
+#: Memory for reading, as a multiple of the bytes read, until the bounds are stored.
 _COPIES = 3
 
 
-#: So many footers are read before the next column's turn comes and queries see what they say.
+#: After so many footers the next column has its turn, and queries see the bounds.
 _FOOTERS = 4096
 #: Reads footers for all snapshots of the process.
 _FOOTER_READER = ThreadPoolExecutor(1, thread_name_prefix="footers")
 
 
 class EntrySource(Protocol):
-    """Where entries are read from: a metadata table, or some of its entries."""
+    """The source of entries: a metadata table, or some of its entries."""
 
     @property
     def cache(self) -> DiskCache | None:
-        """Where entries of whole columns are kept between processes."""
+        """The cache of whole columns' entries between processes."""
 
     @property
     def meta_fields(self) -> bool:
         """Whether the table's files have Hudi's meta columns, with values."""
 
     def groups(self, partition: str) -> Sequence[FileGroup]:
-        """The shards that the entries are in; none: they are in memory."""
+        """Return the shards that hold the entries; none if these are in memory."""
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]
     ) -> list[Iterator[ColumnStatistics]]:
-        """The entries whose keys begin with one of the prefixes; one piece at least."""
+        """Return the entries whose keys begin with one of the prefixes; one piece at least."""
 
 
 @dataclass
 class _Column:
-    """What is known of one column so far."""
+    """The bounds of one column so far."""
 
     store: ColumnBounds
     loaded: BoolArray  # for each partition
@@ -91,7 +91,7 @@ class _Column:
 
 @dataclass(frozen=True)
 class Piece:
-    """What some entries say of a column: bounds for the files at `positions`."""
+    """Bounds of a column for the files at `positions`."""
 
     column: BoundColumn
     positions: Int64Array
@@ -102,9 +102,10 @@ class Piece:
 
 @dataclass(frozen=True)
 class LoadedBounds:
-    """Bounds over the files of a listing (a `Statistics`), and the columns that did not fit.
+    """Bounds over the files of a listing (a `Statistics`), and the columns that exceed the limit.
 
-    notes: why files have no bounds yet.
+    Attributes:
+        notes: Why files have no bounds yet.
     """
 
     columns: Mapping[BoundColumn, Bounds]
@@ -112,12 +113,12 @@ class LoadedBounds:
     notes: tuple[str, ...] = ()
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return the bounds of a loaded column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         return self.columns.get(column)
 
 
 class ColumnStats:
-    """The bounds of a listing's files, of as many columns as may be held. Thread safe."""
+    """The bounds of a listing's files, for as many columns as fit in memory. Thread safe."""
 
     def __init__(
         self,
@@ -126,31 +127,43 @@ class ColumnStats:
         storage: Storage,
         limit: int = sys.maxsize,
     ) -> None:
-        """entries: None when there is no `column_stats`: then footers are all there is.
+        """Open the index for a listing.
 
-        limit: bytes that the bounds may take, together with what putting them together takes.
+        Args:
+            entries: The source of entries. None: there is no `column_stats`, and footers are used.
+            listing: The files.
+            storage: The table's storage.
+            limit: Bytes of memory for the bounds, including what building them takes.
         """
         self.entries = entries
         self.storage = storage
         self.limit = limit
         self._listing = listing
-        self._columns: dict[BoundColumn, _Column] = {}  # what was asked for last is last
+        self._columns: dict[BoundColumn, _Column] = {}  # the most recently requested column is last
         self._lock = threading.RLock()
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         with self._lock:
             return sum(column.store.nbytes for column in self._columns.values())
 
     def load(
         self, columns: Sequence[BoundColumn], partitions: BoolArray, footer_wait: float
     ) -> LoadedBounds:
-        """The columns' bounds, with the entries of the partitions at least (one flag for each).
+        """Return the columns' bounds, with the entries of the flagged partitions at least.
 
-        Columns that do not fit into the limit are left out; columns that nobody asks for now make
-        room. footer_wait: seconds to wait for the footers of doubted entries; they are read in the
-        background, so a later query finds them. Raises HudiError where the index is unreadable.
+        Columns that exceed the memory limit are left out. Columns that are not requested now are
+        evicted to make room.
+
+        Args:
+            columns: The requested columns.
+            partitions: One flag for each partition.
+            footer_wait: Seconds to wait for the footers that replace entries without trust. They
+                are read in the background, so a later query finds them.
+
+        Raises:
+            HudiError: The index cannot be read.
         """
         with self._lock:
             missing = {
@@ -173,9 +186,9 @@ class ColumnStats:
         return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
 
     def pieces(self, columns: Mapping[BoundColumn, BoolArray]) -> Iterator[Piece]:
-        """What the index says of the files of the flagged partitions, in no order.
+        """Read the bounds of the flagged partitions' files, in no order.
 
-        It comes some megabytes at a time, so that no index is too large for memory.
+        Pieces have some megabytes, so that an index of any size can be read.
         """
         assert self.entries is not None
         sources = [
@@ -186,9 +199,12 @@ class ColumnStats:
         return iter_unordered(sources)
 
     def entries_of(self, column: str) -> Iterator[tuple[Int64Array, StatisticsEntries]]:
-        """The entries of a column, some megabytes at a time, and of which files each is.
+        """Read the entries of a column, some megabytes at a time, each with its file's position.
 
-        Nothing of it is kept. Raises HudiError where the index is unreadable.
+        Nothing of it is cached.
+
+        Raises:
+            HudiError: The index cannot be read.
         """
         if self.entries is not None:
             everywhere = np.ones(len(self._listing.partitions), dtype=np.bool_)
@@ -196,12 +212,12 @@ class ColumnStats:
 
     @property
     def can_stream(self) -> bool:
-        """Whether there are `pieces`."""
+        """Whether the index has `pieces`."""
         return self.entries is not None
 
     def prefixes(self, column: str, partitions: BoolArray) -> list[str]:
-        """With what the keys of the column's entries for the flagged partitions begin."""
-        # What is kept between processes is a column as a whole.
+        """Return the key prefixes of the column's entries for the flagged partitions."""
+        # The cache between processes holds whole columns.
         most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
         if partitions.all() or np.count_nonzero(partitions) > len(partitions) * most:
             return [column_prefix(column)]
@@ -209,7 +225,7 @@ class ColumnStats:
         return [column_partition_prefix(column, path) for path in paths]
 
     def _with_room(self, missing: Mapping[BoundColumn, BoolArray]) -> dict[BoundColumn, _Column]:
-        """The columns that may be there at once, those that are new without any bounds."""
+        """Return the columns that fit in memory together, new ones without any bounds."""
         fitting: dict[BoundColumn, _Column] = {}
         for column in missing:
             known = self._columns.pop(column, None)
@@ -225,7 +241,7 @@ class ColumnStats:
         return fitting
 
     def _make_room(self, nbytes: int, asked: Container[BoundColumn]) -> bool:
-        """Forgets columns that are not asked for while there is no room for so many bytes more."""
+        """Evict columns that are not requested until so many bytes more fit in memory."""
         held = self.nbytes
         for column in [known for known in self._columns if known not in asked]:
             if held + nbytes <= self.limit:
@@ -259,9 +275,9 @@ class ColumnStats:
     def _load_entries(
         self, entries: EntrySource, lacking: Mapping[BoundColumn, BoolArray]
     ) -> dict[BoundColumn, BoolArray]:
-        """Stores the bounds of the files in the lacking partitions; returns the doubted files.
+        """Store the bounds of the files in the lacking partitions; return files without trust.
 
-        Columns that turn out not to fit are forgotten.
+        Columns that turn out to exceed the limit are evicted.
         """
         found: dict[BoundColumn, list[Piece]] = {column: [] for column in lacking}
         held = 0
@@ -289,7 +305,7 @@ class ColumnStats:
         store.put(*concat_bounds([(piece.positions, piece.decoded.bounds) for piece in pieces]))
         without_values = np.concatenate([piece.without_values for piece in pieces])
         if len(without_values) and entries.meta_fields:
-            # Only a log file without records has no record key, so this is no uncollected column.
+            # Only a log file without records lacks a record key, so the column was collected.
             keyless = [
                 positions[keys.value_count == 0]
                 for source in self._read(entries, RECORD_KEY, partitions)
@@ -320,9 +336,9 @@ class ColumnStats:
     def _read(
         self, entries: EntrySource, column: str, missing: BoolArray
     ) -> list[Iterator[tuple[Int64Array, StatisticsEntries]]]:
-        """For each shard the column's entries for files of the listing, and which files these are.
+        """Read the column's entries for files of the listing, by shard, with the files' positions.
 
-        What is kept of an entry is a small part of it.
+        Only a small part of an entry is kept.
         """
         self._names  # made here, once, and not by several threads  # noqa: B018
         found = entries.statistics_pieces(COLUMN_STATS, self.prefixes(column, missing))
@@ -343,17 +359,17 @@ class ColumnStats:
             )
 
     def _positions(self, keys: pa.Array, file_names: pa.Array) -> Int64Array:
-        """For each entry the position of its file in the listing; -1 when it is not listed."""
+        """Return for each entry the position of its file in the listing; -1 if it is not listed."""
         if not self._listing.num_files:
             return np.full(len(keys), -1, np.int64)
-        # Bytes, not characters: what is no key of ours is found nowhere.
+        # Bytes, not characters: a key in another form is found nowhere.
         found = pc.index_in(pc.binary_slice(keys.cast(pa.binary()), 12, 24), self._partition_ids)
         partition = np.asarray(found.fill_null(-1).to_numpy(), dtype=np.int64)
         if not self._names.are_distinct:
             entries = _qualified(pa.array(partition), file_names)
             return self._qualified_names.find(entries)
         positions = self._names.find(file_names.fill_null(""))
-        # A name that is not listed has any partition here, and stays -1.
+        # A name that is not listed gets any partition here, and stays -1.
         positions[self._listing.file_partition[positions] != partition] = -1
         return positions
 
@@ -368,7 +384,7 @@ class ColumnStats:
 
     @cached_property
     def _qualified_names(self) -> StringIndex:
-        """Where files of different partitions have the same name."""
+        """The index of names with partitions, where files of different partitions share a name."""
         partition = pa.array(self._listing.file_partition)
         return StringIndex(_qualified(partition, self._listing.file_name))
 

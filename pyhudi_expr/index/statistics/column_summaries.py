@@ -1,8 +1,8 @@
-"""What statistics say of a column over all files together: for a planner, not for proofs.
+"""Summarize the statistics of each column over all files, for a planner, not for proofs.
 
-Least and greatest values hold for every row as the files were written; where log files may have
-replaced rows they are wider than need be, and so are counts of nulls. Where they are marked as
-attained they are the answer of ``min`` and ``max``.
+Minimum and maximum hold for every row as the files were written. Where log files may have replaced
+rows they are wider than necessary, and so are null counts. Where they are marked as attained they
+are the results of ``min`` and ``max``.
 """
 
 from __future__ import annotations
@@ -35,21 +35,25 @@ from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.statistics_decoding import decode
 from pyhudi_expr.table.listing import FileListing
 
-#: Values are distinct only as far as these types can tell neighbours apart.
+#: Types that cannot distinguish neighbouring values have fewer distinct values.
 _COUNTABLE = frozenset({Kind.INTEGER, Kind.DATE, Kind.BOOLEAN})
-#: Of these a file's statistics are values of its rows: texts may have been cut, floats be NaN.
+#: Types whose statistics are values of rows: texts may be truncated, floats may be NaN.
 _EXACT = frozenset({*_COUNTABLE, Kind.DECIMAL, Kind.WALL_CLOCK, Kind.INSTANT})
 
 
 @dataclass(frozen=True)
 class ColumnSummary:
-    """One column of a table's files; None: not known.
+    """A summary of one column of a table's files. None: unknown.
 
-    nulls: rows in which it is NULL. least, greatest: between them lies every value; integers,
-    floats, Decimals and bytes (UTF-8 for text), dates as days and timestamps in the domain's units.
-    distinct: about so many values. length: mean bytes of a text or binary. kept_by_equality: the
-    share of the files that cannot be told to lack a value of the column, on average. attained:
-    least and greatest are values of rows that a scan gives.
+    Attributes:
+        nulls: Number of rows in which it is NULL.
+        least: No value is less. Integers, floats, Decimals and bytes (UTF-8 for text), dates as
+            days and timestamps in the domain's units.
+        greatest: No value is greater.
+        distinct: Estimated number of distinct values.
+        length: Mean bytes of a text or binary value.
+        kept_by_equality: Mean share of the files that an equality with a value of the column keeps.
+        attained: Whether `least` and `greatest` are values of rows that a scan returns.
     """
 
     column: BoundColumn
@@ -70,11 +74,18 @@ def column_summaries(
     schema: pa.Schema,
     most_entries: int,
 ) -> list[ColumnSummary]:
-    """A summary of each column that has an order, as far as statistics tell; others are left out.
+    """Summarize each column that has an order, as far as there are statistics.
 
-    rows: of each slice, at most, `UNKNOWN` where that is not known; None: known of no slice.
-    most_entries: beyond so many entries to read there are only those of partition columns.
-    Raises HudiError where the index is unreadable.
+    Args:
+        stats: The `column_stats`.
+        values: The partition values.
+        listing: The files.
+        rows: Rows of each slice at most, `UNKNOWN` where unknown. None: unknown for all slices.
+        schema: The table's schema.
+        most_entries: Limit of entries to read. Beyond it only partition columns are summarized.
+
+    Raises:
+        HudiError: The index cannot be read.
     """
     if not listing.num_files:
         return []
@@ -98,7 +109,7 @@ def column_summaries(
 def _of_partitions(
     column: BoundColumn, bounds: Bounds, listing: FileListing, rows: Counts
 ) -> ColumnSummary:
-    """What the values of the partitions say: there is one in each of a partition's files."""
+    """Summarize a partition column: each of a partition's files has its value."""
     ranks = _ranks(bounds.lower)
     _, files = np.unique(ranks[listing.file_partition], return_counts=True)
     may_have_rows = np.zeros(len(ranks), np.bool_)
@@ -152,12 +163,12 @@ def _of_entries(
 
 
 def _is_exact(domain: Domain) -> bool:
-    """Whether bounds that are believed are values, too: the index rounds no more digits."""
+    """Return whether trusted bounds are values, too: the index rounds no more digits."""
     return domain.kind in _EXACT and domain.scale <= WRAPPED_DECIMAL_SCALE
 
 
 def _is_known(bounds: Bounds, domain: Domain) -> BoolArray:
-    """Which containers have both ends."""
+    """Return which containers have both bounds."""
     if domain.is_ordinal:
         return np.asarray((bounds.lower != MIN_ORDINAL) & (bounds.upper != MAX_ORDINAL))
     both = pc.and_(pc.is_valid(bounds.lower), pc.is_valid(bounds.upper))
@@ -168,7 +179,7 @@ def _extremes(bounds: Bounds, chosen: BoolArray, domain: Domain) -> tuple[Any, A
     lower, upper = _chosen(bounds.lower, chosen), _chosen(bounds.upper, chosen)
     if domain.is_ordinal:
         return _value(int(lower.min()), domain), _value(int(upper.max()), domain)
-    # The least and the greatest of binaries are not computed, but their order is.
+    # Minimum and maximum of binary values are not computed, but their order is.
     first = pc.array_sort_indices(lower)[0].as_py()
     last = pc.array_sort_indices(upper)[-1].as_py()
     return lower[first].as_py(), upper[last].as_py()
@@ -181,7 +192,7 @@ def _value(ordinal: int, domain: Domain) -> int | float | Decimal:
 
 
 def _length(bounds: Bounds, domain: Domain) -> float | None:
-    """Mean length of the ends, which stand for the values between them."""
+    """Return the mean length of the bounds, which stand for the values between them."""
     if domain.kind not in (Kind.TEXT, Kind.BINARY):
         return None
     lengths = pc.binary_length(pa.chunked_array([bounds.lower, bounds.upper]))
@@ -190,7 +201,7 @@ def _length(bounds: Bounds, domain: Domain) -> float | None:
 
 
 def _kept_by_equality(bounds: Bounds, has_values: BoolArray) -> float:
-    """The share of the files whose range holds an end of another's range, on average."""
+    """Return the mean share of the files whose range holds a bound of another file's range."""
     lower, upper = _chosen(bounds.lower, has_values), _chosen(bounds.upper, has_values)
     files = len(lower)
     ends = _ranks(lower, upper)
@@ -204,7 +215,7 @@ def _chosen(values: Any, chosen: BoolArray) -> Any:
 
 
 def _ranks(*parts: Any) -> Int64Array:
-    """Integers in the order of the values of all parts, the same for the same value."""
+    """Return integers in the order of the values of all parts, equal for equal values."""
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)
     values = pa.concat_arrays(list(parts))

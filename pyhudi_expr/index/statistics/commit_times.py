@@ -1,11 +1,12 @@
-"""What the name of a file tells of its rows' `_hoodie_commit_time`: no row is newer than the file.
+"""Bounds of `_hoodie_commit_time` from file names: no row is newer than its file.
 
 A base file's name holds the commit that wrote it, a log file's (layout 2) the delta commit. Such a
 commit can copy older rows, of commits that were complete by then. Requested times follow no clock
-that all writers share, so the newest one of those is the bound, by their completion times. Layout 1
-does not keep these, and its log files grow: there the names tell nothing.
+that all writers share, so the bound is the newest requested time among these commits, by their
+completion times. Layout 1 does not record completion times, and its log files grow: there names
+give no bounds.
 
-This is what incremental queries are pruned by where `column_stats` does not know the column, as in
+Incremental queries are pruned by these bounds where `column_stats` does not have the column, as in
 log files.
 """
 
@@ -34,7 +35,7 @@ class CommitTimes:
         self._listing = listing
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return the bounds of the column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         kept = self._table.properties
         if column.name != COMMIT_TIME or kept.timeline_layout != _COMPLETION_TIMES_LAYOUT:
             return None
@@ -42,7 +43,7 @@ class CommitTimes:
 
     @cached_property
     def _newest(self) -> pa.Array:
-        """For each file the newest commit that its rows can be of; null where that is unknown."""
+        """For each file the newest commit that its rows can be of; null if unknown."""
         writes = [write for write in self._table.timeline.writes if write.completed]
         by_completion = sorted(writes, key=lambda write: str(write.completed))
         newest: dict[str, bytes] = {}

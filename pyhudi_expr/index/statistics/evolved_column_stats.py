@@ -1,8 +1,9 @@
 """`column_stats` of a table whose columns were renamed, retyped, dropped or added again.
 
-Statistics go by the name that a column had when its file was written. So each file is asked by
-the name that the column's id had then; one that knew no such column, or another type than widens
-into the column's, stays unknown, and so do log files, whose blocks may be of several versions.
+Statistics are stored by the name that a column had when its file was written. So each file is
+looked up by the name that the column's id had then. A file without the column, or with a type that
+does not widen to the column's, stays unknown. So do log files, whose blocks may be of several
+versions.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.schema import META_FIELDS
 from pyhudi_expr.table.schema_history import HistoricField, SchemaHistory
 
-#: By the type that a column has now those that widen into it without losing a value or its order.
+#: For each type the types that widen to it without losing a value or its order.
 _WIDER = {"long": {"int"}, "double": {"int", "float"}}
 _DECIMAL = re.compile(r"decimal(?:_fixed|_bytes)?\((\d+),\s*(\d+)\)(?:\[\d+\])?")
 
 
 @dataclass(frozen=True)
 class EvolvedColumnStats:
-    """See `pyhudi_expr.index.planner.Source`."""
+    """Bounds of an evolved table's files, see `pyhudi_expr.index.planner.Source`."""
 
     stats: ColumnStats
     history: SchemaHistory
@@ -43,7 +44,7 @@ class EvolvedColumnStats:
     name: str = COLUMN_STATS
 
     def answer(self, question: Question) -> Answer | None:
-        """See `Source`."""
+        """Load the bounds of the columns under their former names, see `Source`."""
         named = {column: self._names(column) for column in question.columns}
         asked = list(dict.fromkeys(known for names in named.values() for known in names))
         if not asked:
@@ -53,7 +54,7 @@ class EvolvedColumnStats:
         return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
 
     def _names(self, column: BoundColumn) -> dict[BoundColumn, BoolArray]:
-        """The column under each name that it had, with flags for the files of that time."""
+        """Return the column under each name that it had, with flags for the files of that time."""
         bases = ~self.listing.file_is_log
         if column.name in META_FIELDS:
             return {column: bases}
@@ -102,14 +103,14 @@ class EvolvedColumnStats:
 
 
 def _chosen(files: BoolArray, own: Any, other: Any) -> Any:
-    """One where flagged, the other elsewhere."""
+    """Return `own` where flagged, `other` elsewhere."""
     if isinstance(own, pa.Array | pa.Scalar | pa.ChunkedArray):
         return pc.if_else(pa.array(files), own, other)
     return np.where(files, own, other)
 
 
 def _holds(now: HistoricField, then: HistoricField) -> bool:
-    """Whether bounds of the type then are bounds of the type now."""
+    """Return whether bounds of the former type are bounds of today's type."""
     if now.type == then.type or then.type in _WIDER.get(now.type, ()):
         return True
     wide, narrow = _DECIMAL.fullmatch(now.type), _DECIMAL.fullmatch(then.type)

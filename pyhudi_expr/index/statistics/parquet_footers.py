@@ -1,6 +1,6 @@
-"""Evidence from Parquet footers: slower to get than an index, but written with the data itself.
+"""Evidence from Parquet footers: slower to read than an index, but written with the data itself.
 
-Used where an index entry is doubted, and, if asked for, for tables without `column_stats`.
+Used where an index entry is not trusted and, if requested, for tables without `column_stats`.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 _THREADS = 8
-#: parquet-mr leaves out statistics of chunks with NaN; other writers may give finite ones.
+#: parquet-mr omits statistics of chunks with NaN; other writers may write finite ones.
 _NAN_SAFE_WRITER = "parquet-mr"
 
 
 @dataclass(frozen=True)
 class Range:
-    """What one footer says of one column; None: unknown."""
+    """The bounds of one column in one footer. None: unknown."""
 
     lower: Any = None
     upper: Any = None
@@ -53,7 +53,7 @@ _NO_ROWS = Range(may_be_value=False, may_be_null=False)
 
 
 def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> Bounds:
-    """The column's bounds in M Parquet files, length M; unknown for files that cannot be read."""
+    """Read the column's bounds from M Parquet files; unknown for files that cannot be read."""
     with ThreadPoolExecutor(_THREADS) as pool:
         read = functools.partial(_read, storage, column=column)
         ranges = list(pool.map(read, paths))
@@ -62,16 +62,18 @@ def read_bounds(storage: Storage, paths: Sequence[str], column: BoundColumn) -> 
 
 @dataclass(frozen=True)
 class RowGroupStatistics:
-    """The row groups of files, in their order (a `Statistics`).
+    """Bounds over the row groups of files, in their order (a `Statistics`).
 
-    footers: of the files. unread: columns whose stored values are not what readers show.
+    Attributes:
+        footers: The footers of the files.
+        unread: Columns whose stored values are not what readers show.
     """
 
     footers: Sequence[pq.FileMetaData]
     unread: frozenset[str] = frozenset()
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return the bounds of a column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         if column.name in self.unread:
             return None
         ranges = [one for footer in self.footers for one in _known_groups(footer, column)]
@@ -79,7 +81,7 @@ class RowGroupStatistics:
 
 
 def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
-    """Those of as many files."""
+    """Return ranges as bounds over as many files."""
     may_be_value = np.array([r.may_be_value for r in ranges], dtype=np.bool_)
     may_be_null = np.array([r.may_be_null for r in ranges], dtype=np.bool_)
     lower = [r.lower for r in ranges]
@@ -96,13 +98,13 @@ def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
 
 
 def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
-    import pyarrow.parquet as pq  # here, because most questions read no footer, and it takes time
+    import pyarrow.parquet as pq  # here, because most requests read no footer, and the import takes time
 
     try:
         with storage.open_input(path) as source:
             return _range(pq.read_metadata(source), column)
     except (HudiError, OSError, ValueError, pa.ArrowException):
-        # Whatever is wrong with the file, the query that reads it will tell.
+        # The query that reads the file will report what is wrong with it.
         return _UNKNOWN
 
 
@@ -113,12 +115,12 @@ def _range(footer: pq.FileMetaData, column: BoundColumn) -> Range:
 def _known_groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
     try:
         return _groups(footer, column)
-    except (ValueError, pa.ArrowException):  # such as of a column that the file does not have
+    except (ValueError, pa.ArrowException):  # for example, the file does not have the column
         return [_UNKNOWN] * footer.num_row_groups
 
 
 def _groups(footer: pq.FileMetaData, column: BoundColumn) -> list[Range]:
-    """What is known of each row group. Raises ValueError, ArrowException."""
+    """Return the range of each row group. Raises ValueError or ArrowException."""
     groups = range(footer.num_row_groups)
     schema = footer.schema.to_arrow_schema()
     name, type_ = resolve(tuple(column.name.split(".")), schema)
@@ -163,7 +165,7 @@ def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) 
 
 
 def _union(left: Range, right: Range) -> Range:
-    """What holds of the rows of both."""
+    """Return a range that holds for the rows of both."""
     may_be_value = left.may_be_value or right.may_be_value
     may_be_null = left.may_be_null or right.may_be_null
     ranges = [r for r in (left, right) if r.may_be_value]
@@ -177,9 +179,13 @@ def _union(left: Range, right: Range) -> Range:
 
 
 def _physical(raw: Any, stored: Domain, domain: Domain, outward: float) -> Any:
-    """A footer's raw bound in the physical form of the column's domain; None when it has none.
+    """Return a footer's raw bound in the physical form of the column's domain; None if unknown.
 
-    outward: the infinity towards which a bound may be moved.
+    Args:
+        raw: The bound as pyarrow returns it.
+        stored: The column's type in the file.
+        domain: The column's domain.
+        outward: The infinity towards which a bound may be moved.
     """
     match stored.kind:
         case Kind.BOOLEAN | Kind.INTEGER | Kind.DATE:

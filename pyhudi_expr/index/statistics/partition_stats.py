@@ -1,4 +1,4 @@
-"""`partition_stats`: per partition and column the aggregate of its files (RFC-27, "agg" entries).
+"""`partition_stats`: aggregated statistics of each column of each partition (RFC-27).
 
 One small look-up excludes whole partitions before any file's entry is read. Partitions with files
 that are older than the index are left to `column_stats`, see `tracked_partitions`.
@@ -33,12 +33,16 @@ class PartitionStats:
         self._lock = threading.Lock()
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """What has been loaded of the column; see `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return the loaded bounds of a column, see `pyhudi_expr.expr.evaluate.Statistics`."""
         with self._lock:
             return self._columns.get(column)
 
     def load(self, column: BoundColumn) -> None:
-        """Brings in the column's entries. Raises HudiError where the index is unreadable."""
+        """Load the column's entries.
+
+        Raises:
+            HudiError: The index cannot be read.
+        """
         with self._lock:
             if column in self._columns:
                 return

@@ -1,19 +1,19 @@
-"""Statistics entries of the metadata table, decoded into bounds that may be believed.
+"""Decode statistics entries of the metadata table into bounds that can be trusted.
 
 `column_stats` and `partition_stats` share one record (HoodieMetadataColumnStats): minimum and
-maximum in one of several wrappers, whose meaning the record's value type completes since index
-version 2. A bound is believed as far as its wrapper, its value type and the column's type agree,
-and as far as what wrote it is known to write the truth; else it is unknown.
+maximum in one of several wrappers; since index version 2 the record's value type completes their
+meaning. A bound is trusted if its wrapper, its value type and the column's type agree, and if its
+writer is known to write correct bounds. Else it is unknown.
 
-Not believed (each was seen to lose rows in Hudi itself):
+Not trusted (each was seen to lose rows in Hudi itself):
 
-* a float or double range of [0.0, 0.0], or one with NaN: footers without statistics, as those of
-  files that hold NaN, are recorded as zeros (apache/hudi issue 18754);
-* "all null" where a footer may lack statistics though there are values: long strings and binaries,
-  NaN, INT96 (apache/hudi issue 18755);
-* bounds of strings that the order of UTF-16 units may have chosen, where it differs from that of
-  code points: Hudi merges bounds as Java strings. They are loosened to hold in both orders;
-* a minimum above the maximum.
+* A float or double range of [0.0, 0.0], or one with NaN: footers without statistics, as those of
+  files that hold NaN, are recorded as zeros (apache/hudi issue 18754).
+* "All null" where a footer may lack statistics although there are values: long strings and
+  binaries, NaN, INT96 (apache/hudi issue 18755).
+* Bounds of strings that the order of UTF-16 units may have chosen, where it differs from that of
+  code points: Hudi merges bounds as Java strings. They are loosened to hold in both orders.
+* A minimum above the maximum.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
 from pyhudi_expr.index.statistics.bound_decoding import Encoding, decode_arrow, decode_ordinals
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 
-#: What Parquet's integers, and what is made of them, are without a value.
+#: Parquet integers, and types stored as integers, without a value.
 _ZEROS = {"bool": False, "int64": 0, "large_binary": b"\0"}
 
-#: Kinds whose Parquet footers hold statistics wherever there are values.
+#: Kinds whose Parquet footers have statistics wherever there are values.
 _ALWAYS_IN_FOOTERS = frozenset({Kind.BOOLEAN, Kind.INTEGER, Kind.DATE})
 
 # UTF-16 orders supplementary characters (first bytes f0 to f4 in UTF-8) below U+E000..U+FFFF (ee
@@ -52,8 +52,12 @@ _LOOSENED_UPPER = (rb"(?s)[\xee\xef].*", b"\xf5")
 class StatisticsEntries:
     """M entries of one column, in columns.
 
-    minimum, maximum: for each encoding that occurs an Arrow array of length M, null where the
-    entry has no bound or one of another encoding. null_count, value_count: -1 where missing.
+    Attributes:
+        minimum: For each encoding that occurs an Arrow array of length M, null where the entry has
+            no bound or one of another encoding.
+        maximum: The same for the upper bounds.
+        null_count: Number of nulls; -1 where missing.
+        value_count: Number of values; -1 where missing.
     """
 
     minimum: dict[Encoding, pa.Array]
@@ -65,7 +69,7 @@ class StatisticsEntries:
         return len(self.null_count)
 
     def filter(self, chosen: BoolArray) -> StatisticsEntries:
-        """The chosen entries (one flag for each)."""
+        """Return the chosen entries (one flag for each)."""
         mask = pa.array(chosen)
         return StatisticsEntries(
             {encoding: values.filter(mask) for encoding, values in self.minimum.items()},
@@ -76,7 +80,7 @@ class StatisticsEntries:
 
     @staticmethod
     def of(records: ColumnStatistics) -> StatisticsEntries:
-        """The entries of one column as the metadata table's reader gives them."""
+        """Convert one column's entries from the records of the metadata table's reader."""
         minimum: dict[Encoding, pa.Array] = {}
         maximum: dict[Encoding, pa.Array] = {}
         for (ordinal, info), rows in _value_types(records):
@@ -95,7 +99,7 @@ class StatisticsEntries:
 def _value_types(
     records: ColumnStatistics,
 ) -> Iterator[tuple[tuple[int, str | None], BoolArray | None]]:
-    """The value types that occur, each with a flag for each entry; None: it is that of all."""
+    """Return the value types that occur, each with flags for its entries (None: all entries)."""
     infos = records.type_info.dictionary_encode()
     info = np.asarray(infos.indices.fill_null(-1).to_numpy(zero_copy_only=False), np.int64)
     pairs = np.stack([records.value_type, info]) if len(records) else np.zeros((2, 0), np.int64)
@@ -114,23 +118,31 @@ def _distinct_columns(pairs: Int64Array) -> list[list[int]]:
 
 
 def _only(values: pa.Array, rows: BoolArray) -> pa.Array:
-    """The values of the flagged rows, null elsewhere."""
+    """Return the values of the flagged rows, null elsewhere."""
     return pc.if_else(pa.array(rows), values, pa.scalar(None, values.type))
 
 
 @dataclass(frozen=True)
 class DecodedBounds:
-    """Bounds of M entries. doubted: the data may be bounded better than the entry could be read."""
+    """Bounds of M entries.
+
+    Attributes:
+        bounds: The bounds.
+        doubted: Flags for entries that are not trusted, although the file may have better bounds.
+    """
 
     bounds: Bounds
     doubted: BoolArray
 
 
 def decode(entries: StatisticsEntries, column: BoundColumn, is_log: BoolArray) -> DecodedBounds:
-    """The bounds of entries that describe one file each.
+    """Decode entries that describe one file each.
 
-    is_log: for each entry whether its file is a log file. There "all null" may be a column that
-    a partial update left out, and "no value" a column that its writer did not collect.
+    Args:
+        entries: The entries.
+        column: Their column.
+        is_log: For each entry whether its file is a log file. There, "all null" may be a column
+            that a partial update left out, and "no value" a column that its writer did not collect.
     """
     without_bounds = _all_null(entries, _absent(entries))
     # Of nulls alone a footer's integers have counts and no bounds; zeros are recorded then. So
@@ -143,11 +155,11 @@ def decode(entries: StatisticsEntries, column: BoundColumn, is_log: BoolArray) -
 
 
 def decode_merged(entries: StatisticsEntries, column: BoundColumn) -> DecodedBounds:
-    """The bounds of entries that aggregate files (partition_stats).
+    """Decode entries that aggregate files (partition_stats).
 
-    A file whose statistics were missing was counted as all null and left out of the range, so a
-    range is complete only where no null was counted; a float range was merged from zeros. Files
-    from before the column was added are not counted at all, so there may always be nulls.
+    A file without statistics is counted as all null and left out of the range. So a range is
+    complete only if no null was counted; a float range was merged from zeros. Files from before the
+    column was added are not counted at all, so there may always be nulls.
     """
     doubted = np.zeros(len(entries), dtype=np.bool_)
     if column.domain.kind is Kind.FLOAT:
@@ -194,7 +206,7 @@ def _all_null(entries: StatisticsEntries, without_values: BoolArray) -> BoolArra
 
 
 def _absent(entries: StatisticsEntries) -> BoolArray:
-    """Which entries have neither bound."""
+    """Return which entries have neither bound."""
     present = np.zeros(len(entries), dtype=np.bool_)
     for values in (*entries.minimum.values(), *entries.maximum.values()):
         present |= values.is_valid().to_numpy(zero_copy_only=False)
@@ -202,7 +214,7 @@ def _absent(entries: StatisticsEntries) -> BoolArray:
 
 
 def _zeros(entries: StatisticsEntries) -> BoolArray:
-    """Which entries have zeros, as numbers, for both bounds."""
+    """Return which entries have zeros, as numbers, for both bounds."""
     zeros = np.zeros((2, len(entries)), dtype=np.bool_)
     for of_end, encoded in zip(zeros, (entries.minimum, entries.maximum), strict=True):
         for values in encoded.values():
@@ -227,7 +239,7 @@ def _ordinal_bounds(
             bound[present] = found[present]
     wrong = lower > upper
     if domain.kind is Kind.FLOAT:
-        # NaN became the greatest ordinal; a range of zeros is what a missing one was recorded as.
+        # NaN became the greatest ordinal; zeros are what a missing range is recorded as.
         wrong |= (lower == MAX_ORDINAL) | ((lower == 0) & (upper == 0))
     lower[doubted | wrong] = MIN_ORDINAL
     upper[doubted | wrong] = MAX_ORDINAL
@@ -237,7 +249,7 @@ def _ordinal_bounds(
 def _arrow_bounds(
     entries: StatisticsEntries, domain: Domain, doubted: BoolArray
 ) -> tuple[pa.Array, pa.Array, BoolArray, BoolArray]:
-    """Lower and upper bounds; which entries are wrong, and which were loosened."""
+    """Return lower and upper bounds, which entries are wrong, and which were loosened."""
     nothing: Any = pa.scalar(None, type=domain.arrow_type)
     bounds = []
     for encoded in (entries.minimum, entries.maximum):
@@ -259,7 +271,7 @@ def _arrow_bounds(
 
 
 def _has_late_bytes(texts: pa.Array) -> bool:
-    """Whether any text may have a character whose place depends on the order; few tables have."""
+    """Return whether any text may have a character whose position depends on the order."""
     content = texts.buffers()[-1]
     return bool(content) and bool(np.frombuffer(content, np.uint8).max() >= _LATE_BYTE)
 

@@ -1,7 +1,7 @@
-"""Leaves on columns whose bounds are too large to be held, judged piece by piece.
+"""Evaluate leaves piece by piece, on columns whose bounds exceed the memory limit.
 
-Of a piece's bounds nothing is kept but the answers: for each leaf two flags for each file. So an
-index of any size is asked within a set memory, at the price of reading it for every query.
+Only the results are kept: for each leaf two flags for each file. So an index of any size is
+evaluated within a fixed memory limit, at the cost of reading it for every query.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Streaming = Callable[
 
 @dataclass(frozen=True)
 class LeafAnswer:
-    """Which files may hold a row that makes the leaf TRUE, and FALSE."""
+    """For one leaf, which files may hold a row that makes it TRUE, and FALSE."""
 
     leaf: Leaf
     true: BoolArray
@@ -35,19 +35,19 @@ class LeafAnswer:
 
     @staticmethod
     def unknown(leaf: Leaf, files: int) -> LeafAnswer:
-        """Of a leaf of which nothing is known yet: all may."""
+        """Return the answer for a leaf without any evidence: all files may."""
         return LeafAnswer(leaf, np.ones(files, np.bool_), np.ones(files, np.bool_))
 
 
 class StreamingEvidence:
-    """What was found out about some leaves, and other evidence for the rest (an `Evidence`)."""
+    """The results for some leaves, and other evidence for the rest (an `Evidence`)."""
 
     def __init__(self, answers: Sequence[LeafAnswer], rest: Evidence) -> None:
         self._answers = answers
         self._rest = rest
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
-        """See `pyhudi_expr.expr.evaluate.Evidence`."""
+        """Return the result of a leaf, see `pyhudi_expr.expr.evaluate.Evidence`."""
         for answer in self._answers:
             if answer.leaf is leaf:
                 return answer.true if truth else answer.false
@@ -61,11 +61,20 @@ def evaluate_streaming(
     loaded: LoadedBounds,
     partitions: BoolArray,
 ) -> Evidence:
-    """Evidence on the predicate's leaves, those on columns that were too large included.
+    """Return evidence about the predicate's leaves, including those on columns beyond the limit.
 
-    partitions: one flag for each, False where it is excluded already. A leaf over several columns
-    of which one is too large stays unknown, and so do leaves whose answers are too large together.
-    Raises HudiError where the index is unreadable.
+    A leaf over several columns of which one exceeds the limit stays unknown, and so do leaves whose
+    results are too large together.
+
+    Args:
+        stats: The index.
+        listing: The files.
+        predicate: The predicate.
+        loaded: The bounds in memory.
+        partitions: One flag for each partition. False: excluded already.
+
+    Raises:
+        HudiError: The index cannot be read.
     """
     too_large = frozenset(loaded.too_large)
     found = _leaves_of_one(predicate, too_large)[: max_leaves(stats, listing)]
@@ -83,14 +92,14 @@ def evaluate_streaming(
 
 
 def max_leaves(stats: ColumnStats, listing: FileListing) -> int:
-    """Of how many leaves the answers may be in memory together."""
+    """Return the number of leaves whose results fit in memory together."""
     return stats.limit // (2 * listing.num_files)
 
 
 def _leaves_of_one(
     predicate: BoundExpression, chosen: frozenset[BoundColumn]
 ) -> Sequence[tuple[BoundColumn, Leaf]]:
-    """The leaves over a single column that is one of the chosen."""
+    """Return the leaves over a single column that is one of the chosen."""
     found = []
     for node in walk(predicate):
         if isinstance(node, Leaf):

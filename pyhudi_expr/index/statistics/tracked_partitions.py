@@ -1,10 +1,10 @@
-"""Which files an index has seen being written.
+"""Find the partitions whose files were all written while an index existed.
 
-An index that is made for a table with files has to read them. Hudi 1.2 does not always do so: where
-statistics come with another index that CREATE INDEX builds, `column_stats` has no entry of the
-files that were there, and `partition_stats` gives the bounds of the later ones for those of all. A
-missing entry is noticed, bounds that are too narrow are not. What is written once an index is there
-enters it by Hudi's protocol, so its aggregates are taken only for partitions without older files.
+An index that is created for a table with files has to read them. Hudi 1.2 does not always do so:
+where statistics come with another index that CREATE INDEX builds, `column_stats` has no entries for
+the older files, and `partition_stats` has the bounds of the later files for all of them. A missing
+entry is noticed; bounds that are too narrow are not. Files written once an index exists enter it by
+Hudi's protocol. So aggregates are used only for partitions without older files.
 """
 
 from __future__ import annotations
@@ -25,8 +25,12 @@ _COMPLETION_TIMES_LAYOUT = 2
 
 
 def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable[str]) -> BoolArray:
-    """For each partition of the listing whether all its files were written after the metadata
-    partitions `names` had been begun. Raises HudiError.
+    """Return for each partition of the listing whether the metadata partitions are older.
+
+    That is, whether all its files were written after the metadata partitions `names` were created.
+
+    Raises:
+        HudiError: The timeline cannot be read.
     """
     partitions = np.zeros(len(listing.partitions), np.bool_)
     begun = [_begun(mdt, name) for name in names]
@@ -42,7 +46,7 @@ def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable
 
 
 def _begun(mdt: MetadataTable, name: str) -> str | None:
-    """When the commit completed that made the metadata partition; None where nothing tells."""
+    """Return when the commit that created the metadata partition completed; None if unknown."""
     marker = mdt.metadata.storage.read(f"{name}/{PARTITION_MARKER}")
     instant = str(javaproperties.loads(marker).get("commitTime", ""))
     for commit in mdt.metadata.timeline.writes:
