@@ -1,1 +1,1 @@
-"""Which indexes a table's queries would gain by: the estimates that RFC-77 leaves to tools."""
+"""Advise which indexes a table's queries would gain from: RFC-77 leaves these estimates open."""

@@ -140,9 +140,7 @@ class WhatIf:
     def _shares(
         self, result: PruneResult, left: RemainingRead, chosen: Sequence[Candidate]
     ) -> Iterator[float]:
-        """For each index of places that the query would ask, the share of the files that hold what
-        is asked for.
-        """
+        """Return, for each look-up index that the query would use, the share of files found."""
         for each in chosen:
             of = each.expression if each.columns else self.key
             if each.kind == COLUMN_STATS or of is None:

@@ -105,7 +105,7 @@ class CostModel:
         return IndexCosts(math.ceil(rows * each * self.growth), seconds, each, 0.0)
 
     def read_bytes(self, candidate: Candidate) -> float:
-        """Estimate the bytes of the whole index today; an index of values needs that of keys, too."""
+        """Estimate the bytes of the whole index today, with the indexes that it needs."""
         each = self._bytes_of_row(candidate)
         if candidate.kind == SECONDARY_INDEX:
             each += self._bytes_of_row(Candidate(RECORD_INDEX, ()))

@@ -97,7 +97,7 @@ class TableSample:
         return store.bounds()
 
     def sample(self, columns: Sequence[str]) -> tuple[pa.Table, list[str]]:
-        """Read some rows of these columns from some of the files, and the file group of each row."""
+        """Read some rows of these columns from some files, and the file group of each row."""
         chosen = self.some(_MOST_SAMPLED)
         schema = self.table.schema()
         wanted = pa.schema([schema.field(name) for name in columns])

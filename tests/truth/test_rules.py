@@ -17,7 +17,7 @@ from tests.truth.templates import HIVE, PRESTO, SPARK, TRINO
 
 VOCABULARIES = {
     **{HIVE: function_vocabularies.HIVE, SPARK: function_vocabularies.SPARK},
-    **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.TRINO},
+    **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.PRESTO},
 }
 #: Names of ours, which front ends give.
 OF_OURS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}

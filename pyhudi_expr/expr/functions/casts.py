@@ -22,6 +22,7 @@ from pyhudi_expr.expr.functions.conversions import (
     identity_or_null,
     integers_as_singles,
     integers_to_doubles,
+    quotients_to_floats,
     strings_as_read,
 )
 from pyhudi_expr.expr.functions.date_texts import days_of_texts
@@ -127,7 +128,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
                 doubles = After(identity_or_null, doubles)
             if target.bits == 64:
                 return doubles
-            return After(doubles_to_floats, doubles)
+            return After(quotients_to_floats, doubles)
         case (Kind.DECIMAL, Kind.INTEGER) if source.is_ordinal:
             return Truncated(10**source.scale, target.bits)
         case (Kind.DECIMAL, Kind.INTEGER):

@@ -60,6 +60,27 @@ def integers_as_singles(*operands: Bounds) -> Bounds:
     return Bounds(ends[0], ends[1], operand.may_be_value, operand.may_be_null)
 
 
+#: Trino and Presto divide a decimal's digits by a power of ten in float32: three roundings.
+_SINGLES_ERROR = 2.0**-21
+
+
+def quotients_to_floats(*operands: Bounds) -> Bounds:
+    """Doubles as floats that an engine may have computed by a division of floats."""
+    (operand,) = operands
+    lower, upper = ordinals(operand)
+    first, last = floats_of(lower), floats_of(upper)
+    with np.errstate(over="ignore", invalid="ignore"):
+        first, last = first - np.abs(first) * _SINGLES_ERROR, last + np.abs(last) * _SINGLES_ERROR
+    widened = where_known(
+        lower != MIN_ORDINAL,
+        float_ordinals(first),
+        upper != MAX_ORDINAL,
+        float_ordinals(last),
+        operand,
+    )
+    return doubles_to_floats(widened)
+
+
 def doubles_to_floats(*operands: Bounds) -> Bounds:
     """Doubles as floats; Hive's vectors leave them as they are."""
     (operand,) = operands

@@ -49,3 +49,5 @@ TRINO = (
     | {"lower", "upper", "substr", "substring", "concat", "length", "reverse"}
     | {"from_hex", "starts_with", "is_nan", "current_date"}
 )
+#: Presto takes the second from the time in UTC, where zones of old days have other ones.
+PRESTO = TRINO - {"second"}

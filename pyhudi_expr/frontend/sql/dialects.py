@@ -243,6 +243,26 @@ def _check_presto(node: exp.Expr) -> None:
             raise InexpressibleError(
                 "not judged: a CASE of values of several types, which it mixes"
             )
+        case exp.Case() if any(map(_has_product, _compared_by_case(node))):
+            # A product may be a decimal zero with a minus sign, which is then neither of the cases.
+            raise InexpressibleError("not judged: a CASE of a product, which may be NULL")
+
+
+def _compared_by_case(case: exp.Case) -> list[exp.Expr]:
+    """The terms that Presto looks up among constants: CASE x WHEN c and CASE WHEN x = c."""
+    if case.this is not None:
+        return [case.this]
+    return [one.this for one in case.args["ifs"] if one.this.find(exp.EQ, exp.In) is not None]
+
+
+def _has_product(term: exp.Expr) -> bool:
+    return term.find(exp.Mul) is not None
+
+
+def _presto_call(name: str, args: tuple[Term, ...]) -> Term:
+    if name == "second":
+        raise InexpressibleError("not judged: second(), which Presto takes from the time in UTC")
+    return trino_call(presto_as_read, name, args)
 
 
 def _are_alike(values: list[exp.Expr]) -> bool:
@@ -335,7 +355,7 @@ PRESTO = replace(
     name="presto",
     reader=_presto_reader,
     cast=partial(_trino_cast, presto_as_read),
-    call=partial(trino_call, presto_as_read),
+    call=_presto_call,
     like=presto_like,
     operands=partial(trino_operands, presto_as_read),
     null_safe=partial(trino_operands, presto_as_read),

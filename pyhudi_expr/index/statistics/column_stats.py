@@ -297,7 +297,7 @@ class ColumnStats:
     def _put(
         self, entries: EntrySource, column: BoundColumn, partitions: BoolArray, pieces: list[Piece]
     ) -> BoolArray:
-        """Stores what the pieces say of the partitions' files; returns the doubted files."""
+        """Store the bounds of the partitions' files; return the files whose entries are doubtful."""
         store = self._columns[column].store
         doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
         for piece in pieces:

@@ -98,7 +98,7 @@ def as_bounds(ranges: Sequence[Range], domain: Domain) -> Bounds:
 
 
 def _read(storage: Storage, path: str, column: BoundColumn) -> Range:
-    import pyarrow.parquet as pq  # here, because most requests read no footer, and the import takes time
+    import pyarrow.parquet as pq  # on use: most requests read no footer
 
     try:
         with storage.open_input(path) as source:
