@@ -85,6 +85,11 @@ class Hive:
         """Close the sessions."""
         self._open.close()
 
+    def close_sessions(self) -> None:
+        """Close the sessions, which hold the memory of their queries; new ones open on demand."""
+        self._open.close()
+        self._askers.clear()
+
     def register(self, table: HudiTable) -> str:
         """The table's name in Hive, where the storage handler reads it."""
         if table.name not in self._registered:
