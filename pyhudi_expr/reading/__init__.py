@@ -1,1 +1,1 @@
-"""Rows of file slices, merged as queries see them, and whole tables without a query engine."""
+"""Read rows: of file slices as queries see them, and of whole tables without a query engine."""

@@ -1,7 +1,7 @@
-"""The columns of a file, or of a log block, as the table has them now.
+"""Convert the columns of a file, or of a log block, to the table's current columns.
 
-What a column was called is told by `HistoricNames`; its values are widened as Hudi's readers do.
-Where readers differ about what a value becomes, the column is refused.
+`HistoricNames` gives the former names of columns. Values are widened as Hudi's readers do. Where
+readers differ about the widened value, the column is refused.
 """
 
 from __future__ import annotations
@@ -17,43 +17,52 @@ from pyhudi_expr.table.schema import META_FIELDS, OPERATION_FIELD
 
 
 class HistoricNames(Protocol):
-    """What columns were called when a file was written."""
+    """The names that columns had when a file was written."""
 
     def then(self, name: str) -> str | None:
-        """The name of a (nested) column of now; None: it was not there. Raises HudiError."""
+        """Return the former name of a current (nested) column; None if it did not exist.
+
+        Raises:
+            HudiError: The name is ambiguous.
+        """
 
     def is_as_it_was(self, name: str, old: pa.DataType, new: pa.DataType) -> bool:
-        """Whether a list or map can be cast as a whole."""
+        """Return whether a list or map can be cast as a whole."""
 
 
 class CurrentNames:
-    """Of tables whose columns have no other names than they had."""
+    """The names in tables whose columns were never renamed."""
 
     def then(self, name: str) -> str | None:
-        """See `HistoricNames`."""
+        """Return the same name, see `HistoricNames`."""
         return name
 
     def is_as_it_was(self, name: str, old: pa.DataType, new: pa.DataType) -> bool:
-        """See `HistoricNames`."""
+        """Return whether the type is unchanged, see `HistoricNames`."""
         return is_read_alike(old, new)
 
 
 @dataclass(frozen=True)
 class FileColumns:
-    """Columns of a file. path: for messages."""
+    """The columns of a file.
+
+    Attributes:
+        path: The file's path, for messages.
+    """
 
     path: str
     names: HistoricNames
 
     def roots(self, schema: pa.Schema) -> list[str]:
-        """The file's top-level columns that the schema's need."""
+        """Return the file's top-level columns that the schema needs."""
         found = [self._then(name) for name in schema.names]
         return list(dict.fromkeys(name.partition(".")[0] for name in found if name is not None))
 
     def rows(self, batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
-        """A batch of the file with the schema's columns, null where it has none.
+        """Convert a batch of the file to the schema's columns; null where the file has none.
 
-        Raises UnsupportedTable: readers differ about what a column's values become.
+        Raises:
+            UnsupportedTable: Readers differ about the values of a column.
         """
         columns = [self._column(batch, field, field.name) for field in schema]
         return pa.RecordBatch.from_arrays(columns, schema=schema)
@@ -62,7 +71,7 @@ class FileColumns:
         return name if name in (*META_FIELDS, OPERATION_FIELD) else self.names.then(name)
 
     def _column(self, rows: pa.RecordBatch, field: pa.Field, name: str) -> pa.Array:
-        """A column of now, of its dotted name."""
+        """Return a current column by its dotted name."""
         known = self._then(name)
         if known is None:
             return pa.nulls(rows.num_rows, field.type)
@@ -100,15 +109,15 @@ class FileColumns:
 
 
 class ByName:
-    """Tells of files whose columns have the names that they had."""
+    """Gives the columns of files whose columns were never renamed."""
 
     def columns(self, instant: str, path: str) -> FileColumns:
-        """Those of a file that was written at an instant. path: for messages."""
+        """Return the columns of a file that was written at an instant; `path` is for messages."""
         return FileColumns(path, CurrentNames())
 
 
 def are_read_alike(file: pa.Schema, now: pa.Schema) -> bool:
-    """Whether pyarrow reads the file's columns as the table's of now, as Hudi's readers do."""
+    """Return whether pyarrow converts the file's columns to the current ones as Hudi does."""
     return all(
         is_read_alike(file.field(field.name).type, field.type)
         for field in now
@@ -117,7 +126,7 @@ def are_read_alike(file: pa.Schema, now: pa.Schema) -> bool:
 
 
 def is_read_alike(old: pa.DataType, new: pa.DataType) -> bool:
-    """Whether pyarrow's cast is what Hudi's readers make of a column's values."""
+    """Return whether pyarrow's cast gives the values that Hudi's readers give."""
     if pa.types.is_struct(old) and pa.types.is_struct(new):
         return are_read_alike(pa.schema(list(old)), pa.schema(list(new)))
     if pa.types.is_list(old) and pa.types.is_list(new):
@@ -134,7 +143,7 @@ def _is_moment(type_: pa.DataType) -> bool:
 
 
 def _keeps_values(old: pa.DataType, new: pa.DataType) -> bool:
-    """Whether a change means the same to every reader."""
+    """Return whether a change of type means the same to every reader."""
     if old == new:
         return True
     if pa.types.is_integer(old):

@@ -1,8 +1,8 @@
-"""Slices that hudi-rs does not merge as Hudi does, merged by their record keys.
+"""Merge slices by their record keys, where hudi-rs does not merge them as Hudi does.
 
-It knows neither the history of a table's schemas nor the digits of widened floats, and nothing of
-slices without a base file. Here each file and each block of a log file gets the columns of now
-first; the rest is `key_merging`.
+hudi-rs supports neither a history of schemas nor the digits of widened floats, nor slices without a
+base file. Here each file and each log block is converted to the current columns first;
+`key_merging` does the rest.
 """
 
 from __future__ import annotations
@@ -26,17 +26,19 @@ WHAT_TO_DO = "compact the table, or read the read-optimised view"
 
 
 class ColumnsOf(Protocol):
-    """What tells which columns a file has."""
+    """Gives the columns of files."""
 
     def columns(self, instant: str, path: str) -> FileColumns:
-        """Those of a file, or block, that was written at an instant. path: for messages."""
+        """Return the columns of a file or block written at an instant; `path` is for messages."""
 
 
 @dataclass(frozen=True)
 class KeyMergedSlices:
-    """Merges the slices of a table. schema: of the table now, of which columns are needed.
+    """Merges the slices of a table.
 
-    reader: tells which log files count.
+    Attributes:
+        schema: The current columns that are needed.
+        reader: Decides which log files count.
     """
 
     table: HudiTable
@@ -49,9 +51,16 @@ class KeyMergedSlices:
     def of(
         table: HudiTable, instant: str | None, wanted: pa.Schema, told: ColumnsOf
     ) -> KeyMergedSlices:
-        """instant: of the listing. wanted: the columns that are read.
+        """Prepare to merge slices of a listing.
 
-        Raises UnmergeableSlice where rows cannot be merged by stored keys.
+        Args:
+            table: The table.
+            instant: The instant of the listing.
+            wanted: The columns to read.
+            told: Gives the columns of files.
+
+        Raises:
+            UnmergeableSlice: Rows cannot be merged by stored keys.
         """
         properties, schema = table.properties, table.schema(instant)
         for applies, reason in (
@@ -77,7 +86,11 @@ class KeyMergedSlices:
         return KeyMergedSlices(table, every, told, merger, reader)
 
     def rows(self, one: FileSlice) -> pa.Table:
-        """The merged rows of a slice, with the columns of `schema`. Raises HudiError."""
+        """Return the merged rows of a slice, with the columns of `schema`.
+
+        Raises:
+            HudiError: A file cannot be read or merged.
+        """
         storage, base = self.table.storage, self._base_rows(one)
         logs = [log for log in map(one.path, one.logs) if self.reader.counts(one, log)]
         parts: list[tuple[Written, list[pa.Array]]] = []
@@ -103,13 +116,13 @@ class KeyMergedSlices:
         return pa.Table.from_batches(rows, self.schema)
 
     def _roots(self, instant: str) -> list[str]:
-        """The columns that are needed of a block."""
+        """Return the columns to read from a block."""
         return self.told.columns(instant, f"a log file of {self.table.base_path}").roots(
             self.schema
         )
 
     def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[pa.Array]:
-        """The columns that decide which rows are left."""
+        """Return the columns that decide which rows are kept."""
         roots = dict.fromkeys(name.partition(".")[0] for name in self.merger.needed)
         batch = one_batch(rows.select([root for root in roots if root in rows.column_names]))
         found = [leaf(batch, name) for name in self.merger.needed]

@@ -1,8 +1,9 @@
-"""Base and log rows of a slice, merged by their keys, stored ones or those that are made of them.
+"""Merge the base and log rows of a slice by their keys, stored or computed.
 
-Hudi's rules for whole records, see `index.slice_merging`: by commit time the row that was written
-last is kept, by event time the one with the greatest ordering value, of equal ones the last. A
-delete, or a row without an ordering value, ends what was before it, whatever values that had.
+Hudi's rules for whole records (see `index.slice_merging`): by commit time the row that was written
+last is kept; by event time the one with the greatest ordering value, and of equal ones the last. A
+delete, or a row without an ordering value, removes the rows before it, whatever their ordering
+values.
 """
 
 from __future__ import annotations
@@ -38,10 +39,13 @@ _NO_ORDER = 0
 
 @dataclass(frozen=True)
 class KeyMerger:
-    """How the slices of one table are merged; sent to Spark's tasks.
+    """How the slices of one table are merged. It is sent to Spark's tasks.
 
-    columns: of the key, types: theirs in the table. generator: of Hudi's keys. ordering: the
-    columns that decide, none by commit time.
+    Attributes:
+        columns: The columns of the key.
+        types: Their types in the table.
+        generator: Computes Hudi's keys.
+        ordering: The ordering columns; none for merging by commit time.
     """
 
     columns: tuple[str, ...]
@@ -53,16 +57,21 @@ class KeyMerger:
     def of(
         properties: TableProperties, definition: KeyDefinition, types: Sequence[pa.DataType]
     ) -> KeyMerger:
-        """By keys that are made of columns.
+        """Merge by keys that are computed from columns.
 
-        Raises UnsupportedTable: rows are deleted by a column of the user's own.
+        Raises:
+            UnsupportedTable: Rows are deleted by a custom column.
         """
         generator = definition.as_hudi_has_it().generator()
         return KeyMerger(definition.columns, tuple(types), generator, _ordering_of(properties))
 
     @staticmethod
     def by_stored_keys(properties: TableProperties) -> KeyMerger:
-        """Raises UnsupportedTable: rows are deleted by a column of the user's own."""
+        """Merge by stored keys.
+
+        Raises:
+            UnsupportedTable: Rows are deleted by a custom column.
+        """
         ordering = _ordering_of(properties)
         return KeyMerger((RECORD_KEY,), (pa.string(),), _StoredKeys(), ordering)
 
@@ -74,10 +83,16 @@ class KeyMerger:
     def kept(
         self, base: Sequence[pa.Array], logs: Sequence[tuple[Written, Sequence[pa.Array]]]
     ) -> Int64Array:
-        """The numbers of the rows that are left, of the base file's and then the log files' rows in
-        order; base, and the arrays with each of the logs: the columns `needed` (of deletes: none).
+        """Return the numbers of the rows that remain, in order.
 
-        Raises HudiError.
+        The base file's rows are numbered first, then the rows of the log files.
+
+        Args:
+            base: The columns `needed` of the base file's rows.
+            logs: What each log block is, with the columns `needed` of its rows (none for deletes).
+
+        Raises:
+            HudiError: The rows cannot be merged.
         """
         keys: list[pa.Array] = [self._keys(base)]
         ordering = [self._ordering(base)]
@@ -106,7 +121,7 @@ class KeyMerger:
         return self.generator.keys(typed).cast(pa.string())
 
     def _ordering(self, values: Sequence[pa.Array]) -> list[Any]:
-        """Of each row its ordering value, None for none."""
+        """Return each row's ordering value; None if it has none."""
         if not self.ordering:
             return [None] * len(values[0])
         columns = values[len(self.columns) : len(self.columns) + len(self.ordering)]
@@ -116,7 +131,7 @@ class KeyMerger:
         return [None if None in row else row for row in zip(*found, strict=True)]
 
     def _ranks(self, parts: Sequence[Sequence[Any]], count: int) -> Int64Array:
-        """Of each row the place of its ordering value, -1 for none."""
+        """Return the rank of each row's ordering value; -1 if it has none."""
         ranks = np.full(count, -1, np.int64)
         if not self.ordering:
             return ranks
@@ -132,19 +147,19 @@ class KeyMerger:
 
 
 class _StoredKeys:
-    """See `KeyGenerator`."""
+    """Keys that are stored, see `KeyGenerator`."""
 
     def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
         return columns[0]
 
 
 def has_delete_marker(properties: TableProperties) -> bool:
-    """Whether rows are deleted by a column of the user's own, which is not known here."""
+    """Return whether rows are deleted by a custom column, which is not supported."""
     return any(marker in properties.raw for marker in _MARKERS)
 
 
 def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
-    """The columns that decide between rows of one key."""
+    """Return the columns that decide between rows of one key."""
     if has_delete_marker(properties):
         raise UnsupportedTable(
             f"{properties.name}: rows that a column of one's own marks as deleted are not merged "
@@ -154,8 +169,10 @@ def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
 
 
 def _codes(parts: Sequence[pa.Array]) -> Int64Array:
-    """Equal numbers for equal keys; but each row of the first part, the base file, that repeats a
-    key has a number of its own: Hudi merges log records into the first one only.
+    """Return equal numbers for equal keys.
+
+    Rows of the first part, the base file, that repeat a key get numbers of their own: Hudi merges
+    log records into the first such row only.
     """
     encoded = pa.chunked_array(parts).combine_chunks().dictionary_encode()
     code = np.asarray(encoded.indices).astype(np.int64)
@@ -167,7 +184,7 @@ def _codes(parts: Sequence[pa.Array]) -> Int64Array:
 
 
 def _last(key: Int64Array, rank: Int64Array) -> Int64Array:
-    """The row of each key that is kept: of those since the last one without a rank the greatest."""
+    """Return the row that is kept for each key: the greatest since the last one without a rank."""
     row = np.arange(len(key))
     since = np.full(int(key.max(initial=-1)) + 1, -1, np.int64)
     ends = rank < 0
@@ -186,7 +203,7 @@ def _by_event_time(properties: TableProperties) -> bool:
 
 
 def _comparable(column: pa.Array) -> pa.Array:
-    """Dates and times as the numbers that delete blocks have."""
+    """Return dates and times as the numbers that delete blocks have."""
     if pa.types.is_date32(column.type):
         return column.view(pa.int32())
     if pa.types.is_timestamp(column.type):
@@ -201,7 +218,7 @@ def _delete_order(value: Any) -> Any:
 
 
 def _deleted(values: Sequence[pa.Array]) -> BoolArray:
-    """Which rows are no rows, but say that there is none; values: of `KeyMerger.needed`."""
+    """Return which rows are deletes; `values` are the columns of `KeyMerger.needed`."""
     operation, is_deleted = values[-2:]
     removing = _flags(pc.is_in(operation.cast(pa.string()), pa.array(_REMOVING)))
     flags: BoolArray = _flags(is_deleted) | removing

@@ -1,7 +1,7 @@
-"""The rows and deletes in log files of a table, block by block, as they were written.
+"""Read the rows and deletes of log files, block by block, as they were written.
 
-For tables whose slices hudi-rs does not merge (those that store no keys). Data blocks hold Avro
-records or a Parquet file, delete blocks keys with ordering values (Hudi's `HoodieLogBlock`s).
+For tables whose slices hudi-rs does not merge. Data blocks hold Avro records or a Parquet file,
+delete blocks hold keys with ordering values (Hudi's `HoodieLogBlock`s).
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _VERSION_WITH_COUNT = 1
 
 @dataclass(frozen=True)
 class LogRows:
-    """The rows of a data block, the columns that were asked for, as far as it has them.
+    """The rows of a data block, with the requested columns that it has.
 
-    instant: that wrote it.
+    Attributes:
+        instant: The instant that wrote the block.
     """
 
     rows: pa.RecordBatch
@@ -38,7 +39,11 @@ class LogRows:
 
 @dataclass(frozen=True)
 class LogDeletes:
-    """A delete block. ordering: of each key the value, None where there is none."""
+    """A delete block.
+
+    Attributes:
+        ordering: The ordering value of each key; None if it has none.
+    """
 
     keys: tuple[str, ...]
     ordering: tuple[Any, ...]
@@ -53,10 +58,17 @@ def read_log(
     pending: frozenset[str],
     roots: Callable[[str], Sequence[str]],
 ) -> list[Written]:
-    """What the log files (paths, in order) hold, in order.
+    """Read the contents of log files, in order.
 
-    pending: instants whose blocks do not count; neither do those that were rolled back. roots: the
-    columns that are wanted of what was written at an instant, whole structs. Raises HudiError.
+    Args:
+        storage: The table's storage.
+        logs: Paths of the log files, in order.
+        pending: Instants whose blocks are skipped; blocks that were rolled back are skipped as
+            well.
+        roots: Returns the top-level columns to read of what was written at an instant.
+
+    Raises:
+        HudiError: A file cannot be read.
     """
     found: list[tuple[LogFile, LogBlock]] = []
     for path in logs:
@@ -72,9 +84,13 @@ def read_log(
 
 
 def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
-    """Whether rows in the log files (paths) say what they do to the row before, as those of Flink's
-    changelogs: a row may end another one then. Both, where some do; neither, where there are none.
-    Raises HudiError.
+    """Return whether rows in the log files have an operation, as in Flink's changelogs.
+
+    Such a row may delete another one. The result has both values if some rows have one, and none if
+    there are no rows.
+
+    Raises:
+        HudiError: A file cannot be read.
     """
     schemas = (schema for path in logs for schema in _schemas(storage, path))
     return frozenset(OPERATION_FIELD in schema for schema in schemas)
@@ -131,12 +147,12 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
         )
         return one_batch(pa.Table.from_pylist(records, schema=wanted))
     except Exception as error:
-        # Damage makes the Avro reader raise almost anything.
+        # The Avro reader raises almost any exception for damaged bytes.
         raise CorruptFile(file.name, f"an Avro block cannot be read: {error!r}") from error
 
 
 def _records(content: bytes, schema: Any) -> Iterator[Any]:
-    """i32 version, i32 count, then each record with its length."""
+    """Read the records: i32 version, i32 count, then each record with its length."""
     version, count = struct.unpack_from(">ii", content)
     if version < _VERSION_WITH_COUNT:
         raise ValueError(f"version {version} of data blocks is not known")
@@ -149,9 +165,10 @@ def _records(content: bytes, schema: Any) -> Iterator[Any]:
 
 
 def one_batch(table: pa.Table) -> pa.RecordBatch:
-    """A table's rows together, also where there are none.
+    """Combine a table's rows into one batch, also if there are none.
 
-    Raises UnsupportedTable: there are more than 2 GiB of a column's texts, which no batch holds.
+    Raises:
+        UnsupportedTable: A text column has more than 2 GiB, which no batch holds.
     """
     batches = table.combine_chunks().to_batches()
     if len(batches) > 1:

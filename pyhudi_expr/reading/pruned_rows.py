@@ -1,8 +1,8 @@
-"""The rows of the slices that pruning keeps, file by file and slice by slice, as Arrow batches.
+"""Read the rows of the slices that pruning keeps, as Arrow batches.
 
-pyarrow reads the base files that no log file changes, hudi-rs merges slices with log files, and
-what was written with other columns than the table has now gets those first. What is not read as
-Hudi reads it is an error, never a wrong row.
+pyarrow reads base files without log files. hudi-rs merges slices with log files. Files that were
+written with other columns than the table has now are converted first. What cannot be read as Hudi
+reads it raises an error; it never gives a wrong row.
 """
 
 from __future__ import annotations
@@ -36,16 +36,19 @@ from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-#: Files whose footers are read before their rows are.
+#: Files whose footers are read ahead of their rows.
 _AT_ONCE, _THREADS = 64, 16
 
 
 @dataclass(frozen=True)
 class PrunedRows:
-    """Rows of a table's kept slices. schema: of the rows that are given.
+    """Rows of a table's kept slices.
 
-    result: which slices. read: the columns that are read, those of the filter, too. evolution: of
-    the table's columns, if they were renamed or retyped.
+    Attributes:
+        schema: The schema of the returned rows.
+        result: The kept slices.
+        read: The columns to read, including those of the filter.
+        evolution: The history of the table's columns, if they were renamed or retyped.
     """
 
     schema: pa.Schema
@@ -56,7 +59,11 @@ class PrunedRows:
     filter: pc.Expression | None
 
     def batches(self) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Batches of rows, each with the number of slices that begin with it. Raises HudiError."""
+        """Return batches of rows, each with the number of slices that begin with it.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
         merged, changed = self._merged(), self._changed()
         yield from self._of_plain(self.result.keep & ~merged & ~changed)
         for one in file_slices(self.result.listing.some(changed & ~merged)):
@@ -68,10 +75,11 @@ class PrunedRows:
             yield from self._of_merged(merged)
 
     def dataset(self) -> ds.Dataset:
-        """The files as pyarrow's dataset, of all columns and rows. Reads their footers.
+        """Return the files as a pyarrow dataset with all columns and rows. Reads their footers.
 
-        Raises UnsupportedTable where log files have to be merged into one of the slices, or columns
-        were changed since it was written.
+        Raises:
+            UnsupportedTable: Log files have to be merged into a slice, or columns were changed
+                since a file was written.
         """
         if self._merged().any():
             raise UnsupportedTable(
@@ -114,7 +122,7 @@ class PrunedRows:
             raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
 
     def _of_file(self, path: str, columns: FileColumns) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """A base file that has other columns than the table has now."""
+        """Read a base file that has other columns than the table has now."""
         begun = 1
         for batch in parquet_batches(self.table.storage, path, columns.roots(self.read)):
             rows = pa.Table.from_batches([columns.rows(batch, self.read)])
@@ -122,7 +130,7 @@ class PrunedRows:
             begun = 0
 
     def _of_merged(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Slices with log files."""
+        """Read slices with log files."""
         for one in file_slices(self.result.listing.some(slices)):
             if self._is_merged_here(one):
                 rows = self._changed_slices.rows(one)
@@ -140,9 +148,10 @@ class PrunedRows:
         return SliceReader.of(self.table, self.result.instant)
 
     def _is_merged_here(self, one: FileSlice) -> bool:
-        """Whether columns were changed, there is no base file, or one that others read differently.
+        """Return whether `KeyMergedSlices` merges a slice, and not hudi-rs.
 
-        Where record keys are not stored, `SliceReader` knows how slices without one are merged.
+        This is so if columns were changed, there is no base file, or hudi-rs reads a column
+        differently. If record keys are not stored, `SliceReader` merges slices without a base file.
         """
         if self.evolution is not None:
             return True
@@ -164,9 +173,11 @@ class PrunedRows:
         )
 
     def _chosen(self, rows: pa.Table, begun: int) -> Iterator[tuple[int, pa.RecordBatch]]:
-        """Of rows with the columns that are read those that were asked for.
+        """Filter rows and select the requested columns.
 
-        begun: the number of slices that begin with them.
+        Args:
+            rows: The rows with the columns of `read`.
+            begun: The number of slices that begin with them.
         """
         if RECORD_KEY in rows.column_names and is_virtual(self.table.properties):
             key = rows.schema.get_field_index(RECORD_KEY)
@@ -174,7 +185,7 @@ class PrunedRows:
         if self.filter is not None:
             try:
                 rows = rows.filter(self.filter)
-            except (pa.ArrowException, ValueError) as error:  # such as an overflow
+            except (pa.ArrowException, ValueError) as error:  # for example, an overflow
                 raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
         for batch in rows.select(self.schema.names).to_batches():
             yield begun, batch
@@ -202,7 +213,7 @@ class PrunedRows:
 
     def _fragments(self, paths: list[str]) -> list[ds.ParquetFileFragment]:
         storage = self.table.storage
-        # What is guaranteed of a file is not read from it: keys that are stored stay hidden.
+        # pyarrow fills a column of its guarantee without reading it: stored keys stay hidden.
         is_hidden = is_virtual(self.table.properties)
         known = pc.is_null(ds.field(RECORD_KEY)) if is_hidden else pc.scalar(True)
         return [
@@ -215,7 +226,11 @@ class PrunedRows:
 
 
 def _are_alike(fragments: list[ds.ParquetFileFragment], schema: pa.Schema) -> list[bool]:
-    """Of each file whether pyarrow reads its columns as Hudi's readers do. Raises CorruptFile."""
+    """Return for each file whether pyarrow reads its columns as Hudi's readers do.
+
+    Raises:
+        CorruptFile: A footer cannot be read.
+    """
     with ThreadPoolExecutor(_THREADS) as pool:
         return [are_read_alike(file, schema) for file in pool.map(_schema, fragments)]
 

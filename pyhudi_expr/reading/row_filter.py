@@ -1,4 +1,4 @@
-"""Predicates over rows, for readers without a query engine: pyarrow's comparisons decide."""
+"""Filter rows by predicates without a query engine, with pyarrow's comparisons."""
 
 from __future__ import annotations
 
@@ -30,16 +30,22 @@ _DIGITS_OF_DOUBLES = 15
 
 
 class FilterNotApplicable(HudiError):  # noqa: N818 - names the finding
-    """Rows cannot be filtered by the predicate here; the message says by which part of it."""
+    """The predicate cannot filter rows; the message names the part that cannot."""
 
 
 def row_filter(
     predicate: HudiExpression, schema: pa.Schema, zone: str | None, *, is_in: bool = False
 ) -> pc.Expression:
-    """The predicate for pyarrow's tables of the schema.
+    """Convert a predicate for pyarrow tables of a schema.
 
-    zone: in which instants are shown as wall clocks. is_in: IN finds floats as pyarrow's `is_in`
-    does, see `to_arrow`. Raises FilterNotApplicable.
+    Args:
+        predicate: The predicate.
+        schema: The schema of the rows.
+        zone: The time zone in which instants are shown as wall clocks.
+        is_in: Whether IN finds floats as pyarrow's `is_in` does, see `to_arrow`.
+
+    Raises:
+        FilterNotApplicable: A part of the predicate cannot filter rows.
     """
     for node in walk(predicate):
         match node:
@@ -56,7 +62,7 @@ def row_filter(
 
 
 def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa.DataType]:
-    """The path as the schema spells it. Raises FilterNotApplicable."""
+    """Return the path as the schema spells it."""
     try:
         name, type_ = resolve(path, schema)
     except UnboundError as error:
@@ -65,7 +71,7 @@ def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa
 
 
 def _fitted(node: Any, schema: pa.Schema, zone: str | None) -> Any:
-    """The predicate with columns as the schema spells them, and constants of their types."""
+    """Return the predicate with the schema's column names, and constants of the columns' types."""
 
     def fit(child: Any) -> Any:
         return _fitted(child, schema, zone)
@@ -97,7 +103,7 @@ def _fitted(node: Any, schema: pa.Schema, zone: str | None) -> Any:
 
 
 def _plain(term: Term) -> Term:
-    """What is compared: rows are, where an engine's own doubts are about its vectors."""
+    """Return a term as rows have it, without the deviations of engines' vectorised operators."""
     match term:
         case e.Call(name=e.NO_DECIMAL, args=(inner,)):
             return inner
@@ -105,7 +111,7 @@ def _plain(term: Term) -> Term:
 
 
 def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[Any, ...]:
-    """Terms that are compared, constants in the type of the columns beside them."""
+    """Return compared terms, with constants in the type of the columns beside them."""
     terms = [_plain(term) for term in terms]
     columns = [term for term in terms if isinstance(term, Column)]
     types = {_name(column.path, schema)[1] for column in columns}
@@ -122,10 +128,10 @@ def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[
 
 
 def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Term], Term]:
-    """How terms become numbers of the kind that they are compared with.
+    """Return a function that converts terms to the kind of number that they are compared as.
 
-    pyarrow would make doubles of decimals that are not the nearest ones (3.14159 would be none),
-    and fail where an integer is none.
+    pyarrow itself would convert decimals to doubles that are not the nearest ones (3.14159 would
+    match nothing), and would fail for decimals that are not integers.
     """
     nodes = [node for term in terms for node in walk(term)]
     columns = [node for node in nodes if isinstance(node, Column)]
@@ -149,7 +155,7 @@ def _is_double(node: Any) -> bool:
 
 
 def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
-    """Decimals and columns of integers as doubles; integers as the columns' type."""
+    """Convert decimals and integer columns to doubles, and integers to the columns' type."""
     if isinstance(term, Column) and pa.types.is_integer(_name(term.path, schema)[1]):
         return Call(TO_DOUBLE, (term,))
     if not isinstance(term, Literal) or term.value is None:
@@ -164,7 +170,7 @@ def _floating(term: Term, of_columns: pa.DataType, schema: pa.Schema) -> Term:
 
 
 def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
-    """A double as the decimal of its digits, which are the same for decimals of so few."""
+    """Convert a double to the decimal of its digits."""
     if not isinstance(term, Literal) or not isinstance(term.value, float):
         return term
     if not isfinite(term.value) or any(type_.precision > _DIGITS_OF_DOUBLES for type_ in columns):
@@ -203,7 +209,7 @@ def _folded(literal: Literal, type_: pa.DataType) -> Literal:
 
 
 def _instant(wall_seconds: int, zone: str | None) -> int:
-    """The one instant at which a wall clock of the zone shows the time."""
+    """Return the only instant at which a wall clock of the zone shows the time."""
     if zone is None:
         raise FilterNotApplicable(
             "rows cannot be filtered: a time without zone against instants; say in which zone"
@@ -222,6 +228,6 @@ def _instant(wall_seconds: int, zone: str | None) -> int:
 
 
 def columns_of(predicate: HudiExpression, schema: pa.Schema) -> list[str]:
-    """The top-level columns that the predicate reads, as the schema spells them."""
+    """Return the top-level columns that the predicate reads, as the schema spells them."""
     paths = [node.path for node in walk(predicate) if isinstance(node, Column)]
     return list(dict.fromkeys(_name(path, schema)[0][0] for path in paths))

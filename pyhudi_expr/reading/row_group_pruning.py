@@ -1,8 +1,8 @@
-"""Which row groups of Parquet files hold no row that a query asks for.
+"""Prune the row groups of Parquet files.
 
-pyarrow would find out by itself, from the filter that it is given. But it believes whatever a
-footer says: of floats, where NaN is above no bound, and 0.0 and -0.0 are one bound and two values,
-rows would be lost. So it is given no filter, and row groups are judged as files are.
+pyarrow prunes row groups itself if it gets a filter, but it trusts every footer. For floats this
+loses rows: NaN is not within any bounds, and 0.0 and -0.0 are one bound and two values. So pyarrow
+gets no filter, and row groups are pruned by the same rules as files.
 """
 
 from __future__ import annotations
@@ -22,9 +22,12 @@ def matching_row_groups(
     predicate: BoundExpression,
     unread: frozenset[str] = frozenset(),
 ) -> list[ds.ParquetFileFragment]:
-    """The fragments, of each the row groups that may hold a row for which the predicate is TRUE.
+    """Return the fragments with the row groups that may hold a row for which a predicate is TRUE.
 
-    unread: columns whose stored values are not what rows show.
+    Args:
+        fragments: The files.
+        predicate: The predicate.
+        unread: Columns whose stored values are not what rows show.
     """
     if not fragments:
         return []

@@ -1,8 +1,8 @@
-"""Tables without a query engine: the rows of the files that can match, filtered, as Arrow batches.
+"""Scan a table without a query engine: the filtered rows of the files that can match, as Arrow.
 
-Slices without log files are read by pyarrow; those with log files are merged one by one by hudi-rs
-(the package `hudi`), which holds a slice in memory. What is not read as Hudi reads it is an error,
-never a wrong row.
+pyarrow reads slices without log files. hudi-rs (the package `hudi`) merges slices with log files
+one by one, with one slice in memory. What cannot be read as Hudi reads it raises an error; it never
+gives a wrong row.
 """
 
 from __future__ import annotations
@@ -45,7 +45,12 @@ Filter: TypeAlias = HudiExpression | pc.Expression | str | Sequence[Any]
 
 @dataclass(frozen=True)
 class Progress:
-    """slices: of which something has been read, of `slices_total`; rows: given so far."""
+    """The progress of a scan.
+
+    Attributes:
+        slices: Slices that were started, of `slices_total`.
+        rows: Rows returned so far.
+    """
 
     slices: int
     slices_total: int
@@ -58,9 +63,13 @@ def _unheard(progress: Progress) -> None:
 
 @dataclass(frozen=True)
 class Scan:
-    """What will be read; nothing has been yet. Each of its methods reads anew.
+    """A scan that has read no rows yet. Each of its methods reads anew.
 
-    schema: of the rows. result: which files are read, and why. The rest is what `scan` was given.
+    Attributes:
+        schema: The schema of the rows.
+        result: Which files are read, and why.
+
+    The other attributes are the arguments of `scan`.
     """
 
     schema: pa.Schema
@@ -70,12 +79,16 @@ class Scan:
     _heard: Callable[[Progress], None]
 
     def __repr__(self) -> str:
-        """A line, for who looks at it instead of its rows."""
+        """Return one line, without reading rows."""
         files = f"{self.result.files_kept} of {self.result.files_total} files"
         return f"<Scan of {files}: {', '.join(self.schema.names)}>"
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """The rows, in no order. Raises HudiError where a slice cannot be read."""
+        """Return the rows, in no order.
+
+        Raises:
+            HudiError: A slice cannot be read.
+        """
         given, slices = 0, 0
         total = int(np.count_nonzero(self.result.keep))
         for begun, batch in self._rows.batches():
@@ -89,22 +102,22 @@ class Scan:
                 return
 
     def to_reader(self) -> pa.RecordBatchReader:
-        """The same as a stream."""
+        """Return the rows as a stream of batches."""
         return pa.RecordBatchReader.from_batches(self.schema, self.batches())
 
     def to_table(self) -> pa.Table:
-        """All rows in memory."""
+        """Return all rows in memory."""
         return pa.Table.from_batches(self.batches(), self.schema)
 
     def to_pandas(self, **options: Any) -> pd.DataFrame:
-        """All rows; options: of `pyarrow.Table.to_pandas`. Needs pandas."""
+        """Return all rows with the options of `pyarrow.Table.to_pandas`. Needs pandas."""
         rows = self.to_table()
         with require_extra("reading"):  # pyarrow imports pandas
             frame = rows.to_pandas(**options)
         return frame
 
     def to_polars(self) -> pl.DataFrame:
-        """All rows. Needs polars."""
+        """Return all rows. Needs polars."""
         with require_extra("reading"):
             import polars
         frame = polars.from_arrow(self.to_table())
@@ -112,13 +125,14 @@ class Scan:
         return frame
 
     def to_dataset(self) -> ds.Dataset:
-        """The files to read as pyarrow's dataset, of all columns and rows: to be filtered there.
+        """Return the files to read as a pyarrow dataset of all columns and rows, to be filtered.
 
-        pyarrow believes the statistics of floats then, and may lose rows with NaN or -0.0; filters
-        over tables in memory, and those of `scan`, lose none.
+        A filter of the dataset uses the statistics of floats, and may lose rows with NaN or -0.0.
+        Filters of tables in memory, and the filter of `scan`, lose none.
 
-        Raises UnsupportedTable where log files have to be merged into one of the slices, or columns
-        were changed since it was written.
+        Raises:
+            UnsupportedTable: Log files have to be merged into a slice, or columns were changed
+                since a file was written.
         """
         return self._rows.dataset()
 
@@ -136,15 +150,27 @@ def scan(
     progress: Callable[[Progress], None] = _unheard,
     pruner: Pruner | None = None,
 ) -> Scan:
-    """The rows of a table for which a filter is TRUE, from the files that can hold such.
+    """Scan a table for the rows that match a filter.
 
-    table: its base path. filter: compared as pyarrow compares, SQL of each dialect, too. columns:
-    top-level ones; None: all. as_of: an instant for time travel, or a date. dialect: of a filter in
-    SQL. zone: in which its times without zone are meant (IANA). limit: rows at most. progress: told
-    after each batch. pruner: of other options, or one that knows the table already.
+    Args:
+        table: The base path.
+        filter: SQL text, a pyarrow expression or a filter list. Rows are compared as pyarrow
+            compares them, in every SQL dialect. None: all rows.
+        columns: Top-level columns. None: all.
+        as_of: An instant or a date for time travel.
+        view: The view of the table.
+        dialect: The SQL dialect of the filter.
+        zone: The IANA time zone of the filter's times without zone.
+        limit: Maximum number of rows.
+        progress: Called after each batch.
+        pruner: A pruner with other options, or with the table in its cache.
 
-    Raises HudiError: the table cannot be read, there is no such column, or rows cannot be filtered
-    so; PredicateSyntaxError, FilterError or SubstraitError: the filter is none.
+    Raises:
+        HudiError: The table cannot be read, a column does not exist, or the filter cannot be
+            applied to rows.
+        PredicateSyntaxError: The SQL text is not a condition.
+        FilterError: The filter list is malformed.
+        SubstraitError: The expression is malformed.
     """
     opened = HudiTable.open(table)
     check_supported(opened)
@@ -170,7 +196,7 @@ def scan(
 def _parsed(
     filter: Filter | None, schema: pa.Schema, dialect: SqlDialect, zone: str | None
 ) -> tuple[HudiExpression, pc.Expression | None]:
-    """What files are asked, and what rows are."""
+    """Return the predicate for files, and the filter for rows."""
     if filter is None:
         return ALWAYS, None
     if isinstance(filter, pc.Expression):
@@ -198,7 +224,7 @@ def _of_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
 
 
 def _with_filtered(wanted: pa.Schema, schema: pa.Schema, compared: Sequence[str]) -> pa.Schema:
-    """The columns that are read: those that are wanted, and those that rows are filtered by."""
+    """Return the columns to read: the requested ones, and those of the filter."""
     names = [*wanted.names, *compared]
     return pa.schema([schema.field(name).remove_metadata() for name in dict.fromkeys(names)])
 

@@ -1,7 +1,7 @@
-"""Files from before columns were renamed, retyped, dropped or moved by schema evolution on read.
+"""Read files from before columns were renamed, retyped, dropped or moved (schema on read).
 
-It leaves files as they are. Which column of a file is which of the table's is told by their ids in
-the history of its schemas.
+Such changes leave files unchanged. The ids in the history of the table's schemas say which column
+of a file is which column of the table.
 """
 
 from __future__ import annotations
@@ -23,16 +23,22 @@ from pyhudi_expr.table.schema_history import SchemaHistory, SchemaVersion
 
 @dataclass(frozen=True)
 class SchemaEvolution:
-    """What became of a table's columns until an instant. now: the version that is asked for."""
+    """The history of a table's columns until an instant.
+
+    Attributes:
+        history: All versions of the schema.
+        now: The version of the instant.
+    """
 
     history: SchemaHistory
     now: SchemaVersion
 
     @staticmethod
     def of(table: HudiTable, result: PruneResult) -> SchemaEvolution | None:
-        """Until the instant that was judged; None where columns never were changed so.
+        """Return the history until a result's instant; None if columns were never changed.
 
-        Raises UnsupportedTable.
+        Raises:
+            UnsupportedTable: The history cannot be read.
         """
         if not result.is_evolved:
             return None
@@ -56,7 +62,7 @@ class SchemaEvolution:
         return self.now == self.history.at(None)
 
     def changed(self, listing: FileListing) -> BoolArray:
-        """For each slice whether one of its files was written before columns were changed."""
+        """Return for each slice whether one of its files is older than a change of columns."""
         instants = listing.file_instants
         changed = [
             one
@@ -67,9 +73,14 @@ class SchemaEvolution:
         return listing.any_of_slice(np.asarray(files))
 
     def columns(self, instant: str, path: str) -> FileColumns:
-        """Those of a file, or of a block of a log file, that was written at an instant.
+        """Return the columns of a file or log block that was written at an instant.
 
-        path: for messages. Raises UnsupportedTable.
+        Args:
+            instant: The instant.
+            path: The file's path, for messages.
+
+        Raises:
+            UnsupportedTable: The history does not cover the instant.
         """
         then = self.history.at(instant)
         if then is None:
@@ -82,7 +93,7 @@ class SchemaEvolution:
 
 @dataclass(frozen=True)
 class _NamesById:
-    """See `HistoricNames`. path: for messages."""
+    """Former names by column ids, see `HistoricNames`."""
 
     path: str
     version: SchemaVersion

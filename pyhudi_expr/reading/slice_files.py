@@ -1,4 +1,4 @@
-"""File slices one by one, as they are handed out to whoever reads them."""
+"""File slices as single values, for readers that process one at a time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ from pyhudi_expr.table.listing import FileListing
 
 @dataclass(frozen=True)
 class FileSlice:
-    """One slice of a snapshot. base: the base file's name, None without one; logs: in order."""
+    """One slice of a snapshot.
+
+    Attributes:
+        base: Name of the base file; None if there is none.
+        logs: Names of the log files, in order.
+    """
 
     partition: str
     file_id: str
@@ -23,28 +28,29 @@ class FileSlice:
     logs: tuple[str, ...]
 
     def path(self, name: str) -> str:
-        """The path of one of its files, from the table's base path."""
+        """Return the path of one of its files, relative to the table's base path."""
         return f"{self.partition}/{name}" if self.partition else name
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """The name in messages."""
         return self.path(f"{self.file_id} (base instant {self.base_instant})")
 
 
 def file_slices(listing: FileListing) -> Iterator[FileSlice]:
-    """The slices of a listing, those with most bytes first."""
+    """Return the slices of a listing, largest first."""
     return map(slice_of, slice_table(listing).to_pylist())
 
 
 def slice_of(row: dict[str, Any]) -> FileSlice:
-    """The slice of a row of `slice_table`."""
+    """Return the slice of a row of `slice_table`."""
     return FileSlice(**{**row, "logs": tuple(row["logs"])})
 
 
 def slice_table(listing: FileListing) -> pa.Table:
-    """The slices as rows with the fields of `FileSlice`, those with most bytes first: tasks that
-    get rows in turn get about as many bytes each.
+    """Return the slices as rows with the fields of `FileSlice`, largest first.
+
+    Tasks that take rows in turn get about as many bytes each.
     """
     table = pa.table(
         {

@@ -1,10 +1,10 @@
-"""The rows of a file slice, as a query of the table sees them, column by column.
+"""Read the rows of a file slice, as a query sees them, column by column.
 
-Of a slice without log files: its Parquet file, row group by row group, only the columns that are
-wanted. One with log files is merged by hudi-rs (the package `hudi`), which keeps the slice's rows
-in memory; what it does not merge as Hudi does is refused. Slices of log files alone, as Flink's
-writers begin them, and tables that store no keys it does not merge: that is done here, by the keys
-that are stored or made (`key_merging`).
+A slice without log files is its Parquet file, read by row group with only the requested columns. A
+slice with log files is merged by hudi-rs (the package `hudi`), which holds its rows in memory. What
+hudi-rs does not merge as Hudi does is refused. It does not merge slices without a base file, which
+Flink's writers create, nor tables without stored keys: these are merged here by stored or computed
+keys (`key_merging`).
 """
 
 from __future__ import annotations
@@ -37,16 +37,18 @@ WHAT_TO_DO = "compact the table, or use the store 'extension', which leaves such
 
 
 class UnmergeableSlice(UnsupportedTable):
-    """The log files of a slice cannot be merged here; queries can, so its files are to be kept."""
+    """The log files of a slice cannot be merged here. Queries can, so its files have to be kept."""
 
 
 @dataclass(frozen=True)
 class SliceReader:
-    """Reads slices of one table at one instant; small, and sent to the tasks.
+    """Reads slices of one table at one instant. Small; it is sent to tasks.
 
-    merges: whether slices with log files are merged as Hudi does. by_keys: how, where hudi-rs does
-    not; without_base: how, if there are log files alone; None: not at all. pending: instants whose
-    log blocks do not count.
+    Attributes:
+        merges: Whether hudi-rs merges the table's slices as Hudi does.
+        by_keys: Merges slices that hudi-rs does not. None: not supported.
+        without_base: Merges slices without a base file. None: not supported.
+        pending: Instants whose log blocks are skipped.
     """
 
     base_uri: str
@@ -58,7 +60,7 @@ class SliceReader:
 
     @staticmethod
     def of(table: HudiTable, instant: str | None) -> SliceReader:
-        """instant: of the listing whose slices will be read."""
+        """Create a reader for slices of a listing at `instant`."""
         if table.properties.base_file_format != "PARQUET":
             raise UnsupportedTable(f"{table.base_path}: its base files are no Parquet files")
         if table.has_schema_history:
@@ -79,10 +81,16 @@ class SliceReader:
         return _storage(self.base_uri)
 
     def columns(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[pa.Array]]:
-        """For each batch of the slice's rows the values of the columns; those of a column that the
-        slice does not have are null (of type null).
+        """Return for each batch of the slice's rows the values of the columns.
 
-        names: of leaves, with dots where they are nested. Raises HudiError.
+        A column that the slice does not have is null (of type null).
+
+        Args:
+            one: The slice.
+            names: Leaf columns, with dots where they are nested.
+
+        Raises:
+            HudiError: The slice cannot be read.
         """
         if one.logs or one.base is None:
             yield from self._merged(one, names)
@@ -124,10 +132,11 @@ class SliceReader:
         yield [leaf(rows, name) for name in names]
 
     def counts(self, one: FileSlice, log: str) -> bool:
-        """Whether the log is of the instant, and not a later one's.
+        """Return whether a log file is of the instant, and not of a later one.
 
-        Raises UnmergeableSlice where hudi-rs would not take it for what Hudi takes it: it passes
-        damage by in silence, and reads the blocks of later instants.
+        Raises:
+            UnmergeableSlice: hudi-rs would read it differently than Hudi: it skips damage silently,
+                and reads the blocks of later instants.
         """
         with self.storage().open_input(log) as source:
             file = LogFile(source, source.size(), f"{self.base_uri}/{log}")
@@ -171,7 +180,7 @@ class SliceReader:
         return [column.combine_chunks() for column in rows.columns[:own]]
 
     def _base_rows(self, one: FileSlice, names: Sequence[str]) -> pa.Table:
-        """The columns of the base file, numbered; no rows without one."""
+        """Return numbered rows of the base file; no rows if there is none."""
         tables = []
         if one.base is not None:
             path = one.path(one.base)
@@ -186,7 +195,7 @@ def _numbered(columns: Sequence[pa.Array]) -> pa.Table:
 
 
 def _key_merger(table: HudiTable) -> KeyMerger | None:
-    """How slices of a merge-on-read table are merged that stores no keys. Raises HudiError."""
+    """Return how slices of a merge-on-read table without stored keys are merged."""
     properties = table.properties
     if properties.meta_fields or properties.table_type is TableType.COPY_ON_WRITE:
         return None
@@ -196,7 +205,7 @@ def _key_merger(table: HudiTable) -> KeyMerger | None:
 
 
 def may_be_merged(table: HudiTable, listing: FileListing) -> BoolArray:
-    """For each slice whether its rows can be read here, as far as the table and the names tell."""
+    """Return for each slice whether it can be read here, by the table and the file names alone."""
     logs = listing.any_of_slice(listing.file_is_log)
     bases = listing.any_of_slice(~listing.file_is_log)
     merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
@@ -207,12 +216,16 @@ def may_be_merged(table: HudiTable, listing: FileListing) -> BoolArray:
 
 @lru_cache(maxsize=8)
 def _storage(uri: str) -> Storage:
-    """A task opens a table's file system once, not for each file."""
+    """Open a table's storage once in a task, not for each file."""
     return Storage.open(uri)
 
 
 def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
-    """An open Parquet file, a context manager. Raises HudiError."""
+    """Open a Parquet file as a context manager.
+
+    Raises:
+        HudiError: The file cannot be read.
+    """
     source = storage.open_input(path)
     try:
         return pq.ParquetFile(source, coerce_int96_timestamp_unit=_UNIT)
@@ -224,7 +237,7 @@ def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
 def parquet_columns(
     file: pq.ParquetFile, names: Sequence[str], shown: str
 ) -> Iterator[list[pa.Array]]:
-    """The columns of an open file, see `SliceReader.columns`. shown: its path, for messages."""
+    """Return the columns of an open file, see `SliceReader.columns`; `shown` is its path."""
     known = {file.metadata.schema.column(i).path for i in range(file.metadata.num_columns)}
     wanted = [name for name in names if name in known]
     try:
@@ -238,16 +251,21 @@ def parquet_columns(
 
 
 def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows, a row group at a time: pyarrow holds the bytes of all groups that it is asked for,
-    however few of their rows at once.
+    """Read the rows by row group.
+
+    pyarrow holds the bytes of all row groups that one call reads, however few of their rows.
     """
     for group in range(file.num_row_groups):
         yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
 
 
 def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
-    """The rows of a Parquet file with those of the top-level columns that it has; there may be one
-    more. Raises HudiError.
+    """Read the rows of a Parquet file with the top-level columns that it has of `roots`.
+
+    There may be one column more.
+
+    Raises:
+        HudiError: The file cannot be read.
     """
     with parquet_file(storage, path) as file:
         wanted = [name for name in roots if name in file.schema_arrow.names]
@@ -261,7 +279,7 @@ def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterat
 
 
 def leaf(rows: pa.RecordBatch, name: str) -> pa.Array:
-    """A column, or a field of nested ones; null where a parent is, all null where it is missing."""
+    """Return a (nested) column; null where a parent is null, and all null if it is missing."""
     root, *fields = name.split(".")
     if root not in rows.schema.names:
         return pa.nulls(rows.num_rows)
@@ -274,7 +292,7 @@ def leaf(rows: pa.RecordBatch, name: str) -> pa.Array:
 
 
 def leaf_types(schema: pa.Schema) -> Mapping[str, pa.DataType]:
-    """The scalar leaves of a schema with their types, by their dotted names."""
+    """Return the types of a schema's scalar leaves by their dotted names."""
     found: dict[str, Any] = {}
 
     def visit(name: str, type_: pa.DataType) -> None:
@@ -290,7 +308,11 @@ def leaf_types(schema: pa.Schema) -> Mapping[str, pa.DataType]:
 
 
 def scalar_type(table: HudiTable, schema: pa.Schema, column: str) -> pa.DataType:
-    """The type of a column that an index may be over. Raises HudiError."""
+    """Return the type of a column that can be indexed.
+
+    Raises:
+        HudiError: There is no such scalar column.
+    """
     types = leaf_types(schema)
     if table.properties.drop_partition_columns and column in table.properties.partition_fields:
         raise HudiError(

@@ -1,4 +1,4 @@
-"""Which tables can be read by their files, without Hudi's own reader."""
+"""Check which tables can be read from their files, without Hudi's own reader."""
 
 from __future__ import annotations
 
@@ -7,7 +7,11 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def check_supported(table: HudiTable) -> None:
-    """Raises UnsupportedTable for tables of which the files alone do not tell the rows."""
+    """Check that a table's rows follow from its files alone.
+
+    Raises:
+        UnsupportedTable: They do not.
+    """
     properties = table.properties
     for applies, reason in (
         (properties.base_file_format != "PARQUET", "its base files are no Parquet files"),

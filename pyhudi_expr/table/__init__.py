@@ -1,4 +1,4 @@
-"""What a Hudi table is: properties, timelines, schemas and file slices.
+"""A Hudi table: properties, timelines, schemas and file slices.
 
 Start at `hudi_table.HudiTable.open`. Imports nothing above it.
 """

@@ -1,6 +1,6 @@
-"""What can be wrong with a table's files. Every message names the table or the file, and the cause.
+"""Errors about a table's files. Every message names the table or the file, and the cause.
 
-None of these may lose a row: who catches one keeps the files that it could not judge.
+None of these may lose a row: a caller that catches one keeps the files that it could not evaluate.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ class UnsupportedTable(HudiError):  # noqa: N818
 
 
 class CorruptFile(HudiError):  # noqa: N818
-    """A file's bytes break its format."""
+    """A file's bytes violate its format."""
 
     def __init__(self, file: str, reason: str) -> None:
         super().__init__(f"{file}: {reason}")

@@ -1,8 +1,8 @@
-"""What the names of data files say, read for a whole column of names at once.
+"""Parse the names of data files, a whole column of names at once.
 
-Base files: `<file id>_<write token>_<instant>.<format>`. Log files:
-`.<file id>_<instant>.log.<version>[_<write token>]`, where the instant is the slice's base instant
-in layout 1 and the delta commit that wrote the file in layout 2 (Hudi's `FSUtils`).
+Base files: `<file id>_<write token>_<instant>.<format>`. Log files: `.<file
+id>_<instant>.log.<version>[_<write token>]`, where the instant is the slice's base instant in
+layout 1 and the delta commit that wrote the file in layout 2 (Hudi's `FSUtils`).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LOG = (
 
 @dataclass(frozen=True)
 class ParsedNames:
-    """The files of one kind: for each its row among all files, its file id and its instant."""
+    """Parsed names of one kind of files: each file's row among all files, file id and instant."""
 
     row: Int64Array
     file_id: pa.StringArray
@@ -36,11 +36,11 @@ class ParsedNames:
 
 
 def base_files(names: pa.StringArray, base_format: str) -> ParsedNames:
-    """The base files among the names, of the table's format ("parquet", "orc", "hfile")."""
+    """Parse the base files among the names, in the table's format ("parquet", "orc", "hfile")."""
     parts = pc.split_pattern(names, "_", max_splits=_BASE_PARTS - 1)
     whole = np.flatnonzero(_flags(pc.equal(pc.list_value_length(parts), _BASE_PARTS)))
     parts = _only(parts, whole)
-    # All files of one write end alike, so few ends have to be looked at.
+    # All files of one write have the same suffix, so few suffixes have to be parsed.
     ends = pc.list_element(parts, 2).dictionary_encode()
     pattern = _BASE_END.replace("{format}", re.escape(base_format))
     (instant,) = pc.extract_regex(ends.dictionary, pattern).flatten()
@@ -52,7 +52,7 @@ def base_files(names: pa.StringArray, base_format: str) -> ParsedNames:
 
 
 def log_files(names: pa.StringArray) -> ParsedNames:
-    """The log files among the names."""
+    """Parse the log files among the names."""
     found = pc.extract_regex(names, _LOG)
     row = np.flatnonzero(_flags(pc.is_valid(found)))
     file_id, instant, version = found.take(pa.array(row)).flatten()
@@ -61,7 +61,7 @@ def log_files(names: pa.StringArray) -> ParsedNames:
 
 
 def _only(array: pa.Array, rows: Int64Array) -> pa.Array:
-    """The array's ascending rows; mostly it is all of them, and nothing is copied."""
+    """Return the array's ascending rows; without a copy if these are all rows."""
     return array if len(rows) == len(array) else array.take(pa.array(rows))
 
 

@@ -1,14 +1,14 @@
-"""Which file slices a query sees: the rules of Hudi's file system view, for all files at once.
+"""Select the file slices that a query sees: Hudi's file system view, for all files at once.
 
-A file group's slices are named by their base instants. Slices that belong to writes which did not
-complete are not seen; of the others the newest one is, at or before the instant asked for. Groups
-that a completed replace commit replaced are not seen at all.
+A file group's slices are named by their base instants. Slices of incomplete writes are not visible.
+Of the others the newest one is, at or before the requested instant. Groups that a completed replace
+commit replaced are not visible.
 
-* Layout 1: a log file's name carries its slice's base instant.
+* Layout 1: a log file's name has its slice's base instant.
 * Layout 2: a log file belongs to the newest slice whose base instant is not after the log's
-  completion time; logs older than every base file form one slice without a base file. Log files
-  of writes that did not complete are not seen.
-* A pending compaction opens a new, still base-less slice; a query sees it merged with the one
+  completion time; logs older than every base file form one slice without a base file. Log files of
+  incomplete writes are not visible.
+* A pending compaction opens a new slice without a base file; a query sees it merged with the slice
   before it.
 """
 
@@ -35,12 +35,16 @@ GroupId = tuple[str, str]
 
 @dataclass(frozen=True)
 class SliceRules:
-    """What decides which slices are seen.
+    """What decides which slices are visible.
 
-    timeline: the whole active timeline. as_of: newest requested time that counts, None for all.
-    replaced: file groups replaced at or before `as_of`. pending_compactions: for each file group
-    the requested time of its pending compaction. completion_time: completion time of a requested
-    time, None while pending; not called in layout 1. with_logs: False for copy on write.
+    Attributes:
+        timeline: The whole active timeline.
+        as_of: Newest requested time that counts; None for all.
+        replaced: File groups replaced at or before `as_of`.
+        pending_compactions: For each file group the requested time of its pending compaction.
+        completion_time: Returns the completion time of a requested time, None while pending; not
+            called in layout 1.
+        with_logs: False for copy on write.
     """
 
     timeline: Timeline
@@ -54,11 +58,12 @@ class SliceRules:
 
     @property
     def visible(self) -> Timeline:
+        """The timeline up to `as_of`."""
         return self.timeline if self.as_of is None else self.timeline.as_of(self.as_of)
 
 
 def select_slices(files: StoredFiles, rules: SliceRules, view: TableView) -> FileListing:
-    """The slices that a query sees, with their files.
+    """Return the slices that a query sees, with their files.
 
     READ_OPTIMIZED gives the base files of the slices that SNAPSHOT gives.
     """
@@ -73,7 +78,7 @@ def select_slices(files: StoredFiles, rules: SliceRules, view: TableView) -> Fil
     bases_kept, base_slice = names.base_row[complete], base_slice[complete]
     log_slice, log_seen = _slices_of_logs(groups, instants, base_slice, compactions, rules)
 
-    # Which slices are seen, and which one each is shown as.
+    # The visible slices, and the slice that each one is shown as.
     slices = _distinct(np.concatenate([base_slice, compactions, log_slice[log_seen]]))
     slices = slices[instants.committed[slices % instants.count]]
     slices = slices[~np.isin(slices // instants.count, groups.replaced(rules.replaced))]
@@ -96,10 +101,12 @@ def select_slices(files: StoredFiles, rules: SliceRules, view: TableView) -> Fil
 
 @dataclass(frozen=True)
 class _Names:
-    """What the files' names say, as numbers; the texts, which take more memory, are not kept.
+    """File names as numbers; the texts take more memory and are not kept.
 
-    base_row, log_row: the rows of the base files and of the log files among all files. log_order:
-    a number for each log file that rises in the order in which logs are merged.
+    Attributes:
+        base_row: Rows of the base files among all files.
+        log_row: Rows of the log files among all files.
+        log_order: A number for each log file, ascending in the order of merging.
     """
 
     groups: _Groups
@@ -145,7 +152,7 @@ class _Groups:
         return max(len(self.file_ids), 1)
 
     def numbers(self, groups: Iterable[GroupId]) -> tuple[Int64Array, BoolArray]:
-        """The groups' numbers, and for each whether the table has files of it."""
+        """Return the groups' numbers, and for each whether the table has files of it."""
         pairs = list(groups)
         if not pairs:
             return np.zeros(0, np.int64), np.zeros(0, np.bool_)
@@ -160,7 +167,7 @@ class _Groups:
         return number[known]
 
     def keys_of(self, slices: Iterable[tuple[GroupId, str]], instants: _Instants) -> Int64Array:
-        """The keys of slices given by group and base instant, sorted."""
+        """Return the sorted keys of slices given by group and base instant."""
         pairs = list(slices)
         number, known = self.numbers(group for group, _ in pairs)
         rank = np.array([instants.rank[instant] for _, instant in pairs], np.int64)
@@ -169,7 +176,7 @@ class _Groups:
 
 @dataclass(frozen=True)
 class _Instants:
-    """The instants in file names as ranks in string order, and what the timeline says of each."""
+    """The instants in file names as ranks in string order, with their states on the timeline."""
 
     values: list[str]
     rank: dict[str, int]
@@ -215,7 +222,7 @@ def _slices_of_logs(
     compactions: Int64Array,
     rules: SliceRules,
 ) -> tuple[Int64Array, BoolArray]:
-    """For each log file its slice's key, and whether a query sees it."""
+    """Return for each log file its slice's key, and whether a query sees it."""
     if rules.layout == 1:
         return instants.slice_key(groups.log, instants.log), np.ones(len(groups.log), np.bool_)
     used = np.flatnonzero(np.bincount(instants.log, minlength=instants.count))
@@ -223,7 +230,7 @@ def _slices_of_logs(
     for rank in used.tolist():
         completed = rules.completion_time(instants.values[rank])
         if completed is not None:
-            # The newest instant of all that is not after the completion time.
+            # The newest instant that is not after the completion time.
             reached[rank] = np.searchsorted(np.array(instants.values), completed, "right") - 1
     newest = reached[instants.log]
     seen = newest >= 0
@@ -233,7 +240,7 @@ def _slices_of_logs(
     has_slice = (position >= 0) & (candidate // instants.count == groups.log)
     slice_key = np.where(has_slice, candidate, -1)
     orphans = np.flatnonzero(seen & ~has_slice)
-    # Older than every base file: together they are one slice, named by the first of them.
+    # Logs older than every base file form one slice, named by the first of them.
     owners, owner = np.unique(groups.log[orphans], return_inverse=True)
     first = np.full(len(owners), instants.count, np.int64)
     np.minimum.at(first, owner, instants.log[orphans])
@@ -244,10 +251,14 @@ def _slices_of_logs(
 def _latest_merged(
     slices: Int64Array, compactions: Int64Array, instants: int
 ) -> tuple[Int64Array, Int64Array]:
-    """The newest slice of each group and, where that one awaits compaction, the one before it.
+    """Return the newest slice of each group and, if it awaits compaction, the one before it.
 
-    Takes sorted keys. Gives the key that each of these slices is shown as (that of the older one
-    of the two), and their own keys, sorted.
+    Args:
+        slices: Sorted keys of slices.
+
+    Returns:
+        The key that each of these slices is shown as (that of the older one of the two), and their
+        own keys, sorted.
     """
     group = slices // instants
     last = np.flatnonzero(np.append(group[1:] != group[:-1], True)) if len(slices) else group
@@ -318,7 +329,7 @@ def _assemble(
 
 
 def _distinct(keys: Int64Array) -> Int64Array:
-    """The keys sorted, each once. (numpy's own `unique` hashes, which is several times slower.)"""
+    """Return the distinct keys, sorted. (numpy's `unique` hashes, which is far slower.)"""
     ordered = np.sort(keys)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
@@ -329,7 +340,7 @@ def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
 
 
 def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Int64Array]:
-    """The values sorted, and for each value its place among them."""
+    """Return the values sorted, and for each value its position among them."""
     order = pc.array_sort_indices(values).to_numpy()
     rank = np.empty(len(values), np.int64)
     rank[order] = np.arange(len(values))

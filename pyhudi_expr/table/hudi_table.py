@@ -1,4 +1,4 @@
-"""A Hudi table as it was at one moment: properties, timeline, schema and file slices."""
+"""A Hudi table at one moment: properties, timeline, schema and file slices."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _LISTING_THREADS = 8
 
 @dataclass(frozen=True)
 class HudiTable:
-    """One snapshot of a table: nothing in it changes when the table does; `refreshed` looks again.
+    """One snapshot of a table. It does not change when the table does; `refreshed` opens a new one.
 
-    Reads raise TableNotFound, UnsupportedTable, CorruptFile or another HudiError.
+    Its methods raise TableNotFound, UnsupportedTable, CorruptFile or another HudiError.
     """
 
     storage: Storage
@@ -36,36 +36,38 @@ class HudiTable:
     timeline: Timeline
 
     def __repr__(self) -> str:
-        """A line: the timeline may be long."""
+        """Return one line, as the timeline may be long."""
         return f"<HudiTable {self.base_path}, as of {self.instant}>"
 
     @staticmethod
     def open(base_path: str) -> HudiTable:
-        """Opens the table at a path or URI (`/a`, `file:///a`, `hdfs://..`, `s3://..`)."""
+        """Open the table at a path or URI (`/a`, `file:///a`, `hdfs://..`, `s3://..`)."""
         return HudiTable.at(Storage.open(base_path))
 
     @staticmethod
     def at(storage: Storage) -> HudiTable:
+        """Open the table of a storage."""
         properties = TableProperties.read(storage)
         return HudiTable(storage, properties, Timeline.read(storage, properties))
 
     @property
     def base_path(self) -> str:
+        """The path or URI of the table."""
         return self.storage.uri
 
     @property
     def instant(self) -> str | None:
-        """Requested time of the newest completed write of this snapshot."""
+        """Requested time of the newest completed write in this snapshot."""
         last = self.timeline.last_write
         return last.requested if last else None
 
     def current_instant(self) -> str | None:
-        """Requested time of the newest completed write right now: one directory is listed."""
+        """Return the requested time of the newest completed write now. Lists one directory."""
         last = Timeline.read(self.storage, self.properties).last_write
         return last.requested if last else None
 
     def refreshed(self) -> HudiTable:
-        """The table as it is now; this very snapshot when its timeline and properties are the same.
+        """Return the table as it is now; this object if its timeline and properties are unchanged.
 
         Costs one directory listing and one small file.
         """
@@ -74,7 +76,7 @@ class HudiTable:
         return self if same else latest
 
     def commit_metadata(self, instant: Instant) -> CommitMetadata:
-        """The content of a completed write."""
+        """Read the metadata of a completed write."""
         path = f"{self.properties.timeline_dir}/{instant.file_name}"
         return CommitMetadata.parse(self.storage.read(path), f"{self.base_path}/{path}")
 
@@ -85,11 +87,13 @@ class HudiTable:
         return any(entry.name.endswith(".schemacommit") for entry in entries)
 
     def schema(self, as_of: str | None = None) -> pa.Schema:
-        """The table's schema at an instant (None: now), the meta columns first.
+        """Return the table's schema at an instant (None: now), with the meta columns first.
 
         A table with virtual keys has the meta columns too, without values. The schema is that of
-        the newest commit that carries one, else of the table's creation, else of a base file.
-        Raises HudiError when nothing tells.
+        the newest commit that has one, else of the table's creation, else of a base file.
+
+        Raises:
+            HudiError: None of these has a schema.
         """
         schema = self._recorded_schema(as_of)
         if schema is None:
@@ -102,18 +106,21 @@ class HudiTable:
         as_of: str | None = None,
         files: StoredFiles | None = None,
     ) -> FileListing:
-        """The file slices that a query sees, now or as of an instant (yyyyMMddHHmmssSSS).
+        """Return the file slices that a query sees, now or as of an instant (yyyyMMddHHmmssSSS).
 
-        `files` are all files of the table when the caller has them (from the metadata table);
-        otherwise the storage is listed.
+        Args:
+            view: The view of the table.
+            as_of: The instant; None for now.
+            files: All files of the table, if the caller has them from the metadata table. None: the
+                storage is listed.
         """
         stored = self.stored_files() if files is None else files
         return select_slices(stored, self._slice_rules(as_of), view)
 
     def stored_files(self) -> StoredFiles:
-        """All files of all partitions, listed from the storage.
+        """List all files of all partitions in the storage.
 
-        A directory is a partition when it holds Hudi's partition marker.
+        A directory is a partition if it has Hudi's partition marker.
         """
         top = self.storage.list()
         below = [entry.path for entry in top if not entry.is_file and entry.name != HOODIE_DIR]
@@ -124,7 +131,7 @@ class HudiTable:
 
     def _recorded_schema(self, as_of: str | None) -> pa.Schema | None:
         timeline = self.timeline if as_of is None else self.timeline.as_of(as_of)
-        # A clustering or compaction may carry no schema.
+        # A clustering or compaction may have no schema.
         written = (self.commit_metadata(instant).schema for instant in reversed(timeline.writes))
         schema = next(filter(None, written), self.properties.create_schema)
         try:
@@ -138,7 +145,7 @@ class HudiTable:
             raise HudiError(f"{self.base_path}: the table has neither a schema nor a base file")
         partition = listing.partitions[int(listing.file_partition[0])].as_py()
         path = "/".join(part for part in (partition, listing.file_name[0].as_py()) if part)
-        import pyarrow.parquet as pq  # here, because few tables come so far, and it takes time
+        import pyarrow.parquet as pq  # on use: few tables need it, and the import takes time
 
         try:
             with self.storage.open_input(path) as source:
@@ -176,9 +183,12 @@ class HudiTable:
                 yield group, instant.requested
 
     def completion_time(self, requested: str) -> str | None:
-        """Completion time of the write that was requested then; None while it is not complete.
+        """Return the completion time of the write with this requested time; None while pending.
 
-        Only in layout 2. Raises CorruptFile.
+        Only in layout 2.
+
+        Raises:
+            CorruptFile: The archive cannot be read.
         """
         known = self._completion_times.get(requested)
         if known is not None or not self.timeline.is_committed(requested):
@@ -192,7 +202,11 @@ class HudiTable:
 
     @cached_property
     def archived_times(self) -> dict[str, str]:
-        """Completion time by requested time of every archived instant. Raises CorruptFile."""
+        """Read the completion time of every archived instant, by requested time.
+
+        Raises:
+            CorruptFile: The archive cannot be read.
+        """
         return archived_completion_times(self.storage, self.properties)
 
 

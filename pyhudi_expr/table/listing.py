@@ -21,7 +21,7 @@ _Scalar = TypeVar("_Scalar", bound=np.generic)
 
 
 class TableView(Enum):
-    """Which files of a slice a query reads."""
+    """The files of a slice that a query reads."""
 
     SNAPSHOT = "SNAPSHOT"
     READ_OPTIMIZED = "READ_OPTIMIZED"
@@ -29,9 +29,9 @@ class TableView(Enum):
 
 @dataclass(frozen=True)
 class StoredFiles:
-    """All files in the partitions of a table, of whatever instant; rows in no order.
+    """All files in the partitions of a table, of any instant, in no order.
 
-    `partitions` are distinct paths; `partition` (int32) points into them for each file.
+    `partitions` are distinct paths; `partition` (int32) is an index into them for each file.
     """
 
     partitions: pa.StringArray
@@ -44,9 +44,9 @@ class StoredFiles:
 class FileListing:
     """The file slices of a table that a query sees at `instant`, column by column.
 
-    `partitions` are distinct and sorted as UTF-8 bytes; partitions without a slice are left out.
-    Slices are sorted by partition and file id; files by slice, base file first, then log files in
-    the order in which they were written. All arrays are read-only.
+    `partitions` are distinct and sorted as UTF-8 bytes, without partitions that have no slice.
+    Slices are sorted by partition and file id. Files are sorted by slice: the base file first, then
+    log files in the order in which they were written. All arrays are read-only.
     """
 
     instant: str | None
@@ -64,21 +64,23 @@ class FileListing:
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False, compare=False)
 
     def __repr__(self) -> str:
-        """A line: there may be a million files."""
+        """Return one line, as there may be a million files."""
         what = f"{self.num_files} files in {len(self.partitions)} partitions"
         return f"<FileListing: {what}, {self.view.value}, as of {self.instant}>"
 
     def __reduce__(self) -> tuple[type[FileListing], tuple[Any, ...]]:
-        """Sent to other processes without the digests."""
+        """Pickle without the cached digests."""
         own = [known.name for known in fields(self) if not known.name.startswith("_")]
         return FileListing, tuple(getattr(self, name) for name in own)
 
     @property
     def num_files(self) -> int:
+        """Number of files."""
         return len(self.file_slice)
 
     @property
     def num_slices(self) -> int:
+        """Number of slices."""
         return len(self.slice_partition)
 
     @cached_property
@@ -93,8 +95,10 @@ class FileListing:
 
     @cached_property
     def file_instants(self) -> pa.StringArray:
-        """For each file the requested time of the write that made it, as its name says; that of
-        its slice's base file for the log files of layout 1; null where no name says one.
+        """For each file the requested time of the write that made it, by its name.
+
+        For log files of layout 1 this is the time of the slice's base file. Null if the name has
+        none.
         """
         of_slice = self.slice_base_instant.take(pa.array(self.file_slice))
         if not self.has_logs:
@@ -107,7 +111,7 @@ class FileListing:
         return pc.if_else(pa.array(self.file_is_log), found, of_slice)
 
     def some(self, slices: BoolArray) -> FileListing:
-        """The listing of the flagged slices only."""
+        """Return the listing of the flagged slices only."""
         files = slices[self.file_slice]
         used, partition = np.unique(self.slice_partition[slices], return_inverse=True)
         rows = pa.array(np.flatnonzero(slices))
@@ -125,7 +129,7 @@ class FileListing:
         )
 
     def of_base_files(self) -> FileListing:
-        """The listing of the slices that have a base file, without their log files."""
+        """Return the listing of the slices with a base file, without their log files."""
         if not self.has_logs:
             return self
         found = self.some(self.any_of_slice(~self.file_is_log))
@@ -141,11 +145,11 @@ class FileListing:
         )
 
     def of_files(self, slices: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
-        """What is known of each slice, for each of its files."""
+        """Repeat a value of each slice for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
 
     def any_of_slice(self, files: BoolArray) -> BoolArray:
-        """For each slice whether one of its files is flagged."""
+        """Return for each slice whether one of its files is flagged."""
         if self._is_file_per_slice:
             return files
         return np.logical_or.reduceat(files, self._slice_start)
@@ -161,13 +165,13 @@ class FileListing:
 
     @cached_property
     def partition_file_bounds(self) -> Int64Array:
-        """Files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
+        """The files of partition p are those from bounds[p] up to bounds[p + 1] (exclusive)."""
         edges = np.arange(len(self.partitions) + 1, dtype=np.int32)
         return np.searchsorted(self.file_partition, edges).astype(np.int64)
 
     @cached_property
     def tokens(self) -> pa.StringArray:
-        """For each file what identifies its bytes: a base file's name, a log file's name@length."""
+        """For each file a text that identifies its bytes: the base file's name, or log name@length."""
         if not self.file_is_log.any():
             return self.file_name
         lengths = pc.cast(pa.array(self.file_size), pa.string())
@@ -181,21 +185,21 @@ class FileListing:
         return np.asarray(lengths, np.int64)
 
     def paths(self, files: npt.NDArray[np.generic]) -> list[str]:
-        """Paths from the base path of the chosen files: their positions, or a flag for each."""
+        """Return the paths of the chosen files (positions or flags), relative to the base path."""
         chosen = np.arange(self.num_files)[files]
         partitions = self.partitions.take(pa.array(self.file_partition[chosen]))
         joined = pc.binary_join_element_wise(partitions, self.file_name.take(pa.array(chosen)), "/")
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
 
     def partition_tokens(self, partition: int) -> pa.StringArray:
-        """The tokens of one partition's files (by its index), sorted as unsigned UTF-8 bytes."""
+        """Return the tokens of a partition's files (by index), sorted as unsigned UTF-8 bytes."""
         start, end = self.partition_file_bounds[partition : partition + 2]
         tokens = self.tokens.slice(int(start), int(end - start))
         # Arrow sorts strings by their bytes.
         return tokens.take(pc.array_sort_indices(tokens))
 
     def digest(self, partition: int) -> bytes:
-        """SHA-256 over one partition's sorted tokens, each followed by a newline; cached."""
+        """Return the SHA-256 of a partition's sorted tokens, each followed by a newline; cached."""
         with self._lock:
             known = self._digests.get(partition)
         if known is not None:
@@ -208,7 +212,7 @@ class FileListing:
 
 
 def _content(texts: pa.StringArray) -> memoryview:
-    """The bytes of all texts, one behind the other."""
+    """Return the concatenated bytes of all texts."""
     _, offsets, data = texts.buffers()
     if data is None or not len(texts):
         return memoryview(b"")

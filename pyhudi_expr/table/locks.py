@@ -1,15 +1,15 @@
-"""The lock that Hudi's writers take while they change a table: `FileSystemBasedLockProvider`'s.
+"""The lock that Hudi's writers take to change a table: `FileSystemBasedLockProvider`'s.
 
-A file `lock` that exists while somebody holds it, created only if there is none. Where a writer's
-settings name no directory, Hudi's versions differ in the one they take, so both are taken here.
+It is a file `lock` that exists while it is held, and is created only if it does not exist. If a
+writer's settings name no directory, Hudi's versions use different ones, so both are locked here.
 
-No table says which lock its writers take: that is in their settings, of which `TableLock.of` takes
-those that are given, and else the machine's (`writer_settings`). Locks that only one process knows
-(`InProcessLockProvider`, Hudi's default) cannot be honoured from outside; a table whose only writer
-is that process has no other. Locks of other services are refused (`TableLock.check`), as is that of
-`StorageBasedLockProvider`, which leaves a trace in the table: a file that it replaces by
-conditional writes (RFC-91). Hudi has it for object stores only, and their conditional writes are
-not to be had through the file systems that are used here.
+A table does not say which lock its writers take. That is in their settings: `TableLock.of` takes
+given settings, else those of the machine (`writer_settings`). Locks within one process
+(`InProcessLockProvider`, Hudi's default) cannot be taken from outside; a table whose only writer is
+that process has no other lock. Locks of other services are refused (`TableLock.check`). So is the
+lock of `StorageBasedLockProvider`, which leaves a trace in the table: a file that it replaces by
+conditional writes (RFC-91). Hudi has it for object stores only, and the file systems that are used
+here have no conditional writes.
 """
 
 from __future__ import annotations
@@ -46,15 +46,17 @@ class LockNotAcquired(HudiError):  # noqa: N818 - names the finding
 
 
 class UnknownLock(HudiError):  # noqa: N818 - names the finding
-    """The table's writers take a lock that cannot be taken from here."""
+    """The table's writers take a lock that is not supported here."""
 
 
 @dataclass(frozen=True)
 class TableLock:
     """The table's lock.
 
-    directories: from the base path, absolute, or URIs; wait: seconds before giving up; provider:
-    the class of the writers' lock, empty if nobody said.
+    Attributes:
+        directories: Directories of the lock files, relative to the base path, absolute, or URIs.
+        wait: Seconds to wait for the lock.
+        provider: The class of the writers' lock; empty if unknown.
     """
 
     storage: Storage
@@ -66,7 +68,11 @@ class TableLock:
     def of(
         storage: Storage, settings: Mapping[str, str] | None = None, wait: float | None = None
     ) -> TableLock:
-        """The lock that settings of writers name, or else the machine's. Raises HudiError."""
+        """Return the lock that settings of writers name, else that of the machine's settings.
+
+        Raises:
+            HudiError: The settings cannot be read.
+        """
         known = {**hudi_defaults(), **(settings or {})}
         directory = known.get(DIRECTORY)
         directories = (directory,) if directory else _DEFAULT_DIRECTORIES
@@ -75,7 +81,11 @@ class TableLock:
         return TableLock(storage, directories, wait, known.get(PROVIDER, ""))
 
     def check(self) -> None:
-        """Raises UnknownLock where the table's writers take a lock that this is not."""
+        """Check that the table's writers take this lock.
+
+        Raises:
+            UnknownLock: They take another one.
+        """
         name = self.provider.rpartition(".")[2]
         if name and name not in _HONOURED:
             raise UnknownLock(
@@ -92,7 +102,11 @@ class TableLock:
 
     @contextmanager
     def held(self, purpose: str) -> Iterator[None]:
-        """Holds the lock for a while. Raises LockNotAcquired. purpose: told to who waits for it."""
+        """Hold the lock in a `with` block; `purpose` is shown to others that wait for it.
+
+        Raises:
+            LockNotAcquired: Another writer holds it.
+        """
         taken: list[Storage] = []
         try:
             for directory in self.directories:
@@ -127,7 +141,7 @@ def _seconds(millis: str) -> float:
 
 
 def _is_left_behind(place: Storage) -> bool:
-    """Whether a process of ours took the lock, and died."""
+    """Return whether a process of this program took the lock, and ended without releasing it."""
     try:
         owner = json.loads(place.read(_FILE))
     except (HudiError, ValueError):
@@ -136,7 +150,7 @@ def _is_left_behind(place: Storage) -> bool:
 
 
 def _owner(purpose: str) -> bytes:
-    """What Hudi's writers show of the lock's owner, and what `process_owner` needs."""
+    """Return the lock file's content: what Hudi's writers show, and what `process_owner` needs."""
     now = datetime.now().isoformat(sep=" ", timespec="milliseconds")
     owner = this_process()
     thread = f"pyhudi {purpose} (process {owner[PROCESS]} on {owner[HOST]})"

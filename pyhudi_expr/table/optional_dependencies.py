@@ -1,4 +1,4 @@
-"""What is said where a package of an extra is missing."""
+"""Report missing packages of an extra."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from pyhudi_expr.table.errors import HudiError
 
 @contextmanager
 def require_extra(extra: str) -> Iterator[None]:
-    """For a block that imports what comes with an extra.
+    """Wrap a block that imports the packages of an extra.
 
-    Raises HudiError, which names the extra, where a package is missing.
+    Raises:
+        HudiError: A package is missing; the message names the extra.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Writers that were at work before something was announced, and waiting until they are done."""
+"""Find writers that started before an announcement, and wait until they end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 
 
 def writes_begun_before(table: HudiTable, instant: str) -> frozenset[str]:
-    """The instants of writes of rows, requested before this one, that are not complete."""
+    """Return the instants of pending writes of rows that were requested before this one."""
     return frozenset(
         one.requested
         for one in table.timeline.instants
@@ -24,8 +24,12 @@ def writes_begun_before(table: HudiTable, instant: str) -> frozenset[str]:
 
 
 def is_scheduled_clustering(table: HudiTable, instant: Instant) -> bool:
-    """Whether it is a clustering that nobody carries out yet, named like a write that replaces
-    files: in layout 1 only its content tells. Raises HudiError.
+    """Return whether a replace action is a clustering that is scheduled, and not yet executed.
+
+    In layout 1 only its content distinguishes it from a write that replaces files.
+
+    Raises:
+        HudiError: The plan cannot be read.
     """
     if instant.state is not State.REQUESTED or instant.action != "replacecommit":
         return False
@@ -37,9 +41,13 @@ def is_scheduled_clustering(table: HudiTable, instant: Instant) -> bool:
 def wait_for_instants(
     table: HudiTable, writes: Set[str], wait: float, failure: Callable[[str], HudiError]
 ) -> HudiTable:
-    """The table as it is once none of these instants is pending.
+    """Wait until none of these instants is pending, and return the table as it is then.
 
-    wait: seconds. Raises what `failure` makes of a message when one of them is pending by then.
+    Args:
+        table: The table.
+        writes: The instants.
+        wait: Seconds to wait; after them the exception that `failure` creates is raised.
+        failure: Creates an exception from a message.
     """
     give_up, pause = time.monotonic() + wait, _FIRST_PAUSE
     while True:

@@ -1,4 +1,4 @@
-"""Who left a lock or an unfinished action: a process that may be at work still, or is gone."""
+"""Identify the process that left a lock or an unfinished action, and whether it has ended."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ HOST, PROCESS = "host", "process"
 
 
 def this_process() -> dict[str, str]:
-    """What this process leaves with what it begins."""
+    """Return what identifies this process in files that it creates."""
     return {HOST: socket.gethostname(), PROCESS: str(os.getpid())}
 
 
 def is_gone(owner: Mapping[str, str]) -> bool:
-    """Whether the process surely ended: it ran on this machine, and there is none of its number."""
+    """Return whether the process surely ended: it ran on this machine, and its id is unused."""
     process = owner.get(PROCESS, "")
     if owner.get(HOST) != socket.gethostname() or not process.isdigit():
         return False

@@ -1,4 +1,4 @@
-"""hoodie.properties: what a table says about itself.
+"""hoodie.properties: the configuration of a table.
 
 Names and defaults are those of Hudi's `HoodieTableConfig`.
 """
@@ -24,13 +24,15 @@ SUPPORTED_VERSIONS = frozenset({6, 8, 9})
 
 
 class TableType(Enum):
+    """Hudi's table types."""
+
     COPY_ON_WRITE = "COPY_ON_WRITE"
     MERGE_ON_READ = "MERGE_ON_READ"
 
 
 @dataclass(frozen=True)
 class TableProperties:
-    """The properties that reading needs, typed; `raw` holds all of them as written."""
+    """The properties that reading needs, typed. `raw` holds all of them as written."""
 
     name: str
     table_type: TableType
@@ -64,9 +66,11 @@ class TableProperties:
 
     @staticmethod
     def read(storage: Storage) -> TableProperties:
-        """Reads `.hoodie/hoodie.properties`.
+        """Read `.hoodie/hoodie.properties`.
 
-        Raises TableNotFound where there is none and UnsupportedTable for other versions.
+        Raises:
+            TableNotFound: There is no such file.
+            UnsupportedTable: The table's version is not supported.
         """
         file = next((f for f in (PROPERTIES_FILE, BACKUP_FILE) if storage.stat(f)), None)
         if file is None:
@@ -79,7 +83,7 @@ class TableProperties:
 
     @staticmethod
     def parse(raw: Mapping[str, str], uri: str) -> TableProperties:
-        """Types the properties of the table at `uri` (used in messages only)."""
+        """Parse the properties of the table at `uri` (for messages)."""
         version = _version(raw, uri)
         layout = int(raw.get("hoodie.timeline.layout.version") or (1 if version < 8 else 2))
         inflight = _names(raw, "hoodie.table.metadata.partitions.inflight")
@@ -124,11 +128,12 @@ class TableProperties:
 
     @property
     def is_partitioned(self) -> bool:
+        """Whether the table has partition fields."""
         return bool(self.partition_fields)
 
     @property
     def timeline_dir(self) -> str:
-        """Where the active timeline's files are, from the base path."""
+        """The directory of the active timeline, relative to the base path."""
         if self.timeline_layout == 1:
             return HOODIE_DIR
         return f"{HOODIE_DIR}/{self.timeline_path}"
@@ -136,7 +141,7 @@ class TableProperties:
 
 @lru_cache(maxsize=64)
 def load_properties(content: bytes) -> Mapping[str, str]:
-    """The file's pairs. A warm question reads the same file again; parsing it takes longer."""
+    """Parse a properties file. Cached: warm requests read the same file again."""
     return dict(javaproperties.loads(content))
 
 
@@ -152,7 +157,7 @@ def _version(raw: Mapping[str, str], uri: str) -> int:
 
 
 def _partition_fields(raw: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
-    """Custom key generators write `field:TYPE`; the type belongs to the key generator."""
+    """Return the fields without the types that custom key generators append (`field:TYPE`)."""
     fields = (name.partition(":") for name in _names(raw, "hoodie.table.partition.fields"))
     return tuple((name, kind.upper()) for name, _, kind in fields)
 

@@ -1,7 +1,7 @@
-"""Changing hoodie.properties, in the steps in which Hudi does it (`HoodieTableConfig.modify`).
+"""Change hoodie.properties in the same steps as Hudi (`HoodieTableConfig.modify`).
 
-A copy is kept while the file is replaced; readers take the copy when the file is missing, and a
-writer that finds one puts it back first.
+A copy is kept while the file is replaced. Readers take the copy if the file is missing, and a
+writer that finds one restores it first.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from pyhudi_expr.table.storage import Storage
 
 
 def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
-    """Sets the properties, or removes those that are None; all others stay as they are.
+    """Set properties, and remove those that are None; all others do not change.
 
-    The caller holds the table's lock. Raises HudiError; the properties are the old or the new ones
-    then.
+    The caller holds the table's lock. If this raises HudiError, the properties are the old or the
+    new ones.
     """
     recover(storage)
     if storage.stat(PROPERTIES_FILE) is None:
@@ -40,7 +40,7 @@ def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
 
 
 def recover(storage: Storage) -> None:
-    """Ends what a writer that died has begun: its properties when they are whole, else the old."""
+    """Complete what a failed writer started: keep its properties if whole, else the old ones."""
     if storage.stat(BACKUP_FILE) is None:
         return
     if storage.stat(PROPERTIES_FILE) is None:
@@ -49,7 +49,7 @@ def recover(storage: Storage) -> None:
 
 
 def dump_properties(properties: Mapping[str, str]) -> bytes:
-    """The content of a properties file."""
+    """Return the content of a properties file."""
     now = datetime.now(timezone.utc).isoformat()
     text: str = javaproperties.dumps(
         dict(sorted(properties.items())), comments=f"Updated at {now}", timestamp=False

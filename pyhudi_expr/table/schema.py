@@ -1,4 +1,4 @@
-"""Avro schemas as Arrow schemas, exactly.
+"""Convert Avro schemas to Arrow schemas, exactly.
 
 Avro specification, "Logical Types": `timestamp-*` are instants (Arrow timestamps in UTC),
 `local-timestamp-*` are wall-clock times (Arrow timestamps without a zone).
@@ -21,8 +21,8 @@ META_FIELDS = (
     "_hoodie_partition_path",
     "_hoodie_file_name",
 )
-#: What a row of a changelog does to the one before it. Flink writes it into files where
-#: `changelog.enabled` is set; no schema of a commit names it.
+#: The operation of a row in a changelog. Flink writes it into files where
+#: `changelog.enabled` is set; no schema of a commit has it.
 OPERATION_FIELD = "_hoodie_operation"
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
@@ -52,9 +52,10 @@ _LOGICAL: Mapping[tuple[str, str], pa.DataType] = {
 
 
 def arrow_schema(avro_schema: str) -> pa.Schema:
-    """The Arrow schema of an Avro record schema given as JSON, with what it says of its fields.
+    """Return the Arrow schema of an Avro record schema (JSON), with the fields' comments.
 
-    Raises UnsupportedTable when it is not a record, or holds a type that has no Arrow type.
+    Raises:
+        UnsupportedTable: It is not a record, or has a type without an Arrow type.
     """
     try:
         parsed = json.loads(avro_schema)
@@ -79,14 +80,14 @@ def _of_record(parsed: dict[str, Any]) -> pa.Schema:
 
 
 def with_meta_fields(schema: pa.Schema) -> pa.Schema:
-    """The schema with Hudi's five meta columns first, where they are not there yet."""
+    """Return the schema with Hudi's five meta columns first, where they are missing."""
     present = set(schema.names)
     meta = [pa.field(name, pa.string()) for name in META_FIELDS if name not in present]
     return pa.schema([*meta, *schema])
 
 
 class _Converter:
-    """Knows the named types that the schema has defined so far."""
+    """Converts types, and keeps the named types that the schema has defined so far."""
 
     def __init__(self) -> None:
         self._named: dict[str, pa.DataType] = {}
@@ -149,7 +150,7 @@ class _Converter:
 
 
 def _logical(avro: dict[str, Any]) -> pa.DataType | None:
-    """The logical type's Arrow type; None (the plain type counts) when there is none."""
+    """Return the Arrow type of a logical type; None if the plain type applies."""
     logical = avro.get("logicalType")
     if logical == "decimal":
         precision, scale = int(avro["precision"]), int(avro.get("scale", 0))

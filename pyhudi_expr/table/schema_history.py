@@ -1,8 +1,9 @@
-"""The schemas that a table had, with the ids of its columns: which name a column had when.
+"""The schemas that a table had, with the ids of its columns: the name of each column at any time.
 
-Schema evolution on read keeps them in ``.hoodie/.schema/<instant>.schemacommit``: JSON with all
-versions so far, each with the instant from which it counts (``version_id``, 0 for the first one).
-A column keeps its id under another name or type; one that is dropped and added again has another.
+Schema-on-read evolution stores them in ``.hoodie/.schema/<instant>.schemacommit``: JSON with all
+versions so far, each with the instant from which it is valid (``version_id``, 0 for the first one).
+A column keeps its id under another name or type. A column that is dropped and added again gets
+another id.
 """
 
 from __future__ import annotations
@@ -25,10 +26,12 @@ _SUFFIX = ".schemacommit"
 
 @dataclass(frozen=True)
 class HistoricField:
-    """A (nested) column at some version. name: with dots.
+    """A (nested) column in some version.
 
-    type: as Hudi spells it; "record" of a struct; of a list or a map the JSON of it, which has the
-    ids and names of all that is in it.
+    Attributes:
+        name: Its name, with dots.
+        type: Its type as Hudi spells it: "record" for a struct; for a list or a map its JSON, which
+            has the ids and names of everything in it.
     """
 
     name: str
@@ -37,8 +40,12 @@ class HistoricField:
 
 @dataclass(frozen=True)
 class SchemaVersion:
-    """since: the instant from which it counts, as a number. fields: columns and fields of structs
-    by their ids. json: the version as Hudi writes it.
+    """One version of the schema.
+
+    Attributes:
+        since: The instant from which it is valid, as a number.
+        fields: Columns and fields of structs by their ids.
+        json: The version as Hudi writes it.
     """
 
     since: int
@@ -46,21 +53,18 @@ class SchemaVersion:
     json: str
 
     def id_of(self, name: str) -> int | None:
-        """The id of a column, of its dotted name as the schema spells it."""
+        """Return the id of a column by its dotted name."""
         return next((id_ for id_, field in self.fields.items() if field.name == name), None)
 
 
 @dataclass(frozen=True)
 class SchemaHistory:
-    """versions: ascending."""
+    """All versions, ascending."""
 
     versions: tuple[SchemaVersion, ...]
 
     def at(self, instant: str | None) -> SchemaVersion | None:
-        """The version of files that were written at an instant; None: the newest.
-
-        None where nothing is known of it.
-        """
+        """Return the version of files written at an instant (None: the newest); None if unknown."""
         if instant is None:
             return self.versions[-1] if self.versions else None
         if not instant.isdecimal():
@@ -70,9 +74,14 @@ class SchemaHistory:
 
 
 def schema_history(storage: Storage, is_committed: Callable[[str], bool]) -> SchemaHistory | None:
-    """The table's history, None without one. Raises CorruptFile.
+    """Read the table's history; None if there is none.
 
-    is_committed: whether what was written at an instant counts; a change that failed does not.
+    Args:
+        storage: The table's storage.
+        is_committed: Whether the changes of an instant count; a failed change does not.
+
+    Raises:
+        CorruptFile: The history cannot be parsed.
     """
     entries = storage.list(f"{HOODIE_DIR}/.schema")
     names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))

@@ -1,6 +1,6 @@
-"""A table's files, on any file system that pyarrow knows. Paths are relative to the base path.
+"""A table's files on any file system of pyarrow. Paths are relative to the base path.
 
-What is written appears whole or not at all, on file systems whose rename is atomic (local, HDFS).
+Written files appear whole or not at all, on file systems with an atomic rename (local, HDFS).
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _WEBHDFS_SCHEMES = frozenset({"webhdfs", "swebhdfs"})
 
 @dataclass(frozen=True)
 class FileEntry:
-    """One file or directory: its name within its parent and its path from the base path."""
+    """A file or directory: its name within its parent, and its path relative to the base path."""
 
     name: str
     path: str
@@ -39,7 +39,7 @@ class FileEntry:
 class Storage:
     """A directory of a file system.
 
-    `uri` is what the user gave, `root` the file system's own path without a trailing slash.
+    `uri` is as the user gave it, `root` is the file system's own path without a trailing slash.
     """
 
     uri: str
@@ -48,11 +48,13 @@ class Storage:
 
     @staticmethod
     def open(uri: str) -> Storage:
-        """Takes `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`, `s3a://bucket/a`,
-        `webhdfs://host:port/a` and, over TLS, `swebhdfs://host:port/a`.
+        """Open a path or URI.
 
-        A path without a scheme or a leading slash is one below the working directory. hdfs needs
-        Hadoop's native library; webhdfs, its REST interface, the packages of the extra `webhdfs`.
+        Supported are `/a`, `file:/a`, `file:///a`, `hdfs://host/a`, `s3://bucket/a`,
+        `s3a://bucket/a`, `webhdfs://host:port/a` and, with TLS, `swebhdfs://host:port/a`. A path
+        without a scheme or a leading slash is relative to the working directory. hdfs needs
+        Hadoop's native library; webhdfs, its REST interface, needs the packages of the extra
+        `webhdfs`.
         """
         scheme, rest = _split_scheme(uri)
         try:
@@ -68,11 +70,11 @@ class Storage:
         return Storage(uri, filesystem, _trim(path))
 
     def child(self, path: str) -> Storage:
-        """The directory `path` below this one, as a storage of its own."""
+        """Return the directory `path` below this one as a storage."""
         return Storage(f"{self.uri.rstrip('/')}/{path}", self.filesystem, self.full(path))
 
     def resolve(self, location: str) -> Storage:
-        """The directory of that path from this one, absolute path on its file system, or URI."""
+        """Return a directory by relative path, absolute path on the same file system, or URI."""
         if _split_scheme(location)[0]:
             return Storage.open(location)
         if location.startswith("/"):
@@ -80,43 +82,43 @@ class Storage:
         return self.child(location)
 
     def full(self, path: str) -> str:
+        """Return the file system's own path of a relative path."""
         return f"{self.root}/{path}" if path else (self.root or "/")
 
     def list(self, path: str = "", recursive: bool = False) -> list[FileEntry]:
-        """The entries of a directory, empty when it does not exist; hidden files included."""
+        """Return the entries of a directory, hidden files included; empty if it does not exist."""
         selector = fs.FileSelector(self.full(path), allow_not_found=True, recursive=recursive)
         with self._named(path):
             infos = self.filesystem.get_file_info(selector)
         return [self._entry(info) for info in infos]
 
     def stat(self, path: str) -> FileEntry | None:
-        """The file or directory, or None when there is none."""
+        """Return the file or directory; None if it does not exist."""
         with self._named(path):
             info = self.filesystem.get_file_info(self.full(path))
         return None if info.type == fs.FileType.NotFound else self._entry(info)
 
     def read(self, path: str) -> bytes:
+        """Read a whole file."""
         with self._named(path), self.filesystem.open_input_stream(self.full(path)) as stream:
             return bytes(stream.read())
 
     def open_input(self, path: str) -> pa.NativeFile:
-        """The file for random access; the caller closes it."""
+        """Open a file for random access; the caller closes it."""
         with self._named(path):
             return self.filesystem.open_input_file(self.full(path))
 
     def write(self, path: str, content: bytes) -> None:
-        """Writes the file, in place of the one that may be there; missing directories are made."""
+        """Write a file, and replace an existing one; missing directories are created."""
         with self.writing(path) as stream:
             stream.write(content)
 
     def writing(self, path: str) -> AbstractContextManager[pa.NativeFile]:
-        """A stream into the file of `write`, which appears when the context ends, unless by an
-        error.
-        """
+        """Open a stream to write a file, which appears if the context ends without an error."""
         return self._publishing(path, self._replace)
 
     def create(self, path: str, content: bytes) -> bool:
-        """Writes the file unless there is one; False: there is one, and it stays as it is.
+        """Write a file unless it exists; return False if it does, and leave it unchanged.
 
         Of two processes that create a file at once one succeeds, on local file systems and HDFS.
         """
@@ -128,20 +130,20 @@ class Storage:
         return True
 
     def move(self, source: str, target: str) -> None:
-        """Renames a file; there must be none of the new name."""
+        """Rename a file; the target must not exist."""
         with self._named(source, "renamed"):
             self.filesystem.create_dir(self._parent(target), recursive=True)
             self._rename(self.full(source), self.full(target))
 
     def delete(self, path: str) -> None:
-        """Deletes the file if there is one."""
+        """Delete the file if it exists."""
         with self._named(path, "deleted"):
             if self._exists(self.full(path)):
                 self.filesystem.delete_file(self.full(path))
             self._forget_checksum(path)
 
     def delete_dir(self, path: str) -> None:
-        """Deletes the directory with all that is in it, if there is one."""
+        """Delete the directory with all its contents, if it exists."""
         with self._named(path, "deleted"):
             if self._exists(self.full(path)):
                 self.filesystem.delete_dir(self.full(path))
@@ -186,12 +188,12 @@ class Storage:
 
     def _rename(self, source: str, target: str) -> None:
         self.filesystem.move(source, target)
-        # WebHDFS answers false, which its client does not tell.
+        # WebHDFS answers false, which its client does not report.
         if not self._is_local and self._exists(source):
             raise FileExistsError(f"{source} could not be renamed to {target}")
 
     def _forget_checksum(self, path: str) -> None:
-        """Hadoop keeps checksums beside local files; an old one would fail its reads."""
+        """Delete Hadoop's checksum of a local file; a stale one would make reads fail."""
         directory, _, name = self.full(path).rpartition("/")
         checksum = f"{directory}/.{name}.crc"
         if self._is_local and self._exists(checksum):
@@ -225,11 +227,11 @@ class Storage:
 
 
 class _ThereIsOneError(Exception):
-    """There is a file of the name already."""
+    """A file of this name exists."""
 
 
 def _webhdfs(scheme: str, rest: str) -> tuple[fs.FileSystem, str]:
-    """The file system and the path of `//host:port/path`. Raises HudiError without the packages."""
+    """Return the file system and the path of `//host:port/path`."""
     with require_extra("webhdfs"):
         from fsspec.implementations.webhdfs import WebHDFS
     address, _, path = rest.removeprefix("//").partition("/")

@@ -1,7 +1,8 @@
-"""Settings of Hudi's writers that no table keeps, but a machine: `hudi-defaults.conf`.
+"""Settings of Hudi's writers that a machine has, and no table: `hudi-defaults.conf`.
 
-In /etc/hudi/conf and in the directory that HUDI_CONF_DIR names, whose settings win. A line is
-`key value` or `key=value`, a comment, or `include=file`, from the file's own directory if relative.
+The file is in /etc/hudi/conf and in the directory named by HUDI_CONF_DIR, whose settings win. A
+line is `key value` or `key=value`, a comment, or `include=file`, relative to the file's own
+directory.
 """
 
 from __future__ import annotations
@@ -18,7 +19,11 @@ _INCLUDE = "include"
 
 
 def hudi_defaults() -> dict[str, str]:
-    """Empty where the machine has no such file. Raises HudiError where it cannot be read."""
+    """Read the settings; empty if the machine has no such file.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
     directories = [_DIRECTORY]
     if named := os.environ.get("HUDI_CONF_DIR"):
         directories.append(named)
@@ -45,7 +50,7 @@ def _settings(directory: Storage, file: str, within: tuple[str, ...]) -> Iterato
 
 
 def _setting(line: str) -> tuple[str, str]:
-    """Empty ones of a line that says nothing."""
+    """Return the key and the value of a line; empty ones for other lines."""
     if line.startswith("#"):
         return "", ""
     key, separator, value = line.partition("=")

@@ -297,7 +297,7 @@ class ColumnStats:
     def _put(
         self, entries: EntrySource, column: BoundColumn, partitions: BoolArray, pieces: list[Piece]
     ) -> BoolArray:
-        """Store the bounds of the partitions' files; return the files whose entries are doubtful."""
+        """Store the bounds of the partitions' files; return the files with doubtful entries."""
         store = self._columns[column].store
         doubted = np.zeros(self._listing.num_files, dtype=np.bool_)
         for piece in pieces:

@@ -1,7 +1,7 @@
-"""What actions say of themselves, for writing: Avro files since table version 8, JSON before it.
+"""Encode the metadata of actions: Avro files since table version 8, JSON before.
 
 Names, types and their order are those of Hudi's `HoodieCommitMetadata`, `HoodieIndexPlan` and
-`HoodieIndexCommitMetadata`; their documentation is left out. Index plans are Avro in all versions.
+`HoodieIndexCommitMetadata`, without their documentation. Index plans are Avro in all versions.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import fastavro
 
 _NAMESPACE = "org.apache.hudi.avro.model"
-# Tells Avro's Java readers to give Strings, as in Hudi's own files.
+# Makes Avro's Java readers return Strings, as in Hudi's own files.
 _STRING = {"type": "string", "avro.java.string": "String"}
 
 
@@ -95,8 +95,11 @@ _COMMIT_SCHEMA, _INDEX_PLAN_SCHEMA, _INDEX_COMMIT_SCHEMA = (
 
 @dataclass(frozen=True)
 class WrittenFile:
-    """A file that a commit wrote. path: from the base path; previous: the instant of the file
-    slice that it belongs to, None for a new file group's base file.
+    """A file that a commit wrote.
+
+    Attributes:
+        path: Its path relative to the base path.
+        previous: The instant of its file slice; None for the base file of a new file group.
     """
 
     file_id: str
@@ -108,16 +111,22 @@ class WrittenFile:
 
     @property
     def partition(self) -> str:
+        """The path of the file's partition."""
         return self.path.rpartition("/")[0]
 
     @property
     def name(self) -> str:
+        """The file's name."""
         return self.path.rpartition("/")[2]
 
 
 @dataclass(frozen=True)
 class IndexedPartition:
-    """A metadata partition that an index action builds. upto: the instant that it covers."""
+    """A metadata partition that an index action builds.
+
+    Attributes:
+        upto: The instant that it covers.
+    """
 
     name: str
     upto: str
@@ -127,7 +136,7 @@ class IndexedPartition:
 def commit_record(
     layout: int, files: Sequence[WrittenFile], operation: str, extra: Mapping[str, str]
 ) -> bytes:
-    """The content of a completed delta commit. layout: of the timeline."""
+    """Return the content of a completed delta commit in a timeline of this layout."""
     stats: dict[str, list[dict[str, Any]]] = {}
     for file in files:
         stats.setdefault(file.partition, []).append(_write_stat(file))
@@ -143,12 +152,12 @@ def commit_record(
 
 
 def index_plan(partitions: Sequence[IndexedPartition]) -> bytes:
-    """The content of a requested index action."""
+    """Return the content of a requested index action."""
     return _container(_INDEX_PLAN_SCHEMA, {"version": 1, "indexPartitionInfos": _infos(partitions)})
 
 
 def index_commit(partitions: Sequence[IndexedPartition]) -> bytes:
-    """The content of a completed index action."""
+    """Return the content of a completed index action."""
     record = {"version": 1, "indexPartitionInfos": _infos(partitions)}
     return _container(_INDEX_COMMIT_SCHEMA, record)
 

@@ -1,7 +1,7 @@
 """The archived timeline of layout 2, an LSM tree of Parquet files in `timeline/history`.
 
-`_version_` holds the newest version v, `manifest_<v>` the JSON list of the files that count. Rows
-hold `instantTime`, `completionTime`, `action` and serialised metadata, which is not read here.
+`_version_` holds the newest version v, `manifest_<v>` the JSON list of the valid files. Rows have
+`instantTime`, `completionTime`, `action` and serialised metadata, which is not read here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,12 @@ from pyhudi_expr.table.storage import Storage
 
 
 def archived_completion_times(storage: Storage, properties: TableProperties) -> dict[str, str]:
-    """Completion time by requested time of every archived instant; empty where nothing is archived.
+    """Read the completion time of every archived instant, by requested time.
 
-    Layout 1 keeps no completion times, so its archive is not read. Raises CorruptFile.
+    Layout 1 has no completion times, so its archive is not read.
+
+    Raises:
+        CorruptFile: The archive cannot be read.
     """
     if properties.timeline_layout == 1:
         return {}
@@ -46,11 +49,11 @@ def _manifest(content: bytes, file: str) -> list[str]:
 
 
 def _read_times(storage: Storage, file: str) -> pa.Table:
-    import pyarrow.parquet as pq  # here, because most tables have no archive, and it takes time
+    import pyarrow.parquet as pq  # on use: most tables have no archive, and the import takes time
 
     try:
-        # Not `read_table`: threads of its scan hold Python's buffers a moment longer than the scan
-        # lasts, and end a process with SIGABRT that exits meanwhile.
+        # Not `read_table`: threads of its scan hold Python's buffers slightly longer than the scan
+        # lasts, and abort (SIGABRT) a process that exits at that moment.
         with storage.open_input(file) as source, pq.ParquetFile(source) as archived:
             return archived.read(["instantTime", "completionTime"])
     except (OSError, pa.ArrowException) as error:

@@ -1,4 +1,4 @@
-"""What a completed instant says it wrote: JSON before table version 8, Avro files since."""
+"""The metadata of a completed instant: JSON before table version 8, Avro files since."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _AVRO_MAGIC = b"Obj\x01"
 
 @dataclass(frozen=True)
 class CommitMetadata:
-    """The parts of HoodieCommitMetadata and HoodieReplaceCommitMetadata that reading needs."""
+    """The fields of HoodieCommitMetadata and HoodieReplaceCommitMetadata that reading needs."""
 
     schema: str | None
     """The table's Avro schema (JSON) after the commit, without the meta fields."""
@@ -31,7 +31,11 @@ class CommitMetadata:
 
     @staticmethod
     def parse(content: bytes, file: str) -> CommitMetadata:
-        """Reads an instant's content; `file` names it in errors (CorruptFile)."""
+        """Parse an instant's content.
+
+        Raises:
+            CorruptFile: The content cannot be parsed; the message names `file`.
+        """
         record = read_record(content, file)
         extra = record.get("extraMetadata") or {}
         stats = record.get("partitionToWriteStats") or {}
@@ -49,9 +53,12 @@ class CommitMetadata:
 
 
 def read_record(content: bytes, file: str) -> dict[str, Any]:
-    """The one record of an instant's file: a JSON object, or the first row of an Avro file.
+    """Return the one record of an instant's file: a JSON object, or the first row of an Avro file.
 
-    An empty file gives an empty record (an instant without details). Raises CorruptFile.
+    An empty file gives an empty record (an instant without details).
+
+    Raises:
+        CorruptFile: The content cannot be parsed; the message names `file`.
     """
     if not content.strip():
         return {}
@@ -61,7 +68,7 @@ def read_record(content: bytes, file: str) -> dict[str, Any]:
         else:
             record = json.loads(content)
     except Exception as error:
-        # A damaged Avro file makes its reader raise almost anything.
+        # The Avro reader raises almost any exception for a damaged file.
         raise CorruptFile(file, f"neither JSON nor an Avro file: {error}") from error
     if not isinstance(record, dict):
         raise CorruptFile(file, "does not hold a record")

@@ -1,8 +1,8 @@
-"""The timeline: which instants a table has and which of them are complete.
+"""The timeline: a table's instants and their states.
 
-Layout 1 (table version 6) keeps `<requested>.<action>[.<state>]` in `.hoodie`; layout 2 (versions 8
-and 9) keeps `<requested>.<action>.<state>` and `<requested>_<completed>.<action>` in
-`.hoodie/timeline`. Instants are compared as strings, as Hudi does.
+Layout 1 (table version 6) stores `<requested>.<action>[.<state>]` in `.hoodie`. Layout 2 (versions
+8 and 9) stores `<requested>.<action>.<state>` and `<requested>_<completed>.<action>` in
+`.hoodie/timeline`. Instants are compared as strings, as in Hudi.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from pyhudi_expr.table.storage import FileEntry, Storage
 
 
 class State(IntEnum):
+    """The state of an action."""
+
     REQUESTED = 1
     INFLIGHT = 2
     COMPLETED = 3
@@ -27,7 +29,7 @@ class State(IntEnum):
 WRITE_ACTIONS = frozenset({"commit", "deltacommit", "replacecommit"})
 COMPACTION = "compaction"
 
-# The name that a pending action has once it is complete.
+# The name of a pending action once it is complete.
 _COMPLETED_ACTION = {
     COMPACTION: "commit",
     "logcompaction": "deltacommit",
@@ -46,9 +48,10 @@ _FILE = re.compile(
 
 @dataclass(frozen=True, order=True)
 class Instant:
-    """One action on the timeline, in its furthest state.
+    """One action on the timeline, in its latest state.
 
-    `completed` is the completion time, None while pending and in layout 1, which does not keep it.
+    `completed` is the completion time; None while pending, and in layout 1, which does not store
+    it.
     """
 
     requested: str
@@ -59,15 +62,17 @@ class Instant:
 
     @property
     def is_completed(self) -> bool:
+        """Whether the action is complete."""
         return self.state == State.COMPLETED
 
     @property
     def is_write(self) -> bool:
-        """A completed commit, delta commit or replace commit."""
+        """Whether it is a completed commit, delta commit or replace commit."""
         return self.is_completed and self.action in WRITE_ACTIONS
 
     @property
     def is_pending_compaction(self) -> bool:
+        """Whether it is a compaction that is not complete."""
         return self.action == COMPACTION and not self.is_completed
 
 
@@ -79,6 +84,7 @@ class Timeline:
 
     @staticmethod
     def read(storage: Storage, properties: TableProperties) -> Timeline:
+        """Read the active timeline."""
         if properties.timeline_layout not in (1, 2):
             layout = properties.timeline_layout
             raise UnsupportedTable(f"{storage.uri}: timeline layout {layout} is not supported")
@@ -86,7 +92,7 @@ class Timeline:
 
     @staticmethod
     def of(entries: Iterable[FileEntry]) -> Timeline:
-        """Builds the timeline from its directory's entries; other files are passed over."""
+        """Build the timeline from its directory's entries; other files are ignored."""
         furthest: dict[tuple[str, str], Instant] = {}
         for entry in entries:
             instant = _parse(entry.name) if entry.is_file else None
@@ -99,7 +105,7 @@ class Timeline:
         return Timeline(tuple(sorted(furthest.values())))
 
     def as_of(self, instant: str) -> Timeline:
-        """The instants that were requested at `instant` or before."""
+        """Return the instants that were requested at `instant` or before."""
         return Timeline(tuple(i for i in self.instants if i.requested <= instant))
 
     @cached_property
@@ -109,6 +115,7 @@ class Timeline:
 
     @cached_property
     def pending_compactions(self) -> tuple[Instant, ...]:
+        """The compactions that are not complete."""
         return tuple(instant for instant in self.instants if instant.is_pending_compaction)
 
     @property
@@ -118,14 +125,14 @@ class Timeline:
 
     @cached_property
     def pending(self) -> frozenset[str]:
-        """Requested times of everything that is not complete."""
+        """Requested times of all actions that are not complete."""
         return frozenset(i.requested for i in self.instants if not i.is_completed)
 
     @cached_property
     def start(self) -> str | None:
-        """The active timeline's first write; what is older was archived, so it was complete.
+        """The active timeline's first write. Older instants were archived, so they are complete.
 
-        Savepoints keep their commits back when later ones are archived, so they do not count.
+        Savepoints prevent the archiving of their commits, so they do not count.
         """
         saved = {i.requested for i in self.instants if i.action == "savepoint"}
         visible = [i.requested for i in (*self.writes, *self.pending_compactions)]
@@ -138,8 +145,9 @@ class Timeline:
         return frozenset(instant.requested for instant in self.writes)
 
     def is_committed(self, requested: str) -> bool:
-        """Whether what was written at this requested time counts: it is a completed write, or it is
-        older than the active timeline's start.
+        """Return whether files of this requested time are committed.
+
+        They are if it is a completed write, or older than the active timeline's start.
         """
         if requested in self.completed_requests:
             return True
@@ -152,7 +160,7 @@ def _parse(name: str) -> Instant | None:
         return None
     requested, completed, action, state = match.group("requested", "completed", "action", "state")
     if action in ("inflight", "requested"):
-        # A plain commit's pending files carry no action.
+        # The pending files of a plain commit have no action in their names.
         action, state = "commit", action
     if action not in _ACTIONS or (completed and state):
         return None
@@ -170,9 +178,10 @@ _DIGITS = len("yyyyMMddHHmmssSSS")
 
 
 def query_instant(text: str | None) -> str | None:
-    """An instant that a query names, if any, in the timeline's digits; people write dates, too.
+    """Parse the instant of a query, written in the timeline's digits or as a date.
 
-    Raises HudiError: it is neither.
+    Raises:
+        HudiError: It is neither.
     """
     if text is None:
         return None

@@ -1,4 +1,4 @@
-"""Putting actions on a timeline, in the states and names of its layout; see `timeline`."""
+"""Write actions to a timeline, in the states and names of its layout; see `timeline`."""
 
 from __future__ import annotations
 
@@ -18,9 +18,11 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 @dataclass(frozen=True)
 class Action:
-    """One action of a table's timeline while it goes through its states.
+    """One action of a table's timeline, in any of its states.
 
-    requested: its time; name: as on the timeline, `indexing` or `deltacommit`, say.
+    Attributes:
+        requested: Its requested time.
+        name: Its name on the timeline, for example `indexing` or `deltacommit`.
     """
 
     storage: Storage
@@ -29,19 +31,23 @@ class Action:
     name: str
 
     def request(self, plan: bytes = b"") -> None:
-        """Announces the action. Raises HudiError where there is one of that time already."""
+        """Write the requested state.
+
+        Raises:
+            HudiError: An action of this time exists.
+        """
         self._create(self._pending_file("requested"), plan)
 
     def start(self, content: bytes = b"") -> None:
-        """Marks it as being done."""
+        """Write the inflight state."""
         self._create(self._pending_file("inflight"), content)
 
     def complete(self, content: bytes, completed: str) -> None:
-        """Makes it count. completed: a time after all others, see `next_time`."""
+        """Write the completed state; `completed` is later than all other times, see `next_time`."""
         self._create(self._completed_file(completed), content)
 
     def remove(self) -> None:
-        """Takes it back, whatever state it is in."""
+        """Remove the action, whatever its state."""
         completed = self._completed_file("*")
         for entry in self.storage.list(self.properties.timeline_dir):
             if fnmatchcase(entry.path, completed):
@@ -66,9 +72,9 @@ class Action:
 
 
 def next_time(properties: TableProperties, known: Iterable[str | None]) -> str:
-    """Now as an instant (yyyyMMddHHmmssSSS) in the timeline's zone, after all that are known.
+    """Return the current instant (yyyyMMddHHmmssSSS) in the timeline's zone, after all known ones.
 
-    Writers whose clocks or zones differ would else order their instants wrongly.
+    Without this, writers whose clocks or zones differ would order their instants wrongly.
     """
     zone = timezone.utc if properties.timeline_zone == "UTC" else None
     now = _text(datetime.now(zone))
@@ -79,7 +85,7 @@ def next_time(properties: TableProperties, known: Iterable[str | None]) -> str:
 
 
 def _whole(instant: str) -> str:
-    """Instants to the second get milliseconds, as Hudi reads them; longer ones are cut."""
+    """Return an instant with milliseconds, as Hudi reads it; longer ones are truncated."""
     return instant.ljust(_DIGITS, "9")[:_DIGITS]
 
 
