@@ -1,4 +1,4 @@
-"""The metadata table's bytes: HFiles, log blocks, Avro records, keys and the merged reader.
+"""The metadata table's formats: HFiles, log blocks, Avro records, keys and the merged reader.
 
 Start at `store.metadata_table.MetadataTable.open`. Imports `table` and nothing above it.
 """

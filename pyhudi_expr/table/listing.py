@@ -171,7 +171,7 @@ class FileListing:
 
     @cached_property
     def tokens(self) -> pa.StringArray:
-        """For each file a text that identifies its bytes: the base file's name, or log name@length."""
+        """For each file a text that identifies its bytes: its name; for log files name@length."""
         if not self.file_is_log.any():
             return self.file_name
         lengths = pc.cast(pa.array(self.file_size), pa.string())

@@ -21,7 +21,9 @@ class PartitionSize:
         partition: Name of the metadata partition.
         shards: Number of its file groups.
         entries: Number of entries in their base files; entries in log files are not counted.
-        files: Its base files and log files.
+        base_bytes: Size of the base files.
+        log_files: Number of log files.
+        log_bytes: Size of the log files.
     """
 
     partition: str

@@ -1,1 +1,1 @@
-"""Avro records decoded column by column."""
+"""Avro records, decoded column by column."""

@@ -1,9 +1,9 @@
-"""Avro records decoded column by column, all records at once.
+"""Decode Avro records column by column, all records at once.
 
-A library decodes one record after the other into dictionaries, which takes most of the time of a
-large look-up. The compiled kernel (`avro_kernel`) writes each field straight into an array. Without
+A library that decodes one record after the other into dictionaries takes most of the time of a
+large look-up. The compiled kernel (`avro.kernel`) writes each field straight into an array. Without
 it, every record has a cursor into the buffer, and each step moves all cursors over the same field
-(Avro specification, "Binary encoding"); arrays and maps are not decoded that way: whoever meets one
+(Avro specification, "Binary encoding"). Arrays and maps cannot be decoded that way: then the caller
 reads record by record.
 """
 
@@ -38,9 +38,15 @@ _FLOATS: dict[str, np.dtype[Any]] = {"float": np.dtype("<f4"), "double": np.dtyp
 def decode_columns(
     schema: str, values: ByteStrings, wanted: frozenset[str] | None = None
 ) -> Struct:
-    """The records' fields as columns. schema: a record's, as JSON. Raises UndecodedError.
+    """Decode the records' fields as columns.
 
-    wanted: the record's fields of which the answer may be made; the others may be left out.
+    Args:
+        schema: A record's schema, as JSON.
+        values: The encoded records.
+        wanted: Fields of the record to decode; other fields may be omitted. None: all.
+
+    Raises:
+        UndecodedError: The records are damaged, or not supported.
     """
     library = kernel.library()
     if library is None:
@@ -49,7 +55,7 @@ def decode_columns(
 
 
 def decode_with_numpy(schema: str, values: ByteStrings) -> Struct:
-    """`decode_columns` without the kernel."""
+    """Decode the records without the kernel, see `decode_columns`."""
     root, named = parsed(schema)
     batch = _Batch(values, named)
     column = batch.column(root, np.arange(len(values), dtype=np.int64))
@@ -60,11 +66,11 @@ def decode_with_numpy(schema: str, values: ByteStrings) -> Struct:
 
 
 class _Batch:
-    """The records' bytes in one buffer, and where each record's cursor stands."""
+    """The records' bytes in one buffer, and the position of each record's cursor."""
 
     def __init__(self, values: ByteStrings, named: dict[str, Any]) -> None:
         self._named = named
-        # A damaged record may lead its cursor a little beyond the end before that is noticed.
+        # A damaged record may move its cursor slightly beyond the end before that is noticed.
         self._bytes = values.data + bytes(_MAX_VARINT_BYTES)
         self._data = np.frombuffer(self._bytes, np.uint8)
         self._end = values.end
@@ -75,7 +81,7 @@ class _Batch:
             raise UndecodedError("a record is longer than its fields")
 
     def column(self, schema: Any, rows: Int64Array) -> Column:
-        """The value of type `schema` at the cursors of the rows, which move behind it."""
+        """Return the values of type `schema` at the rows' cursors, and move these behind them."""
         if isinstance(schema, list):
             return self._union(schema, rows)
         kind = schema["type"] if isinstance(schema, dict) else schema
@@ -147,7 +153,7 @@ class _Batch:
         return Texts(ByteStrings(self._bytes, start, end))
 
     def _move(self, rows: Int64Array, at: Int64Array) -> None:
-        """Sets the cursors; none may leave its record (nor wrap around)."""
+        """Set the cursors; none may leave its record (nor wrap around)."""
         if ((at > self._end[rows]) | (at < self._at[rows])).any():
             raise UndecodedError("a record ends within a field")
         self._at[rows] = at

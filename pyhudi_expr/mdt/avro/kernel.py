@@ -1,10 +1,10 @@
-"""Avro records decoded by columns in the compiled kernel.
+"""Decode Avro records by columns in the compiled kernel.
 
 A schema is compiled once into a program for `mdt.bytes.kernel.c`: nodes of 32-bit integers, each an
-operation and what it needs, among it the slots (output arrays) that the values go to. Every slot
-has one element for each record, for maps one for each entry. A union's slot holds the branch taken,
-counted from 1; it is zero where the record did not come by. Elements of other slots that no record
-reaches are never written to, nor read.
+operation and its operands, which include the slots (output arrays) of the values. Every slot has
+one element for each record, or for maps one for each entry. A union's slot holds the branch taken,
+counted from 1; it is zero where the record did not reach it. Elements of other slots that no record
+reaches are never written, nor read.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class _MapOf:
 
 @dataclass(frozen=True)
 class _Ignored:
-    """An array."""
+    """An array, which is skipped."""
 
 
 _Shape: TypeAlias = _NumberAt | _TextAt | _StructOf | _UnionOf | _MapOf | _Ignored | None
@@ -98,7 +98,7 @@ _Shape: TypeAlias = _NumberAt | _TextAt | _StructOf | _UnionOf | _MapOf | _Ignor
 
 @dataclass
 class _Compiler:
-    """Writes a schema's program. Named types are written out wherever they are used."""
+    """Writes a schema's program. Named types are expanded wherever they are used."""
 
     named: dict[str, Any]
     wanted: frozenset[str] | None
@@ -109,7 +109,7 @@ class _Compiler:
     within: list[str] = field(default_factory=list)
 
     def node(self, schema: Any, domain: int) -> tuple[int, _Shape]:
-        """Where the schema's node begins, and where its values go; the domain may be nowhere."""
+        """Compile a schema; return the position of its node, and the slots of its values."""
         if isinstance(schema, list):
             return self._union(schema, domain)
         kind = schema["type"] if isinstance(schema, dict) else schema
@@ -213,12 +213,12 @@ def _compiled(schema: str, wanted: frozenset[str] | None) -> _Program:
 def decode(
     library: ctypes.CDLL, schema: str, values: ByteStrings, wanted: frozenset[str] | None
 ) -> Struct:
-    """See `columns.decode_columns`."""
+    """Decode records in the kernel, see `columns.decode_columns`."""
     program = _compiled(schema, wanted)
     rows = [len(values)] + [0] * (program.domains - 1)
     slots, found = _run(library, program, values, rows)
     if found != rows:
-        # Only now it is known how many entries the maps have.
+        # The number of the maps' entries is known only now.
         slots, _ = _run(library, program, values, found)
     built = _Builder(slots, values.data, found).column(program.shape, None)
     assert isinstance(built, Struct)
@@ -228,7 +228,7 @@ def decode(
 def _run(
     library: ctypes.CDLL, program: _Program, values: ByteStrings, rows: list[int]
 ) -> tuple[list[npt.NDArray[Any]], list[int]]:
-    """The slots, with room for `rows` elements in each domain, and how many there are."""
+    """Run a program; return the slots, with room for `rows` elements, and their used sizes."""
     slots, outputs = _allocated(program, rows)
     capacity, count = np.array(rows, np.int64), np.zeros(program.domains, np.int64)
     count[_RECORDS] = len(values)
@@ -256,8 +256,10 @@ def _run(
 def _allocated(
     program: _Program, rows: list[int]
 ) -> tuple[list[npt.NDArray[Any]], npt.NDArray[np.uintp]]:
-    """The slots, and where they are. Most are of branches that nothing takes, so only those that
-    say which branch was taken are filled with zeros.
+    """Allocate the slots, and return their addresses.
+
+    Most slots are of branches that no record takes, so only the slots of the branches taken are
+    zeroed.
     """
     slots: dict[int, npt.NDArray[Any]] = {}
     outputs = np.zeros(len(program.slots), np.uintp)
@@ -272,14 +274,14 @@ def _allocated(
 
 @dataclass(frozen=True)
 class _Builder:
-    """Slots into columns."""
+    """Builds columns from slots."""
 
     slots: list[npt.NDArray[Any]]
     data: bytes
     sizes: list[int]
 
     def column(self, shape: _Shape, rows: Int64Array | None) -> Column:
-        """The column of the elements at `rows` (None: all)."""
+        """Return the column of the elements at `rows` (None: all)."""
         match shape:
             case _NumberAt(slot=slot, is_boolean=is_boolean):
                 values = self._at(slot, rows)

@@ -1,4 +1,4 @@
-"""What Avro records look like once they are decoded by columns, and how their schemas are read."""
+"""The columns of decoded Avro records, and the parsing of their schemas."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 
 
 class UndecodedError(ValueError):
-    """The records are damaged, or hold what is not decoded here; the text says which."""
+    """The records are damaged, or not supported here; the message says which."""
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,8 @@ class Struct:
 class Branch:
     """The rows of a union that took one branch, ascending, and their values.
 
-    name: the branch's type, for a record its name without namespace.
+    Attributes:
+        name: The branch's type; for a record its name without namespace.
     """
 
     name: str
@@ -53,7 +54,11 @@ class Branch:
 
 @dataclass(frozen=True)
 class Union:
-    """A union: its branches that occur; a null has none. size: the number of rows."""
+    """A union: its branches that occur, without nulls.
+
+    Attributes:
+        size: The number of rows.
+    """
 
     size: int
     branches: tuple[Branch, ...]
@@ -70,7 +75,7 @@ class Entries:
 
 @dataclass(frozen=True)
 class Skipped:
-    """Arrays, which are passed over."""
+    """Arrays, which are skipped."""
 
 
 Column: TypeAlias = Numbers | Texts | Struct | Union | Entries | Skipped | None
@@ -79,7 +84,7 @@ Column: TypeAlias = Numbers | Texts | Struct | Union | Entries | Skipped | None
 
 @lru_cache(maxsize=64)
 def parsed(schema: str) -> tuple[Any, dict[str, Any]]:
-    """The schema, and its named types by their names without namespace."""
+    """Return the schema, and its named types by their names without namespace."""
     named: dict[str, Any] = {}
     root = json.loads(schema)
     for node in _types(root):
@@ -92,14 +97,18 @@ def parsed(schema: str) -> tuple[Any, dict[str, Any]]:
 
 
 def refuse_empty(schema: Any) -> None:
-    """Raises UndecodedError where a few bytes may hold any number of values.
+    """Check that no few bytes may hold any number of values.
 
-    The length of an array is a number in the data, and records are made of records, so without this
-    2**60 items of no size would be read one by one. None of Hudi's records is without a byte.
+    The length of an array is a number in the data, and records consist of records. Without this
+    check 2**60 items of no size would be read one by one. All of Hudi's records take at least one
+    byte.
+
+    Raises:
+        UndecodedError: A type takes no bytes.
     """
     types = list(_types(schema))
     sized = [node for node in types if node.get("type") in ("record", "fixed")]
-    # Names that may be of types without a byte: those that cannot be are taken out, in turns.
+    # Names of types that may take no bytes; those that cannot are removed until none is left.
     empty, before = {simple(str(node.get("name"))) for node in sized}, None
     while empty != before:
         before = empty
@@ -111,7 +120,7 @@ def refuse_empty(schema: Any) -> None:
 
 
 def _is_empty(schema: Any, empty: set[str]) -> bool:
-    """Whether values of the schema take no bytes. empty: names of types of which that is so."""
+    """Return whether values of the schema take no bytes; `empty` are the names of such types."""
     match schema:
         case str():
             return schema == "null" or simple(schema) in empty
@@ -125,7 +134,7 @@ def _is_empty(schema: Any, empty: set[str]) -> bool:
 
 
 def _types(schema: Any) -> Iterator[dict[str, Any]]:
-    """Every part of the schema that is an object, fields of records among them."""
+    """Return every part of the schema that is an object, including the fields of records."""
     waiting = [schema]
     while waiting:
         node = waiting.pop()
@@ -137,11 +146,12 @@ def _types(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def simple(name: str) -> str:
+    """Return a name without its namespace."""
     return name.rpartition(".")[2]
 
 
 def branch_name(schema: Any) -> str:
-    """The name of a union's branch: its type, for a named type that name without namespace."""
+    """Return the name of a union's branch: its type, or a named type's name without namespace."""
     if isinstance(schema, dict):
         schema = schema.get("name", schema["type"])
     return simple(schema) if isinstance(schema, str) else ""

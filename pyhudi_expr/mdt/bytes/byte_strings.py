@@ -1,4 +1,4 @@
-"""Many byte strings in one buffer: what HFile cells and Avro texts are without Python objects."""
+"""Many byte strings in one buffer: HFile cells and Avro texts without Python objects."""
 
 from __future__ import annotations
 
@@ -27,10 +27,12 @@ class ByteStrings:
 
     @staticmethod
     def none() -> ByteStrings:
+        """Return no strings."""
         return ByteStrings(b"", _NO_ROWS, _NO_ROWS)
 
     @staticmethod
     def of(strings: Sequence[bytes]) -> ByteStrings:
+        """Concatenate Python byte strings."""
         end = np.cumsum(np.fromiter(map(len, strings), np.int64, len(strings)), dtype=np.int64)
         start = np.zeros_like(end)
         start[1:] = end[:-1]
@@ -38,7 +40,7 @@ class ByteStrings:
 
     @staticmethod
     def from_arrow(array: pa.LargeBinaryArray) -> ByteStrings:
-        """The strings of an array without nulls."""
+        """Return the strings of an array without nulls."""
         _, offsets, data = array.buffers()
         ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
         return ByteStrings(data.to_pybytes() if data else b"", ends[:-1], ends[1:])
@@ -55,23 +57,24 @@ class ByteStrings:
     __hash__ = None  # type: ignore[assignment]
 
     def take(self, rows: npt.NDArray[np.generic] | slice) -> ByteStrings:
-        """The chosen strings: positions, one flag for each, or a slice. The data is shared."""
+        """Return the chosen strings (positions, flags or a slice). The data is shared."""
         return ByteStrings(self.data, self.start[rows], self.end[rows])
 
     def compact(self) -> ByteStrings:
-        """The same strings without what lies before the first and behind the last of them."""
+        """Return the same strings without the bytes before the first and behind the last one."""
         if not len(self):
             return ByteStrings.none()
         low, high = int(self.start.min()), int(self.end.max())
         return ByteStrings(self.data[low:high], self.start - low, self.end - low)
 
     def to_list(self) -> list[bytes]:
+        """Return the strings as Python objects."""
         data = self.data
         bounds = zip(self.start.tolist(), self.end.tolist(), strict=True)
         return [data[start:end] for start, end in bounds]
 
     def array(self) -> pa.LargeBinaryArray:
-        """An Arrow array of type large_binary."""
+        """Return an Arrow array of type large_binary."""
         lengths = self.end - self.start
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
@@ -79,23 +82,23 @@ class ByteStrings:
         return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
 
     def joined(self) -> bytes:
-        """The strings one behind the other."""
+        """Return the concatenated strings."""
         lengths = self.end - self.start
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
         return self._gathered(lengths, offsets).tobytes()
 
     def texts(self) -> pa.StringArray:
-        """An Arrow array of type string. Raises pyarrow.ArrowInvalid for what is not UTF-8."""
+        """Return an Arrow array of type string. Raises pyarrow.ArrowInvalid if it is not UTF-8."""
         return self.array().cast(pa.string())
 
     def sorted(self) -> ByteStrings:
-        """The strings in the order of their bytes."""
+        """Return the strings in the order of their bytes."""
         array = self.array()
         return ByteStrings.from_arrow(array.take(pc.array_sort_indices(array)))
 
     def search(self, wanted: ByteStrings) -> Int64Array:
-        """For each wanted string its position among these, which are sorted by bytes; else -1."""
+        """Return each wanted string's position among these, which are sorted by bytes; else -1."""
         position = np.empty(len(wanted), np.int64)
         library = kernel.library()
         if library is None:
@@ -119,7 +122,7 @@ class ByteStrings:
         return position
 
     def _gathered(self, lengths: Int64Array, offsets: Int64Array) -> UInt8Array:
-        """The strings one behind the other."""
+        """Return the concatenated strings as an array."""
         total = int(offsets[-1])
         data = kernel.as_bytes(self.data)
         library = kernel.library()
@@ -141,7 +144,7 @@ class ByteStrings:
 
 
 def concat_byte_strings(parts: Sequence[ByteStrings]) -> ByteStrings:
-    """The strings of all parts, in their order."""
+    """Concatenate the strings of all parts, in their order."""
     if len(parts) == 1:
         return parts[0]
     whole = [part.compact() for part in parts]

@@ -1,11 +1,11 @@
 """The compiled kernel (`kernel.c`): loops over bytes that Python would run once for each cell.
 
-The wheel brings it as a shared library where the machine that built it had a C compiler
-(`hatch_build.py`); it is called through ctypes, over buffers that are allocated here. Where there
-is none, `library` gives None and callers take their slower ways over numpy.
+The wheel has it as a shared library if the machine that built it had a C compiler
+(`hatch_build.py`). It is called through ctypes, with buffers that are allocated here. Without it,
+`library` returns None and callers use slower numpy code.
 
-Every function checks what the bytes say against the buffer's end; callers see to it that starts and
-ends lie within the buffer, which they do when they come from one of these functions.
+Every function checks the bytes against the buffer's end. Callers ensure that starts and ends lie
+within the buffer, as they do when they come from one of these functions.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The kernel; None, said once in the log, where it was not built or cannot be loaded."""
+    """Return the kernel; None, logged once, if it was not built or cannot be loaded."""
     try:
         found = ctypes.CDLL(str(LIBRARY))
         for name, (result, arguments) in _SIGNATURES.items():
@@ -66,12 +66,12 @@ def library() -> ctypes.CDLL | None:
 
 
 def address(array: npt.NDArray[Any]) -> int:
-    """Where a contiguous array's bytes are, to be passed as a pointer while the array lives."""
+    """Return the address of a contiguous array's bytes, valid as long as the array lives."""
     if not array.flags.c_contiguous:
         raise ValueError("the array is not contiguous")
     return int(array.ctypes.data)
 
 
 def as_bytes(data: bytes) -> UInt8Array:
-    """A buffer as an array, without a copy."""
+    """Return a buffer as an array, without a copy."""
     return np.frombuffer(data, np.uint8)

@@ -1,7 +1,7 @@
 """64-bit hashes of many keys at once: the first half of MurmurHash3 x64 128, seed 0.
 
-Keys are hashed by length, all keys of one length together as rows of words. What a hash finds may
-belong to another key: whoever looks keys up by hashes finds too much, never too little.
+Keys are hashed by length, all keys of one length together as rows of words. A hash may belong to
+another key: a look-up by hashes finds too much, never too little.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _BLOCK_BYTES = 16
 
 
 def hashes(keys: ByteStrings) -> Hashes:
-    """One hash for each key, as ``mmh3.hash64(key, signed=False)[0]``."""
+    """Return one hash for each key, as ``mmh3.hash64(key, signed=False)[0]``."""
     data, start, lengths = as_bytes(keys.data), keys.start, keys.end - keys.start
     found = np.empty(len(start), np.uint64)
     if not len(start):
@@ -47,7 +47,7 @@ def _of_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
             h1 = h1 * np.uint64(5) + np.uint64(0x52DCE729)
             h2 = _rotated(h2 ^ _second_mix(pairs[:, 2 * block + 1]), 31) + h1
             h2 = h2 * np.uint64(5) + np.uint64(0x38495AB5)
-        # The rest, padded with zeros: a word of zeros changes nothing.
+        # The rest, padded with zeros: a word of zeros does not change the hash.
         h2 = h2 ^ _second_mix(pairs[:, 2 * blocks + 1]) ^ np.uint64(length)
         h1 = h1 ^ _first_mix(pairs[:, 2 * blocks]) ^ np.uint64(length)
         h1 = h1 + h2

@@ -17,13 +17,13 @@ Shards = Int64Array
 
 
 def shards(keys: ByteStrings, count: int) -> Shards:
-    """For each key (UTF-8) its file group of `count`, from 0 on.
+    """Return for each key (UTF-8) its file group, from 0 to `count` - 1.
 
-    Java hashes UTF-16 units, which are the bytes of ASCII keys; those of one length are hashed
-    together, keys beyond ASCII one by one.
+    Java hashes UTF-16 units, which are the bytes of ASCII keys. ASCII keys of one length are hashed
+    together, other keys one by one.
     """
     hashed = _one_by_one(keys) if len(keys) <= _FEW else _together(keys)
-    # The magnitude of Java's least int is 2^31, as that of any other.
+    # The magnitude of Java's least int is 2^31, like that of any other.
     magnitude: Shards = np.abs(hashed.view(np.int32).astype(np.int64))
     return magnitude % count
 

@@ -24,63 +24,63 @@ _PARTITION_STAT = "__partition_stat__"
 
 @lru_cache(maxsize=100_000)
 def id64(text: str) -> str:
-    """12 characters: base64 of XXH64 (columns and partitions)."""
+    """Return 12 characters: base64 of XXH64 (columns and partitions)."""
     digest = xxhash.xxh64(text.encode(), seed=_XXH64_SEED).digest()
     return base64.b64encode(digest).decode()
 
 
 def id128(text: str) -> str:
-    """24 characters: base64 of MD5 (file names)."""
+    """Return 24 characters: base64 of MD5 (file names)."""
     return base64.b64encode(hashlib.md5(text.encode(), usedforsecurity=False).digest()).decode()
 
 
 def partition_key(partition: str) -> str:
-    """A partition path as keys name it."""
+    """Return a partition path as keys have it."""
     return partition or ROOT_PARTITION
 
 
 def column_prefix(column: str) -> str:
-    """What the keys of all entries of a column begin with, in column_stats and partition_stats."""
+    """Return the prefix of all keys of a column in column_stats and partition_stats."""
     return id64(column)
 
 
 def column_partition_prefix(column: str, partition: str) -> str:
-    """What the keys of a column's entries for one partition begin with, in column_stats."""
+    """Return the prefix of a column's keys for one partition in column_stats."""
     return id64(column) + id64(partition_key(partition))
 
 
 def column_stats_key(column: str, partition: str, file_name: str) -> str:
-    """The key of one file's entry; nested columns are named with dots."""
+    """Return the key of one file's entry; nested columns are named with dots."""
     return column_partition_prefix(column, partition) + id128(file_name)
 
 
 def partition_stats_key(column: str, partition: str) -> str:
-    """The key of one partition's entry."""
+    """Return the key of one partition's entry."""
     return column_partition_prefix(column, partition)
 
 
 def expression_partition_stats_key(column: str, partition: str) -> str:
-    """The key of one partition's entry in an expression index over a source column."""
+    """Return the key of one partition's entry in an expression index over a source column."""
     return id64(column) + id64(_PARTITION_STAT) + id64(partition_key(partition))
 
 
 def bloom_filter_key(partition: str, file_name: str) -> str:
-    """The key of one file's Bloom filter."""
+    """Return the key of one file's Bloom filter."""
     return id64(partition_key(partition)) + id128(file_name)
 
 
 def secondary_prefix(value: str | None) -> str:
-    """What the keys of all records with a secondary value begin with (null: a NUL character)."""
+    """Return the prefix of the keys of all records with a secondary value (null: a NUL)."""
     return (_NULL_SECONDARY if value is None else _escape(value)) + _SEPARATOR
 
 
 def secondary_key(value: str | None, record_key: str) -> str:
-    """The key of one record in a secondary index."""
+    """Return the key of one record in a secondary index."""
     return secondary_prefix(value) + _escape(record_key)
 
 
 def split_secondary_key(key: str) -> tuple[str | None, str]:
-    """The secondary value and the record key of a key; ValueError when it is not one."""
+    """Return the secondary value and the record key of a key. Raises ValueError for another key."""
     parts: list[str] = []
     current: list[str] = []
     escaped = False
@@ -101,12 +101,12 @@ def split_secondary_key(key: str) -> tuple[str | None, str]:
 
 
 def secondary_shard_key(value: str | None) -> str:
-    """What an index of version V2 shards by: all records of a value are in one file group."""
+    """Return the text that an index of version V2 hashes: a value is in one file group."""
     return ("" if value is None else value) + _SEPARATOR
 
 
 def shard(key: str, shards: int) -> int:
-    """The file group (0 to shards - 1) of a key: |abs(Java's String.hashCode) % shards|."""
+    """Return the file group (0 to shards - 1) of a key: |abs(Java's String.hashCode) % shards|."""
     hashed = java_hash(key)
     # Java's abs of the least int is itself, and its % takes the dividend's sign.
     magnitude = abs(hashed) if hashed != -(2**31) else 2**31
@@ -114,7 +114,7 @@ def shard(key: str, shards: int) -> int:
 
 
 def java_hash(text: str) -> int:
-    """Java's String.hashCode: over UTF-16 units, as a signed 32-bit number."""
+    """Return Java's String.hashCode: over UTF-16 units, as a signed 32-bit number."""
     hashed = 0
     units = text.encode("utf-16-be", "surrogatepass")
     for i in range(0, len(units), 2):

@@ -1,4 +1,4 @@
-"""Where strings are among many: a hash table that is built once and asked often."""
+"""A hash table of strings that is built once and searched many times."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from pyhudi_expr.mdt.bytes import kernel
 
 
 class StringIndex:
-    """Positions of strings. Immutable and safe for several threads.
+    """Positions of strings. Immutable and thread safe.
 
-    are_distinct: whether every string is there once; of others the first position is found.
+    Attributes:
+        are_distinct: Whether no string is repeated; of repeated strings the first position is
+            found.
     """
 
     def __init__(self, strings: pa.Array) -> None:
-        """strings: string or binary, large or not, without nulls."""
+        """Index an array of string or binary type, large or not, without nulls."""
         self._strings = strings.cast(pa.large_binary())
         library = kernel.library()
         if library is None:
             self.are_distinct = pc.count_distinct(self._strings).as_py() == len(strings)
             return
-        # At least half of the places stay free, so that searches end soon.
+        # At least half of the slots stay free, so that searches are short.
         self._table = np.zeros(1 << (2 * len(strings)).bit_length(), np.int64)
         columns = _addresses(self._strings)
         repeated = library.kernel_index(
@@ -35,7 +37,7 @@ class StringIndex:
         self.are_distinct = repeated == 0
 
     def find(self, wanted: pa.Array) -> Int64Array:
-        """The position of each wanted string (no nulls), -1 where it is not there."""
+        """Return the position of each wanted string (no nulls); -1 if it is missing."""
         values = wanted.cast(pa.large_binary())
         library = kernel.library()
         if library is None:
@@ -55,7 +57,7 @@ class StringIndex:
 
 
 def _addresses(strings: pa.LargeBinaryArray) -> tuple[int, int, int]:
-    """Where the data, the starts and the ends are; as long as the array lives."""
+    """Return the addresses of data, starts and ends, valid as long as the array lives."""
     _, offsets, data = strings.buffers()
     width = np.dtype(np.int64).itemsize
     start = int(offsets.address) + width * strings.offset

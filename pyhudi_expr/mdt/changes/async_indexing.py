@@ -1,21 +1,20 @@
-"""Adding partitions to a metadata table while others write to the table: Hudi's asynchronous
-indexing.
+"""Add partitions to a metadata table during other writes: Hudi's asynchronous indexing.
 
-1. `announce`, under the table's lock: an `indexing` action is requested, the partitions are named
-   in-flight in hoodie.properties, and their file groups get their first, empty log files. From now
-   on whoever begins to write to the table may write to these partitions, too.
-2. `wait_for_writers`: writers that had begun before are waited for; the table as it is then is what
-the base
-   files hold.
-3. `publish`, under the lock: what was committed meanwhile is caught up with, as Hudi's writers do
-   not write to all partitions that are in-flight. The base files count from one delta commit on and
-   what was caught up with from a second, the indexes are defined, the partitions are complete, and,
-   after what else has to follow, so is the action. A writer that has begun to write to the metadata
-   table has decided already which partitions it writes to, and is waited for first.
-4. `abort` takes back what is not complete.
+1. `announce`, under the table's lock: an `indexing` action is requested, the partitions are listed
+   as in-flight in hoodie.properties, and their file groups get their first, empty log files.
+   Writers that start from now on may write to these partitions, too.
+2. `wait_for_writers`: wait for the writers that started before. The base files hold the table as it
+   is then.
+3. `publish`, under the lock: what was committed in the meantime is added to the partitions, as
+   Hudi's writers do not write to all in-flight partitions. The base files become valid by one delta
+   commit and the added records by a second one. The indexes are defined, the partitions are
+   complete, and, after whatever else has to follow, so is the action. A writer that has started to
+   write to the metadata table has already chosen its partitions, and is waited for first.
+4. `abort` removes what is not complete.
 
-A process that dies leaves the table as readable as it was, with an action that is pending;
-`recovery.recover` ends it: forward when the partitions were complete, else back.
+A process that dies leaves the table as readable as before, with a pending action.
+`recovery.recover` ends it: it completes the action if the partitions were complete, else it rolls
+the action back.
 """
 
 from __future__ import annotations
@@ -60,7 +59,7 @@ _DELTA_COMMIT = "deltacommit"
 _OPERATION = "BULK_INSERT"
 BUILDER, BUILDER_NAME, NOTE = "builder", "pyhudi", "note"
 
-# Plans that may wait for long: whoever carries them out begins then.
+# Plans that may wait for long: the writer that executes them starts only then.
 _PLANS = frozenset({"compaction", "logcompaction", "clustering", "clean", ACTION, "rollback"})
 
 
@@ -75,7 +74,11 @@ that came with the action, and done again where it is not known whether it was."
 
 @dataclass(frozen=True)
 class AnnouncedAction:
-    """An index action that is being done. instant: its own, and that of its base files."""
+    """An index action in progress.
+
+    Attributes:
+        instant: The instant of the action, and of its base files.
+    """
 
     table: HudiTable
     instant: str
@@ -87,7 +90,7 @@ class AnnouncedAction:
 
     @property
     def is_complete(self) -> bool:
-        """Whether the partitions count already, with what was built here."""
+        """Return whether the partitions are complete, with the files that were built here."""
         names = {partition.name for partition in self.partitions}
         storage = self.table.storage
         metadata = HudiTable.at(storage.child(METADATA_DIR))
@@ -98,10 +101,17 @@ class AnnouncedAction:
 def announce(
     table: HudiTable, partitions: Sequence[NewPartition], lock: TableLock, note: str = ""
 ) -> AnnouncedAction:
-    """Step 1. note: for `Finish`, of whoever ends the action. Raises IndexConflict, UnknownLock,
-    LockNotAcquired or another HudiError; then nothing is changed.
+    """Step 1. The table must have a metadata table.
 
-    The table must have a metadata table.
+    Args:
+        table: The table.
+        partitions: The partitions to build.
+        lock: The table's lock.
+        note: Passed to `Finish` by the process that ends the action.
+
+    Raises:
+        HudiError: The action is not possible (IndexConflict, UnknownLock, LockNotAcquired or
+            another one), and nothing is changed.
     """
     with lock.held(f"announces {', '.join(p.name for p in partitions)}"):
         table = table.refreshed()
@@ -123,15 +133,16 @@ def announce(
 
 
 def wait_for_writers(announced: AnnouncedAction, wait: float) -> HudiTable:
-    """Step 2: the table once the writers that had begun before the announcement are done.
+    """Step 2. Return the table once the writers that started before the announcement are done.
 
-    wait: seconds. Raises IndexConflict when one of them is not done by then.
+    Raises:
+        IndexConflict: One of them is not done after `wait` seconds.
     """
     return wait_for_instants(announced.table, announced.earlier, wait, IndexConflict)
 
 
 def nothing(_table: HudiTable, _note: str) -> None:
-    """Follows where nothing does."""
+    """Finish an action after which nothing else has to follow."""
 
 
 def publish(
@@ -142,9 +153,19 @@ def publish(
     catch_up: CatchUp,
     finish: Finish = nothing,
 ) -> HudiTable:
-    """Step 3. files: the base files, which are in their places already, paths from the metadata
-    table's base path; wait: seconds, for writers. Raises IndexConflict when another writer has come
-    between, or is not done by then, or another HudiError; then `abort`.
+    """Step 3.
+
+    Args:
+        announced: The action.
+        files: The base files, already in place; paths relative to the metadata table's base path.
+        lock: The table's lock.
+        wait: Seconds to wait for writers.
+        catch_up: Logs what was committed in the meantime.
+        finish: Does what has to follow before the action completes.
+
+    Raises:
+        HudiError: Another writer intervened or is not done (IndexConflict), or another error; call
+            `abort`.
     """
     give_up = time.monotonic() + wait
     while True:
@@ -168,7 +189,7 @@ def _count(
     files: Sequence[WrittenFile],
     catch_up: CatchUp,
 ) -> None:
-    """Makes the partitions count."""
+    """Complete the partitions."""
     if table.properties.timeline_layout == 1:
         _remove_later_slices(announced, metadata)
     later = next_time(table.properties, known_times(table, metadata))
@@ -181,8 +202,10 @@ def _count(
 
 
 def _remove_later_slices(announced: AnnouncedAction, metadata: HudiTable) -> None:
-    """In timeline layout 1 log files name the base file that they are of, and writers know of none
-    yet. Their instants are later, so what they logged would take the place of the base files.
+    """Remove log files that would hide the base files.
+
+    In timeline layout 1 log files name their base file, and writers know of none yet. Their
+    instants are later, so their records would replace those of the base files.
     """
     for partition in announced.partitions:
         names = pa.array([e.name for e in metadata.storage.list(partition.name)], pa.string())
@@ -204,8 +227,9 @@ def _commit(
 
 
 def abort(announced: AnnouncedAction, lock: TableLock) -> None:
-    """Step 4: nothing of the action is left; but complete partitions, which queries and writers
-    know of, are left to `recovery`.
+    """Step 4: remove the action and what is not complete.
+
+    Complete partitions, which queries and writers use, are left to `recovery`.
     """
     with lock.held(f"takes back {', '.join(p.name for p in announced.partitions)}"):
         if not announced.is_complete:
@@ -257,18 +281,18 @@ def _check_unchanged(announced: AnnouncedAction, table: HudiTable, metadata: Hud
 
 
 def _told(names: Iterable[str]) -> set[str]:
-    """The partitions that writers are told of, of those that are built together.
+    """Return the partitions, of those built together, that writers can see as in-flight.
 
     A writer of Hudi 1.2 whose settings enable `partition_stats` fails until `column_stats` is
-    complete; one whose settings do not would delete the partition, and the action with it. Neither
-    has to know: what it does not log is caught up with.
+    complete; one whose settings do not enable it would delete the partition, and the action with
+    it. So neither sees it: what they do not log is added by `publish`.
     """
     every = set(names)
     return every - {PARTITION_STATS} if COLUMN_STATS in every else every
 
 
 def _writing(table: HudiTable) -> frozenset[str]:
-    """The instants on which somebody may be at work who read the table's properties before."""
+    """Return the instants of writers that may have read the table's properties before."""
 
     def is_plan(instant: Instant) -> bool:
         is_requested = instant.state is State.REQUESTED
@@ -285,7 +309,7 @@ def _action(table: HudiTable, instant: str) -> Action:
 
 
 def complete(announced: AnnouncedAction, upto: str) -> None:
-    """Ends the action. upto: the instant of the table that the partitions cover."""
+    """Complete the action; the partitions cover the table up to the instant `upto`."""
     table = HudiTable.at(announced.table.storage)
     metadata = HudiTable.at(table.storage.child(METADATA_DIR))
     partitions = [IndexedPartition(p.name, upto) for p in announced.partitions]
@@ -294,8 +318,9 @@ def complete(announced: AnnouncedAction, upto: str) -> None:
 
 
 def take_back(announced: AnnouncedAction) -> None:
-    """Of partitions that nobody reads; those that are complete are another writer's by now. The
-    files go first: what is to be written may need their room.
+    """Remove partitions that no query reads; complete ones are another writer's by now.
+
+    The files go first, as other files may need their space.
     """
     table = announced.table
     read = HudiTable.at(table.storage).properties.metadata_partitions

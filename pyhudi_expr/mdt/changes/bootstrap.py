@@ -1,4 +1,4 @@
-"""A metadata table for a table that has none: the partition `files`, with which Hudi begins."""
+"""Create a metadata table for a table that has none, with the partition `files`, as Hudi does."""
 
 from __future__ import annotations
 
@@ -26,17 +26,18 @@ from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
 from pyhudi_expr.table.timeline.writer import Action, next_time
 
-# The instant that Hudi begins a metadata table with, by timeline layout.
+# The instant of Hudi's first action on a metadata table, by timeline layout.
 _FIRST_INSTANT = {1: "00000000000000010", 2: "00000000000000000"}
 _WRITE_TOKEN = "0-0-1"
 _OPERATION = "BULK_INSERT"
 
 
 def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
-    """Makes the metadata table unless there is one; whether it was made.
+    """Create the metadata table if there is none; return whether it was created.
 
-    Raises IndexConflict while other writers are at work, whose files it would miss or name too
-    early, or another HudiError; then there is none.
+    Raises:
+        HudiError: Other writers are active, whose files would be missed or listed too early
+            (IndexConflict), or another error; no metadata table is created.
     """
     if FILES in table.properties.metadata_partitions:
         return False
@@ -66,7 +67,7 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
 
 
 def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable:
-    """The properties of a new, empty metadata table. data: those of the table that it is of."""
+    """Create an empty metadata table for a data table with the properties `data`."""
     layout = data.timeline_layout
     properties = {
         "hoodie.table.name": name,

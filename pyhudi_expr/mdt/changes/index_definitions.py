@@ -1,4 +1,4 @@
-"""`index.json`: what the table's indexes are over (Hudi's `HoodieIndexMetadata`)."""
+"""`index.json`: the definitions of the table's indexes (Hudi's `HoodieIndexMetadata`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ when the index was built: values are spelled by it."""
 
 @dataclass(frozen=True)
 class IndexDefinition:
-    """One index. name: that of its metadata partition; fields: the columns that it is over."""
+    """The definition of one index.
+
+    Attributes:
+        name: The name of its metadata partition.
+        fields: The columns that it is over.
+    """
 
     name: str
     type: str
@@ -33,7 +38,11 @@ class IndexDefinition:
 
 
 def index_definitions(table: HudiTable) -> dict[str, IndexDefinition]:
-    """The table's index definitions by name; empty where it has none. Raises CorruptFile."""
+    """Read the table's index definitions by name; empty if it has none.
+
+    Raises:
+        CorruptFile: The file cannot be parsed.
+    """
     path = _path(table)
     try:
         return {name: _definition(name, entry) for name, entry in _entries(table).items()}
@@ -44,9 +53,10 @@ def index_definitions(table: HudiTable) -> dict[str, IndexDefinition]:
 
 
 def add_definitions(table: HudiTable, definitions: Iterable[IndexDefinition]) -> None:
-    """Adds the definitions, or puts them in the place of those of the same names.
+    """Add definitions, and replace those of the same names. The caller holds the table's lock.
 
-    The caller holds the table's lock. Raises HudiError.
+    Raises:
+        HudiError: The file cannot be read or written.
     """
     added = {definition.name: _entry(definition) for definition in definitions}
     if added:
@@ -54,7 +64,7 @@ def add_definitions(table: HudiTable, definitions: Iterable[IndexDefinition]) ->
 
 
 def remove_definitions(table: HudiTable, names: Iterable[str]) -> None:
-    """Removes the definitions of these names; see `add_definitions`."""
+    """Remove the definitions of these names; see `add_definitions`."""
     entries, gone = _entries(table), set(names)
     if gone & entries.keys():
         _write(table, {name: entry for name, entry in entries.items() if name not in gone})

@@ -1,4 +1,4 @@
-"""Partitions of a table's metadata table: making their file groups, naming and removing them."""
+"""Create, list and remove partitions of a table's metadata table."""
 
 from __future__ import annotations
 
@@ -24,7 +24,11 @@ class IndexConflict(HudiError):  # noqa: N818 - names the finding
 
 @dataclass(frozen=True)
 class NewPartition:
-    """A metadata partition to be built. name: `column_stats`, `secondary_index_x` ..."""
+    """A metadata partition to build.
+
+    Attributes:
+        name: `column_stats`, `secondary_index_x` ...
+    """
 
     name: str
     shards: int
@@ -32,7 +36,7 @@ class NewPartition:
 
 
 def begin_groups(metadata: HudiTable, partition: NewPartition, instant: str) -> None:
-    """Makes the partition's directory anew, with a first, empty log file for each file group."""
+    """Create the partition's directory anew, with an empty first log file for each file group."""
     storage = metadata.storage
     storage.delete_dir(partition.name)  # of a build that was never announced, or was dropped
     marker = f"#partition metadata\ncommitTime={instant}\npartitionDepth=1\n"
@@ -51,9 +55,7 @@ def move_partitions(
     added_inflight: Iterable[str] = (),
     removed: Iterable[str] = (),
 ) -> None:
-    """Changes which partitions are complete and which in-flight; one that is added leaves the
-    other state.
-    """
+    """Change the lists of complete and in-flight partitions; an added one leaves the other list."""
     properties = HudiTable.at(table.storage).properties
     gone, complete, begun = set(removed), set(added), set(added_inflight)
     properties_writer.update(
@@ -70,8 +72,10 @@ def _joined(names: Iterable[str]) -> str:
 
 
 def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
-    """Removes partitions, complete or not, with their definitions. Raises UnknownLock,
-    LockNotAcquired or another HudiError.
+    """Remove partitions, complete or not, with their definitions.
+
+    Raises:
+        HudiError: The lock cannot be taken (UnknownLock, LockNotAcquired), or another error.
     """
     with lock.held(f"drops {', '.join(names)}"):
         lock.check()
@@ -81,8 +85,9 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
 
 
 def remove_unread(table: HudiTable, names: Sequence[str]) -> None:
-    """The same under a lock that is held, of partitions that nobody reads: the files go first, as
-    what is to be written may need their room.
+    """Remove partitions that no query reads, under a lock that is held.
+
+    The files go first, as other files may need their space.
     """
     _delete(table, names)
     move_partitions(table, removed=names)
@@ -95,7 +100,11 @@ def _delete(table: HudiTable, names: Sequence[str]) -> None:
 
 
 def check_restores(table: HudiTable) -> None:
-    """Raises IndexConflict while the table is being restored: its files are about to go."""
+    """Check that the table is not being restored, which removes files.
+
+    Raises:
+        IndexConflict: It is.
+    """
     restoring = [i for i in table.timeline.instants if i.action == "restore" and not i.is_completed]
     if restoring:
         raise IndexConflict(
@@ -105,7 +114,7 @@ def check_restores(table: HudiTable) -> None:
 
 
 def known_times(*tables: HudiTable) -> Iterable[str | None]:
-    """All times of the timelines; see `next_time`."""
+    """Return all times of the timelines; see `next_time`."""
     for table in tables:
         for instant in table.timeline.instants:
             yield instant.requested

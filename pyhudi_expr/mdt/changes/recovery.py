@@ -1,4 +1,4 @@
-"""Ending what builders of indexes that died have left; see `async_indexing`."""
+"""End the actions of index builders that died; see `async_indexing`."""
 
 from __future__ import annotations
 
@@ -27,9 +27,10 @@ _Infos = list[dict[str, Any]]
 
 
 def recover(table: HudiTable, lock: TableLock, finish: Finish = nothing) -> list[str]:
-    """Ends the actions of builders that died: what was done to each, as sentences.
+    """End the actions of builders that died; return what was done to each, as sentences.
 
-    Raises IndexConflict where a builder is alive, or may be, on another machine.
+    Raises:
+        IndexConflict: A builder is alive, or may be, on another machine.
     """
     done = []
     for instant, infos in list(_plans(table)):
@@ -69,10 +70,10 @@ def _ended(
 
 
 def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
-    """Takes back partitions that are in-flight, and of which no action is left.
+    """Remove in-flight partitions without an action.
 
-    A writer whose settings do not enable one of the partitions of an action deletes that one, and
-    the action with it.
+    A writer whose settings do not enable one of an action's partitions deletes that one, and the
+    action with it.
     """
     if not _unplanned(table):
         return
@@ -90,7 +91,7 @@ def _unplanned(table: HudiTable) -> list[str]:
 
 
 def _plans(table: HudiTable) -> Iterator[tuple[Instant, _Infos]]:
-    """The index actions that are pending, whoever's they are, with what each is to build."""
+    """Return the pending index actions of any writer, with their plans."""
     for instant in table.timeline.instants:
         if instant.action == ACTION and not instant.is_completed:
             path = f"{table.properties.timeline_dir}/{instant.requested}.{ACTION}.requested"

@@ -1,4 +1,4 @@
-"""Taking back what was begun when the rest of it fails."""
+"""Roll a change back if the rest of it fails."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _RESERVED = 1 << 16
 
 @contextmanager
 def rollback_on_failure(undo: Callable[[], object]) -> Iterator[None]:
-    """Calls `undo` when the block is left by an exception, which goes on.
+    """Call `undo` if the block raises, and let the exception pass.
 
-    Where that fails too (the disk is still full, say), the next command on the table does it: the
-    error that is raised then says both.
+    If `undo` fails as well (for example, the disk is still full), the next command on the table
+    does it; the error that is raised then describes both.
     """
     try:
         yield
@@ -39,17 +39,21 @@ def rollback_on_failure(undo: Callable[[], object]) -> Iterator[None]:
 
 @contextmanager
 def reserve_disk_space(table: Storage) -> Iterator[Callable[[], None]]:
-    """Keeps room on the table's disk until the block is left, or what it gives is called: so what
-    takes a change back, or ends it, fits on a disk that is full by then. Raises HudiError.
+    """Reserve space on the table's disk until the block ends, or the yielded function is called.
 
-    Within `rollback_on_failure`, whose `undo` finds the room. One file does for all who change the
-    table: it is of use where one of them fails, and of one that died the next makes it anew.
+    With it a change can be rolled back, or completed, on a disk that has become full. Use it within
+    `rollback_on_failure`, whose `undo` gets the space. One file serves all changes of the table; a
+    file that a failed process left is created anew by the next one.
+
+    Raises:
+        HudiError: There is not enough space.
     """
 
     def give_back() -> None:
+        """Release the space."""
         table.delete(_RESERVE)
 
-    table.write(_RESERVE, os.urandom(_RESERVED))  # zeros would take no room on some file systems
+    table.write(_RESERVE, os.urandom(_RESERVED))  # zeros would take no space on some file systems
     try:
         yield give_back
     finally:

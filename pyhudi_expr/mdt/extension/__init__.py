@@ -1,1 +1,1 @@
-"""The extension metadata table, which lies beside Hudi's own."""
+"""The extension metadata table, which is stored beside Hudi's own."""

@@ -1,27 +1,29 @@
-"""The extension metadata table: indexes that Hudi's own would refuse, break or delete.
+"""Change the extension metadata table: indexes that Hudi's own would refuse, break or delete.
 
-It lies beside Hudi's, under `.hoodie/pyhudi/metadata`, and has the same format on disk (that of
-table version 9, whatever the version of the data table): a properties file of its own that names
-the complete partitions, a timeline of its own, file groups of HFiles and log files. Hudi neither
-reads nor changes it.
+It is stored beside Hudi's, under `.hoodie/pyhudi/metadata`, in the same format (that of table
+version 9, whatever the version of the data table): its own properties file lists the complete
+partitions; it has its own timeline, and file groups of HFiles and log files. Hudi neither reads nor
+changes it.
 
 How it is changed
 -----------------
-One *change* is done at a time; it is a delta commit (a compaction: a commit) of one instant.
 
-1. `begin`, under the table's lock: what a process that died has left is taken back, and the commit
-   is requested and started, with the name of the process. While it is pending, nobody else begins.
-2. Files are written, with the change's instant in their names. Nobody reads them: their commit is
-   not complete.
+One *change* is made at a time. It is a delta commit (a compaction: a commit) of one instant.
+
+1. `begin`, under the table's lock: the changes of processes that died are rolled back, and the
+   commit is requested and started, with the id of the process. While it is pending, no other change
+   begins.
+2. Files are written, with the change's instant in their names. No query reads them, as their commit
+   is not complete.
 3. `publish`, under the lock: the definitions of new indexes and the list of the covered slices are
-   written, the commit completes, and only then new partitions are named in the properties.
-4. `abort` takes all back as long as the commit is not complete.
+   written, the commit completes, and only then new partitions are listed in the properties.
+4. `abort` rolls everything back as long as the commit is not complete.
 
-Dying anywhere leaves the indexes as they were before or as they are after the change, with what
-they cover. A new index whose commit completed and that was not named is taken back by the next
-change.
+A process that dies at any moment leaves the indexes as they were before or as they are after the
+change, with their coverage. A new index whose commit completed and that was not listed is removed
+by the next change.
 
-Log files count up between compactions. Readers work with a snapshot; the files that a compaction
+Log files accumulate between compactions. Readers use a snapshot; the files that a compaction
 replaced stay until the next one.
 """
 
@@ -89,7 +91,12 @@ _DELTA_COMMIT, _COMMIT = "deltacommit", "commit"
 
 @dataclass(frozen=True)
 class Change:
-    """A change that is being made. instant: of all its files; before: the extension until then."""
+    """A change in progress.
+
+    Attributes:
+        instant: The instant of all its files.
+        before: The extension before the change.
+    """
 
     extension: HudiTable
     instant: str
@@ -103,19 +110,26 @@ class Change:
 
 
 def begin(table: HudiTable, lock: TableLock) -> Change:
-    """Step 1 of adding records. Raises IndexConflict while another process changes the extension,
-    LockNotAcquired or another HudiError.
+    """Step 1 of adding records.
+
+    Raises:
+        HudiError: Another process changes the extension (IndexConflict), the lock cannot be taken
+            (LockNotAcquired), or another error.
     """
     return _begin(table, lock, _DELTA_COMMIT)
 
 
 def begin_compaction(table: HudiTable, lock: TableLock) -> Change:
-    """Step 1 of putting new base files in the place of all older files of their groups."""
+    """Step 1 of replacing all older files of the file groups by new base files."""
     return _begin(table, lock, _COMMIT)
 
 
 def begin_partition(change: Change, partition: NewPartition) -> None:
-    """The empty file groups of a new partition. Raises IndexConflict: it is there already."""
+    """Create the empty file groups of a new partition.
+
+    Raises:
+        IndexConflict: The partition exists.
+    """
     if partition.name in change.extension.properties.metadata_partitions:
         raise IndexConflict(f"{change.storage.uri}: {partition.name} exists already")
     begin_groups(change.extension, partition, change.instant)
@@ -129,8 +143,18 @@ def publish(
     new: Iterable[IndexDefinition] = (),
     register: Callable[[], None] = lambda: None,
 ) -> None:
-    """Step 3. files: all that were written; new: definitions of the partitions that were begun;
-    register: called before new partitions are named. Raises HudiError; then `abort`.
+    """Step 3.
+
+    Args:
+        change: The change.
+        files: All files that were written.
+        coverage: What the indexes cover from now on.
+        lock: The table's lock.
+        new: Definitions of the partitions that were begun.
+        register: Called before new partitions are listed.
+
+    Raises:
+        HudiError: The change cannot be completed; call `abort`.
     """
     with lock.held(f"publishes {change.instant} of the extension metadata table"):
         extension = change.extension.refreshed()
@@ -158,8 +182,15 @@ def publish(
 
 
 def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: None) -> bool:
-    """Step 4: nothing of the change is left. False: its commit is complete, and counts. forget:
-    takes back what else was written for it, while nobody else begins.
+    """Step 4: roll the change back.
+
+    Args:
+        change: The change.
+        lock: The table's lock.
+        forget: Removes what else was written for it, while no other change can begin.
+
+    Returns:
+        False if its commit is complete, so that it stays.
     """
     with lock.held(f"takes back {change.instant} of the extension metadata table"):
         extension = change.extension.refreshed()
@@ -172,8 +203,10 @@ def abort(change: Change, lock: TableLock, forget: Callable[[], None] = lambda: 
 
 
 def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
-    """Removes partitions, if they are there, with their definitions. Raises IndexConflict, see
-    `begin`.
+    """Remove partitions, if they exist, with their definitions.
+
+    Raises:
+        IndexConflict: Another process changes the extension, see `begin`.
     """
     with lock.held(f"drops {', '.join(names)}"):
         storage = table.storage.child(EXTENSION_DIR)
@@ -189,8 +222,10 @@ def drop(table: HudiTable, names: Sequence[str], lock: TableLock) -> None:
 
 
 def clean(change: Change) -> None:
-    """Deletes what only readers of the time before the last compaction may need: the files of older
-    slices, and the commits that have no files any more. For a compaction, before it publishes.
+    """Delete files of slices older than the last compaction, and commits without files.
+
+    A compaction calls it before it publishes. Only readers that opened the table before the last
+    compaction may need these files.
     """
     storage, oldest = change.storage, change.instant
     for partition in change.extension.properties.metadata_partitions:
@@ -206,8 +241,10 @@ def clean(change: Change) -> None:
 
 
 def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, str | None]]:
-    """For each file its instant; None where a newer base file has taken its place, or its change
-    was taken back (nobody else's is under way).
+    """Return each file with its instant.
+
+    The instant is None if a newer base file replaced the file, or its change was rolled back (no
+    other change is in progress).
     """
     array = pa.array(names, pa.string())
     bases, logs = base_files(array, "hfile"), log_files(array)
@@ -244,8 +281,10 @@ def _begin(table: HudiTable, lock: TableLock, action: str) -> Change:
 
 
 def _recover(extension: HudiTable) -> None:
-    """Takes back the changes of processes that died. Raises IndexConflict where one is alive, or
-    may be, on another machine.
+    """Roll back the changes of processes that died.
+
+    Raises:
+        IndexConflict: One is alive, or may be, on another machine.
     """
     for instant in extension.timeline.instants:
         if instant.is_completed:
@@ -259,7 +298,7 @@ def _recover(extension: HudiTable) -> None:
             )
         _take_back(extension, instant.requested)
     for entry in extension.storage.list():
-        # A new index whose change died between its last steps.
+        # A new index whose process died between its last steps.
         named = extension.properties.metadata_partitions | {HOODIE_DIR}
         if not entry.is_file and entry.name not in named:
             extension.storage.delete_dir(entry.name)
@@ -293,7 +332,7 @@ def _take_back(extension: HudiTable, instant: str) -> None:
 
 
 def _remove_if_empty(extension: HudiTable) -> None:
-    """Deletes an extension that holds no index; under the lock."""
+    """Delete an extension that holds no index; under the lock."""
     extension = extension.refreshed()
     if not extension.properties.metadata_partitions and not extension.timeline.pending:
         extension.storage.delete_dir("")

@@ -1,15 +1,15 @@
-"""What the indexes of an extension metadata table cover: file slices, and commits.
+"""The file slices and commits that the indexes of an extension metadata table cover.
 
-An index of keys or values describes the rows of certain file slices. Those are listed, one by one,
-with their number of rows, so that a query believes the index about a slice exactly if it is one of
+An index of keys or values describes the rows of certain file slices. These are listed one by one,
+with their number of rows. A query trusts the index about a slice exactly if the slice is one of
 them, file by file: whatever happened to the table since (updates, clustering, cleaning, rollbacks,
-restores), and whatever instant or view of it is asked for, another slice has other files.
+restores), and whatever instant or view is read, another slice has other files.
 
-A slice is known by its partition's path and its files' tokens (`FileListing.tokens`: a log file's
-with its length). In timeline layout 1 a log file may hold blocks of commits that complete later,
-without growing; slices with such log files are never covered.
+A slice is identified by its partition's path and its files' tokens (`FileListing.tokens`: a log
+file's token has its length). In timeline layout 1 a log file may hold blocks of commits that
+complete later, without growing; slices with such log files are never covered.
 
-The commits are kept too, for people: which ones a table's indexes lack.
+The commits are recorded as well, to show users which ones a table's indexes lack.
 """
 
 from __future__ import annotations
@@ -47,9 +47,12 @@ _SEPARATOR = "\n"
 class Coverage:
     """What was covered at one moment.
 
-    instants: requested times of completed commits, rollbacks and restores of the table's active
-    timeline; before: all before this one were complete. slices: of the schema above; `rows` is the
-    exact number, -1 where only statistics were taken.
+    Attributes:
+        instants: Requested times of completed commits, rollbacks and restores of the table's active
+            timeline.
+        before: All actions before this one were complete.
+        slices: The covered slices, in the schema above. `rows` is their exact number, -1 if only
+            statistics were collected.
     """
 
     instants: frozenset[str] = frozenset()
@@ -58,7 +61,7 @@ class Coverage:
 
     @staticmethod
     def of(table: HudiTable, listing: FileListing, rows: Int64Array) -> Coverage:
-        """The listed slices of the table's snapshot. rows: of each slice."""
+        """Return the coverage of the listed slices of a table's snapshot, with each one's rows."""
         chosen = pa.array(np.flatnonzero(may_be_covered(table, listing)))
         slices = pa.table(
             [
@@ -75,11 +78,15 @@ class Coverage:
 
     @staticmethod
     def parse(content: bytes, instants: str, before: str, file: str) -> Coverage:
-        """What `content` and the commit's texts say. Raises CorruptFile."""
+        """Parse the content of a coverage file, and the texts of its commit.
+
+        Raises:
+            CorruptFile: They cannot be parsed.
+        """
         import pyarrow.parquet as pq
 
         try:
-            # Not `read_table`, see table/history.py.
+            # Not `read_table`, see table/timeline/archive.py.
             with pq.ParquetFile(pa.BufferReader(content)) as file_of_slices:
                 slices = file_of_slices.read().cast(_SCHEMA)
         except (OSError, ValueError, pa.ArrowException) as error:
@@ -87,7 +94,7 @@ class Coverage:
         return Coverage(frozenset(filter(None, instants.split(","))), before, slices)
 
     def content(self) -> bytes:
-        """The slices as a file, for `parse`."""
+        """Return the slices as a file for `parse`."""
         import pyarrow.parquet as pq
 
         target = io.BytesIO()
@@ -95,7 +102,7 @@ class Coverage:
         return target.getvalue()
 
     def first_uncovered(self, table: HudiTable) -> Instant | None:
-        """The oldest action of the table that changed rows and is not covered."""
+        """Return the oldest action of the table that changed rows and is not covered."""
         newer = (i for i in table.timeline.instants if _changes(i) and not self._covers(i))
         return next(newer, None)
 
@@ -104,31 +111,31 @@ class Coverage:
 
     @property
     def newest(self) -> str | None:
-        """The newest commit that is covered."""
+        """Return the newest commit that is covered."""
         return max(self.instants, default=None)
 
     def rows_of(self, table: HudiTable, listing: FileListing) -> Int64Array:
-        """For each slice of the listing the rows that the indexes know of it; -1: not covered."""
+        """Return for each slice of the listing its rows in the indexes; -1 if not covered."""
         position = pc.index_in(identities(listing), self.slices.column("slice").combine_chunks())
         known = self.slices.column("rows").take(position)
         rows = np.asarray(pc.fill_null(known, UNCOVERED), np.int64)
         return np.where(may_be_covered(table, listing), rows, UNCOVERED)
 
     def known(self, table: HudiTable, listing: FileListing) -> BoolArray:
-        """For each slice of the listing whether it is covered."""
+        """Return for each slice of the listing whether it is covered."""
         there = pc.is_in(identities(listing), self.slices.column("slice").combine_chunks())
         flags: BoolArray = np.asarray(there) & may_be_covered(table, listing)
         return flags
 
     def missing_from(self, listing: FileListing) -> BoolArray:
-        """For each covered slice whether the listing lacks it."""
+        """Return for each covered slice whether the listing lacks it."""
         there = pc.is_in(self.slices.column("slice"), identities(listing))
         flags: BoolArray = ~np.asarray(there)
         return flags
 
 
 def identities(listing: FileListing) -> pa.LargeStringArray:
-    """For each slice the text that it is known by."""
+    """Return for each slice the text that identifies it."""
     edges = np.searchsorted(listing.file_slice, np.arange(listing.num_slices + 1))
     tokens = pa.LargeListArray.from_arrays(
         pa.array(edges, pa.int64()), listing.tokens.cast(pa.large_string())
@@ -140,12 +147,12 @@ def identities(listing: FileListing) -> pa.LargeStringArray:
 
 
 def may_be_covered(table: HudiTable, listing: FileListing) -> BoolArray:
-    """For each slice whether its files' names and lengths tell all that is in them."""
+    """Return for each slice whether its files' names and lengths determine its contents."""
     if table.properties.timeline_layout > 1 or not listing.has_logs:
         return np.ones(listing.num_slices, np.bool_)
     return ~listing.any_of_slice(listing.file_is_log)
 
 
 def _changes(instant: Instant) -> bool:
-    """Whether the action is complete, and changed which rows the table has."""
+    """Return whether the action is complete and changed the table's rows."""
     return instant.is_write or (instant.is_completed and instant.action in _CHANGING)

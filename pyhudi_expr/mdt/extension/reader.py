@@ -1,4 +1,4 @@
-"""The extension metadata table as queries read it; `extension` says what it is, and changes it."""
+"""The extension metadata table as queries read it; see `changes`."""
 
 from __future__ import annotations
 
@@ -30,7 +30,11 @@ class Extension:
 
     @staticmethod
     def open(table: HudiTable, cache: DiskCache | None = None) -> Extension | None:
-        """None where the table has none, or none with an index. Raises HudiError."""
+        """Open the extension; None if the table has none, or one without an index.
+
+        Raises:
+            HudiError: The extension cannot be read.
+        """
         try:
             own = HudiTable.at(table.storage.child(EXTENSION_DIR))
         except TableNotFound:
@@ -41,7 +45,7 @@ class Extension:
 
     @staticmethod
     def exists(table: HudiTable) -> bool:
-        """Whether `open` finds one, or fails to read it."""
+        """Return whether the table has an extension, readable or not."""
         storage = table.storage.child(EXTENSION_DIR)
         if not extension_exists(storage):
             return False
@@ -49,23 +53,23 @@ class Extension:
 
     @property
     def partitions(self) -> frozenset[str]:
-        """The metadata partitions that are complete."""
+        """The complete metadata partitions."""
         return self.records.partitions
 
     @property
     def definitions(self) -> Mapping[str, IndexDefinition]:
-        """Those of the complete partitions, by name. Raises CorruptFile."""
+        """Definitions of the complete partitions, by name. Raises CorruptFile."""
         every = index_definitions(self.records.metadata)
         return {name: definition for name, definition in every.items() if name in self.partitions}
 
 
 def extension_exists(storage: Storage) -> bool:
-    """Whether the extension has been begun. storage: its directory."""
+    """Return whether the extension exists in its directory `storage`."""
     return any(storage.stat(file) is not None for file in (PROPERTIES_FILE, BACKUP_FILE))
 
 
 def _coverage(extension: HudiTable) -> Coverage:
-    """That of the newest commit."""
+    """Return the coverage of the newest commit."""
     newest = extension.timeline.last_write
     if newest is None:
         return Coverage()

@@ -1,4 +1,4 @@
-"""The blocks that an HFile is made of: read within bounds, checked and uncompressed.
+"""Read the blocks of an HFile: within bounds, verified and uncompressed.
 
 A block is a 33-byte header (magic, sizes, checksum type and interval), its content, compressed or
 not, and checksums (HBase reference guide, "HFile format").
@@ -15,7 +15,7 @@ from pyhudi_expr.table.errors import CorruptFile
 
 
 def _zlib() -> Any:
-    """isal's, which takes about half of the time, or on machines without it Python's."""
+    """Return isal's zlib, which takes about half of the time, or Python's if it is missing."""
     try:
         from isal import isal_zlib
     except ImportError:
@@ -37,13 +37,13 @@ Bytes: TypeAlias = bytes | memoryview
 
 
 class RandomAccess(Protocol):
-    """What a pyarrow NativeFile offers."""
+    """The interface of a pyarrow NativeFile."""
 
     def read_at(self, nbytes: int, offset: int) -> bytes: ...
 
 
 class BlockReader:
-    """Bytes and blocks of one HFile. Every way in which they can be wrong ends in CorruptFile."""
+    """Reads bytes and blocks of one HFile. All damage is reported as CorruptFile."""
 
     def __init__(self, source: RandomAccess, size: int, name: str) -> None:
         self.size = size
@@ -53,17 +53,18 @@ class BlockReader:
         self._source = source
         self._name = name
         self._counting = threading.Lock()
-        # The end of the file is read once: it nearly always holds all but the data blocks.
+        # The end of the file is read once: it nearly always holds everything but the data blocks.
         self._tail, self._tail_start = b"", size
         start = max(0, size - _TAIL_READ)
         self._tail, self._tail_start = self.fetch(start, size - start), start
 
     @property
     def tail(self) -> bytes:
-        """The file's last bytes, which were read when it was opened."""
+        """The file's last bytes, which are read when it is opened."""
         return self._tail
 
     def block_at(self, offset: int, magics: frozenset[bytes]) -> bytes:
+        """Read the block at an offset, whose magic is one of `magics`."""
         header = self.fetch(offset, HEADER.size)
         on_disk = HEADER.unpack(header)[1]
         if on_disk < 0:
@@ -72,7 +73,7 @@ class BlockReader:
         return self.open_block(whole, offset, magics)
 
     def open_block(self, block: Bytes, offset: int, magics: frozenset[bytes]) -> bytes:
-        """The uncompressed content of a whole block, its header and checksums checked."""
+        """Verify and uncompress the content of a whole block."""
         magic, on_disk, uncompressed, _, checksum, per_checksum, with_header = HEADER.unpack_from(
             block
         )
@@ -92,7 +93,7 @@ class BlockReader:
         return content
 
     def _check_crc32(self, block: Bytes, with_header: int, per_checksum: int, offset: int) -> None:
-        """One CRC-32 for each begun chunk. CRC-32C, HBase's default, is left to gzip's own."""
+        """Verify one CRC-32 for each started chunk. CRC-32C, HBase's default, is left to gzip."""
         if per_checksum <= 0:
             raise self.corrupt(f"the block at {offset} has no checksum interval")
         at = with_header
@@ -106,7 +107,7 @@ class BlockReader:
         inflate = _ZLIB.decompressobj(wbits=31)
         try:
             plain: bytes = inflate.decompress(content, size + 1)
-            # Asks for the end of the stream, where zlib compares its checksum.
+            # Reads to the end of the stream, where zlib verifies its checksum.
             rest = b"" if inflate.eof else inflate.decompress(inflate.unconsumed_tail, 1)
         except _ZLIB.error as error:
             raise self.corrupt(f"the block at {offset} cannot be uncompressed: {error}") from error
@@ -115,6 +116,7 @@ class BlockReader:
         return plain
 
     def fetch(self, offset: int, length: int) -> bytes:
+        """Read bytes of the file."""
         if offset < 0 or length < 0 or offset + length > self.size:
             raise self.corrupt(f"{length} bytes at {offset} are outside of its {self.size} bytes")
         if offset >= self._tail_start:
@@ -128,11 +130,12 @@ class BlockReader:
         return content
 
     def corrupt(self, reason: str) -> CorruptFile:
+        """Return the error for damage."""
         return CorruptFile(self._name, reason)
 
 
 def vint_length(first: int) -> int:
-    """Length in bytes of one of Hadoop's variable-length numbers, by its first byte."""
+    """Return the length in bytes of a Hadoop variable-length number, by its first byte."""
     signed = first - 256 if first > 127 else first
     if signed >= -112:
         return 1
@@ -140,7 +143,7 @@ def vint_length(first: int) -> int:
 
 
 def vint(block: bytes, at: int) -> tuple[int, int]:
-    """A variable-length number and where it ends."""
+    """Return a variable-length number and the position behind it."""
     length = vint_length(block[at])
     if length == 1:
         first = block[at]

@@ -1,4 +1,4 @@
-"""Cells of HFile data blocks: keys and values as stretches of the blocks' bytes.
+"""Cells of HFile data blocks: keys and values as ranges of the blocks' bytes.
 
 A cell is i32 key length, i32 value length, the key ([u16 row length][row] and a suffix), the value
 and, in most files, one variable-length number (HBase reference guide, "HFile format").
@@ -27,8 +27,8 @@ class Cells:
     """Keys and their values (Avro, without a schema), in the order of the keys.
 
     For many cells use `key_strings` and `value_strings`, which are arrays over one buffer
-    (`ByteStrings.array` makes an Arrow array of them, `mdt.avro.columns.decode_columns` decodes the
-    values); `keys` and `values` are lists of bytes, made when they are first asked for.
+    (`ByteStrings.array` converts them to an Arrow array, `mdt.avro.columns.decode_columns` decodes
+    the values). `keys` and `values` are lists of bytes, created on first use.
     """
 
     key_strings: ByteStrings = field(default_factory=ByteStrings.none)
@@ -36,6 +36,7 @@ class Cells:
 
     @staticmethod
     def of(keys: Sequence[bytes], values: Sequence[bytes]) -> Cells:
+        """Create cells from Python byte strings."""
         return Cells(ByteStrings.of(keys), ByteStrings.of(values))
 
     def __len__(self) -> int:
@@ -43,25 +44,27 @@ class Cells:
 
     @cached_property
     def keys(self) -> list[bytes]:
+        """The keys as Python objects."""
         return self.key_strings.to_list()
 
     @cached_property
     def values(self) -> list[bytes]:
+        """The values as Python objects."""
         return self.value_strings.to_list()
 
     def take(self, rows: np.ndarray[tuple[int], np.dtype[np.generic]] | slice) -> Cells:
-        """The chosen cells: positions, one flag for each, or a slice. The bytes are shared."""
+        """Return the chosen cells (positions, flags or a slice). The bytes are shared."""
         return Cells(self.key_strings.take(rows), self.value_strings.take(rows))
 
     def prefix_range(self, prefix: bytes) -> slice:
-        """Which cells' keys begin with the prefix; the keys are sorted by bytes."""
+        """Return the range of cells whose keys begin with the prefix; keys are sorted by bytes."""
         keys = self.key_strings
         start = _first(0, len(self), lambda row: keys[row] >= prefix)
         return slice(start, _first(start, len(self), lambda row: not keys[row].startswith(prefix)))
 
 
 def concat_cells(parts: Sequence[Cells]) -> Cells:
-    """The cells of all parts, in their order."""
+    """Concatenate the cells of all parts, in their order."""
     if len(parts) == 1:
         return parts[0]
     return Cells(
@@ -71,7 +74,11 @@ def concat_cells(parts: Sequence[Cells]) -> Cells:
 
 
 class DamagedBlockError(ValueError):
-    """A block's cells do not fit into it. block: which of the blocks."""
+    """A block's cells exceed it.
+
+    Attributes:
+        block: The number of the block.
+    """
 
     def __init__(self, block: int) -> None:
         super().__init__(f"a cell of block {block} breaks its bounds")
@@ -79,7 +86,11 @@ class DamagedBlockError(ValueError):
 
 
 def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
-    """The cells of uncompressed data blocks. Raises DamagedBlockError."""
+    """Parse the cells of uncompressed data blocks.
+
+    Raises:
+        DamagedBlockError: Cells exceed their block.
+    """
     content = b"".join(blocks)
     library = kernel.library()
     if library is None:
@@ -103,7 +114,7 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
 
 
 def _parse(blocks: Sequence[bytes], content: bytes, has_mvcc: bool) -> Cells:
-    """Without the kernel."""
+    """Parse the cells without the kernel."""
     rows: list[tuple[int, int, int, int]] = []
     at = 0
     for number, block in enumerate(blocks):
@@ -135,7 +146,7 @@ def _cells(content: bytes, columns: Sequence[Int64Array]) -> Cells:
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
-    """The first row in [low, high) for which it holds, as for all behind it; else high."""
+    """Return the first row in [low, high) for which a monotone condition holds; else high."""
     while low < high:
         middle = (low + high) // 2
         if holds(middle):

@@ -1,4 +1,4 @@
-"""The little of protocol buffers that HFiles need: delimited messages of numbers and bytes.
+"""The subset of protocol buffers that HFiles need: delimited messages of numbers and bytes.
 
 See the protocol buffers encoding guide. Every reader raises ValueError for damaged bytes.
 """
@@ -15,7 +15,7 @@ _MAX_VARINT_BYTES = 10
 
 
 def delimited_fields(content: bytes, start: int) -> tuple[Fields, int]:
-    """The message whose length and bytes begin at `start`, and where it ends."""
+    """Return the message whose length and bytes begin at `start`, and the position behind it."""
     length, at = varint(content, start)
     end = at + length
     if end > len(content):
@@ -24,6 +24,7 @@ def delimited_fields(content: bytes, start: int) -> tuple[Fields, int]:
 
 
 def fields(message: bytes) -> Fields:
+    """Parse the fields of a message."""
     found: Fields = {}
     at = 0
     while at < len(message):
@@ -47,7 +48,7 @@ def fields(message: bytes) -> Fields:
 
 
 def messages(found: Fields, number: int) -> list[bytes]:
-    """All values of a field of bytes."""
+    """Return all values of a bytes field."""
     values = found.get(number, [])
     texts = [value for value in values if isinstance(value, bytes)]
     if len(texts) != len(values):
@@ -56,12 +57,13 @@ def messages(found: Fields, number: int) -> list[bytes]:
 
 
 def text(found: Fields, number: int) -> bytes:
-    """The last value of a field of bytes; empty when it is missing."""
+    """Return the last value of a bytes field; empty if it is missing."""
     values = messages(found, number)
     return values[-1] if values else b""
 
 
 def varint(content: bytes, at: int) -> tuple[int, int]:
+    """Return a variable-length number and the position behind it."""
     value = 0
     for i in range(_MAX_VARINT_BYTES):
         if at + i >= len(content):
@@ -74,7 +76,7 @@ def varint(content: bytes, at: int) -> tuple[int, int]:
 
 
 def encode(values: Iterable[tuple[int, int | bytes]]) -> bytes:
-    """A message of fields in their order: number and value; integers are not negative."""
+    """Encode a message of fields in their order: number and value; integers are not negative."""
     parts = []
     for number, value in values:
         if isinstance(value, int):
@@ -85,12 +87,12 @@ def encode(values: Iterable[tuple[int, int | bytes]]) -> bytes:
 
 
 def delimited(message: bytes) -> bytes:
-    """The message behind its length, as `delimited_fields` reads it."""
+    """Return the message behind its length, as `delimited_fields` reads it."""
     return encode_varint(len(message)) + message
 
 
 def encode_varint(value: int) -> bytes:
-    """A number that is not negative."""
+    """Encode a number that is not negative."""
     encoded = bytearray()
     while value >= 0x80:
         encoded.append(value & 0x7F | 0x80)

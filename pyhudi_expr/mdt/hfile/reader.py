@@ -1,9 +1,9 @@
-"""HFile version 3, the format of the metadata table's base files and log blocks, for reading.
+"""Read HFile version 3, the format of the metadata table's base files and log blocks.
 
 A file is data blocks, a tree of index blocks over them, the file info and a 4,096-byte trailer
-(HBase reference guide, "HFile format"; Hudi's `hudi-io` writes the same with one index level).
-Only the blocks that a question needs are read. Everything that a damaged file can say wrong is
-checked, and ends in CorruptFile.
+(HBase reference guide, "HFile format"; Hudi's `hudi-io` writes the same with one index level). Only
+the blocks that a look-up needs are read. Everything that can be wrong in a damaged file is checked,
+and raises CorruptFile.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyhudi_expr.mdt.hfile.cells import Cells, DamagedBlockError, concat_cells, 
 
 TRAILER_SIZE = 4096
 _RUN_BYTES = 2 * 1024 * 1024
-#: Uncompressed, at which cells are handed out.
+#: Uncompressed bytes of cells that are returned together.
 _CHUNK_BYTES = 2 * 1024 * 1024
 _MAX_INDEX_LEVELS = 8
 #: glibc takes memory of more than this from the kernel, and gives it back, each time; at first
@@ -63,12 +63,18 @@ class _IndexEntry:
 
 
 class HFile:
-    """An open HFile. As safe for several threads as its source is."""
+    """An open HFile. It is as thread safe as its source."""
 
     def __init__(self, source: RandomAccess, size: int, name: str) -> None:
-        """Reads the trailer, the file info and the index.
+        """Read the trailer, the file info and the index.
 
-        `size` is the file's length in bytes, `name` what errors call it. Raises CorruptFile.
+        Args:
+            source: The file.
+            size: Its length in bytes.
+            name: Its name in errors.
+
+        Raises:
+            CorruptFile: The file is damaged.
         """
         self._file = BlockReader(source, size, name)
         self._trailer = self._read_trailer()
@@ -103,13 +109,14 @@ class HFile:
 
     @property
     def num_cells(self) -> int:
+        """Number of cells in the file."""
         return self._trailer.cells
 
     def scan(self) -> Iterator[Cells]:
-        """All cells in order, some megabytes at a time.
+        """Read all cells in order, some megabytes at a time.
 
-        The way to read millions of cells without an object for each: every piece gives its keys and
-        values as arrays over one buffer (`Cells.key_strings`, `Cells.value_strings`).
+        This reads millions of cells without an object for each: every piece has its keys and values
+        as arrays over one buffer (`Cells.key_strings`, `Cells.value_strings`).
         """
         count = 0
         for _, cells in self._chunks(range(len(self._index))):
@@ -119,7 +126,7 @@ class HFile:
             raise self._file.corrupt(f"holds {count} cells, not {self.num_cells} as it claims")
 
     def lookup(self, keys: Sequence[bytes]) -> Cells:
-        """The cells of those of the keys that the file has, in the keys' sorted order."""
+        """Return the cells of those keys that the file has, sorted by key."""
         wanted = sorted(set(keys))
         if any(_is_ambiguous(key) for key in wanted):
             return self._filter_all(frozenset(wanted).__contains__)
@@ -136,11 +143,11 @@ class HFile:
         return concat_cells(found)
 
     def prefix(self, prefixes: Sequence[bytes]) -> Cells:
-        """The cells whose keys begin with one of the prefixes, each once, in order."""
+        """Return the cells whose keys begin with one of the prefixes, each once, in order."""
         return concat_cells(list(self.prefix_scan(prefixes)))
 
     def prefix_scan(self, prefixes: Sequence[bytes]) -> Iterator[Cells]:
-        """`prefix`, some megabytes at a time."""
+        """Read the cells of `prefix` some megabytes at a time."""
         wanted = _without_covered(prefixes)
         if any(_is_ambiguous(prefix) for prefix in wanted):
             chosen = tuple(wanted)
@@ -166,7 +173,7 @@ class HFile:
         )
 
     def _chunks(self, numbers: Sequence[int]) -> Iterator[tuple[list[int], Cells]]:
-        """The cells of data blocks, given by ascending numbers: some of these and their cells."""
+        """Read data blocks by ascending numbers; return some at a time with their cells."""
         chunk: list[int] = []
         contents: list[bytes] = []
         size = 0
@@ -181,7 +188,7 @@ class HFile:
             yield chunk, self._cells(chunk, contents)
 
     def _blocks(self, numbers: Sequence[int]) -> Iterator[tuple[int, bytes]]:
-        """Numbers and uncompressed contents of data blocks; neighbours are read together."""
+        """Return numbers and uncompressed contents of data blocks; neighbours are read together."""
         at = 0
         while at < len(numbers):
             run = [self._index[numbers[at]]]
@@ -276,7 +283,7 @@ class HFile:
         return entries
 
     def _root_entries(self, block: bytes) -> list[_IndexEntry]:
-        """Entries of [i64 offset][i32 size][vint length][key], as many as the trailer says."""
+        """Parse as many entries of [i64 offset][i32 size][vint length][key] as the trailer says."""
         entries, at = [], 0
         try:
             for _ in range(self._trailer.data_entries):
@@ -291,7 +298,7 @@ class HFile:
         return entries
 
     def _inner_entries(self, parent: _IndexEntry) -> list[_IndexEntry]:
-        """[i32 n][i32 offsets x (n + 1)], then entries of [i64 offset][i32 size][key]."""
+        """Parse [i32 n][i32 offsets x (n + 1)], then entries of [i64 offset][i32 size][key]."""
         block = self._file.block_at(parent.offset, frozenset({_LEAF_INDEX, _INNER_INDEX}))
         try:
             (count,) = struct.unpack_from(">i", block)
@@ -318,7 +325,7 @@ def _is_ambiguous(key: bytes) -> bool:
 
 
 def _without_covered(prefixes: Sequence[bytes]) -> list[bytes]:
-    """The prefixes sorted, without those that begin with another one of them."""
+    """Return the prefixes sorted, without those that begin with another one of them."""
     kept: list[bytes] = []
     for prefix in sorted(set(prefixes)):
         if not kept or not prefix.startswith(kept[-1]):

@@ -1,8 +1,8 @@
-"""HFile version 3, the format of the metadata table's base files and log blocks, for writing.
+"""Write HFile version 3, the format of the metadata table's base files and log blocks.
 
-What `reader` reads and Hudi 1.x accepts: gzip'd data blocks under one level of index, no Bloom
-filter (Hudi does without one), empty checksums (gzip has its own). The layout is that of the HBase
-reference guide, "HFile format"; the trailer's and the file info's fields are those that Hudi's
+It writes what `reader` reads and Hudi 1.x accepts: gzip'd data blocks under one level of index, no
+Bloom filter (Hudi does not need one), empty checksums (gzip has its own). The layout is that of the
+HBase reference guide, "HFile format"; the fields of trailer and file info are those that Hudi's
 `hudi-io` writes.
 """
 
@@ -31,7 +31,7 @@ _LARGE_VALUE = 4096  # bytes
 _BATCH_CELLS = 10_000
 
 _HEADER = struct.Struct(">8siiqBii")
-# What a cell begins with: the lengths of its key, its value and its row, with which the key begins.
+# The start of a cell: the lengths of its key, its value and its row, with which the key begins.
 _LENGTHS = np.dtype([("key", ">i4"), ("value", ">i4"), ("row", ">u2")])
 # Behind the row: an empty family, the latest timestamp, the type "put".
 _KEY_SUFFIX = b"\0" + b"\x7f" + b"\xff" * 7 + b"\x04"
@@ -47,17 +47,22 @@ _COMPARATOR = b"org.apache.hudi.io.storage.HoodieHBaseKVComparator"
 
 
 class Sink(Protocol):
-    """What a binary file and io.BytesIO offer."""
+    """The interface of a binary file and of io.BytesIO."""
 
     def write(self, content: bytes, /) -> object: ...
 
 
 def write(sink: Sink, cells: Iterable[tuple[bytes, bytes]], schema: str) -> int:
-    """Writes a whole HFile and returns its length in bytes.
+    """Write a whole HFile and return its length in bytes.
 
-    cells: distinct keys (a record's key as UTF-8, at most 32,767 bytes) by ascending bytes, with
-    their values (Avro, without a schema). schema: the values' Avro schema, as JSON.
-    Raises ValueError for a key that is out of order or too long.
+    Args:
+        sink: The file.
+        cells: Distinct keys (a record's key as UTF-8, at most 32,767 bytes) by ascending bytes,
+            with their values (Avro, without a schema).
+        schema: The values' Avro schema, as JSON.
+
+    Raises:
+        ValueError: A key is out of order or too long.
     """
     return write_batches(sink, _batches(cells), schema)
 
@@ -65,7 +70,7 @@ def write(sink: Sink, cells: Iterable[tuple[bytes, bytes]], schema: str) -> int:
 def write_batches(
     sink: Sink, batches: Iterable[tuple[ByteStrings, ByteStrings]], schema: str
 ) -> int:
-    """The same of cells that come as columns, keys and values; holds a batch and a block."""
+    """Write cells that come as batches of columns; holds a batch and a block in memory."""
     writer = _Writer(sink)
     for keys, values in batches:
         writer.extend(keys, values)
@@ -153,7 +158,7 @@ class _Writer:
         self.pending, self.pending_bytes = [], 0
 
     def _block(self, magic: bytes, content: bytes) -> int:
-        """Writes a block and returns where it begins."""
+        """Write a block and return its position."""
         start = self.offset
         packed = gzip.compress(content, self._level(), mtime=0)
         data = _HEADER.size + len(packed)
@@ -224,7 +229,7 @@ def _file_info(facts: Mapping[str, bytes]) -> bytes:
 
 
 def _cells(rows: ByteStrings, values: ByteStrings) -> tuple[memoryview, Int64Array]:
-    """The cells one behind the other, and where each ends.
+    """Return the concatenated cells, and where each ends.
 
     A cell is five pieces; those of all cells are laid out in one buffer and gathered in order.
     """
@@ -260,7 +265,7 @@ def _with_length(row: bytes) -> bytes:
 
 
 def _vint(number: int) -> bytes:
-    """One of Hadoop's variable-length numbers; not negative."""
+    """Encode a non-negative number as Hadoop's variable-length number."""
     if number <= 127:
         return bytes([number])
     content = number.to_bytes((number.bit_length() + 7) // 8, "big")

@@ -1,1 +1,1 @@
-"""Log files of the metadata table: reading, writing, and which blocks count."""
+"""Log files of the metadata table: reading, writing, and valid blocks."""

@@ -1,9 +1,9 @@
-"""Log files of the metadata table: blocks appended one after another.
+"""Read log files of the metadata table: blocks appended one after another.
 
 `#HUDI#`, i64 length, i32 version, i32 type, header, i64 content length, content, footer, i64 total;
 header and footer are {i32 n, n x (i32 key, i32 length, UTF-8)}, the length counts from behind
 itself, the total is length + 6 (Hudi's `HoodieLogFormat`). The content of an HFile block is a whole
-HFile, that of a delete block a list of keys. A writer that failed can leave half a block behind.
+HFile, that of a delete block a list of keys. A writer that failed can leave an incomplete block.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ DELETE_BLOCK_VERSION = 3
 
 
 class BlockKind(IntEnum):
+    """Hudi's block types."""
+
     COMMAND = 0
     DELETE = 1
     CORRUPT = 2
@@ -60,7 +62,7 @@ class LogBlock:
 
 
 class LogFile:
-    """An open log file: its blocks in order, damaged stretches as CORRUPT blocks."""
+    """An open log file: its blocks in order, damaged ranges as CORRUPT blocks."""
 
     def __init__(self, source: RandomAccess, size: int, name: str) -> None:
         self._source = source
@@ -71,18 +73,24 @@ class LogFile:
         self.blocks = tuple(self._read_blocks())
 
     def content(self, block: LogBlock) -> bytes:
+        """Read the content of a block."""
         return self._fetch(block.offset, block.length)
 
     def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Read `nbytes` at an offset."""
         return self._fetch(offset, nbytes)
 
     def deleted_keys(self, block: LogBlock) -> list[bytes]:
-        """The keys that a DELETE block deletes. Raises CorruptFile."""
+        """Return the keys that a DELETE block deletes. Raises CorruptFile."""
         return [(record["recordKey"] or "").encode() for record in self.deletes(block)]
 
     def deletes(self, block: LogBlock) -> list[dict[str, Any]]:
-        """The records of a DELETE block: `recordKey`, `partitionPath`, and the `orderingVal`, a
-        value in a wrapper. Raises CorruptFile.
+        """Return the records of a DELETE block.
+
+        They have `recordKey`, `partitionPath`, and the `orderingVal`, a value in a wrapper.
+
+        Raises:
+            CorruptFile: The block is damaged.
         """
         content = self.content(block)
         if len(content) < 8:
@@ -166,7 +174,7 @@ class LogFile:
         return self._size
 
     def _take(self, offset: int, length: int) -> bytes:
-        """Bytes of the block's frame; damage when the file has not that many."""
+        """Read bytes of the block's frame; it is damaged if the file does not have so many."""
         if length < 0 or offset + length > self._size:
             raise _Damaged(None)
         return self._fetch(offset, length)
@@ -241,5 +249,5 @@ def _deletes(content: bytes, name: str) -> list[dict[str, Any]]:
         deletes: list[dict[str, Any]] = decoded["deleteRecordList"]
         return deletes
     except Exception as error:
-        # A damaged list makes the Avro reader raise almost anything.
+        # The Avro reader raises almost any exception for a damaged list.
         raise CorruptFile(name, f"a delete block cannot be read: {error!r}") from error

@@ -1,7 +1,7 @@
-"""Which instants' log blocks of the metadata table count (Hudi's `getValidInstantTimestamps`).
+"""The instants whose log blocks of the metadata table are valid.
 
-The metadata table is written before the data table's instant completes, so a block counts only
-when the data table agrees that its instant completed.
+This is Hudi's `getValidInstantTimestamps`: the metadata table is written before the data table's
+instant completes, so a block is valid only if its instant completed on the data table, too.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ BOOTSTRAP_PREFIX = "00000000000000"
 
 
 def valid_instants(data: HudiTable, metadata: HudiTable) -> frozenset[str]:
-    """Requested times whose log blocks count."""
+    """Return the requested times whose log blocks are valid."""
     completed = {i.requested for i in data.timeline.instants if i.is_completed}
     earliest = min(completed, default=BOOTSTRAP_PREFIX)
     valid = set(completed)
@@ -25,7 +25,7 @@ def valid_instants(data: HudiTable, metadata: HudiTable) -> frozenset[str]:
         if not instant.is_completed:
             continue
         if instant.action == "deltacommit":
-            # Index builds and what the data table has archived have no instant there any more.
+            # Index builds, and what the data table has archived, have no instant there any more.
             initialises = instant.requested.startswith(BOOTSTRAP_PREFIX)
             if initialises or instant.requested not in data.timeline.pending:
                 valid.add(instant.requested)
@@ -38,7 +38,7 @@ def valid_instants(data: HudiTable, metadata: HudiTable) -> frozenset[str]:
 
 
 def _rolled_back(data: HudiTable, instant: Instant) -> Iterator[str]:
-    """What a rollback or restore took back: its corrections merge on top of those blocks."""
+    """Return what a rollback or restore removed: its corrections are merged on top of it."""
     if instant.action not in ("rollback", "restore"):
         return
     path = f"{data.properties.timeline_dir}/{instant.file_name}"

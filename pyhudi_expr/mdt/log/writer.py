@@ -1,7 +1,7 @@
-"""Log blocks of the metadata table, for writing; `reader` has their format.
+"""Write log blocks of the metadata table; `reader` has their format.
 
-A log file that is written here is written at once: object stores cannot append, and a file that
-appears whole is never seen half written.
+A log file is written at once: object stores cannot append, and a file that appears whole is never
+read half written.
 """
 
 from __future__ import annotations
@@ -28,15 +28,13 @@ _SCHEMA = 2
 
 
 def empty_block(instant: str) -> bytes:
-    """What every file group begins with: a block that deletes nothing."""
+    """Return the first block of every file group: it deletes nothing."""
     content = struct.pack(">iib", DELETE_BLOCK_VERSION, 1, 0)
     return block(BlockKind.DELETE, {INSTANT: instant}, content)
 
 
 def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """A block of records, as `mdt.hfile.writer.write` takes them. instant: that of the delta
-    commit.
-    """
+    """Return a block of records of a delta commit, as `mdt.hfile.writer.write` takes them."""
     content = io.BytesIO()
     hfile_writer.write(content, cells, RECORD_SCHEMA)
     header = {INSTANT: instant, _SCHEMA: RECORD_SCHEMA}
@@ -44,7 +42,7 @@ def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
 
 
 def deletes(instant: str, keys: Iterable[bytes]) -> bytes:
-    """A block that deletes the records of the keys, as `record_index` needs it."""
+    """Return a block that deletes the records of the keys, as `record_index` needs it."""
     content = io.BytesIO()
     fastavro.schemaless_writer(content, DELETE_LIST, {"deleteRecordList": list(_gone(keys))})
     lengths = struct.pack(">ii", DELETE_BLOCK_VERSION, len(content.getvalue()))
@@ -57,7 +55,7 @@ def _gone(keys: Iterable[bytes]) -> Iterator[dict[str, Any]]:
 
 
 def block(kind: BlockKind, header: Mapping[int, str], content: bytes) -> bytes:
-    """One block with the content. header: texts by Hudi's ordinals of them."""
+    """Return a block; the header has texts by Hudi's ordinals."""
     pairs = b"".join(
         struct.pack(">ii", ordinal, len(encoded)) + encoded
         for ordinal, encoded in ((key, text.encode()) for key, text in header.items())

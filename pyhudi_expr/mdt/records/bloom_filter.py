@@ -29,7 +29,7 @@ from pyhudi_expr.mdt.bytes.kernel import as_bytes
 
 SIMPLE, DYNAMIC = "SIMPLE", "DYNAMIC_V0"
 
-#: Where a base file's footer has the filter of its record keys, and the filter's kind.
+#: The footer keys of a base file's filter of record keys, and of its kind.
 FOOTER_CONTENT, FOOTER_KIND = b"org.apache.hudi.bloomfilter", b"hoodie_bloom_filter_type_code"
 
 _HEAD = struct.Struct(">iiBi")
@@ -43,12 +43,17 @@ _M = np.uint32(0x5BD1E995)
 
 
 class UnreadableFilterError(ValueError):
-    """The bytes are no filter of a known kind; the text says why."""
+    """The bytes are not a filter of a known kind; the message says why."""
 
 
 @dataclass(frozen=True)
 class BloomFilter:
-    """rows: one array of bytes for each row; a key may be in any of them. bits: of each row."""
+    """A filter.
+
+    Attributes:
+        rows: One array of bytes for each row; a key may be in any of them.
+        bits: Number of bits in a row.
+    """
 
     rows: tuple[UInt8Array, ...]
     bits: int
@@ -56,16 +61,16 @@ class BloomFilter:
 
     @property
     def nbytes(self) -> int:
-        """Memory held, bytes."""
+        """Memory in bytes."""
         return sum(row.nbytes for row in self.rows)
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing was ever added."""
+        """Whether no key was ever added."""
         return not any(row.any() for row in self.rows)
 
     def may_hold_any(self, keys: HashedKeys) -> bool:
-        """Whether one of the keys may have been added."""
+        """Return whether one of the keys may have been added."""
         return any(self._row_may_hold_any(row, keys) for row in self.rows)
 
     def _row_may_hold_any(self, row: UInt8Array, keys: HashedKeys) -> bool:
@@ -79,7 +84,7 @@ class BloomFilter:
 
 
 class HashedKeys:
-    """Keys with their chain of hashes, as far as it was needed."""
+    """Keys with their chain of hashes, computed on demand."""
 
     def __init__(self, keys: ByteStrings) -> None:
         self._keys = keys
@@ -89,7 +94,7 @@ class HashedKeys:
         return len(self._keys)
 
     def hashes(self, number: int) -> UInt32Array:
-        """The hash of each key with that number, from 0 on."""
+        """Return the hash of each key with that number, from 0 on."""
         while len(self._chain) <= number:
             nothing = np.zeros(len(self._keys), np.uint32)
             self._chain.append(_murmur(self._keys, self._chain[-1] if self._chain else nothing))
@@ -97,7 +102,7 @@ class HashedKeys:
 
 
 class FilterBuilder:
-    """Makes a SIMPLE filter for so many keys, of which 1 in 10^9 others will seem to be one."""
+    """Builds a SIMPLE filter for so many keys, with one false positive in 10^9 other keys."""
 
     def __init__(self, keys: int) -> None:
         expected = max(keys, 1)
@@ -106,14 +111,14 @@ class FilterBuilder:
         self._row = np.zeros((self._bits + 7) // 8, np.uint8)
 
     def add(self, keys: ByteStrings) -> None:
-        """Adds the keys (UTF-8)."""
+        """Add the keys (UTF-8)."""
         hashed = HashedKeys(keys)
         for number in range(self._hashes):
             bit = _bits_of(hashed.hashes(number), self._bits)
             np.bitwise_or.at(self._row, bit >> 3, np.uint8(1) << (bit & 7).astype(np.uint8))
 
     def text(self) -> bytes:
-        """The filter, for `parse(SIMPLE, ...)` and for Hudi."""
+        """Return the filter, for `parse(SIMPLE, ...)` and for Hudi."""
         head = _HEAD.pack(_VERSION, self._hashes, _MURMUR, self._bits)
         return base64.b64encode(head + self._row.tobytes())
 
@@ -124,7 +129,11 @@ def _bits_of(hashed: UInt32Array, bits: int) -> Int64Array:
 
 
 def parse(kind: str, text: bytes) -> BloomFilter:
-    """A filter from what Hudi keeps of it. Raises UnreadableFilterError."""
+    """Parse a filter as Hudi stores it.
+
+    Raises:
+        UnreadableFilterError: It is not a filter of a known kind.
+    """
     try:
         content = base64.b64decode(text, validate=True)
         if content.startswith(_GZIP_MAGIC):
@@ -139,7 +148,7 @@ def parse(kind: str, text: bytes) -> BloomFilter:
 
 
 def of_footer(metadata: Mapping[bytes, bytes] | None) -> tuple[str, bytes] | None:
-    """The kind and the text of the filter in a base file's footer; None: there is none to use."""
+    """Return the kind and the text of the filter in a base file's footer; None if there is none."""
     said = metadata or {}
     kind, text = said.get(FOOTER_KIND, b"").decode() or SIMPLE, said.get(FOOTER_CONTENT, b"")
     try:
@@ -182,7 +191,7 @@ def _parse_dynamic(content: bytes) -> BloomFilter:
 
 
 def _murmur(keys: ByteStrings, seeds: UInt32Array) -> UInt32Array:
-    """Hadoop's MurmurHash2 of each key with its seed; keys of one length together."""
+    """Return Hadoop's MurmurHash2 of each key with its seed; keys of one length together."""
     lengths = keys.end - keys.start
     found = np.empty(len(keys), np.uint32)
     if not len(keys):

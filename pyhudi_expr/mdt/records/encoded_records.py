@@ -23,11 +23,11 @@ class EncodedRecords:
 
     @staticmethod
     def none() -> EncodedRecords:
-        """No records, of no file."""
+        """Return no records, of no file."""
         return EncodedRecords("", '"null"', Cells())
 
     def decoded(self) -> list[Payload]:
-        """The values, which nobody may change. Raises CorruptFile."""
+        """Decode the values, which must not be changed. Raises CorruptFile."""
         return self._decoded
 
     @cached_property
@@ -35,14 +35,14 @@ class EncodedRecords:
         return decode(self.schema, self.cells.values, self.file)
 
     def columns(self) -> Struct:
-        """The values by columns, as `mdt.avro.columns` decodes them. Raises CorruptFile."""
+        """Decode the values by columns, see `mdt.avro.columns`. Raises CorruptFile."""
         try:
             return decode_columns(self.schema, self.cells.value_strings)
         except UndecodedError as error:
             raise CorruptFile(self.file, f"a record cannot be decoded: {error}") from error
 
     def split(self, keys: ByteStrings) -> tuple[EncodedRecords, EncodedRecords]:
-        """The records without those of the keys (sorted), and those."""
+        """Return the records without those of the keys (sorted), and those."""
         if not len(keys):
             return self, EncodedRecords.none()
         chosen = keys.search(self.cells.key_strings) >= 0

@@ -1,7 +1,7 @@
-"""Records of the metadata table: decoding and merging.
+"""Decode and merge records of the metadata table.
 
 Merging follows Hudi's `HoodieMetadataPayload`, with one difference: where Hudi would widen bounds
-with an entry that may not be believed, the merged entry says that it knows nothing.
+with an entry that cannot be trusted, the merged entry has no bounds.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BLOOM, _SECONDARY = "BloomFilterMetadata", "SecondaryIndexMetadata"
 
 
 def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
-    """Decodes Avro values written with the schema (JSON); `file` names them in CorruptFile."""
+    """Decode Avro values written with the schema (JSON); `file` names them in CorruptFile."""
     try:
         parsed = parsed_schema(schema)
         return [
@@ -49,20 +49,24 @@ def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
             for value in values
         ]
     except Exception as error:
-        # Damaged values make the Avro reader raise almost anything.
+        # The Avro reader raises almost any exception for damaged values.
         raise CorruptFile(file, f"a record cannot be decoded: {error!r}") from error
 
 
 @lru_cache(maxsize=64)
 def parsed_schema(schema: str) -> Any:
-    """The schema (JSON) for the Avro library. Raises UndecodedError where it may hold a bomb."""
+    """Parse the schema (JSON) for the Avro library.
+
+    Raises:
+        UndecodedError: A few bytes may hold any number of values.
+    """
     content = json.loads(schema)
     refuse_empty(content)
     return fastavro.parse_schema(_without_logical_types(content))
 
 
 def _without_logical_types(node: Any) -> Any:
-    """Values stay exact and in every range when the library does not convert them."""
+    """Remove logical types: values stay exact and in range if the library does not convert them."""
     if isinstance(node, dict):
         return {k: _without_logical_types(v) for k, v in node.items() if k != "logicalType"}
     if isinstance(node, list):
@@ -71,7 +75,7 @@ def _without_logical_types(node: Any) -> Any:
 
 
 def is_deleted(payload: Payload) -> bool:
-    """Whether the record only says that its key is gone."""
+    """Return whether the record is a tombstone."""
     for part in (_STATS, _BLOOM, _SECONDARY):
         content = payload.get(part)
         if content is not None:
@@ -80,7 +84,7 @@ def is_deleted(payload: Payload) -> bool:
 
 
 def merge(old: Payload, new: Payload, file: str) -> Payload:
-    """The record of a key that has `old` and, later, `new`. Raises CorruptFile on mixed kinds."""
+    """Merge two records of a key. Raises CorruptFile if they are of different kinds."""
     kind = new["type"]
     if old["type"] != kind:
         raise CorruptFile(file, f"one key has records of the kinds {old['type']} and {kind}")
@@ -92,7 +96,7 @@ def merge(old: Payload, new: Payload, file: str) -> Payload:
 
 
 def _merge_files(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """A deletion removes a known entry and is kept for an unknown one; sizes only grow."""
+    """Merge file lists: a deletion removes a known entry, else it is kept; sizes only grow."""
     merged = dict(old)
     for name, info in new.items():
         known = merged.get(name)
@@ -106,7 +110,7 @@ def _merge_files(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def _merge_stats(old: Payload, new: Payload) -> Payload:
-    """The newer entry when either is a deletion or it is exact, else the union of both."""
+    """Return the newer entry if either is a deletion or it is exact, else the union of both."""
     if old["isDeleted"] or new["isDeleted"] or new.get("isTightBound"):
         return new
     counts = {
@@ -121,7 +125,7 @@ def _merge_stats(old: Payload, new: Payload) -> Payload:
 
 
 def _merge_bounds(old: Payload, new: Payload) -> tuple[Any, Any] | None:
-    """The union of two ranges; None when one of them tells nothing."""
+    """Return the union of two ranges; None if one of them is unknown."""
     if _is_suspect(old) or _is_suspect(new):
         return None
     ranges = [
@@ -140,8 +144,8 @@ def _merge_bounds(old: Payload, new: Payload) -> tuple[Any, Any] | None:
         return least, greatest
     if not ranges:
         return None, None
-    # The side without bounds must hold nulls only. Hudi also writes so for texts that it could
-    # not bound, so "all null" beside a text's bounds is not believed.
+    # The side without bounds must hold nulls only. Hudi also writes this for texts that it could
+    # not bound, so "all null" beside a text's bounds is not trusted.
     wrapper = wrapper_name(ranges[0][0])
     empty = old if old["minValue"] is None or old["maxValue"] is None else new
     all_null = empty["valueCount"] is not None and empty["valueCount"] == empty["nullCount"]
@@ -151,7 +155,7 @@ def _merge_bounds(old: Payload, new: Payload) -> tuple[Any, Any] | None:
 
 
 def _is_suspect(stats: Payload) -> bool:
-    """A float's [0.0, 0.0] is what Hudi writes for a file with NaN: its true range is unknown."""
+    """Return whether a float's range is [0.0, 0.0], as Hudi writes it for a file with NaN."""
     bounds = (stats["minValue"], stats["maxValue"])
     if any(bound is None or wrapper_name(bound) not in _FLOAT_WRAPPERS for bound in bounds):
         return False
@@ -159,13 +163,13 @@ def _is_suspect(stats: Payload) -> bool:
 
 
 def _order(bound: tuple[str, Payload], is_decimal: bool) -> Any:
-    """Python compares texts by code points, which is the order of their UTF-8 bytes."""
+    """Return a sort key. Python compares texts by code points, the order of their UTF-8 bytes."""
     value = bound[1]["value"]
     return int.from_bytes(value, "big", signed=True) if is_decimal else value
 
 
 def wrapper_name(bound: tuple[str, Payload]) -> str:
-    """The wrapper's name without its namespace, such as "LongWrapper"."""
+    """Return the wrapper's name without its namespace, such as "LongWrapper"."""
     return _simple_name(bound[0])
 
 

@@ -1,7 +1,7 @@
-"""Payloads of the metadata table's records: Avro by `schema`, without schema and key.
+"""Encode payloads of the metadata table's records: Avro by `schema`, without schema and key.
 
 A record's key is the row of its HFile cell; the payload's own stays empty, as in Hudi's files.
-Merging adds the file's name to the records that Hudi's compaction writes; nothing reads it.
+Hudi's compaction adds the file's name to the records that it merges; nothing reads it.
 """
 
 from __future__ import annotations
@@ -37,11 +37,14 @@ _LARGEST_FILE_INDEX = 2**31 - 1
 
 @dataclass(frozen=True)
 class Statistics:
-    """What a statistics record says of one column of a file or of a partition.
+    """The statistics of one column in a file or partition.
 
-    described: the file's name or the partition's path. bounds: least and greatest value, None
-    where there is no value. size, uncompressed_size: bytes of the column's chunks; is_tight:
-    whether Hudi may replace older bounds by these instead of uniting them.
+    Attributes:
+        described: The file's name or the partition's path.
+        bounds: Minimum and maximum; None if there is no value.
+        size: Bytes of the column's chunks.
+        uncompressed_size: Bytes of the column's chunks, uncompressed.
+        is_tight: Whether Hudi may replace older bounds by these instead of uniting them.
     """
 
     described: str
@@ -56,19 +59,19 @@ class Statistics:
 
 
 def encoded(payload: Payload) -> bytes:
-    """Any record, as `metadata_records.decode` gives it."""
+    """Encode any record, as `metadata_records.decode` returns it."""
     target = io.BytesIO()
     fastavro.schemaless_writer(target, parsed_schema(RECORD_SCHEMA), payload)
     return target.getvalue()
 
 
 def partition_list(added: Iterable[str], deleted: Iterable[str] = ()) -> bytes:
-    """The record of all partitions, or of what changed among them; keys name partitions."""
+    """Encode the record of all partitions, or of changes among them; keys are partitions."""
     return _listed(PARTITION_LIST, dict.fromkeys(added, 0), deleted)
 
 
 def file_list(sizes: Mapping[str, int], deleted: Iterable[str] = ()) -> bytes:
-    """A partition's files by name, with their sizes in bytes, or what changed among them."""
+    """Encode a partition's files by name with their sizes in bytes, or changes among them."""
     return _listed(FILE_LIST, sizes, deleted)
 
 
@@ -79,8 +82,11 @@ def _listed(kind: int, sizes: Mapping[str, int], deleted: Iterable[str]) -> byte
 
 
 def statistics(kind: int, stats: Statistics) -> bytes:
-    """An entry of column_stats or partition_stats (`metadata_records.COLUMN_STATS`,
-    `PARTITION_STATS`).
+    """Encode an entry of column_stats or partition_stats.
+
+    Args:
+        kind: `metadata_records.COLUMN_STATS` or `PARTITION_STATS`.
+        stats: The statistics.
     """
     type_ = stats.value_type
     low, high = stats.bounds or (None, None)
@@ -108,7 +114,7 @@ def statistics(kind: int, stats: Statistics) -> bytes:
 
 
 def deleted_statistics(kind: int, described: str, column: str) -> bytes:
-    """The record which says that a file's or partition's entry is gone."""
+    """Encode the tombstone of a file's or partition's entry."""
     counts = ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
     content: dict[str, Any] = dict.fromkeys(counts, _UNKNOWN_COUNT)
     content |= {"fileName": described, "columnName": column, "isDeleted": True}
@@ -122,14 +128,12 @@ def _of_statistics(kind: int, content: Payload) -> bytes:
 
 
 def bloom_filter(kind: str, instant: str, content: bytes) -> bytes:
-    """A file's Bloom filter: its kind (`bloom_filter.SIMPLE`, `bloom_filter.DYNAMIC`) and its
-    serialised text.
-    """
+    """Encode a file's Bloom filter: its kind (SIMPLE or DYNAMIC) and its serialised text."""
     return _filter(kind, instant, content, False)
 
 
 def deleted_bloom_filter(kind: str, instant: str) -> bytes:
-    """The record which says that a file's filter is gone."""
+    """Encode the tombstone of a file's filter."""
     return _filter(kind, instant, b"", True)
 
 
@@ -139,13 +143,13 @@ def _filter(kind: str, instant: str, content: bytes, is_deleted: bool) -> bytes:
 
 
 def location(partition: str, file_id: str, instant_ms: int) -> bytes:
-    """Where a record key is. instant_ms: of the write that put it there, since the epoch."""
+    """Encode the location of a record key, with the milliseconds since the epoch of its write."""
     content = {"partitionName": partition, "instantTime": instant_ms, **_file_id(file_id)}
     return encoded({**_nothing(), "type": RECORD_INDEX, "recordIndexMetadata": content})
 
 
 def _file_id(file_id: str) -> dict[str, Any]:
-    """A UUID, with or without a number behind it, as numbers; other ids as they are."""
+    """Return a UUID, with or without a number behind it, as numbers; other ids as they are."""
     uuid, index = _uuid_and_index(file_id)
     if uuid is None:
         bits, encoding, text = (_NO_BITS, _NO_BITS), _TEXT_ENCODING, file_id
@@ -180,13 +184,13 @@ def _uuid_and_index(file_id: str) -> tuple[UUID | None, int]:
 
 @cache
 def secondary_entry() -> bytes:
-    """An entry of a secondary index; its key says everything."""
+    """Encode an entry of a secondary index, whose content is its key."""
     return _secondary(False)
 
 
 @cache
 def secondary_tombstone() -> bytes:
-    """The record which says that an entry of a secondary index is gone."""
+    """Encode the tombstone of an entry of a secondary index."""
     return _secondary(True)
 
 

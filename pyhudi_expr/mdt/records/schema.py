@@ -1,6 +1,6 @@
-"""The Avro schema of the metadata table's records as Hudi 1.1 and later write it (table version 9).
+"""The Avro schema of the metadata table's records as Hudi 1.1 and later write it (version 9).
 
-Names, types and their order are Hudi's `HoodieMetadataRecord`; its documentation is left out.
+Names, types and their order are those of Hudi's `HoodieMetadataRecord`, without documentation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from typing import Any
 
 from pyhudi_expr.table.schema import META_FIELDS
 
-# Tells Avro's Java readers to give Strings, as in Hudi's own files.
+# Makes Avro's Java readers return Strings, as in Hudi's own files.
 _STRING = {"type": "string", "avro.java.string": "String"}
 
 
@@ -68,7 +68,7 @@ _COLUMN_STATS = _record(
     _optional("fileName", _STRING),
     _optional("columnName", _STRING),
     _field("minValue", ["null", *_SIMPLE_WRAPPERS, _ARRAY_WRAPPER], default=None),
-    # A named type is spelled out where it comes first.
+    # A named type is written out at its first use.
     _field("maxValue", ["null", *_WRAPPER_NAMES, "ArrayWrapper"], default=None),
     _optional("valueCount", "long"),
     _optional("nullCount", "long"),

@@ -55,9 +55,11 @@ _PLAIN: dict[pa.DataType, tuple[str, int]] = {
 
 @dataclass(frozen=True)
 class ValueType:
-    """A wrapper, and what index version V2 says beside it (None in V1).
+    """A wrapper, and the details that index version V2 adds (None in V1).
 
-    info: a decimal's "precision,scale". factor: of a decimal's unscaled values, to be rescaled.
+    Attributes:
+        info: A decimal's "precision,scale".
+        factor: The factor that rescales a decimal's unscaled values.
     """
 
     wrapper: str
@@ -71,7 +73,7 @@ class ValueType:
         return self.wrapper == "DecimalWrapper" or self.ordinal == _DECIMAL
 
     def wrapped(self, bound: Bound | None) -> tuple[str, dict[str, Any]] | None:
-        """The bound as a record's minValue or maxValue has it (`metadata_records.Payload`)."""
+        """Return the bound as a record's minValue or maxValue (`metadata_records.Payload`)."""
         if bound is None:
             return None
         return f"{_NAMESPACE}.{self.wrapper}", {"value": self._value(bound)}
@@ -88,9 +90,10 @@ class ValueType:
 
 @lru_cache(maxsize=10_000)
 def value_type(type_: pa.DataType, index_version: str) -> ValueType | None:
-    """How bounds of the type are wrapped; None where Hudi keeps none of it.
+    """Return how bounds of the type are wrapped in index version "V1" or "V2".
 
-    index_version: "V1" or "V2".
+    Returns:
+        None for types without bounds in Hudi.
     """
     if pa.types.is_decimal(type_):
         return _decimal(type_.precision, type_.scale, index_version)
@@ -118,6 +121,6 @@ def _decimal(precision: int, scale: int, index_version: str) -> ValueType | None
 
 
 def signed_bytes(number: int) -> bytes:
-    """The number in two's complement, big-endian, in as few bytes as it needs (at least one)."""
+    """Return the number in two's complement, big-endian, in as few bytes as possible."""
     magnitude = number if number >= 0 else ~number
     return number.to_bytes(magnitude.bit_length() // 8 + 1, "big", signed=True)

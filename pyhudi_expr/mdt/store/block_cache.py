@@ -1,9 +1,9 @@
-"""What was read of a file group's files, kept from one instant of the metadata table to the next.
+"""Cache the contents of a file group's files from one instant of the metadata table to the next.
 
-A block of a log file stays as it is once its instant has completed, and no other block is at the
-same place of the same file with the same instant, so what it answered is not asked again: a new
-instant costs the reading of the blocks that it added. Base files and log files as a whole are known
-again by their size and modification time.
+A block of a log file does not change once its instant has completed, and no other block is at the
+same position of the same file with the same instant. So its results stay valid, and a new instant
+costs only the reading of the blocks that it added. Base files and whole log files are identified by
+their size and modification time.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.reader import LogBlock, LogFile
 from pyhudi_expr.mdt.records.encoded_records import EncodedRecords
 
-#: Answers of more records than these, together, are forgotten; one takes about 3 KB when decoded.
+#: Limit of cached records in all; a decoded record takes about 3 KB.
 _MOST_RECORDS = 20_000
 
 
 @dataclass(frozen=True)
 class StoredFile:
-    """A file's path from the metadata table's base path, and its size in bytes.
+    """A file's path relative to the metadata table's base path, and its size in bytes.
 
-    modified_ns: its modification time; None where that is not known: then nothing else is the same
-    file for sure.
+    Attributes:
+        modified_ns: Its modification time. None if unknown: then no other file is surely the same.
     """
 
     path: str
@@ -44,7 +44,7 @@ class BlockId:
 
 @dataclass
 class BlockCache:
-    """Open files by what they are, and answers of blocks. Not thread safe: its owner locks."""
+    """Open files, and results of blocks. Not thread safe: its owner locks."""
 
     bases: dict[StoredFile, HFile] = field(default_factory=dict)
     logs: dict[StoredFile, LogFile] = field(default_factory=dict)
@@ -54,7 +54,7 @@ class BlockCache:
     _of_base: dict[Hashable, tuple[ByteStrings, EncodedRecords]] = field(default_factory=dict)
 
     def only(self, files: Collection[StoredFile]) -> BlockCache:
-        """What is still true for a group of these files."""
+        """Return the entries that are still valid for a group of these files."""
         known = [file for file in files if file.modified_ns is not None]
         bases = {file: self.bases[file] for file in known if file in self.bases}
         paths = {file.path for file in files}
@@ -69,7 +69,7 @@ class BlockCache:
     def answer(
         self, block: BlockId, question: Hashable, ask: Callable[[], EncodedRecords]
     ) -> EncodedRecords:
-        """The block's answer to the question, asked if it is not known."""
+        """Return a block's result, from the cache if it has it."""
         known = self._answers.get((block, question))
         if known is None:
             known = self._answers[block, question] = ask()
@@ -82,9 +82,12 @@ class BlockCache:
         keys: ByteStrings,
         look_up: Callable[[ByteStrings], EncodedRecords],
     ) -> list[EncodedRecords]:
-        """The base file's records of the keys (sorted), which it looks up if they are not known.
+        """Return the base file's records of the keys (sorted), looked up if they are not cached.
 
-        question: for what the keys are looked up; later, it will be for nearly the same ones.
+        Args:
+            question: The reason of the look-up; the next one will be for nearly the same keys.
+            keys: The keys.
+            look_up: Looks keys up in the base file.
         """
         asked, known = self._of_base.get(question, (ByteStrings.none(), EncodedRecords.none()))
         fresh = keys.take(asked.search(keys) < 0)

@@ -1,7 +1,7 @@
-"""Merging a file group of a metadata table into one sorted stream: what a new base file holds.
+"""Merge a file group of a metadata table into one sorted stream, for a new base file.
 
 The base file and the data blocks of the log files are sorted runs. They are read side by side, each
-a few megabytes at a time: however large they are, a piece of each of them is in memory, with the
+a few megabytes at a time. Whatever their sizes, only a piece of each of them is in memory, with the
 keys of delete blocks.
 """
 
@@ -35,10 +35,12 @@ _Run = Iterator[EncodedRecords]
 
 
 def compact_group(group: FileGroup) -> Iterator[Cells]:
-    """The group's live records by ascending key, for `mdt.hfile.writer.write_batches`.
+    """Return the group's live records by ascending key, for `mdt.hfile.writer.write_batches`.
 
-    Tombstones are left out. Raises CorruptFile, also for values of another schema than that of new
-    files.
+    Tombstones are left out.
+
+    Raises:
+        CorruptFile: A file is damaged, or has values of another schema than new files.
     """
     runs = [group.base_records(HFile.scan), *map(_run, group.log_runs(HFile.scan))]
     for base, *logs in _side_by_side(runs):
@@ -53,7 +55,7 @@ def _run(block: _Run | list[bytes]) -> _Run:
 
 
 def _side_by_side(runs: Sequence[_Run]) -> Iterator[list[EncodedRecords]]:
-    """Pieces of all runs, up to the same key each time."""
+    """Return pieces of all runs, up to the same key each time."""
     held = [_next(run) for run in runs]
     while any(len(piece.cells) for piece in held):
         keys = [piece.cells.key_strings for piece in held]
@@ -67,7 +69,7 @@ def _side_by_side(runs: Sequence[_Run]) -> Iterator[list[EncodedRecords]]:
 
 
 def _next(run: _Run) -> EncodedRecords:
-    """Without records at the run's end."""
+    """Return the next piece, without records at the run's end."""
     piece = next(run, None)
     if piece is None:
         return EncodedRecords.none()
@@ -81,7 +83,7 @@ def _part(records: EncodedRecords, rows: slice) -> EncodedRecords:
 
 
 def _merged(base: EncodedRecords, logs: Sequence[EncodedRecords]) -> Cells:
-    """Most records of a base file are in no log file, and pass as they are."""
+    """Merge a piece. Most records of a base file are in no log file, and are unchanged."""
     said: dict[bytes, list[tuple[str, bytes]]] = {}
     for records in logs:
         for key, value in zip(records.cells.keys, records.cells.values, strict=True):
@@ -98,7 +100,7 @@ def _merged(base: EncodedRecords, logs: Sequence[EncodedRecords]) -> Cells:
 
 
 def _last(said: Sequence[tuple[str, bytes]]) -> bytes:
-    """What is left of all that was said of a key."""
+    """Return the merged record of a key."""
     payload: Payload | None = None
     last = _GONE
     for file, value in said:
@@ -113,7 +115,7 @@ def _last(said: Sequence[tuple[str, bytes]]) -> bytes:
 
 @lru_cache(maxsize=64)
 def _decoded(value: bytes, file: str) -> Payload:
-    """Entries of secondary indexes, and places of keys, have few values."""
+    """Decode a value; entries of secondary indexes, and locations, have few distinct values."""
     return decode(RECORD_SCHEMA, [value], file)[0]
 
 

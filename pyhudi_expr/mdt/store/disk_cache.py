@@ -1,18 +1,18 @@
-"""What was read from base files of the metadata table, kept on disk as memory-mapped Arrow tables.
+r"""Cache decoded base files of the metadata table on disk, as memory-mapped Arrow tables.
 
-A base file never changes, so what was decoded from it stays true for as long as it is that file;
-which base file counts, and what the log files add, is asked of the table every time. So nothing
-here is trusted over the table: a commit, a rollback, a restore, compaction and cleaning only change
-which files are asked for, and a new instant costs the reading of its log blocks.
+A base file never changes, so what was decoded from it stays valid as long as it is that file. Which
+base file is current, and what the log files add, is read from the table every time. So the cache is
+never trusted over the table: a commit, a rollback, a restore, compaction and cleaning only change
+which files are requested, and a new instant costs only the reading of its log blocks.
 
-A cache file is a header, the identity of what it was made of (JSON) and one Arrow IPC stream for
-each table, each at a multiple of 64 bytes::
+A cache file is a header, the identity of its source (JSON) and one Arrow IPC stream for each table,
+each at a multiple of 64 bytes::
 
-    "PYHUDI\\0" version, u64 length of the identity, u64 length of the streams, u64 XXH3 of both
+    "PYHUDI\0" version, u64 length of the identity, u64 length of the streams, u64 XXH3 of both
 
-It is written beside, table by table as they are made, and renamed. One that is truncated, damaged,
-of another version or of another file's content is removed and written anew. Processes that map the
-same file share its pages.
+It is written under another name, table by table, and renamed. A file that is truncated, damaged, of
+another version or of another source is removed and written anew. Processes that map the same file
+share its pages.
 """
 
 from __future__ import annotations
@@ -44,10 +44,14 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Identity:
-    """What tables were made of; those of equal identity are equal.
+    """The source of tables; tables of equal identity are equal.
 
-    file: URI. size: bytes. modified_ns: its modification time. tail: digest of the file's end,
-    where its index is. content: what was read of it, and how it is laid out.
+    Attributes:
+        file: URI.
+        size: Bytes.
+        modified_ns: Modification time.
+        tail: Digest of the file's end, which has its index.
+        content: What was read of the file, and its layout.
     """
 
     file: str
@@ -57,28 +61,31 @@ class Identity:
     content: str
 
     def encoded(self) -> bytes:
+        """Return the identity as JSON."""
         return json.dumps(asdict(self), sort_keys=True).encode()
 
 
 class DiskCache:
     """A directory of tables. Safe for several threads and processes.
 
-    Trouble with the directory costs speed only, and a line in the log.
+    Errors of the directory cost speed only, and are logged.
     """
 
     def __init__(self, directory: Path, max_bytes: int) -> None:
-        """max_bytes: size of all files; those that were not used longest go first."""
+        """Use a directory with a size limit; the least recently used files are evicted first."""
         self._directory = directory
         self._max_bytes = max_bytes
         self._lock = threading.Lock()
 
     def tables(self, identity: Identity, build: Callable[[], Iterable[pa.Table]]) -> list[pa.Table]:
-        """The tables of that identity, built (and kept) if they are not there.
+        """Return the tables of an identity; build (and cache) them if they are missing.
 
-        They are views of the mapped file, so nothing is in memory but what is looked at, and one
-        table while they are built.
+        They are views of the mapped file, so only what is accessed is in memory, and one table
+        while they are built.
 
-        build: gives tables without extension types; what it raises is passed on.
+        Args:
+            identity: The source of the tables.
+            build: Builds tables without extension types; its exceptions are passed on.
         """
         encoded = identity.encoded()
         path = self._directory / f"{xxhash.xxh3_128_hexdigest(encoded)}{_SUFFIX}"
@@ -103,7 +110,7 @@ class DiskCache:
             return None
 
     def _write(self, path: Path, identity: bytes, build: Callable[[], Iterable[pa.Table]]) -> bool:
-        """Whether it was written."""
+        """Write a cache file, and return whether it was written."""
         fresh = path.with_name(f"{path.name}.{os.getpid()}.{threading.get_ident()}")
         try:
             self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -118,7 +125,7 @@ class DiskCache:
             self._remove(fresh)
 
     def _shrink(self) -> None:
-        """Removes what was not used longest while all is more than allowed, and leftovers."""
+        """Remove the least recently used files beyond the size limit, and leftovers."""
         with self._lock, contextlib.suppress(OSError):
             found = sorted(_cache_files(self._directory))
             held = sum(size for _, size, _ in found)
@@ -136,12 +143,12 @@ class DiskCache:
 
 
 def _mark_used(path: Path) -> None:
-    now = time.time_ns()  # finer than the time that the file system takes by itself
+    now = time.time_ns()  # finer than the time that the file system sets by itself
     os.utime(path, ns=(now, now))
 
 
 def _cache_files(directory: Path) -> Iterator[tuple[int, int, str]]:
-    """When each of our files was used last (ns), its size and its path."""
+    """Return when each cache file was last used (ns), its size and its path."""
     for entry in os.scandir(directory):
         if _NAME.fullmatch(entry.name):
             with contextlib.suppress(FileNotFoundError):
@@ -150,7 +157,7 @@ def _cache_files(directory: Path) -> Iterator[tuple[int, int, str]]:
 
 
 def _write_file(target: BinaryIO, identity: bytes, tables: Iterable[pa.Table]) -> None:
-    """The header comes last: until then the file is none of ours."""
+    """Write a cache file. The header comes last: until then the file is not valid."""
     target.write(_padded(bytes(_HEADER.size)))
     target.write(_padded(identity))
     start = target.tell()
@@ -168,7 +175,7 @@ def _write_file(target: BinaryIO, identity: bytes, tables: Iterable[pa.Table]) -
 
 
 def _opened(content: pa.Buffer, identity: bytes) -> list[pa.Table]:
-    """The tables in a cache file's content. Raises ValueError for anything else."""
+    """Return the tables in a cache file's content. Raises ValueError for anything else."""
     if content.size < _HEADER.size:
         raise ValueError("it has no header")
     magic, version, identity_size, arrow_size, checksum = _HEADER.unpack_from(content)

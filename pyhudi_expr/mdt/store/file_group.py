@@ -45,7 +45,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class PrefixScan:
-    """`HFile.prefix_scan` as a question that is known again when it is asked once more."""
+    """`HFile.prefix_scan` as a value, so that its results can be cached."""
 
     prefixes: tuple[bytes, ...]
 
@@ -55,17 +55,17 @@ class PrefixScan:
 
 @dataclass(frozen=True)
 class MergedRecords:
-    """Records that were decoded and merged; some may say that they are deleted."""
+    """Records that were decoded and merged; some may be tombstones."""
 
     payloads: dict[bytes, Payload]
 
 
 @dataclass
 class FileGroup:
-    """The group's newest slice. Files are opened once and stay open; safe for several threads.
+    """The group's newest slice. Files are opened once and stay open. Thread safe.
 
-    `logs` are in merge order, each with the instant that its name says wrote it (layout 2) or None
-    (layout 1). `valid` are the instants whose blocks count.
+    `logs` are in merge order, each with the instant in its name (layout 2) or None (layout 1).
+    `valid` are the instants whose blocks are valid.
     """
 
     storage: Storage
@@ -77,13 +77,13 @@ class FileGroup:
     _bytes_before: int = field(default=0, repr=False)
 
     def __reduce__(self) -> tuple[type[FileGroup], tuple[Any, ...]]:
-        """Sent to other processes without what was read."""
+        """Pickle without cached contents."""
         return FileGroup, (self.storage, self.base, self.logs, self.valid)
 
     def follow(self, earlier: FileGroup) -> None:
-        """Goes on with what an earlier instant's slice of the group has read of the same files.
+        """Take over what an earlier instant's slice of the group has read of the same files.
 
-        To be called before anything is asked.
+        Call it before any look-up.
         """
         with earlier._lock:
             self._lock = earlier._lock
@@ -92,13 +92,13 @@ class FileGroup:
 
     @property
     def stored_files(self) -> Iterator[StoredFile]:
-        """Its base file, if there is one, and its log files."""
+        """Return its base file, if there is one, and its log files."""
         if self.base is not None:
             yield self.base
         yield from (log for log, _ in self.logs)
 
     def read(self, ask: Question) -> dict[bytes, Payload]:
-        """The merged records among the answers, without the deleted ones. Raises CorruptFile."""
+        """Return the merged records of a look-up, without deleted ones. Raises CorruptFile."""
         found: dict[bytes, Payload] = {}
         for part in self.stream(lambda hfile: iter([ask(hfile)])):
             if isinstance(part, EncodedRecords):
@@ -108,10 +108,13 @@ class FileGroup:
         return {key: payload for key, payload in found.items() if not is_deleted(payload)}
 
     def stream(self, ask: Scan) -> Iterator[EncodedRecords | MergedRecords]:
-        """The answers of the base file that no log file touches, piece by piece, then all others.
+        """Return the base file's records that no log file touches, in pieces, then all others.
 
         Nearly all records of a large group are of the first kind, and cheaper to decode together.
-        Both may hold records that say that they are deleted. Raises CorruptFile.
+        Both may include tombstones.
+
+        Raises:
+            CorruptFile: A file is damaged.
         """
         base, logs = self._answers(ask)
         touched = _keys(logs)
@@ -124,10 +127,13 @@ class FileGroup:
         yield MergedRecords(_merged([*held, *logs]))
 
     def overlay(self, ask: Scan) -> tuple[ByteStrings, MergedRecords]:
-        """The keys (sorted) that the log files' answers touch, and their merged records.
+        """Return the keys (sorted) of the log files' records, and their merged records.
 
-        For callers that know what the base file answers: `stream` without its first part. The base
-        file is asked for the touched keys only. Raises CorruptFile.
+        This is `stream` without its first part, for callers that have the base file's records. Only
+        the touched keys are looked up in the base file.
+
+        Raises:
+            CorruptFile: A file is damaged.
         """
         _, logs = self._answers(ask)
         touched = _keys(logs)
@@ -147,20 +153,20 @@ class FileGroup:
             return self._remembered.of_base(ask, touched, look_up)
 
     def base_records(self, ask: Scan) -> Iterator[EncodedRecords]:
-        """The base file's own answers, piece by piece."""
+        """Return the base file's own records, in pieces."""
         with self._lock:
             base, _ = self._sources
         return iter(()) if base is None else _pieces(*base, ask)
 
     @property
     def base_cells(self) -> int:
-        """How many records the base file holds."""
+        """Return the number of records in the base file."""
         with self._lock:
             base, _ = self._sources
         return 0 if base is None else base[1].num_cells
 
     def base_identity(self, content: str) -> Identity | None:
-        """Of what was read of the base file, as `content` calls it; None without a base file."""
+        """Return the identity of what was read of the base file; None if there is none."""
         with self._lock:
             base, _ = self._sources
         if base is None or self.base is None:
@@ -173,18 +179,21 @@ class FileGroup:
         return Identity(name, self.base.size, entry.modified_ns, tail, content)
 
     def newest(self, ask: Scan) -> Iterator[EncodedRecords]:
-        """Each key's newest record among the answers, piece by piece, as it is stored.
+        """Return each key's newest record of a look-up, in pieces, as it is stored.
 
-        For partitions where the newest record of a key is all there is to know: record_index,
+        For partitions in which the newest record of a key is valid as it is: record_index,
         secondary indexes, Bloom filters (in the others records are merged: `stream`). Nothing is
-        decoded here, so memory stays at some megabytes and what the logs hold. For millions of
+        decoded here, so memory stays at some megabytes and the logs' records. For millions of
         records without a Python object for each::
 
             for records in group.newest(HFile.scan):
                 keys = records.cells.key_strings.array()  # large_binary
                 fields = records.columns().fields
 
-        Records that say that they are deleted are among them. Raises CorruptFile.
+        Tombstones are included.
+
+        Raises:
+            CorruptFile: A file is damaged.
         """
         base, logs = self._answers(ask)
         seen = ByteStrings.none()
@@ -200,11 +209,11 @@ class FileGroup:
                 yield fresh
 
     def log_records(self, ask: Scan) -> list[EncodedRecords | list[bytes]]:
-        """The log files' own answers in merge order: records, or keys that were deleted."""
+        """Return the log files' own results in merge order: records, or deleted keys."""
         return self._answers(ask)[1]
 
     def log_pieces(self, ask: Scan) -> Iterator[EncodedRecords | list[bytes]]:
-        """`log_records` piece by piece, for logs that are larger than the memory."""
+        """Return `log_records` in pieces, for logs that are larger than the memory."""
         for run in self.log_runs(ask):
             if isinstance(run, list):
                 yield run
@@ -212,7 +221,7 @@ class FileGroup:
                 yield from run
 
     def log_runs(self, ask: Scan) -> list[Iterator[EncodedRecords] | list[bytes]]:
-        """The same, the pieces of each block by themselves."""
+        """Return `log_pieces` for each block separately."""
         with self._lock:
             _, logs = self._sources
         return [
@@ -223,7 +232,7 @@ class FileGroup:
     def _answers(
         self, ask: Scan
     ) -> tuple[Iterator[EncodedRecords], list[EncodedRecords | list[bytes]]]:
-        """Those of the base file as they are read, and those of the log files in merge order."""
+        """Return the base file's results as they are read, and the log files' in merge order."""
         with self._lock:
             base, logs = self._sources
             answers = [
@@ -250,7 +259,7 @@ class FileGroup:
 
     @cached_property
     def _sources(self) -> tuple[_Source | None, list[_LogSource]]:
-        """What to merge: the base file, then, in order, records or keys that were deleted."""
+        """Return what to merge: the base file, then, in order, records or deleted keys."""
         base: _Source | None = None
         if self.base is not None:
             name, known = self._name(self.base), self._remembered.bases
@@ -261,7 +270,7 @@ class FileGroup:
         return base, [(block, log.name, self._content(block, log)) for block, log in self._blocks()]
 
     def _content(self, block: BlockId, log: LogFile) -> HFile | list[bytes]:
-        """Called for blocks that count only: those are the ones that stay as they are."""
+        """Return the content of a valid block; only valid blocks never change."""
         known = self._remembered.contents
         if block not in known:
             place = block.block
@@ -272,7 +281,7 @@ class FileGroup:
         return known[block]
 
     def _blocks(self) -> list[_LogContent]:
-        """Data and delete blocks of valid instants that were not rolled back, in merge order."""
+        """Return data and delete blocks of valid instants not rolled back, in merge order."""
         counting: list[_LogContent] = []
         for file, written_by in self.logs:
             log = self._log(file, written_by)
@@ -286,14 +295,14 @@ class FileGroup:
 
     def _log(self, file: StoredFile, written_by: str | None) -> LogFile:
         known = self._remembered.logs
-        # What an unfinished instant has written may still be written again.
+        # Blocks of an unfinished instant may still be rewritten.
         if file not in known or (written_by is not None and written_by not in self.valid):
             source = self.storage.open_input(file.path)
             known[file] = LogFile(source, file.size, self._name(file))
         return known[file]
 
     def _check(self, log: LogFile, block: LogBlock, written_by: str | None) -> None:
-        """Damage may be passed over only where a failed writer explains it."""
+        """Check that damage is explained by a failed writer; only then it may be skipped."""
         if block.kind is BlockKind.CORRUPT:
             instant = written_by or block.instant
             if instant is None or instant in self.valid:
@@ -308,10 +317,11 @@ class FileGroup:
 
 
 def _with_compacted(blocks: Sequence[_LogContent]) -> list[_LogContent]:
-    """The blocks without those that were compacted into others, which take their places.
+    """Replace blocks that were compacted into others by these.
 
-    Blocks of one instant go together. A compacted block comes where the newest of those was that it
-    replaces; what was compacted again counts as compacted into the last one (Hudi's log scanner).
+    Blocks of one instant go together. A compacted block takes the position of the newest block that
+    it replaces. What was compacted again counts as compacted into the last one (Hudi's log
+    scanner).
     """
     by_instant: dict[str | None, list[_LogContent]] = {}
     for content in blocks:
@@ -342,7 +352,7 @@ def _joined(name: str, hfile: HFile, ask: Scan) -> EncodedRecords:
 
 
 def _keys(answers: Sequence[EncodedRecords | list[bytes]]) -> ByteStrings:
-    """The keys of all answers, sorted."""
+    """Return the keys of all results, sorted."""
     return concat_byte_strings(
         [
             answer.cells.key_strings
@@ -372,7 +382,7 @@ def _add(merged: dict[bytes, Payload], records: EncodedRecords) -> None:
 
 @dataclass(frozen=True)
 class _Part:
-    """A stretch of a log file as a file of its own."""
+    """A range of a log file as a file of its own."""
 
     log: LogFile
     start: int
@@ -382,5 +392,5 @@ class _Part:
 
 
 def all_cells(hfile: HFile) -> Cells:
-    """The question for everything."""
+    """Read everything; a look-up function."""
     return concat_cells(list(hfile.scan()))

@@ -15,19 +15,26 @@ STUB_TOKEN = "0-0-0"
 
 
 def file_id(partition: str, shard: int) -> str:
-    """The id of a partition's file group; those of secondary and expression indexes are as the
-    partition, with hyphens.
+    """Return the id of a partition's file group.
+
+    The ids of secondary and expression indexes are the partition's name with hyphens.
     """
     prefix = _PREFIXES.get(partition) or partition.replace("_", "-")
     return f"{prefix}-{shard:04d}-0"
 
 
 def base_file(group: str, token: str, instant: str) -> str:
+    """Return the name of a base file."""
     return f"{group}_{token}_{instant}.hfile"
 
 
 def log_file(group: str, token: str, instant: str, number: int = 1) -> str:
-    """instant: of the delta commit; in timeline layout 1 of the slice's base file, and number
-    counts its logs.
+    """Return the name of a log file.
+
+    Args:
+        group: The id of the file group.
+        token: The write token.
+        instant: That of the delta commit; in timeline layout 1 that of the slice's base file.
+        number: Counts the slice's log files in layout 1.
     """
     return f".{group}_{instant}.log.{number}_{token}"

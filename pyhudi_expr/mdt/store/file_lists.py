@@ -1,7 +1,7 @@
-"""The partition `files`: which files the data table has, as columns.
+"""The partition `files`: the data table's files, as columns.
 
 A record lists the files of one partition (its key), or the partitions themselves (RFC-15). Log
-files add and delete: what an entry's last mention says, holds.
+files add and delete: an entry's last mention is valid.
 """
 
 from __future__ import annotations
@@ -29,20 +29,25 @@ _LISTS = "filesystemMetadata"
 
 
 def stored_files(groups: Sequence[FileGroup], cache: DiskCache | None = None) -> StoredFiles:
-    """All files of the data table. groups: the file groups of `files`. Raises CorruptFile."""
+    """Return all files of the data table from the file groups of `files`.
+
+    Raises:
+        CorruptFile: A file group is damaged.
+    """
     try:
         return _stored(_mentions(groups, cache))
     except _UnusualError:
-        # Damaged or unusual: reading record by record finds the files, or says what is wrong.
+        # Damaged or unusual: reading record by record finds the files, or reports the damage.
         return _one_by_one(groups)
 
 
 @dataclass(frozen=True)
 class _Mentions:
-    """What records say of files (or partitions), in merge order: parallel columns.
+    """Mentions of files (or partitions) in records, in merge order, as parallel columns.
 
-    keys: distinct record keys, and whether each has several records; key: for each mention the
-    position of its record's key among them.
+    Attributes:
+        keys: Distinct record keys, and whether each has several records.
+        key: For each mention the position of its record's key among them.
     """
 
     keys: list[str]
@@ -55,14 +60,14 @@ class _Mentions:
 
 @dataclass(frozen=True)
 class _Present:
-    """Of what is there the row of the last mention, and the largest size since it was deleted."""
+    """For each existing file the row of its last mention, and its largest size since a deletion."""
 
     row: Int64Array
     size: Int64Array
 
 
 def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions:
-    """Raises _UnusualError where records have to be read one by one."""
+    """Read all mentions. Raises _UnusualError if records have to be read one by one."""
     numbers: dict[str, int] = {}
     records: list[int] = []
     keys: list[Int64Array] = []
@@ -70,7 +75,7 @@ def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions
     for group in groups:
         for table in _tables(group, cache):
             own = table.column("key").combine_chunks()
-            # A record that lists nothing counts as well, so it is told by its number.
+            # A record without entries counts as well, so it is identified by its number.
             distinct = [numbers.setdefault(key, len(numbers)) for key in own.dictionary.to_pylist()]
             records.extend(distinct)
             keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
@@ -93,12 +98,12 @@ _NOTHING = pa.table(
         "is_deleted": pa.array([], pa.bool_()),
     }
 )
-#: Changes whenever the columns or their meaning do.
+#: Changes whenever the columns or their meaning change.
 _LAYOUT = 1
 
 
 def _tables(group: FileGroup, cache: DiskCache | None) -> Iterator[pa.Table]:
-    """What each file of the group says, in merge order."""
+    """Return the mentions in each file of the group, in merge order."""
     identity = None if cache is None else group.base_identity(f"files {_LAYOUT}")
 
     def base() -> pa.Table:
@@ -120,7 +125,7 @@ def _tables(group: FileGroup, cache: DiskCache | None) -> Iterator[pa.Table]:
 
 
 def _table(records: EncodedRecords) -> pa.Table:
-    """One row for each mention; the key is a dictionary of all records' keys."""
+    """Return one row for each mention; the key is a dictionary of all records' keys."""
     try:
         rows, entries = _entries(records.columns().fields[_LISTS])
         info = _struct(entries.value)
@@ -138,11 +143,11 @@ def _table(records: EncodedRecords) -> pa.Table:
 
 
 class _UnusualError(ValueError):
-    """The records are not of the shape that is known."""
+    """The records do not have the usual form."""
 
 
 def _entries(column: Column) -> tuple[Int64Array, Entries]:
-    """All entries of the records' maps, and the records that they belong to."""
+    """Return all entries of the records' maps, and the records that they belong to."""
     if isinstance(column, Entries):
         return column.rows, column
     if not isinstance(column, Union) or len(column.branches) != 1:
@@ -196,7 +201,7 @@ def _present(mentions: _Mentions) -> _Present:
 
 
 def _merged(mentions: _Mentions, rows: Int64Array) -> _Present:
-    """Of the mentions in these rows."""
+    """Merge the mentions in these rows."""
     if not len(rows):
         return _Present(rows, rows)
     names = mentions.name.take(pa.array(rows)).dictionary_encode()

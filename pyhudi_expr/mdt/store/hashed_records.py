@@ -1,19 +1,19 @@
-"""The newest records of a key index as hashes: what base files say, and what their logs change.
+"""The newest records of a key index as hashes: base files, and the changes in their logs.
 
 A record becomes a row of an Arrow table with the columns
 
     id       uint64, the hash of the record's key: rows of one id are versions of one record
-    deleted  bool, whether the record says that it is gone
-    ...      what the index keeps of a record, in a fixed width
+    deleted  bool, whether the record is a tombstone
+    ...      the index's fields of a record, in a fixed width
 
-Of a base file the table is kept in the snapshot cache. Of the logs the newest row of each id is
-found in *runs*: when so many rows are held, they are sorted, the older ones of an id dropped, and
-the rest is put on disk; in the end the runs are merged, one range of ids after the other. So logs
-of any size are merged within a fixed memory (RFC-77 asks for that), in two levels: runs by id, and
-rows by the record that they are versions of.
+The table of a base file is kept in the disk cache. For the logs the newest row of each id is found
+in *runs*: when enough rows are held, they are sorted, the older ones of an id dropped, and the rest
+is written to disk. In the end the runs are merged, one range of ids after the other. So logs of any
+size are merged within a fixed memory (as RFC-77 demands), in two levels: runs by id, and rows by
+the record that they are versions of.
 
-Two keys of one hash are taken for one: the base file's or the older row is lost. Users of these
-tables count their rows against other sources, and do not believe what does not add up.
+Two keys with the same hash are taken for one: the base file's or the older row is lost. Users of
+these tables count their rows against other sources, and do not trust counts that differ.
 """
 
 from __future__ import annotations
@@ -50,9 +50,17 @@ def newest(
     cache: DiskCache | None,
     rows_in_memory: int = ROWS_IN_MEMORY,
 ) -> Iterator[pa.Table]:
-    """The newest row of each record of the group that is not deleted, in several tables.
+    """Return the newest row of each record of the group that is not deleted, in several tables.
 
-    content: names what `read` makes of a record, for the cache. Raises CorruptFile.
+    Args:
+        group: The file group.
+        content: Names the result of `read`, for the cache.
+        read: Converts records to rows.
+        cache: The disk cache, if there is one.
+        rows_in_memory: Limit of rows to hold.
+
+    Raises:
+        CorruptFile: A file is damaged.
     """
     with tempfile.TemporaryDirectory(prefix="pyhudi-runs-") as directory:
         runs = _Runs(Path(directory), rows_in_memory)
@@ -72,7 +80,7 @@ def newest(
 def _base(group: FileGroup, content: str, read: Read, cache: DiskCache | None) -> pa.Table | None:
     def build() -> pa.Table:
         table = _one([read(records) for records in group.base_records(HFile.scan)])
-        # Sorted as the runs are, so that whoever joins the groups sorts nearly sorted rows.
+        # Sorted like the runs, so that joining the groups sorts nearly sorted rows.
         return table.take(pa.array(np.argsort(_ids(table)))) if table.num_columns else table
 
     identity = group.base_identity(content)
@@ -93,7 +101,7 @@ def _live(table: pa.Table) -> pa.Table:
 
 
 class _Runs:
-    """Rows in the order in which they were written, the later ones of an id replacing others."""
+    """Rows in the order in which they were written; later ones of an id replace others."""
 
     def __init__(self, directory: Path, rows_in_memory: int) -> None:
         self._directory = directory
@@ -109,13 +117,13 @@ class _Runs:
             self._spill()
 
     def finish(self) -> None:
-        """To be called once, after all rows were added."""
+        """Sort what is left; call it once, after all rows were added."""
         if self._rows:
             self._runs.append(_last_of_ids(_one(self._held)))
         self._held = []
 
     def touched(self, ids: Hashes) -> BoolArray:
-        """For each id whether there is a row of it."""
+        """Return for each id whether it has a row."""
         found = np.zeros(len(ids), np.bool_)
         for run in self._runs:
             own = _ids(run)
@@ -124,7 +132,7 @@ class _Runs:
         return found
 
     def merged(self) -> Iterator[pa.Table]:
-        """The last row of each id, range of ids by range."""
+        """Return the last row of each id, range of ids by range."""
         ranges = max(math.ceil(sum(map(len, self._runs)) / self._limit), 1)
         edges = [_IDS * number // ranges for number in range(1, ranges)]
         starts = [0] * len(self._runs)
@@ -147,7 +155,7 @@ class _Runs:
 
 
 def _one(tables: list[pa.Table]) -> pa.Table:
-    """The rows of all tables, in their order; columns that one lacks are null there."""
+    """Concatenate tables; columns that one lacks are null there."""
     if not tables:
         return pa.table({})
     joined = pa.concat_tables(tables, promote_options="default")
@@ -155,7 +163,7 @@ def _one(tables: list[pa.Table]) -> pa.Table:
 
 
 def _last_of_ids(table: pa.Table) -> pa.Table:
-    """Of each id the last row, sorted by id."""
+    """Return the last row of each id, sorted by id."""
     ids = _ids(table)
     order: Int64Array = np.argsort(ids, kind="stable")
     ordered = ids[order]

@@ -45,9 +45,7 @@ _OPEN_ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Records:
-    """Merged records, by ascending key bytes; `payloads` as `mdt.records.metadata_records` decodes
-    them.
-    """
+    """Merged records by ascending key bytes; `mdt.records.metadata_records` decodes `payloads`."""
 
     keys: list[str]
     payloads: list[Payload]
@@ -60,8 +58,8 @@ class Records:
 class MetadataTable:
     """A snapshot of the metadata table that agrees with one snapshot of the data table, `table`.
 
-    Safe for several threads. Reads raise CorruptFile or another HudiError; whoever catches one
-    must take the records as unknown.
+    Thread safe. Reads raise CorruptFile or another HudiError; a caller that catches one must take
+    the records as unknown.
     """
 
     table: HudiTable
@@ -78,12 +76,15 @@ class MetadataTable:
     def open(
         table: HudiTable, cache: DiskCache | None = None, earlier: MetadataTable | None = None
     ) -> MetadataTable | None:
-        """Opens the metadata table; None when the table has none.
+        """Open the metadata table; None if the table has none.
 
-        earlier: the same one as it was; what has been read of log files is not read again.
+        Both timelines must be read without a write in between. So the data table is checked again
+        after the metadata table's timeline is read, and if it has changed, both are read again.
 
-        Both timelines must be read without a write in between, so the data table is looked at
-        again after the metadata table's timeline and, when it has moved on, both are once more.
+        Args:
+            table: The data table.
+            cache: Caches base files between processes.
+            earlier: An earlier snapshot, whose log blocks are reused.
         """
         for _ in range(_OPEN_ATTEMPTS):
             if not table.properties.metadata_partitions:
@@ -153,22 +154,23 @@ class MetadataTable:
         return _sorted(found)
 
     def prefix(self, partition: str, prefixes: Iterable[str]) -> Records:
-        """The records whose keys begin with one of the prefixes; keys are spread by their whole,
-        so all shards are read.
+        """Return the records whose keys begin with one of the prefixes.
+
+        Keys are hashed as a whole, so all shards are read.
         """
         wanted = [prefix.encode() for prefix in prefixes]
         return self._read_all(partition, partial(HFile.prefix, prefixes=wanted))
 
     def scan(self, partition: str) -> Records:
-        """All records of the partition."""
+        """Return all records of the partition."""
         return self._read_all(partition, all_cells)
 
     def groups(self, partition: str) -> Sequence[FileGroup]:
-        """The partition's file groups, in the order of their shards."""
+        """Return the partition's file groups, in the order of their shards."""
         return self._file_groups(partition)
 
     def stored_bytes(self, partition: str) -> int:
-        """The size of the partition's current base and log files."""
+        """Return the size of the partition's current base and log files."""
         groups = self._file_groups(partition)
         return sum(
             file.size
@@ -177,25 +179,23 @@ class MetadataTable:
         )
 
     def statistics(self, partition: str, prefixes: Sequence[str]) -> ColumnStatistics:
-        """`prefix` for column_stats, partition_stats and column-stats expression indexes; entries
-        in no order.
-        """
+        """Return entries of column_stats, partition_stats or expression indexes, in no order."""
         return concatenated(list(iter_unordered(self.statistics_pieces(partition, prefixes))))
 
     def statistics_pieces(
         self, partition: str, prefixes: Sequence[str]
     ) -> list[Iterator[ColumnStatistics]]:
-        """`statistics` of each shard, some megabytes at a time; there is one piece at least."""
+        """Return `statistics` of each shard, some megabytes at a time; one piece at least."""
         groups = self._file_groups(partition)
         return [read_statistics(group, prefixes, self.cache) for group in groups]
 
     def newest(self, partition: str) -> Iterator[EncodedRecords]:
-        """All records of the partition piece by piece, still encoded: see `FileGroup.newest`."""
+        """Return all records of the partition in pieces, still encoded: see `FileGroup.newest`."""
         for group in self._file_groups(partition):
             yield from group.newest(HFile.scan)
 
     def stored_files(self) -> StoredFiles:
-        """All files of the data table, from the partition `files`."""
+        """Return all files of the data table, from the partition `files`."""
         return file_lists.stored_files(self._file_groups(FILES), self.cache)
 
     def _read_all(self, partition: str, ask: Question) -> Records:
@@ -216,7 +216,7 @@ class MetadataTable:
         return groups
 
     def _open_groups(self, partition: str) -> list[FileGroup]:
-        """The newest slices of the partition's file groups, in the order of their shards."""
+        """Open the newest slices of the partition's file groups, in the order of their shards."""
         entries = [entry for entry in self.metadata.storage.list(partition) if entry.is_file]
         stored = StoredFiles(
             partitions=pa.array([partition], pa.string()),
@@ -267,7 +267,7 @@ class MetadataTable:
     @cached_property
     def _valid(self) -> frozenset[str]:
         valid = valid_instants(self.table, self.metadata)
-        # A block counts only when the metadata table's own commit completed, too.
+        # A block is valid only if the metadata table's own commit completed, too.
         return frozenset(i for i in valid if self.metadata.timeline.is_committed(i))
 
     @cached_property
@@ -282,8 +282,10 @@ class MetadataTable:
 def current_listing(
     table: HudiTable, metadata: MetadataTable | None, view: TableView, as_of: str | None = None
 ) -> FileListing:
-    """The file slices that a query sees: from the metadata table where it is of the same snapshot
-    and knows its files, else from the storage.
+    """Return the file slices that a query sees.
+
+    They come from the metadata table if it is of the same snapshot and lists files, else from the
+    storage.
     """
     if metadata is not None and metadata.table is table and metadata.lists_files:
         return table.listing(view, as_of, metadata.stored_files())
@@ -296,7 +298,7 @@ def _sorted(found: dict[bytes, Payload]) -> Records:
 
 
 def _groups_of(metadata: MetadataTable | None) -> dict[str, list[FileGroup]]:
-    """The newest file groups that are known of each partition."""
+    """Return the newest known file groups of each partition."""
     if metadata is None:
         return {}
     with metadata._lock:

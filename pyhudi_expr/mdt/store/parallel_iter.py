@@ -1,4 +1,4 @@
-"""Reading on several cores: bytes are read, uncompressed and decoded without Python's lock."""
+"""Read on several cores: reading, uncompressing and decoding release Python's lock."""
 
 from __future__ import annotations
 
@@ -12,10 +12,11 @@ THREADS = 2
 
 
 def iter_unordered(sources: Iterable[Iterator[_Item]]) -> Iterator[_Item]:
-    """All items of all sources (none is None), as they come; what an iterator raises is raised.
+    """Return all items of all sources (none is None), as they come; raise their exceptions.
 
-    `THREADS` sources are read at a time, each by one thread. An item's successor is made while the
-    item is worked on, and no further ones: as many items as threads, and one, are in memory.
+    `THREADS` sources are read at a time, each by one thread. The next item of a source is prepared
+    while the current one is processed, and no further ones: as many items as threads, and one, are
+    in memory.
     """
     idle = deque(sources)
     making: dict[Future[_Item | None], Iterator[_Item]] = {}

@@ -1,8 +1,8 @@
 """Records of `record_index` as columns: each key's partition and file group.
 
-A file group's id is a UUID, given as two longs, and in most tables a number behind it; or, by
-another encoding, a text (Hudi's `HoodieRecordIndexInfo`). Entries also name an instant, which is
-that of the key's first write and says nothing about the file slice.
+A file group's id is a UUID, stored as two longs, in most tables with a number behind it; or, by
+another encoding, a text (Hudi's `HoodieRecordIndexInfo`). Entries also have an instant, which is
+that of the key's first write and does not identify the file slice.
 """
 
 from __future__ import annotations
@@ -30,7 +30,11 @@ _SEPARATOR = "\0"
 
 
 def locations(records: EncodedRecords) -> pa.DictionaryArray:
-    """For each record its place, a dictionary of texts for `group_of`. Raises CorruptFile."""
+    """Return each record's location, as a dictionary array of texts for `group_of`.
+
+    Raises:
+        CorruptFile: The records are damaged.
+    """
     try:
         return _from_columns(records.columns(), len(records.cells))
     except UndecodedError:
@@ -43,7 +47,7 @@ def locations(records: EncodedRecords) -> pa.DictionaryArray:
 
 
 def group_of(place: str) -> GroupId:
-    """The partition path and the file id of a place."""
+    """Return the partition path and the file id of a location."""
     partition, _, file_id = place.partition(_SEPARATOR)
     return partition, file_id
 
@@ -91,7 +95,7 @@ def _from_columns(columns: Struct, size: int) -> pa.DictionaryArray:
 
 
 def _whole(column: Column, size: int) -> Any:
-    """A column without nulls: of an optional field, its one branch."""
+    """Return a column without nulls: the one branch of an optional field."""
     if not isinstance(column, Union):
         return column
     if len(column.branches) != 1 or len(column.branches[0].rows) != size:

@@ -24,8 +24,13 @@ _SECONDARY = "SecondaryIndexMetadata"
 
 @dataclass(frozen=True)
 class SecondaryEntries:
-    """Parallel entries: the records' own keys, and of each the secondary value and the record key,
-    both unescaped. deleted: whether the record is a tombstone.
+    """Entries as parallel columns.
+
+    Attributes:
+        records: The records' own keys.
+        values: The secondary values, unescaped.
+        keys: The record keys, unescaped.
+        deleted: Whether the record is a tombstone.
     """
 
     records: ByteStrings
@@ -38,10 +43,12 @@ class SecondaryEntries:
 
 
 def entries(records: EncodedRecords) -> list[SecondaryEntries]:
-    """The entries of the records, in no order.
+    """Return the entries of the records, in no order.
 
-    Nearly all keys hold no escape, and are taken apart where they lie; the others come as a part
-    of their own. Raises CorruptFile.
+    Nearly all keys have no escape, and are split in place; the others come as a separate part.
+
+    Raises:
+        CorruptFile: The records are damaged.
     """
     deleted, every = _deleted(records), records.cells.key_strings
     texts = every.array()
@@ -85,7 +92,7 @@ def _deleted(records: EncodedRecords) -> BoolArray:
     try:
         return _flags(records.columns().fields[_SECONDARY], len(records.cells))
     except UndecodedError:
-        # Record by record tells what is wrong.
+        # Reading record by record reports the damage.
         return np.array([is_deleted(payload) for payload in records.decoded()], np.bool_)
 
 

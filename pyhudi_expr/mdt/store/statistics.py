@@ -59,9 +59,9 @@ class ColumnStatistics:
     """Entries of column_stats or partition_stats as parallel columns; row i is one entry.
 
     `file_name` is the partition path in partition_stats. `minimum` and `maximum` are raw values as
-    Avro holds them; an entry has both, in the same wrapper, or none. `value_type` is Hudi's type
-    ordinal, -1 before table version 9; `type_info` its details, for decimals "precision,scale". A
-    null count or value count is null when it is not known, and then nothing of the entry is.
+    in Avro; an entry has both, in the same wrapper, or none. `value_type` is Hudi's type ordinal,
+    -1 before table version 9; `type_info` its details, for decimals "precision,scale". A null count
+    or value count is null if it is unknown; then the entry has nothing else.
     """
 
     key: pa.StringArray
@@ -79,7 +79,7 @@ class ColumnStatistics:
         return len(self.key)
 
     def filter(self, chosen: BoolArray) -> ColumnStatistics:
-        """The chosen entries (one flag for each)."""
+        """Return the chosen entries (one flag for each)."""
         mask = pa.array(chosen)
 
         def of(wrapped: Wrapped) -> Wrapped:
@@ -100,7 +100,7 @@ class ColumnStatistics:
 
 
 def column_statistics(keys: Iterable[bytes], payloads: Iterable[Payload]) -> ColumnStatistics:
-    """The entries of decoded records; deleted ones and records of other kinds are passed over."""
+    """Return the entries of decoded records; tombstones and records of other kinds are skipped."""
     chosen = [
         (key, payload[_STATS])
         for key, payload in zip(keys, payloads, strict=True)
@@ -124,7 +124,7 @@ def column_statistics(keys: Iterable[bytes], payloads: Iterable[Payload]) -> Col
 
 
 def _bounds(stats: Payload) -> tuple[str, Any, Any]:
-    """Wrapper, minimum, maximum; no bounds when one is missing or they are of two kinds."""
+    """Return wrapper, minimum, maximum; no bounds if one is missing or they are of two kinds."""
     low, high = stats["minValue"], stats["maxValue"]
     if low is None or high is None or low[0] != high[0] or "value" not in low[1]:
         return "", None, None
@@ -140,12 +140,12 @@ def _by_wrapper(bounds: Sequence[tuple[str, Any]]) -> Wrapped:
 
 
 def decode_statistics(records: EncodedRecords) -> ColumnStatistics:
-    """The same of records that are still encoded, all at once. Raises CorruptFile."""
+    """Return the entries of encoded records, decoded all at once. Raises CorruptFile."""
     try:
         columns = decode_columns(records.schema, records.cells.value_strings, frozenset({_STATS}))
         return _from_columns(records, columns)
     except Exception:
-        # Damaged or unusual: reading record by record finds the entries, or says what is wrong.
+        # Damaged or unusual: reading record by record finds the entries, or reports the damage.
         return column_statistics(records.cells.keys, records.decoded())
 
 
@@ -179,7 +179,7 @@ def _from_columns(records: EncodedRecords, columns: Struct) -> ColumnStatistics:
 
 
 def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrapped]:
-    """Minimum and maximum of the entries that have both in the same wrapper."""
+    """Return minimum and maximum of the entries that have both in the same wrapper."""
     highs = {branch.name: branch for branch in _branches(high)}
     minimum: Wrapped = {}
     maximum: Wrapped = {}
@@ -200,7 +200,7 @@ def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrap
 
 
 def _optional(column: Column, size: int, type_: pa.DataType) -> pa.Array:
-    """The values of a union with null, null where it is; the union has one other branch."""
+    """Return the values of a union with null; the union has one other branch."""
     branches = _branches(column)
     if not branches:
         return pa.nulls(size, type_)
@@ -209,7 +209,7 @@ def _optional(column: Column, size: int, type_: pa.DataType) -> pa.Array:
 
 
 def _spread(values: pa.Array, rows: Int64Array, size: int) -> pa.Array:
-    """An array of `size` with the values at their rows (ascending), null elsewhere."""
+    """Return an array of `size` with the values at their rows (ascending), null elsewhere."""
     if len(rows) == size:
         return values
     places = np.zeros(size, np.int64)
@@ -220,7 +220,7 @@ def _spread(values: pa.Array, rows: Int64Array, size: int) -> pa.Array:
 
 
 def _branches(column: Column) -> tuple[Branch, ...]:
-    """A union's branches; none where the schema has no such field."""
+    """Return a union's branches; none if the schema does not have the field."""
     if column is None:
         return ()
     if not isinstance(column, Union):
@@ -249,9 +249,9 @@ def _plain(column: Column, type_: pa.DataType) -> pa.Array:
 def read_statistics(
     group: FileGroup, prefixes: Sequence[str], cache: DiskCache | None
 ) -> Iterator[ColumnStatistics]:
-    """The entries whose keys begin with one of the prefixes, some megabytes at a time.
+    """Return the entries whose keys begin with one of the prefixes, some megabytes at a time.
 
-    What a base file says of a single prefix comes from the cache, if there is one.
+    A base file's entries of a single prefix come from the cache, if there is one.
     """
     ask = PrefixScan(tuple(prefix.encode() for prefix in prefixes))
     identity = None
@@ -281,7 +281,7 @@ def _base_tables(group: FileGroup, ask: Scan) -> Iterator[pa.Table]:
     return (to_table(decode_statistics(part)) for part in group.base_records(ask))
 
 
-#: Changes whenever the columns or their meaning do.
+#: Changes whenever the columns or their meaning change.
 _LAYOUT = 1
 _PLAIN = ("key", "file_name", "column_name", "type_info", "value_count", "null_count")
 _REPETITIVE = frozenset({"column_name", "type_info"})
@@ -289,7 +289,7 @@ _BOUNDS = ("minimum", "maximum")
 
 
 def to_table(entries: ColumnStatistics) -> pa.Table:
-    """The entries as they are kept, and sent to other processes."""
+    """Return the entries as a table, to cache them and to send them to other processes."""
     columns: dict[str, pa.Array] = {}
     for name in _PLAIN:
         column = getattr(entries, name)
@@ -303,7 +303,7 @@ def to_table(entries: ColumnStatistics) -> pa.Table:
 
 
 def from_table(table: pa.Table) -> ColumnStatistics:
-    """The entries that `to_table` was given."""
+    """Return the entries of a table from `to_table`."""
     columns = {name: _single(table.column(name)) for name in table.column_names}
     plain = {
         name: columns[name].dictionary_decode() if name in _REPETITIVE else columns[name]
@@ -330,7 +330,7 @@ def _single(column: pa.ChunkedArray) -> pa.Array:
 
 
 def concatenated(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:
-    """The entries of all parts, in their order."""
+    """Concatenate the entries of all parts, in their order."""
     return ColumnStatistics(
         key=pa.concat_arrays([part.key for part in parts]),
         file_name=pa.concat_arrays([part.file_name for part in parts]),
