@@ -1,8 +1,8 @@
-"""Binding: names become columns of a schema, literals become intervals of the columns' domains.
+"""Bind predicates: names become columns of a schema, literals intervals of the columns' domains.
 
-Binding never fails. What cannot be judged (an unknown column, types that do not compare, a zone
-that nobody named) becomes `Unknown` with the reason: an AND loses the piece, an OR becomes
-unknown, and rows stay right.
+Binding never fails. What cannot be evaluated (an unknown column, types that do not compare, an
+unknown zone) becomes `Unknown` with the reason: an AND loses the operand, an OR becomes unknown,
+and no row is lost.
 """
 
 from __future__ import annotations
@@ -56,13 +56,13 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
 from pyhudi_expr.expr.three_valued_logic import is_null, is_true
 
-#: Levels of a predicate, terms included, that are bound; the evaluation walks them recursively.
-#: Nodes without constants, shared ones counted as often as they are used.
+#: Limit of the depth of a predicate, terms included; the evaluation is recursive.
+#: Limit of nodes without constants; shared nodes count as often as they are used.
 MAX_DEPTH, MAX_NODES = 150, 500_000
 
 
 def bind(node: HudiExpression, scope: Scope) -> BoundExpression:
-    """The predicate in terms of the scope's columns, constants folded. Never raises."""
+    """Bind a predicate to the scope's columns, and fold constants. Never raises."""
     if _is_too_large(node):
         return Unknown(f"a predicate of more than {MAX_DEPTH} levels or {MAX_NODES} nodes")
     return _bind_piece(node, scope)
@@ -82,7 +82,7 @@ def _is_too_large(node: HudiExpression) -> bool:
 
 
 def _bind_piece(node: HudiExpression, scope: Scope) -> BoundExpression:
-    """A predicate with what it implies, or what is known of it: Unknown."""
+    """Bind a predicate with what it implies, or return Unknown."""
     return conjunction([_bind_if_known(node, scope), *implied(node, scope)])
 
 
@@ -96,7 +96,7 @@ def _bind_if_known(node: HudiExpression, scope: Scope) -> BoundExpression:
 
 
 def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
-    """A node whose choices of terms are taken apart first."""
+    """Bind a node after its CASE terms are rewritten."""
     for term in children(node) if isinstance(node, _LEAVES) else ():
         found = case_rewrite.first_case(term) if isinstance(term, Case | Call | Cast) else None
         if found is not None:
@@ -107,9 +107,9 @@ def _bind_whole(node: HudiExpression, scope: Scope) -> BoundExpression:
 
 
 def _taken_apart(leaf: HudiExpression, place: Term, choice: Case, scope: Scope) -> BoundExpression:
-    """A condition on a choice of terms: the choice of the conditions on the terms.
+    """Rewrite a condition on a CASE term as conditions on its results.
 
-    The guards are never NULL, and exactly one of them is TRUE for a row, so this has the value of
+    The guards are never NULL, and exactly one of them is TRUE for a row. So this has the value of
     the original condition, below a NOT as well.
     """
     if isinstance(place, Call) and place.name == "nullif":
@@ -131,7 +131,7 @@ _LEAVES = (Comparison, In, Between, IsNull, StartsWith, Matches)
 
 
 def _check_nullif(nullif: Call, scope: Scope) -> None:
-    """Some engines convert the second value to the first one's type, and lose digits of it."""
+    """Refuse a nullif whose second value some engines convert to the first one's type."""
     choice = case_rewrite.map_branches(nullif.args)
     found = [bind_term(term, scope) for term in case_rewrite.case_results(choice)]
     domain = found[0].domain
@@ -146,7 +146,7 @@ def _check_nullif(nullif: Call, scope: Scope) -> None:
 
 
 def _check_results(choice: Case, scope: Scope) -> None:
-    """A choice's results must be of one domain, or an engine converts them before it goes on."""
+    """Refuse a CASE with results of several domains, which engines convert first."""
     computed: list[Domain] = []
     written: list[Domain] = []
     for term in case_rewrite.case_results(choice):
@@ -177,7 +177,7 @@ def _converts_alike(one: Domain, other: Domain) -> bool:
 
 
 def _is_written_as(literal: Domain, domain: Domain) -> bool:
-    """Whether a constant beside a term of the domain leaves its values as they are."""
+    """Return whether a constant beside a term of the domain leaves the term's values unchanged."""
     match domain.kind, literal.kind:
         case (Kind.FLOAT, Kind.INTEGER | Kind.DECIMAL):
             return domain.bits == 64
@@ -237,19 +237,19 @@ def _(node: Comparison, scope: Scope) -> BoundExpression:
 @_bind.register
 def _(node: Between, scope: Scope) -> BoundExpression:
     if isinstance(node.low, Literal) and node.low.value is None:
-        return _NO_OR_NULL  # Hive asks for no more, and gives NULL
+        return _NO_OR_NULL  # Hive evaluates no further, and returns NULL
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)
     others = _nan_between(node, scope) if floats else []
     if not isinstance(node.low, Literal):
-        # Hive asks for no more then, and gives NULL where the upper end would make it FALSE.
+        # Hive evaluates no further, and returns NULL where the upper end would make it FALSE.
         others.append(conjunction([BoundIsNull(bind_term(node.low, scope)), _NO_OR_NULL]))
     return disjunction([conjunction([low, high]), *others])
 
 
 def _nan_between(node: Between, scope: Scope) -> list[BoundExpression]:
-    """NaN is between any two numbers for Hive's vectors, which ask whether it is beyond one."""
+    """Return conditions for NaN, which is BETWEEN any two numbers in Hive's vectors."""
     nan = Literal(math.nan, pa.float64())
     terms = (node.term, node.low, node.high)
     floats = [
@@ -276,19 +276,19 @@ def _(node: In, scope: Scope) -> BoundExpression:
         return _in_terms(node, term, scope)
     given = [literal for literal in literals if literal.value is not None]
     found = compare_in(term, given, scope)
-    # x IN (NULL, ...) gives NULL instead of FALSE; not all engines see to that under NOT.
+    # x IN (NULL, ...) is NULL instead of FALSE; not all engines implement that under NOT.
     if len(given) == len(literals):
         return found
     plain = [one for one in given if not isinstance(one.type, CharType)]
     domains = {term.domain, *map(_domain_of_constant, plain)}
     if len(domains) > 1 and any(one.kind is Kind.DECIMAL for one in domains):
-        # Hive takes a decimal that does not fit the options' type for NULL, and finds that.
+        # Hive converts a decimal that does not fit the options' type to NULL, and finds that.
         return disjunction([found, Unknown("decimals of several types IN options with NULL")])
     return disjunction([found, _NO_OR_NULL])
 
 
 def _in_terms(node: In, term: BoundTerm, scope: Scope) -> BoundExpression:
-    """IN with columns among the options, where no engine converts an operand before it compares."""
+    """Bind IN with columns among the options, if no engine converts an operand first."""
     types = [bind_term(option, scope).domain for option in node.options if not _is_null(option)]
     if any(domain != term.domain for domain in types):
         raise UnboundError("IN with options of several types that are no literals")

@@ -1,6 +1,6 @@
 """Bound predicates: columns are those of a table, literals are intervals of their domains.
 
-What `pyhudi_expr.expr.bind` makes and `pyhudi_expr.expr.evaluate` judges.
+`pyhudi_expr.expr.bind` creates them, `pyhudi_expr.expr.evaluate` evaluates them.
 """
 
 from __future__ import annotations
@@ -21,7 +21,11 @@ from pyhudi_expr.expr.nodes import CharType, Constant, Op, Unknown
 
 @dataclass(frozen=True)
 class BoundColumn:
-    """A column of the table. name: as in the schema, nested fields joined by dots (Hudi's way)."""
+    """A column of the table.
+
+    Attributes:
+        name: The name in the schema, nested fields joined by dots (as in Hudi).
+    """
 
     name: str
     type: pa.DataType
@@ -40,9 +44,11 @@ class BoundLiteral:
 
 @dataclass(frozen=True)
 class BoundCall:
-    """A function of bound terms, literals among them.
+    """A function of bound terms, which may be literals.
 
-    name: as the query spells it, in lower case; conversions of ours have names of two words.
+    Attributes:
+        name: The function's name in the query, in lower case; internal conversions have names of
+            two words.
     """
 
     name: str
@@ -72,10 +78,10 @@ class BoundIn:
 
     @cached_property
     def ends(self) -> tuple[Any, Any]:
-        """The options' lower ends and, of each, the greatest upper end so far: int64 or Arrow."""
+        """The options' lower ends and, for each, the greatest upper end so far: int64 or Arrow."""
         lows = [option.lower for option in self.options]
         highs = [option.upper for option in self.options]
-        if highs != lows:  # mostly all are single values, in order
+        if highs != lows:  # usually all are single values, in order
             highs = list(accumulate(highs, max))
         if self.term.domain.is_ordinal:
             return np.array(lows, dtype=np.int64), np.array(highs, dtype=np.int64)
@@ -92,7 +98,11 @@ class BoundIsNull:
 
 @dataclass(frozen=True)
 class BoundStartsWith:
-    """A text term with a prefix. successor: the least bytes above all that start with it."""
+    """A text term with a prefix.
+
+    Attributes:
+        successor: The least bytes above all texts with the prefix.
+    """
 
     term: BoundTerm
     prefix: bytes
@@ -103,8 +113,8 @@ class BoundStartsWith:
 class BoundMatches:
     """A text term that begins with (is, if `whole`) bytes of these classes.
 
-    It is what a condition makes necessary: where it does not match, the condition is not TRUE;
-    where it does, nothing is proved. See `pyhudi_expr.expr.functions.patterns`.
+    It is a necessary condition: a container without a match cannot make the predicate TRUE; a match
+    proves nothing. See `pyhudi_expr.expr.functions.patterns`.
     """
 
     term: BoundTerm
@@ -112,27 +122,27 @@ class BoundMatches:
     whole: bool
 
 
-#: What indexes are asked about.
+#: The nodes that indexes evaluate.
 Leaf: TypeAlias = BoundComparison | BoundIn | BoundIsNull | BoundStartsWith | BoundMatches
 
 
 @dataclass(frozen=True)
 class BoundAnd:
-    """Every child."""
+    """TRUE if every child is."""
 
     children: tuple[BoundExpression, ...]
 
 
 @dataclass(frozen=True)
 class BoundOr:
-    """At least one child."""
+    """TRUE if at least one child is."""
 
     children: tuple[BoundExpression, ...]
 
 
 @dataclass(frozen=True)
 class BoundNot:
-    """TRUE and FALSE exchanged."""
+    """Exchanges TRUE and FALSE."""
 
     child: BoundExpression
 
@@ -141,7 +151,7 @@ BoundExpression: TypeAlias = BoundAnd | BoundOr | BoundNot | Leaf | Constant | U
 
 
 def bound_children(node: BoundExpression | BoundTerm) -> tuple[BoundExpression | BoundTerm, ...]:
-    """The nodes directly below `node`, left to right, without the options of IN."""
+    """Return the nodes directly below `node`, left to right, without the options of IN."""
     match node:
         case BoundAnd(children=nodes) | BoundOr(children=nodes):
             return nodes
@@ -160,7 +170,7 @@ def bound_children(node: BoundExpression | BoundTerm) -> tuple[BoundExpression |
 
 
 def walk(node: BoundExpression | BoundTerm) -> Iterator[BoundExpression | BoundTerm]:
-    """`node` and everything below it, parents first, without recursion."""
+    """Return `node` and everything below it, parents first, without recursion."""
     stack = [node]
     while stack:
         top = stack.pop()
@@ -169,7 +179,7 @@ def walk(node: BoundExpression | BoundTerm) -> Iterator[BoundExpression | BoundT
 
 
 def unknown_reasons(node: BoundExpression) -> list[str]:
-    """Why pieces of the predicate cannot be judged, each reason once."""
+    """Return why parts of the predicate cannot be evaluated, each reason once."""
     reasons = []
     for top in walk(node):
         match top:
@@ -179,5 +189,5 @@ def unknown_reasons(node: BoundExpression) -> list[str]:
 
 
 def columns(node: BoundExpression | BoundTerm) -> dict[str, BoundColumn]:
-    """The columns that a bound predicate needs evidence of, by name."""
+    """Return the columns of a bound predicate, by name."""
     return {top.name: top for top in walk(node) if isinstance(top, BoundColumn)}

@@ -1,7 +1,7 @@
-"""Bounds: what is known of a term's values in each of N containers, and how bounds compare.
+"""Bounds of a term's values in each of N containers, and comparisons of bounds.
 
-Everything is vectorised over the containers; a bound of a literal is a scalar and broadcasts.
-Every comparison here answers "may it be so?": an unknown bound answers yes.
+Everything is vectorised over the containers; a bound of a literal is a scalar and broadcasts. Every
+comparison here returns whether it may be TRUE: for an unknown bound it may.
 """
 
 from __future__ import annotations
@@ -24,12 +24,14 @@ Values: TypeAlias = Ordinals | np.int64 | pa.Array | pa.Scalar
 
 @dataclass(frozen=True)
 class Bounds:
-    """Least and greatest value of a term, and whether values and nulls may occur.
+    """Minimum and maximum of a term, and whether values and nulls may occur.
 
-    lower, upper: N ordinals or an Arrow array of length N (a scalar for all). Every value of
-        the container lies between them; they need not be attained.
-    may_be_value: False where every row is proved null (or there is no row).
-    may_be_null: False where no row is null.
+    Attributes:
+        lower: N ordinals or an Arrow array of length N (a scalar for all). No value of the
+            container is less; it need not be attained.
+        upper: The same for the maximum.
+        may_be_value: False where every row is proved null (or there is no row).
+        may_be_null: False where no row is null.
     """
 
     lower: Values
@@ -39,7 +41,7 @@ class Bounds:
 
 
 def unknown(domain: Domain) -> Bounds:
-    """Bounds that say nothing."""
+    """Return bounds that allow every value."""
     if domain.is_ordinal:
         return Bounds(np.int64(MIN_ORDINAL), np.int64(MAX_ORDINAL))
     nothing = pa.scalar(None, type=domain.arrow_type)
@@ -47,34 +49,34 @@ def unknown(domain: Domain) -> Bounds:
 
 
 def may_be_less(left: Values, right: Values) -> Mask:
-    """``left < right``, yes where either is unknown."""
+    """Return whether ``left < right`` may hold; True where either is unknown."""
     if _is_ordinal(left):
         return np.less(left, right)
     return _arrow_mask(pc.less(left, right))
 
 
 def may_be_at_most(left: Values, right: Values) -> Mask:
-    """``left <= right``, yes where either is unknown."""
+    """Return whether ``left <= right`` may hold; True where either is unknown."""
     if _is_ordinal(left):
         return np.less_equal(left, right)
     return _arrow_mask(pc.less_equal(left, right))
 
 
 def may_differ(left: Values, right: Values) -> Mask:
-    """``left <> right``, yes where either is unknown."""
+    """Return whether ``left <> right`` may hold; True where either is unknown."""
     if _is_ordinal(left):
         return np.not_equal(left, right)
     return _arrow_mask(pc.not_equal(left, right))
 
 
 def may_be_nan(bounds: Bounds) -> Mask:
-    """Whether NaN may be among the floats, which sorts above all of them."""
+    """Return whether NaN may be among the floats; it sorts above all of them."""
     answer: Mask = bounds.upper == MAX_ORDINAL
     return answer
 
 
 def is_known(bounds: Bounds) -> Mask:
-    """Whether at least one end is a bound."""
+    """Return whether at least one end is a bound."""
     lower, upper = bounds.lower, bounds.upper
     if isinstance(lower, np.ndarray | np.int64):
         return np.not_equal(lower, MIN_ORDINAL) | np.not_equal(upper, MAX_ORDINAL)
@@ -89,7 +91,7 @@ def _is_given(values: Values) -> Mask:
 
 
 def mask_not(mask: Mask) -> Mask:
-    """NOT of a mask."""
+    """Return NOT of a mask."""
     return not mask if isinstance(mask, bool | np.bool_) else ~mask
 
 
@@ -105,7 +107,7 @@ def _arrow_mask(answer: pa.Array | pa.Scalar) -> Mask:
 
 
 def mask_and(*masks: Mask) -> Mask:
-    """AND of masks; constants cost nothing."""
+    """Return AND of masks; constants cost nothing."""
     result: Mask = True
     for mask in masks:
         if isinstance(mask, bool | np.bool_):
@@ -117,7 +119,7 @@ def mask_and(*masks: Mask) -> Mask:
 
 
 def mask_or(*masks: Mask) -> Mask:
-    """OR of masks; constants cost nothing."""
+    """Return OR of masks; constants cost nothing."""
     result: Mask = False
     for mask in masks:
         if isinstance(mask, bool | np.bool_):

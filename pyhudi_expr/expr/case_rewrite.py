@@ -1,7 +1,7 @@
-"""CASE taken apart: a condition on a choice of terms is a choice of conditions on terms.
+"""Rewrite CASE: a condition on a CASE term becomes conditions on its results.
 
 ``P(CASE WHEN a THEN x ELSE y END)`` is ``(a is TRUE AND P(x)) OR (a is not TRUE AND P(y))``. The
-guards are TRUE or FALSE and never NULL, and exactly one of them is TRUE for a row, so the rewritten
+guards are TRUE or FALSE and never NULL, and exactly one of them is TRUE for a row. So the rewritten
 predicate has the value of the original one, below a NOT as well.
 """
 
@@ -31,13 +31,13 @@ from pyhudi_expr.expr.nodes import (
     walk,
 )
 
-#: Choices in one condition and branches of all of them; what has more is not judged, as every
-#: branch of one is combined with those of the others.
+#: Limits of CASE terms in one condition and of their branches. Beyond them a condition is
+#: unknown, as every branch of one is combined with those of the others.
 MAX_CHOICES, MAX_BRANCHES = 4, 16
 
 
 def first_case(term: Term) -> tuple[Term, Case] | None:
-    """The first choice in a term, outermost first: where it is, and what it means."""
+    """Return the first CASE in a term, outermost first: its place, and its meaning."""
     match term:
         case Case():
             return term, term
@@ -52,7 +52,7 @@ def first_case(term: Term) -> tuple[Term, Case] | None:
 
 
 def _as_case(call: HudiExpression | Term) -> Case | None:
-    """What the functions of nulls are short for."""
+    """Return the CASE that a function of nulls stands for."""
     match call:
         case Call(name="coalesce" | "nvl" | "ifnull", args=(*first, last)) if first:
             return Case(tuple((Not(IsNull(term)), term) for term in first), last)
@@ -64,7 +64,7 @@ def _as_case(call: HudiExpression | Term) -> Case | None:
 
 
 def has_few_branches(leaf: HudiExpression) -> bool:
-    """Whether the condition's choices, with those in their conditions, can be taken apart."""
+    """Return whether the condition's CASE terms, with nested ones, are few enough to rewrite."""
     found = [
         case
         for node in walk(leaf)
@@ -74,12 +74,12 @@ def has_few_branches(leaf: HudiExpression) -> bool:
 
 
 def map_branches(terms: Sequence[Term]) -> Case:
-    """A choice of some terms, for what holds of each of them."""
+    """Return a CASE of tuples of terms, for what holds for each of them."""
     return Case(tuple((ALWAYS, term) for term in terms[:-1]), terms[-1])
 
 
 def case_results(choice: Case) -> Iterator[Term]:
-    """The terms that a choice may give, those of nested choices too; no NULLs but typed ones."""
+    """Return the results of a CASE, those of nested ones too, without untyped NULLs."""
     for term in (*(term for _, term in choice.branches), choice.otherwise):
         nested = first_case(term)
         if nested is not None and nested[0] is term:
@@ -89,9 +89,10 @@ def case_results(choice: Case) -> Iterator[Term]:
 
 
 def substitute(leaf: HudiExpression, old: Term, new: Term) -> HudiExpression:
-    """The condition with one term in the place of another."""
+    """Return the condition with one term replaced by another."""
 
     def of(term: Term) -> Term:
+        """Return the term with replacements."""
         if term is old:
             return new
         match term:

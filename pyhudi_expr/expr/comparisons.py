@@ -1,4 +1,4 @@
-"""Comparisons of terms, with each other and with literals: intervals of the term's domain."""
+"""Bind comparisons of terms, with each other and with literals as intervals of their domain."""
 
 from __future__ import annotations
 
@@ -47,9 +47,18 @@ _FIXED_POINT = (Kind.INTEGER, Kind.DECIMAL)
 def compare(
     op: Op, left: Term, right: Term, scope: Scope, floats: frozenset[int] = frozenset()
 ) -> BoundExpression:
-    """EQ, NULL_SAFE_EQ, LT or LTEQ of two terms; floats: as in `float_widths`.
+    """Bind EQ, NULL_SAFE_EQ, LT or LTEQ of two terms.
 
-    Raises UnboundError, NotComparableError.
+    Args:
+        op: The operator.
+        left: The left term.
+        right: The right term.
+        scope: The columns and the zone.
+        floats: See `float_widths`.
+
+    Raises:
+        UnboundError: The comparison cannot be evaluated.
+        NotComparableError: The types do not compare.
     """
     if isinstance(left, Literal) and isinstance(right, Literal):
         return _compare_literals(op, left, right, scope)
@@ -80,7 +89,7 @@ def compare(
 
 
 def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> BoundExpression:
-    """A constant: what may come out when either is compared as a value of the other's domain."""
+    """Return a constant: the results of comparing either one as a value of the other's domain."""
     if left.value is None or right.value is None:
         if op is not Op.NULL_SAFE_EQ:
             return Constant(Truth.NULL)
@@ -102,7 +111,7 @@ def _compare_literals(op: Op, left: Literal, right: Literal, scope: Scope) -> Bo
 
 
 def _folded(term: Term, scope: Scope) -> Term:
-    """``from_unixtime`` of a constant in years that no zone disputes: the text that it gives."""
+    """Return ``from_unixtime`` of a constant as text, in years in which all zones are certain."""
     match term:
         case Call(name="from_unixtime", args=(Literal(value=int(seconds)),)) if scope.zone:
             zone = known_zone(scope.zone)
@@ -112,12 +121,12 @@ def _folded(term: Term, scope: Scope) -> Term:
     return term
 
 
-#: Of 2037: zones' rules beyond are guesses.
+#: Of 2037: the rules of zones after it are uncertain.
 _LAST_SECOND = 2_145_916_800
 
 
 def _as_integer(term: Term, beside: Term, scope: Scope) -> Term:
-    """A text that is an integer, beside integers: engines make one of it, or doubles of both."""
+    """Return a text beside integers as an integer: engines convert it, or compare doubles."""
     match term:
         case Literal(value=str(text), type=type_) if type_ == pa.string():
             pass
@@ -131,9 +140,9 @@ def _as_integer(term: Term, beside: Term, scope: Scope) -> Term:
 
 
 def _prefix_found(call: Call, place: Literal) -> str | None:
-    """The text that ``instr(s, 'x') = 1`` finds at the beginning; None for any other comparison.
+    """Return the text that ``instr(s, 'x') = 1`` finds at the beginning; else None.
 
-    The empty text is found by no rule: Hive finds it at 1, but in the empty string at 0.
+    The empty text is not supported: Hive finds it at 1, but in the empty string at 0.
     """
     match call, place.value:
         case Call(name="instr", args=(_, Literal(value=str(text)))), 1 if text:
@@ -142,7 +151,7 @@ def _prefix_found(call: Call, place: Literal) -> str | None:
 
 
 def compare_prefix(term: BoundTerm, prefix: str) -> BoundExpression:
-    """Whether a text begins so. Raises UnboundError."""
+    """Bind whether a text has a prefix. Raises UnboundError."""
     char = term.char if isinstance(term, BoundColumn) else None
     if term.domain.kind is not Kind.TEXT or char is not None:
         raise UnboundError("a prefix of something that is no plain string")
@@ -153,7 +162,7 @@ def compare_prefix(term: BoundTerm, prefix: str) -> BoundExpression:
 
 
 def _number_as_text(op: Op, term: Term, text: Literal, scope: Scope) -> BoundExpression | None:
-    """``CAST(i AS string) = '12'`` says ``i = 12``; of other texts no number is written so."""
+    """Bind ``CAST(i AS string) = '12'`` as ``i = 12``; no number is written as other texts."""
     if not (isinstance(term, Cast) and term.type == pa.string() and text.type == pa.string()):
         return None
     inner = bind_term(term.term, scope)
@@ -170,10 +179,10 @@ _WHOLE_NUMBER = re.compile(r"0|-?[1-9]\d{0,18}", re.ASCII)
 
 
 class _NoStatistics:
-    """Nothing is known of any column."""
+    """Statistics without bounds of any column."""
 
     def bounds(self, column: BoundColumn) -> None:
-        """See `pyhudi_expr.expr.evaluate.Statistics`."""
+        """Return None, see `pyhudi_expr.expr.evaluate.Statistics`."""
 
 
 _NO_EVIDENCE = (StatisticsEvidence(_NoStatistics()),)
@@ -217,9 +226,9 @@ def _compare_terms(
 
 
 def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
-    """The term beside literals, as engines read it that make decimals of one type of all.
+    """Return the term as engines read it that convert all decimals to one type.
 
-    Where that type would have more than 38 digits, values that do not fit become NULL.
+    If that type would have more than 38 digits, values that do not fit become NULL.
     """
     if term.domain.kind not in _FIXED_POINT:
         return term
@@ -236,6 +245,7 @@ def _as_compared(term: BoundTerm, literals: Iterable[Literal]) -> BoundTerm:
 def interval_of(
     literal: Literal, term: BoundTerm, scope: Scope, floats: frozenset[int]
 ) -> Interval:
+    """Return the values of the term's domain that a literal may stand for."""
     is_day = isinstance(term, BoundCall) and term.domain.kind is Kind.DATE
     if is_day and isinstance(literal.value, str) and len(literal.value) != _DAY_LENGTH:
         raise UnboundError("a day as some engines write it, against another text")
@@ -266,7 +276,7 @@ def _is_number(literal: Literal) -> bool:
 
 
 def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundExpression:
-    """The term among literals, none of which is NULL."""
+    """Bind a term IN literals, none of which is NULL."""
     own = _own_values(literals, term)
     if own:
         return _among(term, own)
@@ -279,17 +289,17 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
         return Constant(Truth.NO_NULL)
     among = _among(term, sorted(set(options), key=lambda option: (option.lower, option.upper)))
     doubt = _doubt_of_not_in(term.domain, options, literals)
-    # TRUE is TRUE still, FALSE is no longer known.
+    # TRUE stays TRUE, FALSE becomes unknown.
     return BoundAnd((among, Unknown(doubt))) if doubt else among
 
 
 def _own_values(literals: list[Literal], term: BoundTerm) -> list[BoundLiteral] | None:
-    """The options where all are values of an integer or text column's own kind: long lists are.
+    """Return the options if all are values of an integer or text column's own kind.
 
-    None where they have to be read one by one.
+    Long lists usually are. None: they have to be read one by one.
     """
     kind = term.domain.kind
-    # The types of a long list are mostly one object, and slow to compare.
+    # The types of a long list are usually one object, and slow to compare.
     types = {id(literal.type): literal.type for literal in literals}.values()
     domains = {declared_domain(type_) for type_ in types if not isinstance(type_, CharType)}
     if not isinstance(term, BoundColumn) or term.char is not None or len(domains) < len(types):
@@ -322,7 +332,7 @@ _SIGNED_ZEROS = "NOT IN with zero, whose signs a hashed IN tells apart"
 def _doubt_of_not_in(
     domain: Domain, options: list[BoundLiteral], literals: list[Literal]
 ) -> str | None:
-    """Why an engine's IN may miss an option that equals the value."""
+    """Return why an engine's IN may miss an option that equals the value."""
     match domain.kind:
         case Kind.DATE | Kind.WALL_CLOCK | Kind.INSTANT:
             if any(isinstance(literal.value, str) for literal in literals):

@@ -1,4 +1,4 @@
-"""AND, OR and NOT of bound conditions: flat, without what changes nothing, contradictions found."""
+"""AND, OR and NOT of bound conditions: flattened, without neutral operands, with contradictions."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pyhudi_expr.expr.simplify import simplify
 
 
 def conjunction(nodes: Iterable[BoundExpression]) -> BoundExpression:
-    """AND of conditions; of none, TRUE."""
+    """Return AND of conditions; TRUE if there are none."""
     children = _flatten(BoundAnd, nodes)
     kept = tuple(child for child in children if child != Constant(Truth.YES))
     if Constant(Truth.NO) in kept:
@@ -19,7 +19,7 @@ def conjunction(nodes: Iterable[BoundExpression]) -> BoundExpression:
 
 
 def disjunction(nodes: Iterable[BoundExpression]) -> BoundExpression:
-    """OR of conditions; of none, FALSE."""
+    """Return OR of conditions; FALSE if there are none."""
     children = _flatten(BoundOr, nodes)
     kept = tuple(child for child in children if child != Constant(Truth.NO))
     if Constant(Truth.YES) in kept:
@@ -28,7 +28,7 @@ def disjunction(nodes: Iterable[BoundExpression]) -> BoundExpression:
 
 
 def negation(node: BoundExpression) -> BoundExpression:
-    """NOT of a condition."""
+    """Return NOT of a condition."""
     match node:
         case BoundNot(child=inner):
             return inner

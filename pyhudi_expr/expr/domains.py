@@ -1,10 +1,10 @@
-"""Domains: how the values of a type are ordered, and as what they are compared.
+"""Domains: the order of a type's values, and the physical form in which they are compared.
 
-Bounds are compared as one of two physical forms, whatever their type:
+Bounds are compared in one of two physical forms, whatever their type:
 
 * *ordinals*, ``numpy.int64``: integers and booleans as they are, dates as days, timestamps in the
   column's unit, decimals of up to 18 digits as unscaled values, floats as the order-preserving
-  integers of `float_ordinals`. An unknown bound is the least or greatest int64, which is true of
+  integers of `float_ordinals`. An unknown bound is the least or greatest int64, which holds for
   every value, so missing statistics need no mask.
 * *Arrow arrays*: strings and binaries as ``large_binary`` (SQL engines compare UTF-8 bytes as
   unsigned), wider decimals as ``decimal256``. An unknown bound is null.
@@ -34,7 +34,7 @@ _UNITS_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 class Kind(Enum):
-    """Families of types; only values of one family are compared."""
+    """Families of types. Only values of one family are compared."""
 
     BOOLEAN = "boolean"
     INTEGER = "integer"
@@ -51,8 +51,11 @@ class Kind(Enum):
 class Domain:
     """An ordered set of values.
 
-    bits: width of INTEGER and FLOAT; precision: digits of a DECIMAL; scale: of a DECIMAL;
-    units: timestamp units in a second.
+    Attributes:
+        bits: Width of INTEGER and FLOAT.
+        precision: Digits of a DECIMAL.
+        scale: Scale of a DECIMAL.
+        units: Timestamp units in a second.
     """
 
     kind: Kind
@@ -78,7 +81,7 @@ class Domain:
 
 @lru_cache(maxsize=256)
 def domain_of(type_: pa.DataType) -> Domain | None:
-    """The domain of an Arrow type; None for types without an order (arrays, maps, structs)."""
+    """Return the domain of an Arrow type; None for types without an order (such as structs)."""
     if pa.types.is_boolean(type_):
         return Domain(Kind.BOOLEAN, bits=1)
     if pa.types.is_signed_integer(type_):
@@ -102,26 +105,26 @@ def domain_of(type_: pa.DataType) -> Domain | None:
 
 
 def kind_of(type_: pa.DataType) -> Kind | None:
-    """The kind of the type's domain; None for types without one."""
+    """Return the kind of the type's domain; None for types without one."""
     domain = domain_of(type_)
     return None if domain is None else domain.kind
 
 
 def float_ordinals(values: npt.ArrayLike) -> Ordinals:
-    """Floats as int64 in the same order: -0.0 and 0.0 are one, NaN is above infinity.
+    """Return floats as int64 in the same order: -0.0 equals 0.0, NaN is above infinity.
 
-    The bits of a non-negative IEEE 754 number order like integers; those of a negative one order
+    The bits of a non-negative IEEE 754 number order like integers. Those of a negative one order
     backwards, so their magnitude is negated, which makes -0.0 the 0 that 0.0 is.
     """
     doubles = np.asarray(values, dtype=np.float64)
     bits = doubles.view(np.int64)
-    with np.errstate(over="ignore"):  # what overflows is not chosen
+    with np.errstate(over="ignore"):  # overflowing values are not selected
         ordinals = np.where(bits >= 0, bits, np.int64(MIN_ORDINAL) - bits)
     return np.asarray(np.where(np.isnan(doubles), np.int64(MAX_ORDINAL), ordinals), dtype=np.int64)
 
 
 def float_ordinal(value: float) -> int:
-    """`float_ordinals` of one value."""
+    """Return `float_ordinals` of one value."""
     return int(float_ordinals(np.array([value]))[0])
 
 
@@ -129,25 +132,25 @@ _MINUS_INFINITY = float_ordinal(-np.inf)
 
 
 def floats_of(ordinals: Ordinals) -> Float64Array:
-    """The inverse of `float_ordinals`; what is below -infinity becomes that, above it NaN."""
+    """Return the inverse of `float_ordinals`; below -infinity it is that, above infinity NaN."""
     bits = np.where(ordinals >= 0, ordinals, np.int64(MIN_ORDINAL) - ordinals)
     floats = bits.astype(np.int64).view(np.float64)
     return np.where(ordinals < _MINUS_INFINITY, -np.inf, floats)
 
 
 def integer_range(bits: int) -> tuple[int, int]:
-    """Least and greatest value of a signed integer of that width."""
+    """Return the least and greatest signed integer of that width."""
     return -(2 ** (bits - 1)), 2 ** (bits - 1) - 1
 
 
 def exact_decimal(unscaled: int, scale: int) -> Decimal:
-    """``unscaled * 10 ** -scale`` with every digit, whatever the decimal context."""
+    """Return ``unscaled * 10 ** -scale`` with every digit, whatever the decimal context."""
     digits = tuple(int(digit) for digit in str(abs(unscaled)))
     return Decimal((int(unscaled < 0), digits, -scale))
 
 
 def unscaled(value: Decimal, scale: int) -> int:
-    """The inverse of `exact_decimal`; further digits are cut off."""
+    """Return the inverse of `exact_decimal`; further digits are truncated."""
     sign, digits, exponent = value.as_tuple()
     assert isinstance(exponent, int)
     number = int("".join(map(str, digits)))
@@ -157,7 +160,7 @@ def unscaled(value: Decimal, scale: int) -> int:
 
 
 def physical_scalar(domain: Domain, value: Any) -> np.int64 | pa.Scalar:
-    """One value of the domain in its physical form, ready to be compared with an array."""
+    """Return one value of the domain in its physical form, to compare with an array."""
     if domain.is_ordinal:
         return np.int64(value)
     return pa.scalar(value, type=domain.arrow_type)

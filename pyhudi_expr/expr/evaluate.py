@@ -1,8 +1,8 @@
-"""Evaluation: which containers may hold a row for which a bound predicate is TRUE.
+"""Evaluate which containers may hold a row for which a bound predicate is TRUE.
 
-The rules are in the contract of `pyhudi_expr.expr`. A leaf asks every source of evidence and is
-excluded where any of them excludes it; the connectives combine the leaves' answers. One call
-evaluates all containers.
+The rules are in the contract of `pyhudi_expr.expr`. A leaf is evaluated by every source of
+evidence, and excluded if any of them excludes it. The connectives combine the leaves' results. One
+call evaluates all containers.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
 
 class Evidence(Protocol):
-    """What one index knows of N containers."""
+    """The evidence of one index about N containers."""
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
-        """False where it proves that `leaf` gives `truth` for no row. True: it cannot say."""
+        """Return False where it proves that `leaf` is `truth` for no row, else True."""
 
 
 class Statistics(Protocol):
     """A source of bounds: column_stats, partition_stats, footers, partition values."""
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """The bounds of a column in its domain's physical form; None: it knows nothing of it."""
+        """Return the bounds of a column in its domain's physical form; None if there are none."""
 
 
 class StatisticsEvidence:
@@ -59,7 +59,7 @@ class StatisticsEvidence:
         self._terms: dict[BoundTerm, Bounds] = {}
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
-        """See `Evidence`."""
+        """Evaluate a leaf by bounds, see `Evidence`."""
         match leaf:
             case BoundComparison():
                 return self._comparison(leaf, truth)
@@ -75,14 +75,14 @@ class StatisticsEvidence:
                 return mask_and(bounds.may_be_value, not truth or may_match(bounds, begin, whole))
 
     def known(self, column: BoundColumn) -> Mask | None:
-        """For which containers there is a bound, or that all is null; None: for no column so."""
+        """Return which containers have a bound, or only nulls; None if the column has no bounds."""
         found = self._statistics.bounds(column)
         if found is None:
             return None
         return mask_or(b.is_known(found), b.mask_not(found.may_be_value))
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """What is known of a column over the containers; None: nothing."""
+        """Return the bounds of a column over the containers; None if there are none."""
         return self._statistics.bounds(column)
 
     def _bounds(self, term: BoundTerm) -> Bounds:
@@ -171,15 +171,15 @@ class StatisticsEvidence:
 
 
 def _may_compare_nan(left: Bounds, right: Bounds) -> Mask:
-    """Whether NaN may meet a value: some engines then give FALSE to every comparison."""
+    """Return whether NaN may be compared: some engines then return FALSE for every operator."""
     nan = mask_or(b.may_be_nan(left), b.may_be_nan(right))
     return mask_and(left.may_be_value, right.may_be_value, nan)
 
 
 def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | BoolArray]:
-    """For each container the first option that ends at or above its lower bound, if there is one.
+    """Return for each container the first option that ends at or above its lower bound, if any.
 
-    No other option can be met where this one begins above the container's upper bound.
+    If this option begins above the container's upper bound, no other option can match.
     """
     last = len(leaf.options) - 1
     begins, finishes = leaf.ends
@@ -198,7 +198,7 @@ def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Bool
 
 
 def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> Int64Array:
-    """``numpy.searchsorted`` (left) for Arrow arrays, all values at once; 0 for null."""
+    """Return ``numpy.searchsorted`` (left) for Arrow arrays, all values at once; 0 for null."""
     low = np.zeros(len(values), dtype=np.int64)
     high = np.full(len(values), len(ends), dtype=np.int64)
     for _ in range(len(ends).bit_length()):
@@ -216,11 +216,11 @@ class MemoizedEvidence:
 
     def __init__(self, evidence: Evidence) -> None:
         self._evidence = evidence
-        # The leaves are kept, so that no other object gets the number of one of them.
+        # Holding the leaves ensures that their ids are not reused.
         self._masks: dict[tuple[int, bool], tuple[Leaf, Mask]] = {}
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
-        """See `Evidence`."""
+        """Return the cached result, see `Evidence`."""
         known = self._masks.get((id(leaf), truth))
         if known is None:
             known = self._masks[id(leaf), truth] = leaf, self._evidence.may_be(leaf, truth)
@@ -228,9 +228,10 @@ class MemoizedEvidence:
 
 
 def may_be(node: BoundExpression, truth: bool, evidence: Sequence[Evidence]) -> Mask:
-    """False where the evidence proves that no row of the container gives `truth`.
+    """Return False where the evidence proves that `node` is `truth` for no row of the container.
 
-    Returns one boolean for each container, or one for all of them.
+    Returns:
+        One boolean for each container, or one for all of them.
     """
     match node:
         case BoundNot(child=child):
@@ -263,5 +264,5 @@ def _combine(
 
 
 def as_array(mask: Mask, size: int) -> np.ndarray[Any, np.dtype[np.bool_]]:
-    """A mask as an array with one boolean for each of `size` containers."""
+    """Return a mask as an array with one boolean for each of `size` containers."""
     return np.broadcast_to(np.asarray(mask, dtype=np.bool_), (size,))

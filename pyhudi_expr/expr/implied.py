@@ -1,8 +1,8 @@
-"""What a condition on a function of a term makes necessary of the term itself.
+"""Derive what a condition on a function of a term implies for the term itself.
 
 ``upper(s) = 'AB'`` needs an ``s`` that begins with A or a, then B or b, or with other characters
-than ASCII; ``CAST(d AS string) = '1.50'`` needs a ``d`` that is 1.5. A function's own rule bounds
-its results by the bounds of its argument, and says less of these two.
+than ASCII. ``CAST(d AS string) = '1.50'`` needs a ``d`` that is 1.5. A function's own rule bounds
+its results by the bounds of its argument, and excludes less in these two cases.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.expr.terms import Scope, UnboundError, bind_term
 
 _UPPER, _LOWER = frozenset({"upper", "ucase"}), frozenset({"lower", "lcase"})
-#: Longer lists are judged by the function's own rule alone.
+#: Longer lists are evaluated by the function's own rule alone.
 _MOST_OPTIONS = 100
 #: A finite number as engines write it, with an exponent or without.
 _NUMBER = re.compile(r"-?\d{1,38}(\.\d{1,38})?([eE][+-]?\d{1,3})?", re.ASCII)
@@ -44,7 +44,7 @@ _INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 
 
 def implied(node: HudiExpression, scope: Scope) -> Sequence[BoundExpression]:
-    """Conditions of which each is TRUE for every row for which the node is; often none."""
+    """Return conditions that are TRUE for every row for which the node is; often none."""
     try:
         return _implied(node, scope)
     except (UnboundError, NotComparableError):
@@ -97,7 +97,10 @@ def _by_value(term: Term, literal: Literal, scope: Scope) -> Sequence[BoundExpre
 
 
 def _by_begin(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]:
-    """Of a text of which upper or lower case begins so. After ASCII more may come."""
+    """Return conditions on a text whose upper or lower case has this beginning.
+
+    After ASCII letters any text may follow.
+    """
     match term:
         case Call(name=name, args=(inner,)) if name in _UPPER or name in _LOWER:
             begin = cased(text, up=name in _UPPER)
@@ -111,7 +114,7 @@ def _by_begin(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]:
 
 
 def _by_number(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]:
-    """Of a number that is written so: by any engine with the digits that it has."""
+    """Return conditions on a number that some engine writes as this text."""
     if not _NUMBER.fullmatch(text):
         return ()
     domain = bind_term(term, scope).domain
@@ -123,7 +126,7 @@ def _by_number(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]
     if domain.kind is Kind.FLOAT and domain.bits == 64:
         return [compare(Op.EQ, term, Literal(float(text), pa.float64()), scope)]
     if domain.kind is Kind.FLOAT:
-        # The text is not said to be the shortest: a neighbour of the nearest may be meant.
+        # The text need not be the shortest one: it may stand for a neighbour of the nearest double.
         nearest = np.float32(text)
         ends = (np.nextafter(nearest, np.float32(side)) for side in (-np.inf, np.inf))
         low, high = (Literal(float(end), pa.float32()) for end in ends)
@@ -132,7 +135,7 @@ def _by_number(term: Term, text: str, scope: Scope) -> Sequence[BoundExpression]
 
 
 def _decimal(text: str) -> Literal | None:
-    """The number as a decimal literal, if it is one of at most 38 digits."""
+    """Return the number as a decimal literal, if it has at most 38 digits."""
     number = Decimal(text)
     scale = max(0, -int(number.as_tuple().exponent))
     digits = max(number.adjusted() + 1, 0) + scale

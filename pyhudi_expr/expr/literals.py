@@ -1,10 +1,10 @@
-"""Literals made comparable: from a typed constant to an interval of a column's domain.
+"""Make literals comparable: from a typed constant to an interval of a column's domain.
 
-Engines disagree on how a literal meets a column of another type: one widens the column to double,
-another rounds the literal, a third reads instants in a session's zone. So a literal becomes the
-smallest *interval* of the column's own domain that holds every value it may be taken for. A
-comparison with an interval is true when it is true for some point of it, which makes it sound for
-each of these readings, and exact where all agree.
+Engines disagree on how a literal is compared with a column of another type: one widens the column
+to double, another rounds the literal, a third reads instants in a session's zone. So a literal
+becomes the smallest *interval* of the column's own domain that holds every value that it may be
+converted to. A comparison with an interval is true if it is true for some point of it. This is
+sound for each of these conversions, and exact where all agree.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _DAY = 86_400
 #: Integers of so many bits are exact as floats: comparing as float or as integer is the same.
 _SIGNIFICANT_BITS = {32: 24, 64: 53}
 
-# Before the Gregorian calendar of 1582-10-15 readers may relabel days (Hive does, for files
+# Before the Gregorian calendar of 1582-10-15 readers may rebase days (Hive does, for files
 # without a marker of their calendar); before standard time, libraries disagree on offsets.
 _GREGORIAN_START_DAY = -141_427
 _RELABELLING_DAYS = 400
@@ -51,9 +51,11 @@ _NO_CHANGES = frozenset({"UTC", "Z", "GMT"})
 class Interval:
     """The values of a domain that a literal may stand for, both ends included.
 
-    lower, upper: ordinals (any size: the caller checks the domain's range), ``Decimal`` or bytes.
-    equals_none: the literal lies between two neighbouring values, so no value equals it.
-    is_nan: the literal is NaN, which engines order differently.
+    Attributes:
+        lower: An ordinal (of any size: the caller checks the domain's range), ``Decimal`` or bytes.
+        upper: The other end.
+        equals_none: The literal lies between two neighbouring values, so no value equals it.
+        is_nan: The literal is NaN, which engines order differently.
     """
 
     lower: Any
@@ -63,7 +65,7 @@ class Interval:
 
 
 def hull(intervals: Iterable[Interval]) -> Interval:
-    """The smallest interval around some."""
+    """Return the smallest interval around some."""
     found = list(intervals)
     return Interval(
         min(interval.lower for interval in found),
@@ -74,14 +76,20 @@ def hull(intervals: Iterable[Interval]) -> Interval:
 
 
 class NotComparableError(ValueError):
-    """The literal cannot be compared with the column's domain soundly; the text says why."""
+    """The literal cannot be compared with the column's domain soundly; the message says why."""
 
 
 def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str | None) -> Interval:
-    """The interval of `domain` for a literal that is not null.
+    """Return the interval of `domain` for a literal that is not null.
 
-    char: the column's declared char or varchar type. zone: the IANA zone in which the engine
-    relates wall clocks to instants. Raises NotComparableError.
+    Args:
+        literal: The literal.
+        domain: The domain of the term that it is compared with.
+        char: The column's declared char or varchar type.
+        zone: The IANA zone in which the engine relates wall clocks to instants.
+
+    Raises:
+        NotComparableError: They cannot be compared soundly.
     """
     if isinstance(literal.type, CharType):
         length = char.length if char else _MAX_CHAR_LENGTH
@@ -113,7 +121,7 @@ _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
     if source.kind is Kind.INTEGER and domain.kind is Kind.INTEGER:
-        return Interval(value, value)  # long IN lists are mostly of these
+        return Interval(value, value)  # long IN lists usually have these
     if isinstance(value, float) and not math.isfinite(value):
         # Every fixed-point value lies on one known side of an infinity; NaN has no side.
         if math.isnan(value):
@@ -175,7 +183,7 @@ def _temporal(literal: Literal, source: Domain, domain: Domain, zone: str | None
     if domain.kind is Kind.INSTANT and not is_instant:
         low, high = _instants(seconds, zone)
     if domain.kind is Kind.DATE and source.kind is Kind.WALL_CLOCK and zone not in _NO_CHANGES:
-        # A time that the zone leaves out is a later one, and at the date line a day later.
+        # A time that the zone skips is a later one, and at the date line a day later.
         low, high = low - _DAY, high + _DAY
     margin = _calendar_margin(low)
     low, high = low - margin, high + margin
@@ -197,7 +205,7 @@ def _calendar_margin(seconds: Fraction) -> int:
 
 
 def _parse_timestamp(text: str) -> Fraction:
-    """Seconds of the wall clock in ISO text, in the one spelling that all engines read alike."""
+    """Return seconds of the wall clock in ISO text, in the one form that all engines read alike."""
     match = _ISO_TEXT.fullmatch(text)
     if match is None:
         raise NotComparableError("a text literal that is no plain ISO date or time")
@@ -211,7 +219,7 @@ def _parse_timestamp(text: str) -> Fraction:
 
 
 def _instants(wall_seconds: Fraction, zone: str | None) -> tuple[Fraction, Fraction]:
-    """The instants at which a wall clock of the zone may show the time: two around a change."""
+    """Return the instants at which a zone's wall clock may show the time: two around a change."""
     if zone is None:
         raise NotComparableError("a wall clock against instants in an unknown zone")
     try:
@@ -246,7 +254,7 @@ def _text(value: str, char: CharType | None) -> Interval:
 
 
 def literal_of(value: Any, type_: pa.DataType) -> Literal:
-    """A Literal from a Python value: dates and datetimes become the integers of their type."""
+    """Return a Literal of a Python value: dates and datetimes become integers of their type."""
     if isinstance(value, datetime):
         aware = value.tzinfo is not None
         since = value - (_EPOCH.replace(tzinfo=timezone.utc) if aware else _EPOCH)

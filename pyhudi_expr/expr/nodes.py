@@ -1,7 +1,7 @@
-"""HudiExpression: what a query asks of a row, free of any engine and any table (RFC-27).
+"""HudiExpression: what a query demands of a row, independent of engine and table (RFC-27).
 
-Two families of immutable nodes: *predicates* give TRUE, FALSE or NULL, *terms* give a value.
-Types are Arrow's. Nothing here knows a schema; `pyhudi_expr.expr.bind` brings one in.
+Two families of immutable nodes: *predicates* are TRUE, FALSE or NULL, *terms* have a value. Types
+are Arrow's. No schema is known here; `pyhudi_expr.expr.bind` adds it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 
 class Truth(Flag):
-    """A set of truth values, as Hive's ``SearchArgument.TruthValue``: what rows may give."""
+    """A set of truth values that rows may have, as Hive's ``SearchArgument.TruthValue``."""
 
     YES = 1
     NO = 2
@@ -42,9 +42,10 @@ class Op(Enum):
 class Column:
     """A column, or a nested field of one.
 
-    path: the column's name and the fields below it, in any letter case.
-    declared: the type that the engine reads the column as, if it says so (``char`` and
-        ``varchar`` have no Arrow type: see `CharType`). None: the table's own.
+    Attributes:
+        path: The column's name and the fields below it, in any letter case.
+        declared: The type that the engine reads the column as, if known (``char`` and ``varchar``
+            have no Arrow type: see `CharType`). None: the table's own.
     """
 
     path: tuple[str, ...]
@@ -63,9 +64,10 @@ class CharType:
 class Literal:
     """A constant.
 
-    value: the Python value of the Arrow type; None is NULL. Timestamps are integers in the
-        type's unit: ``datetime`` has no nanoseconds.
-    type: a ``timestamp`` without zone is a wall clock, one with zone is an instant.
+    Attributes:
+        value: The Python value of the Arrow type; None is NULL. Timestamps are integers in the
+            type's unit: ``datetime`` has no nanoseconds.
+        type: A ``timestamp`` without zone is a wall clock, one with zone is an instant.
     """
 
     value: Any
@@ -82,7 +84,7 @@ class Cast:
 
 @dataclass(frozen=True)
 class Call:
-    """A function of terms; `name` in lower case, as Hive spells it."""
+    """A function of terms; `name` in lower case, as in Hive."""
 
     name: str
     args: tuple[Term, ...]
@@ -92,7 +94,7 @@ class Call:
 class Case:
     """The term of the first branch whose condition is TRUE, else `otherwise`.
 
-    ``coalesce``, ``nvl``, ``ifnull``, ``nullif`` and ``if`` are spelled as this too.
+    ``coalesce``, ``nvl``, ``ifnull``, ``nullif`` and ``if`` are represented by it, too.
     """
 
     branches: tuple[tuple[HudiExpression, Term], ...]
@@ -104,21 +106,21 @@ Term: TypeAlias = Column | Literal | Cast | Call | Case
 
 @dataclass(frozen=True)
 class And:
-    """Every child."""
+    """TRUE if every child is."""
 
     children: tuple[HudiExpression, ...]
 
 
 @dataclass(frozen=True)
 class Or:
-    """At least one child."""
+    """TRUE if at least one child is."""
 
     children: tuple[HudiExpression, ...]
 
 
 @dataclass(frozen=True)
 class Not:
-    """TRUE and FALSE exchanged, NULL as it is."""
+    """Exchanges TRUE and FALSE, keeps NULL."""
 
     child: HudiExpression
 
@@ -158,7 +160,7 @@ class Between:
 
 @dataclass(frozen=True)
 class IsNull:
-    """``term IS NULL``; of a condition: whether it is neither TRUE nor FALSE."""
+    """``term IS NULL``; for a condition: whether it is neither TRUE nor FALSE."""
 
     term: Term | HudiExpression
 
@@ -173,10 +175,11 @@ class StartsWith:
 
 @dataclass(frozen=True)
 class Matches:
-    """What ``LIKE 'a_b%'`` makes necessary; it proves nothing about what does not match.
+    """The necessary condition of ``LIKE 'a_b%'``. A text that does not match proves nothing else.
 
-    begin: ASCII characters that the text begins with, None for any one character. whole: the text
-    has no others.
+    Attributes:
+        begin: ASCII characters at the beginning of the text, None for any one character.
+        whole: Whether the text has no others.
     """
 
     term: Term
@@ -186,7 +189,7 @@ class Matches:
 
 @dataclass(frozen=True)
 class Unknown:
-    """A predicate that cannot be judged; the reason goes into the explanation."""
+    """A predicate that cannot be evaluated; the reason is shown in explanations."""
 
     reason: str
 
@@ -205,7 +208,7 @@ TO_MILLISECOND_INSTANTS = "to instants of milliseconds"
 NO_DECIMAL = "no decimal"
 #: The `Call` that is NULL of NaN, and of nothing else.
 NAN_AS_NULL = "nan as null"
-#: Calls of what an engine reads of a value, which front ends give.
+#: Names of calls for how an engine reads a value; front ends create them.
 READINGS = frozenset({TO_MILLISECONDS, TO_MILLISECOND_INSTANTS, NO_DECIMAL, NAN_AS_NULL})
 
 ALWAYS = Constant(Truth.YES)
@@ -213,7 +216,7 @@ NEVER = Constant(Truth.NO)
 
 
 def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
-    """The nodes directly below `node`, left to right."""
+    """Return the nodes directly below `node`, left to right."""
     match node:
         case And(children=nodes) | Or(children=nodes):
             return nodes
@@ -236,7 +239,7 @@ def children(node: HudiExpression | Term) -> tuple[HudiExpression | Term, ...]:
 
 
 def walk(node: HudiExpression | Term) -> Iterator[HudiExpression | Term]:
-    """`node` and everything below it, parents first, without recursion."""
+    """Return `node` and everything below it, parents first, without recursion."""
     stack = [node]
     while stack:
         top = stack.pop()

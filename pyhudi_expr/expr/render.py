@@ -1,4 +1,4 @@
-"""A bound predicate as text, for explanations and logs."""
+"""Render a bound predicate as text, for explanations and logs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _SHOWN_OPTIONS = 3
 
 
 def render(node: BoundExpression) -> str:
-    """SQL-like text; literals are shown as what they are compared as."""
+    """Return SQL-like text; literals are shown as the values that they are compared as."""
     match node:
         case BoundAnd(children=children):
             return " AND ".join(_nested(child) for child in children)
@@ -59,7 +59,7 @@ def render(node: BoundExpression) -> str:
 
 
 def render_term(term: BoundTerm) -> str:
-    """SQL-like text of a value."""
+    """Return SQL-like text of a term."""
     match term:
         case BoundColumn(name=name):
             return name
@@ -71,13 +71,13 @@ def render_term(term: BoundTerm) -> str:
 
 
 def _shown_class(codes: frozenset[int]) -> str:
-    """As in LIKE; the cases of a letter as [Aa]."""
+    """Return a byte class as in LIKE; the cases of a letter as [Aa]."""
     letters = "".join(chr(code) for code in sorted(codes) if code < 0x80)
     return letters if len(letters) == 1 else f"[{letters}]" if 0 < len(letters) < 3 else "_"
 
 
 def _value(value: Any, domain: Domain) -> str:
-    """A value of a domain as a person would write it."""
+    """Return a value of a domain in its usual notation."""
     match domain.kind:
         case Kind.BOOLEAN:
             return str(bool(value)).lower()

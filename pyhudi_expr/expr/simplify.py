@@ -1,8 +1,8 @@
-"""What follows from several leaves together: contradictions, and their opposites under OR.
+"""Find contradictions between leaves of an AND, and their opposites under OR.
 
-``x < 1 AND x > 2`` is TRUE for no row, whatever an index knows: it is FALSE or NULL, and so it
-equals itself AND NULL, which the evaluation knows never to be TRUE. What it gives below a NOT, and
-for rows where x is NULL, stays as it is. For OR, the same holds of the negated leaves.
+``x < 1 AND x > 2`` is TRUE for no row, whatever the statistics: it is FALSE or NULL, and so it
+equals itself AND NULL, which the evaluation knows never to be TRUE. Its value below a NOT, and for
+rows where x is NULL, does not change. For OR, the same holds for the negated leaves.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ _NULL = Constant(Truth.NULL)
 
 @dataclass
 class _Range:
-    """Where a term's value has to be. strict: the end itself is outside.
+    """The range in which a term's value has to be.
 
-    options: a few intervals, in one of which the value has to be; None: no such condition.
+    Attributes:
+        options: A few intervals, one of which has the value. None: no such condition.
     """
 
     domain: Domain
@@ -46,21 +47,21 @@ class _Range:
     is_null: bool = False
 
     def above(self, end: Any, strict: bool) -> None:
-        """The value lies above the end, or at it."""
+        """Require the value to be above the end, or at it."""
         if self.domain.is_ordinal and strict:
             end, strict = end + 1, False
         if self.lower is None or (end, strict) > (self.lower, self.lower_strict):
             self.lower, self.lower_strict = end, strict
 
     def below(self, end: Any, strict: bool) -> None:
-        """The value lies below the end, or at it."""
+        """Require the value to be below the end, or at it."""
         if self.domain.is_ordinal and strict:
             end, strict = end - 1, False
         if self.upper is None or (end, not strict) < (self.upper, not self.upper_strict):
             self.upper, self.upper_strict = end, strict
 
     def among(self, intervals: Iterable[tuple[Any, Any]]) -> None:
-        """The value lies in one of the intervals."""
+        """Require the value to be in one of the intervals."""
         if self.options is None:
             self.options = list(intervals)
         else:
@@ -69,7 +70,7 @@ class _Range:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no value satisfies all."""
+        """Return whether no value satisfies all conditions."""
         if self.is_null and self.is_value:
             return True
         if self.lower is not None and self.upper is not None:
@@ -98,7 +99,7 @@ _MAX_OPTIONS = 1_000
 
 
 def contradict(nodes: Iterable[BoundExpression], truth: bool) -> bool:
-    """Whether some term has no value that makes all of `nodes` TRUE (FALSE, if not `truth`)."""
+    """Return whether some term has no value that makes all `nodes` TRUE (FALSE, if not `truth`)."""
     ranges: dict[BoundTerm, _Range] = {}
     for node in nodes:
         term = _restrict(ranges, node, truth)
@@ -110,7 +111,7 @@ def contradict(nodes: Iterable[BoundExpression], truth: bool) -> bool:
 def _restrict(
     ranges: dict[BoundTerm, _Range], node: BoundExpression, truth: bool
 ) -> BoundTerm | None:
-    """Narrow the range of the one term that a leaf is about; gives the term."""
+    """Narrow the range of the one term of a leaf; return the term."""
     while isinstance(node, BoundNot):
         node, truth = node.child, not truth
 
@@ -169,7 +170,7 @@ def _compare(
 
 
 def simplify(node: BoundAnd | BoundOr) -> BoundAnd | BoundOr:
-    """The node, with NULL among its children where they contradict each other."""
+    """Return the node, with NULL among its children if they contradict each other."""
     is_and = isinstance(node, BoundAnd)
     if not contradict(node.children, is_and):
         return node

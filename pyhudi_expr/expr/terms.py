@@ -1,4 +1,4 @@
-"""Terms: columns of a schema, literals in their own domains, casts and functions of terms."""
+"""Bind terms: columns of a schema, literals in their own domains, casts and functions of terms."""
 
 from __future__ import annotations
 
@@ -32,27 +32,31 @@ from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, Liter
 
 @dataclass(frozen=True)
 class Scope:
-    """What names and wall clocks mean. zone: IANA name, None when the engine did not say."""
+    """The meaning of names and wall clocks.
+
+    Attributes:
+        zone: The IANA zone; None if unknown.
+    """
 
     schema: pa.Schema
     zone: str | None = None
 
 
 class UnboundError(ValueError):
-    """Why a piece cannot be judged."""
+    """A part of the predicate cannot be evaluated; the message says why."""
 
 
 class Side(Enum):
-    """Where a literal lies that is outside its domain."""
+    """The side on which a literal is outside its domain."""
 
     ABOVE = "above"
     BELOW = "below"
 
 
 def place_literal(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
-    """The interval as a literal of a term's domain, or the side on which it lies outside.
+    """Return the interval as a literal of a term's domain, or the side on which it is outside.
 
-    Integers that are computed may lie beyond their type: Hive's vectors hold them as longs.
+    Computed integers may be beyond their type: Hive's vectors hold them as longs.
     """
     domain = term.domain
     if domain.is_ordinal:
@@ -69,7 +73,7 @@ def place_literal(found: Interval, term: BoundTerm) -> BoundLiteral | Side:
 
 
 def convert(term: BoundTerm, domain: Domain, zone: str | None = None) -> BoundTerm:
-    """The term's values in another domain. Raises UnboundError."""
+    """Convert the term to another domain. Raises UnboundError."""
     if term.domain == domain:
         return term
     function = casts.conversion(term.domain, domain, zone) or _to_text_or_seconds(
@@ -90,7 +94,7 @@ def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Fun
 
 @singledispatch
 def bind_term(term: Any, scope: Scope) -> BoundTerm:
-    """The term in terms of the scope's columns. Raises UnboundError, NotComparableError."""
+    """Bind a term to the scope's columns. Raises UnboundError, NotComparableError."""
     raise UnboundError(f"{type(term).__name__} cannot be judged")
 
 
@@ -108,7 +112,7 @@ def _(term: Column, scope: Scope) -> BoundTerm:
 
 
 def declared_domain(type_: pa.DataType | CharType) -> Domain | None:
-    """The domain of a type as an engine declares it; None for types without an order."""
+    """Return the domain of a type that an engine declares; None for types without an order."""
     return Domain(Kind.TEXT) if isinstance(type_, CharType) else domain_of(type_)
 
 
@@ -143,12 +147,12 @@ def _(term: Cast, scope: Scope) -> BoundTerm:
     return convert(inner, target, known_zone(scope.zone))
 
 
-#: Functions of texts, for which engines make texts of days.
+#: Functions of dates that also take texts, which engines convert to dates.
 _OF_TEXTS = frozenset({"substr", "substring", "left"})
 
 
 def known_zone(zone: str | None) -> str | None:
-    """The zone, None for one that nobody knows."""
+    """Return the zone; None if it is unknown."""
     try:
         if zone is not None:
             zone_offsets(zone)
@@ -177,15 +181,16 @@ def _(term: Call, scope: Scope) -> BoundTerm:
 
 
 def _nearest(name: str, fields: list[pa.Field]) -> str:
-    """Like "; is it fare or far?"; nothing where no name is near."""
+    """Return "; is it fare or far?"; empty if no name is similar."""
     near = get_close_matches(name.lower(), [field.name.lower() for field in fields])
     return f"; is it {' or '.join(near)}?" if near else ""
 
 
 def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]:
-    """The dotted name and type of a (nested) column, letter case ignored as in SQL engines.
+    """Return the dotted name and type of a (nested) column, ignoring letter case as SQL does.
 
-    Raises ValueError when there is no such column, or more than one.
+    Raises:
+        ValueError: There is no such column, or more than one.
     """
     fields: list[pa.Field] = list(schema)
     names: list[str] = []

@@ -1,11 +1,11 @@
-"""Whether a bound condition is TRUE, FALSE or NULL, as conditions that are never NULL themselves.
+"""Whether a bound condition is TRUE, FALSE or NULL, as conditions that are never NULL.
 
-``IS TRUE``, ``IS NULL`` of a condition and the guards of CASE need the third truth value, of which
-the evaluation knows nothing. So they are said by the two that it knows: a comparison is TRUE where
+``IS TRUE``, ``IS NULL`` of a condition and the guards of CASE need the third truth value, which the
+evaluation does not have. So they are expressed by the two that it has: a comparison is TRUE where
 it is TRUE and no operand is NULL, and FALSE elsewhere. The operands are the bound ones, with every
 conversion that may make them NULL.
 
-These rules are Kleene's. ``T``, ``F`` and ``N`` stand for what the three functions here give.
+These rules are Kleene's. ``T``, ``F`` and ``N`` stand for the three functions here.
 
 ==========  ==================  ==================  =================================
 node        is_true             is_false            is_null
@@ -43,7 +43,7 @@ from pyhudi_expr.expr.nodes import Constant, Op, Truth, Unknown
 
 
 def is_true(node: BoundExpression) -> BoundExpression:
-    """TRUE where the condition is, FALSE elsewhere."""
+    """Return a condition that is TRUE where this one is, FALSE elsewhere."""
     match node:
         case BoundAnd(children=nodes):
             return conjunction([is_true(child) for child in nodes])
@@ -60,7 +60,7 @@ def is_true(node: BoundExpression) -> BoundExpression:
 
 
 def is_false(node: BoundExpression) -> BoundExpression:
-    """TRUE where the condition is FALSE, FALSE elsewhere."""
+    """Return a condition that is TRUE where this one is FALSE, FALSE elsewhere."""
     match node:
         case BoundAnd(children=nodes):
             return disjunction([is_false(child) for child in nodes])
@@ -77,7 +77,7 @@ def is_false(node: BoundExpression) -> BoundExpression:
 
 
 def is_null(node: BoundExpression) -> BoundExpression:
-    """TRUE where the condition is NULL, FALSE elsewhere."""
+    """Return a condition that is TRUE where this one is NULL, FALSE elsewhere."""
     match node:
         case BoundAnd(children=nodes):
             return _null_of([is_true(child) for child in nodes], list(map(is_null, nodes)))
@@ -98,7 +98,7 @@ def is_null(node: BoundExpression) -> BoundExpression:
 def _null_of(
     neutral: Sequence[BoundExpression], nulls: Sequence[BoundExpression]
 ) -> BoundExpression:
-    """NULL of a connective: one child is, and each of them is NULL or changes nothing."""
+    """Return where a connective is NULL: one child is, and each is NULL or changes nothing."""
     pairs = zip(neutral, nulls, strict=True)
     return conjunction([disjunction(nulls), *(disjunction(pair) for pair in pairs)])
 
@@ -114,7 +114,7 @@ def _given(leaf: Leaf) -> list[BoundExpression]:
 
 
 def _operands(leaf: Leaf) -> list[BoundTerm]:
-    """The terms one of which is NULL where the leaf is; none for leaves that never are."""
+    """Return the terms whose NULL makes a leaf NULL; none for leaves that never are."""
     match leaf:
         case BoundIsNull() | BoundComparison(op=Op.NULL_SAFE_EQ):
             return []

@@ -1,7 +1,7 @@
 """Sums, differences and products.
 
-Integers wrap, are NULL or fail where they overflow, as the engine likes: the bounds then say
-nothing. Decimals are exact as long as the result's digits fit into 38; beyond, engines round.
+Integers that overflow wrap, are NULL or raise an error, depending on the engine: then there are no
+bounds. Decimals are exact if the result has at most 38 digits; beyond, engines round.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ from pyhudi_expr.expr.functions.signature import (
 _MAX_ARROW_DIGITS = 76
 
 
-#: To how many places engines may round decimals that would have more than 38 digits.
+#: The places to which engines may round decimals that would have more than 38 digits.
 _ROUNDED_PLACES = 6
 
 
-#: Below it doubles tell for certain that int64 has not overflown.
+#: Below it doubles show for certain that int64 has not overflowed.
 _SAFE = 2.0**63 - 2.0**13
 
 
@@ -71,7 +71,7 @@ def _arithmetic(site: Site) -> Signature | None:
 def _integer_arithmetic(site: Site) -> Signature:
     columns = [d for d, given in zip(site.domains, site.literals, strict=True) if given is None]
     domain = Domain(Kind.INTEGER, bits=max(domain.bits for domain in site.domains))
-    # Engines compute in the wider type, but may take a literal for a narrow one.
+    # Engines compute in the wider type, but may type a literal as a narrow one.
     bits = max(operand.bits for operand in columns or site.domains)
     return Signature(_Fixed(site.name, *integer_range(bits)), domain)
 
@@ -93,7 +93,7 @@ def _decimal_arithmetic(site: Site) -> Signature | None:
     if not result.is_ordinal:
         targets = tuple(replace(t, precision=max(t.precision, 19)) for t in targets)  # type: ignore[assignment]
     digits = sum(t.precision for t in targets) if site.name == "*" else result.precision
-    if digits >= _MAX_ARROW_DIGITS:  # Arrow gives its results one digit more
+    if digits >= _MAX_ARROW_DIGITS:  # Arrow's results have one digit more
         return by_doubles(site)
     found = [conversion(own, target) for own, target in zip(site.domains, targets, strict=True)]
     if None in found:
@@ -107,7 +107,7 @@ def _decimal_arithmetic(site: Site) -> Signature | None:
 
 
 def _digits(site: Site, index: int) -> Domain:
-    """The decimals of an argument: of a literal those that it needs."""
+    """Return the decimal domain of an argument; for a literal the digits that it needs."""
     whole = site.integer(index)
     if whole is not None:
         return Domain(Kind.DECIMAL, precision=len(str(abs(whole))))
@@ -116,7 +116,7 @@ def _digits(site: Site, index: int) -> Domain:
 
 @dataclass(frozen=True)
 class _Fixed:
-    """A sum, difference or product of ordinals; beyond [least, greatest] it may be anything."""
+    """A sum, difference or product of ordinals; beyond [least, greatest] it may be any value."""
 
     operation: str
     least: int
@@ -127,7 +127,7 @@ class _Fixed:
         operation = OPERATIONS[self.operation]
         with np.errstate(over="ignore"):
             corners = corners_of(operation, ordinals(left), ordinals(right))
-        # Doubles tell where int64 itself overflows.
+        # Doubles show where int64 itself overflows.
         doubles = [ends.astype(np.float64) for ends in (*ordinals(left), *ordinals(right))]
         estimates = corners_of(operation, (doubles[0], doubles[1]), (doubles[2], doubles[3]))
         lower, upper = reduce(np.minimum, corners), reduce(np.maximum, corners)
@@ -142,7 +142,7 @@ class _Fixed:
 
 @dataclass(frozen=True)
 class _WideDecimals:
-    """A sum, difference or product of decimals of more than 18 digits."""
+    """A sum, difference or product of decimals with more than 18 digits."""
 
     operation: str
     types: tuple[Domain, ...]
@@ -173,17 +173,17 @@ class _WideDecimals:
         )
 
     def _sum(self, operation: Binary, ends: Any, error: pa.Scalar) -> Any:
-        # Arrow gives a sum one digit more, and has no more than 76.
+        # Arrow's sum has one digit more, at most 76.
         narrow = pa.decimal256(_MAX_ARROW_DIGITS - 1, self.result.scale)
         added = operation(pc.cast(ends, narrow), pc.cast(error, narrow))
         return pc.cast(added, self.result.arrow_type)
 
     @staticmethod
     def _narrow(ends: Values, domain: Domain) -> Any:
-        """With no more digits than needed, or Arrow's own result has too many."""
+        """Return the ends with no more digits than needed, or Arrow's own result has too many."""
         try:
             return pc.cast(ends, pa.decimal256(domain.precision, domain.scale))
-        except pa.ArrowInvalid:  # ends beyond the type: they bound nothing
+        except pa.ArrowInvalid:  # ends beyond the type are no bounds
             type_ = pa.decimal256(domain.precision, domain.scale)
             size = len(ends) if isinstance(ends, pa.Array) else None
             return pa.scalar(None, type_) if size is None else pa.nulls(size, type_)

@@ -1,4 +1,4 @@
-"""Conversions between domains: casts, and what a reader makes of stored values."""
+"""Conversions between domains: casts, and the conversions of readers."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ from pyhudi_expr.expr.functions.wide_decimals import (
 _FOLD_DAYS = 1
 
 
-#: Integers of as many digits as ordinals of decimals have.
+#: Integers with as many digits as ordinals of decimals have.
 _LARGE_WHOLE = Domain(Kind.DECIMAL, precision=18)
 #: Below the last place of all decimals.
 _LEAST_ERROR = 1e-38
 
 
-#: Digits that decimals have at most.
+#: Maximum digits of decimals.
 MAX_DIGITS = 38
 
 #: Digits of the integers of so many bits.
@@ -55,8 +55,8 @@ INTEGER_DIGITS = {8: 3, 16: 5, 32: 10, 64: 19}
 
 
 def reads_unchanged(stored: Domain, declared: Domain) -> bool:
-    """Whether an engine that declares a column so reads the stored values unchanged."""
-    # Hive and Spark show instants on a wall clock; literals take the zone along.
+    """Return whether an engine that declares a column with a type reads stored values unchanged."""
+    # Hive and Spark show instants on a wall clock; literals have the zone.
     shown = declared.kind is Kind.WALL_CLOCK and stored.kind is Kind.INSTANT
     if declared.kind is not stored.kind and not shown:
         return False
@@ -66,7 +66,7 @@ def reads_unchanged(stored: Domain, declared: Domain) -> bool:
 
 
 def common_domain(left: Domain, right: Domain) -> Domain | None:
-    """The domain in which engines compare two terms; None where they differ or round."""
+    """Return the domain in which engines compare two terms; None if they differ or round."""
     if left == right:
         return left
     if left.kind is right.kind and left.kind in (Kind.INTEGER, Kind.FLOAT):
@@ -95,14 +95,14 @@ def _common_decimal(left: Domain, right: Domain) -> Domain | None:
 
 
 def as_decimal(domain: Domain) -> Domain:
-    """The decimals that hold all numbers of a fixed-point domain."""
+    """Return the decimals that hold all numbers of a fixed-point domain."""
     if domain.kind is Kind.DECIMAL:
         return domain
     return Domain(Kind.DECIMAL, precision=INTEGER_DIGITS[domain.bits])
 
 
 def conversion(source: Domain, target: Domain, zone: str | None = None) -> Function | None:
-    """The cast between two domains; None where its result cannot be bounded soundly."""
+    """Return the cast between two domains; None if its results cannot be bounded soundly."""
     if source == target:
         return identity
     match source.kind, target.kind:
@@ -135,10 +135,10 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
             fitting = OnOperands(Refitted(_LARGE_WHOLE), ((0, made_whole),))
             return OnOperands(Within(*integer_range(target.bits)), ((0, fitting),))
         case (Kind.FLOAT, Kind.DECIMAL):
-            # Hive takes a float for the decimal that it is written as.
+            # Hive converts a float to the decimal that it prints.
             error = RELATIVE_ERROR if source.bits == 64 else FLOAT_ERROR
             fitted = After(Refitted(target), FromDoubles(_LEAST_ERROR, error))
-            return After(identity_or_null, fitted)  # Hive has none of the smallest doubles
+            return After(identity_or_null, fitted)  # Hive cannot convert the smallest doubles
         case (Kind.FLOAT, Kind.INTEGER):
             return FloatsToIntegers(target.bits)
         case (Kind.DATE, Kind.WALL_CLOCK):
@@ -155,12 +155,12 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
     return None
 
 
-#: Hive takes a decimal for one of 38 digits, 18 of them behind the point, before it makes a double.
+#: Hive converts a decimal to one of 38 digits, 18 of them fractional, before it makes a double.
 _MOST_BRIDGED = 20
 
 
 def start_of_day(midnights: Function, target: Domain, zone: str | None) -> Function:
-    """The first time of each day: later than midnight where clocks are put forward then.
+    """Return the first time of each day: later than midnight if clocks are put forward then.
 
     At the date line a whole day may be left out.
     """
@@ -173,13 +173,13 @@ def start_of_day(midnights: Function, target: Domain, zone: str | None) -> Funct
 
 
 def _holds(target: Domain, source: Domain) -> bool:
-    """Whether the decimals of one domain are decimals of the other, digit by digit."""
+    """Return whether the decimals of one domain are decimals of the other, digit by digit."""
     whole = target.precision - target.scale >= source.precision - source.scale
     return whole and target.scale >= source.scale
 
 
 def _widening(source: Domain, target: Domain) -> Function:
-    """Ordinals as decimals of more than 18 digits."""
+    """Return the conversion of ordinals to decimals with more than 18 digits."""
     decimals = as_decimal(source)
     if _holds(target, decimals):
         return Widened(source, target)
@@ -197,9 +197,10 @@ def _rescaling(source: Domain, target: Domain) -> Function | None:
 
 
 def as_read(domain: Domain) -> Function | None:
-    """What a reader may turn stored values into; None where it reads them as they are.
+    """Return the conversion that a reader may apply to stored values; None if it applies none.
 
-    Two columns need it. Against a literal the literal's interval holds the same margins.
+    Only comparisons of two columns need it. Against a literal, the literal's interval has the same
+    margins.
     """
     if domain.kind is Kind.DATE:
         return ReaderMargins(1, 0)
@@ -213,7 +214,7 @@ def as_read(domain: Domain) -> Function | None:
 
 
 def wall_clock(domain: Domain, zone: str | None) -> Function | None:
-    """What a calendar shows for stored dates and times; None for instants in no known zone."""
+    """Return what a calendar shows for dates and times; None for instants in an unknown zone."""
     if domain.kind is Kind.INSTANT:
         return None if zone is None else ToWallClock(zone, domain.units)
     return as_read(domain)

@@ -1,4 +1,4 @@
-"""What conversions do to bounds: scalings, roundings, margins, values that do not fit."""
+"""The effect of conversions on bounds: scalings, roundings, margins, values that do not fit."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from pyhudi_expr.expr.domains import (
 )
 from pyhudi_expr.expr.functions.signature import Function, nullable_where, ordinals, where_known
 
-# Readers may relabel days before 1582-10-15 (see pyhudi_expr.expr.literals).
+# Readers may rebase days before 1582-10-15 (see pyhudi_expr.expr.literals).
 _GREGORIAN_START_DAY = -141_427
 
 
@@ -29,16 +29,17 @@ _RELABELLING_DAYS = 400
 
 
 def identity(*operands: Bounds) -> Bounds:
-    """The operand itself."""
+    """Return the operand."""
     return operands[0]
 
 
 def identity_or_null(*operands: Bounds) -> Bounds:
-    """The operand itself, or NULL in its place."""
+    """Return the operand, or NULL instead."""
     return nullable_where(operands[0])
 
 
 def integers_to_doubles(*operands: Bounds) -> Bounds:
+    """Convert integers to doubles, rounded outward."""
     (operand,) = operands
     lower, upper = ordinals(operand)
     return Bounds(
@@ -50,7 +51,7 @@ def integers_to_doubles(*operands: Bounds) -> Bounds:
 
 
 def integers_as_singles(*operands: Bounds) -> Bounds:
-    """Integers as floats, rounded once or by way of doubles; Hive's vectors leave doubles."""
+    """Convert integers to float32, rounded once or through doubles; Hive's vectors keep doubles."""
     (operand,) = operands
     ends = []
     for end, outer in zip(ordinals(operand), (np.minimum, np.maximum), strict=True):
@@ -65,7 +66,7 @@ _SINGLES_ERROR = 2.0**-21
 
 
 def quotients_to_floats(*operands: Bounds) -> Bounds:
-    """Doubles as floats that an engine may have computed by a division of floats."""
+    """Convert doubles to float32 values that an engine may have computed by a float32 division."""
     (operand,) = operands
     lower, upper = ordinals(operand)
     first, last = floats_of(lower), floats_of(upper)
@@ -82,7 +83,7 @@ def quotients_to_floats(*operands: Bounds) -> Bounds:
 
 
 def doubles_to_floats(*operands: Bounds) -> Bounds:
-    """Doubles as floats; Hive's vectors leave them as they are."""
+    """Convert doubles to float32; Hive's vectors keep the doubles."""
     (operand,) = operands
     lower, upper = ordinals(operand)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -96,7 +97,7 @@ def doubles_to_floats(*operands: Bounds) -> Bounds:
 class Within:
     """A narrowing that keeps values inside [least, greatest].
 
-    The others wrap or become NULL, or are left beyond their type, as in Hive's vectors.
+    Other values wrap or become NULL, or stay beyond their type, as in Hive's vectors.
     """
 
     least: int
@@ -110,7 +111,7 @@ class Within:
     def result(
         self, lower: Ordinals, upper: Ordinals, inside: BoolArray, operand: Bounds
     ) -> Bounds:
-        """The given bounds where `inside`; elsewhere anything, and perhaps NULL."""
+        """Return the given bounds where `inside`; elsewhere any value, and perhaps NULL."""
         return Bounds(
             np.where(inside, lower, np.int64(MIN_ORDINAL)),
             np.where(inside, upper, np.int64(MAX_ORDINAL)),
@@ -121,7 +122,7 @@ class Within:
 
 @dataclass(frozen=True)
 class Scale:
-    """A multiplication by a positive factor; results that are very large may be NULL."""
+    """A multiplication by a positive factor; very large results may be NULL."""
 
     factor: int
 
@@ -142,7 +143,7 @@ _MOST_DIGITS = 10**18 - 1
 
 @dataclass(frozen=True)
 class FitDigits:
-    """Unscaled values of a decimal of so many digits; what has more is NULL, or anything."""
+    """Unscaled values of a decimal of so many digits; longer ones are NULL, or any value."""
 
     convert: Function
     digits: int
@@ -155,7 +156,7 @@ class FitDigits:
 
 @dataclass(frozen=True)
 class Rounded:
-    """Division by a power of ten, halves away from zero; or towards zero in some engine's step."""
+    """Division by a power of ten, halves away from zero; or towards zero in one engine's step."""
 
     factor: int
 
@@ -179,7 +180,7 @@ def _round_half_up(values: Ordinals, factor: int) -> Ordinals:
 
 @dataclass(frozen=True)
 class Truncated:
-    """Integers below decimals, towards zero; beyond the integer's width they wrap or are null."""
+    """Decimals truncated to integers; beyond the integer's width they wrap or are NULL."""
 
     factor: int
     bits: int
@@ -200,7 +201,7 @@ def _toward_zero(values: Ordinals, factor: int) -> Ordinals:
 
 @dataclass(frozen=True)
 class FloatsToIntegers:
-    """Floats without their fractions; what does not fit, and NaN, may be any integer or NULL."""
+    """Floats without their fractions; NaN and too large values may be any integer or NULL."""
 
     bits: int
 
@@ -217,7 +218,7 @@ class FloatsToIntegers:
 
 @dataclass(frozen=True)
 class DecimalsToDoubles:
-    """Decimals as doubles, with a margin for the roundings on the way."""
+    """Decimals as doubles, with a margin for the roundings of engines."""
 
     scale: int
 
@@ -226,7 +227,7 @@ class DecimalsToDoubles:
         lower, upper = ordinals(operand)
         factor = 10.0**self.scale
         first, last = lower.astype(np.float64) / factor, upper.astype(np.float64) / factor
-        # A quotient of two exact doubles is the nearest double, as which engines read it.
+        # A quotient of two exact doubles is the nearest double, which engines return.
         exact = [within(ends, 2**53) & (self.scale <= 22) for ends in (lower, upper)]
         first = np.where(exact[0], first, nudge_doubles(first, -np.inf))
         last = np.where(exact[1], last, nudge_doubles(last, np.inf))
@@ -240,14 +241,14 @@ class DecimalsToDoubles:
 
 
 def nudge_doubles(values: np.ndarray, to: float) -> np.ndarray:
-    """Each double two steps on, as far as two roundings may have been from the truth."""
+    """Move each double by two steps, the error of two roundings."""
     with np.errstate(over="ignore"):  # the step after the greatest double is infinity
         return np.asarray(np.nextafter(np.nextafter(values, to), to))
 
 
 @dataclass(frozen=True)
 class Widened:
-    """Integers and decimals as decimals of more than 18 digits."""
+    """Integers and decimals as decimals with more than 18 digits."""
 
     source: Domain
     target: Domain
@@ -276,14 +277,19 @@ class Widened:
 
 
 def within(values: Ordinals, limit: int) -> BoolArray:
-    """Whether each magnitude is at most `limit` (the least int64 has no int64 magnitude)."""
+    """Return whether each magnitude is at most `limit` (the least int64 has no int64 magnitude)."""
     inside: BoolArray = (values >= -limit) & (values <= limit)
     return inside
 
 
 @dataclass(frozen=True)
 class ReaderMargins:
-    """The margins of `as_read`. day: ordinals in a day; fold_days: margin for repeated hours."""
+    """The margins of `as_read`.
+
+    Attributes:
+        day: Ordinals in a day.
+        fold_days: Margin for repeated hours, in days.
+    """
 
     day: int
     fold_days: int
@@ -303,10 +309,10 @@ DATES_AS_READ = ReaderMargins(1, 0)
 
 
 def strings_as_read(*operands: Bounds) -> Bounds:
-    """Texts in an order that all engines agree on, by UTF-8 or by UTF-16.
+    """Return bounds of texts that hold in every engine's order, by UTF-8 or by UTF-16.
 
-    The two differ only where a character beyond the BMP meets one from U+E000 on: where an upper
-    bound has such a byte, nothing is said of what comes after the bytes before it.
+    The two orders differ only where a character beyond the BMP is compared with one from U+E000 on.
+    If an upper bound has such a byte, only the bytes before it are used.
     """
     (operand,) = operands
     cut = pc.replace_substring_regex(operand.upper, _HIGH_BYTE, "")
@@ -315,14 +321,18 @@ def strings_as_read(*operands: Bounds) -> Bounds:
     return replace(operand, upper=pc.if_else(high, closed, operand.upper))
 
 
-#: From the first byte of a character that is U+E000 or above; Arrow takes binaries for Latin 1.
+#: From the first byte of a character that is U+E000 or above; Arrow reads binaries as Latin 1.
 _HIGH_BYTE = r"(?s)[\xee-\xff].*"
 _LAST, _NOTHING = (pa.scalar(one, pa.large_binary()) for one in (b"\xff", b""))
 
 
 @dataclass(frozen=True)
 class DatesToTimestamps:
-    """Midnight of each date; per_day: units in a day."""
+    """Midnight of each date.
+
+    Attributes:
+        per_day: Units in a day.
+    """
 
     per_day: int
 
@@ -332,7 +342,7 @@ class DatesToTimestamps:
 
 @dataclass(frozen=True)
 class FloorTo:
-    """How many whole units of `size` there are in each value."""
+    """The number of whole units of `size` in each value."""
 
     size: int
 
@@ -350,7 +360,7 @@ class FloorTo:
 
 @dataclass(frozen=True)
 class CutTo:
-    """`FloorTo`, or with the rest cut off towards zero."""
+    """`FloorTo`, or the same truncated towards zero."""
 
     size: int
 
@@ -362,7 +372,7 @@ class CutTo:
 
 @dataclass(frozen=True)
 class Hull:
-    """What either of two functions may give, of ordinals."""
+    """The results of either of two functions, of ordinals."""
 
     one: Function
     other: Function
@@ -375,7 +385,7 @@ class Hull:
 
 @dataclass(frozen=True)
 class UpperMargin:
-    """Values that may be greater by so much."""
+    """Values that may be greater by this amount."""
 
     amount: int
 

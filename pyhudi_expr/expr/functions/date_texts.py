@@ -1,10 +1,10 @@
-"""Texts as days, where all texts between two bounds begin with one year, and perhaps one month.
+"""Bounds of texts cast to dates, where all texts between two bounds share a year or a month.
 
-Texts are not in the order of the days that engines read from them: ``2020-7-1``, ``+2020-07-01``,
-`` 2020-07-01`` and ``20200-07-01`` are days, too. But what lies between two texts that begin with
-``2020-0`` and go on with a digit is of a month of two digits, and that is in order. Some engines
-take months and days beyond the calendar: the day 0 is that before the first, and there may be 99,
-or a negative number.
+Texts are not in the order of the dates that engines parse from them: ``2020-7-1``, ``+2020-07-01``,
+`` 2020-07-01`` and ``20200-07-01`` are dates, too. But texts between two bounds that begin with
+``2020-0`` followed by a digit have a month of two digits, and these are in order. Some engines
+accept months and days beyond the calendar: day 0 is the one before the first, and a day may be 99,
+or negative.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MOST_DAY, _LEAST_DAY, _MOST_MONTH = 99, -99, 99
 
 
 def days_of_texts(*operands: Bounds) -> Bounds:
-    """The days that texts say; those that say none give NULL."""
+    """Return the dates in texts; NULL for other texts."""
     (operand,) = operands
     lower, upper = _codes(operand.lower), _codes(operand.upper)
     shared = np.cumprod(lower == upper, axis=1).astype(np.bool_)
@@ -42,7 +42,7 @@ def days_of_texts(*operands: Bounds) -> Bounds:
     first = _first_day(year, np.where(in_order, begin, 0))
     last = _first_day(year, np.where(in_order, end, _MOST_MONTH))
     least, greatest = _least(lower, upper, first, shared), _greatest(upper, last)
-    # Of a month between the first and the last one any day may be there.
+    # Any day may be in a month between the first and the last one.
     following = _first_day(year, np.where(in_order, begin, 0) + 1) + _LEAST_DAY - 1
     preceding = _first_day(year, np.where(in_order, end, _MOST_MONTH) - 1) + _MOST_DAY - 1
     several = ~in_order | (begin != end)
@@ -58,7 +58,7 @@ def days_of_texts(*operands: Bounds) -> Bounds:
 
 
 def _least(lower: UInt8Array, upper: UInt8Array, first: Ordinals, shared: BoolArray) -> Ordinals:
-    """The first day that a text from `lower` on says of the month that begins with `first`."""
+    """Return the first date of the month `first` in a text from `lower` on."""
     digits = _is_digit(lower)
     has_day = (lower[:, _SECOND_DASH] == ord("-")) & digits[:, _DAY_TENS]
     two_digits = has_day & shared[:, _DAY_TENS] & digits[:, _DAY] & _is_digit(upper)[:, _DAY]
@@ -67,7 +67,7 @@ def _least(lower: UInt8Array, upper: UInt8Array, first: Ordinals, shared: BoolAr
 
 
 def _greatest(upper: UInt8Array, first: Ordinals) -> Ordinals:
-    """The last day that a text up to `upper` says of the month that begins with `first`."""
+    """Return the last date of the month `first` in a text up to `upper`."""
     digits = _is_digit(upper)
     has_day = (upper[:, _SECOND_DASH] == ord("-")) & digits[:, _DAY_TENS] & digits[:, _DAY]
     day = np.where(has_day, np.maximum(_number(upper[:, _DAY_TENS:]), 1), _MOST_DAY)
@@ -80,7 +80,7 @@ def _first_day(year: Ordinals, month: Ordinals) -> Ordinals:
 
 
 def _codes(ends: Values) -> UInt8Array:
-    """The first bytes of each text, zero behind its end and where it is unknown."""
+    """Return the first bytes of each text, zero behind its end and where it is unknown."""
     texts = pc.fill_null(arrow(ends), b"")
     padded = pc.binary_slice(pc.binary_join_element_wise(texts, _PADDING, _NOTHING), 0, _WIDTH)
     fixed = padded.cast(pa.binary(_WIDTH))
@@ -94,7 +94,7 @@ def _is_digit(codes: UInt8Array) -> BoolArray:
 
 
 def _number(digits: UInt8Array) -> Ordinals:
-    """The number of some digits; of other bytes anything."""
+    """Return the number of some digits; any number for other bytes."""
     weights = 10 ** np.arange(digits.shape[1] - 1, -1, -1)
     values = np.where(_is_digit(digits), digits.astype(np.int64) - ord("0"), 0)
     return np.asarray(values @ weights)

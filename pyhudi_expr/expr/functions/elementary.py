@@ -1,7 +1,7 @@
 """Roots, powers, logarithms, exponentials and signs, as doubles.
 
 Java's libraries differ in the last bits of their results, so all bounds have a margin. Where a
-function has no value, engines give NaN or NULL.
+function is undefined, engines return NaN or NULL.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from pyhudi_expr.expr.functions.wide_decimals import widened
 
 @dataclass(frozen=True)
 class _Growing:
-    """A function that grows; below `least` it has no values, and there perhaps."""
+    """An increasing function; below `least` it is undefined, and at `least` perhaps."""
 
     function: Callable[[np.ndarray], np.ndarray]
     least: float = -np.inf
@@ -49,9 +49,14 @@ class _Growing:
 
 
 def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: BoolArray) -> Bounds:
-    """beyond: where some operands have no value, and give NaN or NULL.
+    """Return bounds with margins.
 
-    Hive makes NULL of NaN and of infinities.
+    Args:
+        lower: Results of the lower ends.
+        upper: Results of the upper ends.
+        operand: The operand.
+        beyond: Where some operands are undefined, so that the result may be NaN or NULL. Hive
+            returns NULL for NaN and infinities.
     """
     nan = may_be_nan(operand) | beyond | np.isnan(upper)
     least = np.where(np.isnan(lower), np.int64(MIN_ORDINAL), _ordinals(lower, -np.inf))
@@ -62,7 +67,7 @@ def _bounds(lower: np.ndarray, upper: np.ndarray, operand: Bounds, beyond: BoolA
 
 
 def _ordinals(ends: np.ndarray, to: float) -> Ordinals:
-    # Results that are next to nothing may be off by more than their size says.
+    # Results near zero may be wrong by more than their relative margin.
     with np.errstate(over="ignore", under="ignore"):
         moved = np.where(ends == 0, ends, widened(ends, to) + np.copysign(_LEAST, to))
     return float_ordinals(moved)
@@ -72,7 +77,7 @@ _LEAST = 1e-320
 
 
 def _sign(*operands: Bounds) -> Bounds:
-    """-1, 0 or 1; of NaN -1 in Hive and NaN in Spark."""
+    """Return -1, 0 or 1; for NaN -1 in Hive and NaN in Spark."""
     (operand,) = operands
     first, last = (np.sign(end) for end in finite_or_infinite(*ordinals(operand)))
     nan = operand.upper == MAX_ORDINAL
@@ -83,7 +88,7 @@ def _sign(*operands: Bounds) -> Bounds:
 
 @dataclass(frozen=True)
 class _Power:
-    """``x ** exponent``, a number other than zero."""
+    """``x ** exponent``, for an exponent other than zero."""
 
     exponent: float
 

@@ -1,5 +1,7 @@
-"""Sums, differences, products and quotients of floats, computed as the engines compute them:
-monotone in each operand, and with a margin where one may compute in float32 or in decimals.
+"""Sums, differences, products and quotients of floats, computed like the engines do.
+
+They are monotone in each operand. There is a margin where an engine may compute in float32 or in
+decimals.
 """
 
 from __future__ import annotations
@@ -44,7 +46,7 @@ OPERATIONS: dict[str, Binary] = {"+": np.add, "-": np.subtract, "*": np.multiply
 
 
 def float_arithmetic(site: Site) -> Signature | None:
-    """Without a double the result is a single for some engines, and so is what is made of it."""
+    """Return the signature. Without a double operand the result is float32 for some engines."""
     found = [conversion(domain, DOUBLE) for domain in site.domains]
     if None in found:
         return opaque(DOUBLE, "floats with wide decimals")
@@ -54,12 +56,17 @@ def float_arithmetic(site: Site) -> Signature | None:
 
 
 def corners_of(operation: Binary, left: tuple[Any, Any], right: tuple[Any, Any]) -> list[Any]:
+    """Return the results for each combination of the operands' ends."""
     return [operation(one, other) for one in left for other in right]
 
 
 @dataclass(frozen=True)
 class _Floats:
-    """An operation of doubles. single: an engine may compute it in float32."""
+    """An operation on doubles.
+
+    Attributes:
+        single: Whether an engine may compute it in float32.
+    """
 
     operation: str
     single: bool
@@ -94,13 +101,13 @@ def _may_give_nan(operation: str, left: tuple[Any, Any], right: tuple[Any, Any])
 
 
 def finite_or_infinite(lower: Ordinals, upper: Ordinals) -> tuple[Any, Any]:
-    """Ends as doubles, unknown ones as infinities, without the NaN that an upper end allows."""
+    """Return ends as doubles, unknown ones as infinities, without the NaN of an upper end."""
     first, last = floats_of(lower), floats_of(upper)
     return np.where(np.isnan(first), np.inf, first), np.where(np.isnan(last), np.inf, last)
 
 
 def float_bounds(lower: Any, upper: Any, values: Any, operand: Bounds) -> Bounds:
-    """Ordinals of doubles; NaN (of infinities, say) is no bound."""
+    """Return ordinals of doubles; NaN (of infinities, for example) is no bound."""
     nan = np.isnan(lower) | np.isnan(upper)
     return Bounds(
         np.where(nan, np.int64(MIN_ORDINAL), float_ordinals(lower)),
@@ -111,7 +118,7 @@ def float_bounds(lower: Any, upper: Any, values: Any, operand: Bounds) -> Bounds
 
 
 def quotient(site: Site) -> Signature | None:
-    """A quotient as a double: exact for floats and integers, with a margin for decimals."""
+    """Return a quotient as a double: exact for floats and integers, with a margin for decimals."""
     if len(site.domains) != 2 or any(domain.kind not in NUMBERS for domain in site.domains):
         return None
     kinds = {domain.kind for domain in site.domains}
@@ -132,10 +139,10 @@ _LARGE_QUOTIENT_ERROR = 1e-2
 
 
 def by_doubles(site: Site) -> Signature:
-    """A sum, difference, product or quotient of decimals, bounded by what doubles say of it."""
+    """Return arithmetic of decimals, bounded through doubles."""
     left, right = (as_decimal(domain) for domain in site.domains)
     common = max(left.precision - left.scale, right.precision - right.scale)
-    # Spark before 3.4 makes one type of both, and rounds where that has more than 38 digits.
+    # Spark before 3.4 converts both to one type, and rounds if that has more than 38 digits.
     loose = common + max(left.scale, right.scale) > MAX_DIGITS
     error = ROUNDING_ERROR
     if site.name == "/":
@@ -154,7 +161,7 @@ def by_doubles(site: Site) -> Signature:
 
 @dataclass(frozen=True)
 class _Loosened:
-    """Doubles that may be off by so much."""
+    """Doubles with an error margin."""
 
     error: float
 
@@ -172,7 +179,7 @@ class _Loosened:
 
 @dataclass(frozen=True)
 class _Quotient:
-    """Division by numbers that are not zero; by zero engines give NULL, NaN or an infinity."""
+    """Division by numbers that are not zero; by zero engines return NULL, NaN or an infinity."""
 
     single: bool
     decimal: bool

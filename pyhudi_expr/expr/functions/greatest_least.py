@@ -59,7 +59,7 @@ class _Extreme:
             least_lower = least_known(least_lower, operand.lower)
             greatest_upper = greatest_known(greatest_upper, operand.upper)
         nulls = mask_or(*(operand.may_be_null for operand in operands))
-        # Engines order NaN as they like.
+        # Engines order NaN differently.
         nan = mask_or(*(may_be_nan(operand) for operand in operands)) if self.is_float else False
         loose = mask_or(nulls, nan)
         return Bounds(

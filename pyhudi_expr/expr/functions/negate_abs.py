@@ -14,6 +14,7 @@ from pyhudi_expr.expr.functions.wide_decimals import magnitude, negated
 
 
 def negation(site: Site) -> Signature | None:
+    """Return the signature of ``-x``."""
     domain = site.domains[0]
     if domain.kind is Kind.INTEGER:
         return Signature(_Negated(-integer_range(domain.bits)[1]), domain)
@@ -52,7 +53,7 @@ def _abs(site: Site) -> Signature | None:
 
 @dataclass(frozen=True)
 class _Magnitude:
-    """``abs(x)``; below `least` the type has no positive. Floats' ordinals are symmetric too."""
+    """``abs(x)``; below `least` the type has no positive. Floats' ordinals are symmetric, too."""
 
     least: int
 

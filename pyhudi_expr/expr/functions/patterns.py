@@ -1,8 +1,8 @@
-"""Texts that begin as a pattern says: which of them lie between two bounds.
+"""Evaluate whether a text between two bounds may match a pattern at its beginning.
 
 A pattern is a sequence of byte classes, each a set of codes from 0 to 255. A byte above 127 begins
-or continues a character of several bytes, or one that a function changes otherwise than ASCII: what
-follows it is any text.
+or continues a character of several bytes, or one that a function converts otherwise than ASCII: any
+text may follow it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,15 @@ ByteClass: TypeAlias = frozenset[int]
 
 NOT_ASCII: ByteClass = frozenset(range(0x80, 0x100))
 ANY: ByteClass = frozenset(range(0x100))
-#: As many bytes of a bound are looked at.
+#: Number of bytes of a bound that are compared.
 LONGEST = 64
 
 
 def cased(text: str, *, up: bool) -> tuple[ByteClass, ...]:
-    """The texts whose upper (or lower) case begins like this one, up to its first letter that is
-    not ASCII.
+    """Return a pattern for the texts whose upper (or lower) case begins like this one.
 
-    In no locale does an ASCII letter become an ASCII character other than its own two cases. What
-    other characters become is left open.
+    It ends before the first letter that is not ASCII. In no locale does an ASCII letter become an
+    ASCII character other than its own two cases. What other characters become is left open.
     """
     classes = []
     for letter in text[:LONGEST]:
@@ -43,7 +42,7 @@ def cased(text: str, *, up: bool) -> tuple[ByteClass, ...]:
 
 
 def may_match(bounds: Bounds, begin: tuple[ByteClass, ...], whole: bool) -> BoolArray:
-    """Whether a text between the bounds may begin with (or be, if `whole`) bytes of the classes.
+    """Return whether a text between the bounds may begin with (be, if `whole`) these bytes.
 
     A text is followed byte by byte as long as it may still be level with a bound: with `both`, with
     the `lower` one only, with the `upper` one only, or `free` between them.
@@ -81,19 +80,19 @@ def _among(codes: Ordinals, allowed: Iterable[int]) -> BoolArray:
 
 
 def _above(codes: Ordinals, allowed: ByteClass) -> BoolArray:
-    """Whether a byte of the class is greater."""
+    """Return whether a byte of the class is greater."""
     flags: BoolArray = codes < max(allowed, default=-1)
     return flags
 
 
 def _below(codes: Ordinals, allowed: ByteClass) -> BoolArray:
-    """Whether a byte of the class is less."""
+    """Return whether a byte of the class is less."""
     flags: BoolArray = codes > min(allowed, default=0x100)
     return flags
 
 
 def _between(low: Ordinals, high: Ordinals, allowed: ByteClass) -> BoolArray:
-    """Whether a byte of the class is between, neither end included."""
+    """Return whether a byte of the class is between, neither end included."""
     ordered = np.sort(np.fromiter(allowed, dtype=np.int64))
     first = np.searchsorted(ordered, low, side="right")
     flags: BoolArray = first < np.searchsorted(ordered, high, side="left")
@@ -101,7 +100,7 @@ def _between(low: Ordinals, high: Ordinals, allowed: ByteClass) -> BoolArray:
 
 
 def _codes(rows: TextRows, place: int) -> Ordinals:
-    """The byte of each text at a place, -1 behind its end."""
+    """Return the byte of each text at a place, -1 behind its end."""
     if place >= rows.codes.shape[1]:
         return np.full(len(rows.lengths), -1, dtype=np.int64)
     return np.where(place < rows.lengths, rows.codes[:, place].astype(np.int64), -1)

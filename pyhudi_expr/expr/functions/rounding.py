@@ -1,4 +1,4 @@
-"""Numbers made whole, rounded, and what is left of a division."""
+"""Rounding of numbers, and the remainders of divisions."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _floor_or_ceiling(site: Site) -> Signature | None:
 
 
 def _longs_by_doubles(*operands: Bounds) -> Bounds:
-    """Integers as they are, or in Hive as the doubles next to them."""
+    """Return integers unchanged, or in Hive as the doubles next to them."""
     (operand,) = operands
     lower, upper = ordinals(operand)
     first, last = (end.astype(np.float64) for end in (lower, upper))
@@ -64,13 +64,13 @@ def _longs_by_doubles(*operands: Bounds) -> Bounds:
 
 
 _LARGEST_LONG = 2.0**63
-#: Integers below this magnitude are doubles, all of them.
+#: All integers below this magnitude are doubles.
 _EXACT = 2.0**53
 
 
 @dataclass(frozen=True)
 class _WholeDoubles:
-    """The integer below or above a double; what fits no long is saturated, NaN may be anything."""
+    """The integer below or above a double, saturated to long; NaN may be any value."""
 
     up: bool
 
@@ -124,7 +124,7 @@ def _round(site: Site) -> Signature | None:
 
 @dataclass(frozen=True)
 class _RoundedDoubles:
-    """Doubles to some places, halves away from zero; near a half the next value is allowed for."""
+    """Doubles rounded to some places, halves away from zero; near a half either neighbour."""
 
     places: int
 
@@ -136,11 +136,11 @@ class _RoundedDoubles:
             slack = 1e-6
             lower = np.ceil(first * factor - 0.5 - slack) / factor
             upper = np.floor(last * factor + 0.5 + slack) / factor
-            # Large doubles have no places to round.
+            # Large doubles have no fraction to round.
             exact = [np.abs(end) * factor < 2.0**30 for end in (first, last)]
         lower = np.where(exact[0], nudge_doubles(lower, -np.inf), nudge_doubles(first - 1, -np.inf))
         upper = np.where(exact[1], nudge_doubles(upper, np.inf), nudge_doubles(last + 1, np.inf))
-        # Hive's vectors round by way of longs: larger doubles become the largest, NaN zero.
+        # Hive's vectors round through longs: larger doubles become the largest, NaN zero.
         lower, upper = np.minimum(lower, _LARGEST_LONG), np.maximum(upper, -_LARGEST_LONG)
         nan = operand.upper == MAX_ORDINAL
         lower = np.where(nan, np.minimum(lower, 0), lower)
@@ -161,7 +161,7 @@ def _remainder(site: Site) -> Signature | None:
     return Signature(on_first(_Remainder(abs(divisor), positive)), widest)
 
 
-#: Hive adds the divisor to the remainder before it takes the remainder anew: integers overflow.
+#: Hive adds the divisor to the remainder before the second remainder: integers overflow.
 _LARGEST_ADDED = 2**30
 
 
@@ -178,7 +178,7 @@ class _AnyRemainder:
 
 @dataclass(frozen=True)
 class _Remainder:
-    """``x % divisor`` with the sign of x; positive: never below zero (pmod)."""
+    """``x % divisor`` with the sign of x; if `positive`, never below zero (pmod)."""
 
     divisor: int
     positive: bool
@@ -198,7 +198,7 @@ class _Remainder:
 
 
 def _whole_quotient(site: Site) -> Signature | None:
-    """``x div divisor`` of integers, cut off towards zero."""
+    """Return the signature of ``x div divisor`` for integers, truncated towards zero."""
     divisor = site.integer(1)
     if site.kind(0) is not Kind.INTEGER or not divisor or len(site.domains) != 2:
         return None

@@ -1,4 +1,4 @@
-"""What every rule is made of: the call as it sees it, and functions on bounds."""
+"""The parts of every rule: the call that it sees, and functions on bounds."""
 
 from __future__ import annotations
 
@@ -25,18 +25,21 @@ TIMES = (Kind.DATE, Kind.WALL_CLOCK, Kind.INSTANT)
 
 
 class Function(Protocol):
-    """A function given on bounds: those of each argument, in order, to those of the result."""
+    """A function on bounds: from those of each argument, in order, to those of the result."""
 
     def __call__(self, *operands: Bounds) -> Bounds:
-        """The bounds of the results."""
+        """Return the bounds of the results."""
 
 
 @dataclass(frozen=True)
 class Site:
     """A call, as a rule sees it.
 
-    name: in lower case. domains: of each argument. literals: the argument where it is one.
-    zone: in which the engine shows instants, None if it did not say.
+    Attributes:
+        name: The name in lower case.
+        domains: The domain of each argument.
+        literals: The literals among the arguments, None for others.
+        zone: The zone in which the engine shows instants; None if unknown.
     """
 
     name: str
@@ -45,17 +48,17 @@ class Site:
     zone: str | None = None
 
     def text(self, index: int) -> str | None:
-        """The text that an argument is literally, if it is there."""
+        """Return an argument that is a literal text, if there is one."""
         value = self._literal(index)
         return value if isinstance(value, str) else None
 
     def integer(self, index: int) -> int | None:
-        """The integer that an argument is literally, if it is there."""
+        """Return an argument that is a literal integer, if there is one."""
         value = self._literal(index)
         return value if isinstance(value, int) and self.kind(index) is Kind.INTEGER else None
 
     def kind(self, index: int) -> Kind | None:
-        """The kind of an argument, None where there is no such."""
+        """Return the kind of an argument; None if there is no such argument."""
         return self.domains[index].kind if index < len(self.domains) else None
 
     def _literal(self, index: int) -> object:
@@ -65,7 +68,7 @@ class Site:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a call gives."""
+    """The result of a call."""
 
     function: Function
     domain: Domain
@@ -76,7 +79,7 @@ Rule: TypeAlias = Callable[[Site], Signature | None]
 
 @dataclass(frozen=True)
 class Opaque:
-    """A function whose result may be anything; reason: why, for people."""
+    """A function whose result may be any value; `reason` says why."""
 
     domain: Domain
     reason: str
@@ -86,13 +89,17 @@ class Opaque:
 
 
 def opaque(domain: Domain, reason: str) -> Signature:
-    """The signature of a function that bounds say nothing of."""
+    """Return the signature of a function without bounds."""
     return Signature(Opaque(domain, reason), domain)
 
 
 @dataclass(frozen=True)
 class OnOperands:
-    """A function of converted operands. operands: positions and conversions (None: as it is)."""
+    """A function of converted operands.
+
+    Attributes:
+        operands: Positions and conversions (None: unchanged).
+    """
 
     function: Function
     operands: tuple[tuple[int, Function | None], ...]
@@ -108,7 +115,7 @@ class OnOperands:
 
 @dataclass(frozen=True)
 class After:
-    """A function of what another one gives for all operands."""
+    """A function of another function's results."""
 
     function: Function
     before: Function
@@ -118,7 +125,7 @@ class After:
 
 
 def on_first(function: Function, *before: Function | None) -> Function:
-    """The function of the first argument alone, converted by `before` (the first one first)."""
+    """Return a function of the first argument alone, converted by `before` (in order)."""
     result = function
     for convert in reversed([step for step in before if step is not None]):
         result = OnOperands(result, ((0, convert),))
@@ -126,7 +133,7 @@ def on_first(function: Function, *before: Function | None) -> Function:
 
 
 def ordinals(bounds: Bounds) -> tuple[Ordinals, Ordinals]:
-    """Lower and upper ends as numpy arrays (of no dimension where they are the same for all)."""
+    """Return lower and upper ends as numpy arrays (of no dimension if equal for all)."""
     return cast(Ordinals, np.asarray(bounds.lower)), cast(Ordinals, np.asarray(bounds.upper))
 
 
@@ -137,7 +144,7 @@ def where_known(
     upper: Ordinals,
     operand: Bounds,
 ) -> Bounds:
-    """The given ends where they are known, else none; nulls and values as in the operand."""
+    """Return the given ends where they are known; nulls and values are those of the operand."""
     return Bounds(
         np.where(known_lower, lower, np.int64(MIN_ORDINAL)),
         np.where(known_upper, upper, np.int64(MAX_ORDINAL)),
@@ -147,32 +154,32 @@ def where_known(
 
 
 def nullable_where(bounds: Bounds, where: Mask = True) -> Bounds:
-    """The bounds of results that an engine may replace by NULL, in the given containers."""
+    """Return the bounds of results that an engine may replace by NULL in these containers."""
     nulls = mask_or(bounds.may_be_null, where)
     return Bounds(bounds.lower, bounds.upper, bounds.may_be_value, nulls)
 
 
 def least_known(left: Values, right: Values) -> Values:
-    """The lesser of each two ends, unknown where one is."""
+    """Return the lesser of each two ends, unknown where one is."""
     if isinstance(left, np.ndarray | np.int64):
         return np.asarray(np.minimum(left, right))
     return pc.if_else(pc.less(left, right), left, right)
 
 
 def greatest_known(left: Values, right: Values) -> Values:
-    """The greater of each two ends, unknown where one is."""
+    """Return the greater of each two ends, unknown where one is."""
     if isinstance(left, np.ndarray | np.int64):
         return np.asarray(np.maximum(left, right))
     return pc.if_else(pc.less(left, right), right, left)
 
 
 def arrow(values: Values) -> pa.Array:
-    """Ends that are no ordinals, as an array (of length 1 where they are the same for all)."""
+    """Return ends that are not ordinals as an array (of length 1 if equal for all)."""
     if isinstance(values, pa.Scalar):
         return pa.array([values.as_py()], type=values.type)
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
 def like(values: pa.Array, shape: Values) -> Values:
-    """The inverse of `arrow`: a scalar where `shape` is one."""
+    """Return the inverse of `arrow`: a scalar if `shape` is one."""
     return values[0] if isinstance(shape, pa.Scalar) else values

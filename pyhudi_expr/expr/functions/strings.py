@@ -1,9 +1,9 @@
-"""Functions of texts, bounded through what all texts between two bounds begin with.
+"""Functions of texts, bounded through the common prefix of all texts between two bounds.
 
-Texts compare by their UTF-8 bytes, so all that lie between two bounds share the bounds' common
-prefix: what a function makes of the prefix begins all its results. Only the ASCII characters of it
-are used: what becomes of others depends on their neighbours, on the locale, and on whether the
-engine counts characters or UTF-16 units. No UTF-8 text contains the byte 0xff, which closes an
+Texts compare by their UTF-8 bytes, so all texts between two bounds share the bounds' common prefix,
+and a function's result for the prefix begins all its results. Only the ASCII characters of the
+prefix are used: the results for others depend on their neighbours, on the locale, and on whether
+the engine counts characters or UTF-16 units. No UTF-8 text contains the byte 0xff, which closes an
 interval of all texts with a prefix.
 """
 
@@ -33,32 +33,37 @@ from pyhudi_expr.expr.functions.signature import (
 
 _INT = Domain(Kind.INTEGER, bits=32)
 CLOSING = b"\xff"
-#: As many bytes of a bound are looked at; later ones narrow nothing.
+#: Number of bytes of a bound that are used; later ones narrow nothing.
 _WIDTH = 64
 _CONTINUATION, _FOUR_BYTES = 0x80, 0xF0
 
-#: N texts as rows of bytes, and their lengths; longer ones are cut at the width.
+#: N texts as rows of bytes, and their lengths; longer ones are truncated to the width.
 
 
 @dataclass(frozen=True)
 class TextRows:
-    """Texts as a matrix. codes: N x W bytes, zero behind the end. lengths: N, at most W."""
+    """Texts as a matrix.
+
+    Attributes:
+        codes: N x W bytes, zero behind the end.
+        lengths: N lengths, at most W.
+    """
 
     codes: UInt8Array
     lengths: Ordinals
 
     @property
     def inside(self) -> BoolArray:
-        """N x W: whether there is a byte of the text."""
+        """Return N x W flags: whether a byte belongs to the text."""
         flags: BoolArray = np.arange(self.codes.shape[1]) < self.lengths[:, None]
         return flags
 
     def cut(self, lengths: Ordinals) -> TextRows:
-        """Only so many bytes of each."""
+        """Truncate each text to so many bytes."""
         return TextRows(self.codes, np.minimum(self.lengths, lengths))
 
     def array(self, known: BoolArray, tail: bytes = b"") -> pa.Array:
-        """As Arrow texts with a tail, null where not `known`."""
+        """Return Arrow texts with a tail, null where not `known`."""
         matrix = np.pad(self.codes, ((0, 0), (0, len(tail))))
         columns = np.arange(len(tail))
         matrix[np.arange(len(matrix))[:, None], self.lengths[:, None] + columns] = np.frombuffer(
@@ -73,7 +78,7 @@ class TextRows:
 
 
 def _rows(texts: pa.Array, width: int = _WIDTH) -> TextRows:
-    """The first bytes of texts (large_binary); null is empty."""
+    """Return the first bytes of texts (large_binary); null is empty."""
     texts = pc.binary_slice(pc.fill_null(texts, b""), 0, width)
     _, offset_buffer, data_buffer = texts.buffers()
     offsets = np.frombuffer(offset_buffer, dtype=np.int64)[texts.offset :][: len(texts) + 1]
@@ -98,7 +103,7 @@ class Texts:
 
     @property
     def prefix(self) -> Ordinals:
-        """How many first bytes all texts of the container share, of ASCII characters."""
+        """Return the number of first bytes that all texts of the container share, all ASCII."""
         width = min(self.lower.codes.shape[1], self.upper.codes.shape[1])
         one, other = self.lower.codes[:, :width], self.upper.codes[:, :width]
         shared = (one == other) & (one < _CONTINUATION)
@@ -106,12 +111,13 @@ class Texts:
         return np.where(self.known, np.cumprod(shared, axis=1, dtype=np.int64).sum(axis=1), 0)
 
     def result(self, lower: pa.Array, upper: pa.Array) -> Bounds:
-        """Bounds with these ends; nulls and values as in the operand."""
+        """Return bounds with these ends; nulls and values are those of the operand."""
         ends: tuple[Any, Any] = (lower[0], upper[0]) if self.is_single else (lower, upper)
         return Bounds(*ends, self.operand.may_be_value, self.operand.may_be_null)
 
 
 def texts_of(operand: Bounds) -> Texts:
+    """Return the bounds of a text operand."""
     lower, upper = arrow(operand.lower), arrow(operand.upper)
     single = len(lower) == len(upper) == 1 and isinstance(operand.lower, pa.Scalar)
     size = max(len(lower), len(upper))
@@ -159,7 +165,7 @@ class _Cased:
 
 
 def _substring(site: Site) -> Signature | None:
-    """``substr(s, 1, n)`` and ``left(s, n)``: beginnings, whose order is that of the texts."""
+    """Return the signature of ``substr(s, 1, n)`` and ``left(s, n)``, which keep the order."""
     if site.kind(0) is not Kind.TEXT:
         return None
     begin, count = (
@@ -177,7 +183,7 @@ def _substring(site: Site) -> Signature | None:
 class Beginning:
     """The first `count` characters, or UTF-16 units.
 
-    An engine that counts units may cut a pair of them in two and write the half as '?'.
+    An engine that counts units may split a pair of them and write the half as '?'.
     """
 
     count: int
@@ -189,7 +195,7 @@ class Beginning:
         units = _cut_at(lower, self.count - 1, by_units=True)
         padded, rows = np.pad(lower.codes, ((0, 0), (0, 1))), np.arange(len(units))
         has_more = units < lower.lengths
-        # No pair is there where the upper bound, which begins alike, has a lesser character.
+        # There is no pair where the upper bound, which begins alike, has a lesser character.
         highest = np.pad(upper.codes, ((0, 0), (0, 1)))
         places = np.minimum(units, highest.shape[1] - 1)
         no_pair = given & (texts.prefix >= units) & (highest[rows, places] < _FOUR_BYTES)
@@ -198,7 +204,7 @@ class Beginning:
         first = TextRows(padded, units + has_more)
         ends = _cut_at(upper, self.count, by_units=False)
         known = np.ones(len(units), dtype=np.bool_)
-        # A bound that is no text may end within a character: then more may follow.
+        # A bound that is not a text may end within a character: then more may follow.
         flags = np.broadcast_to(given, known.shape)
         last, open_end = upper.cut(ends).array(flags), upper.cut(ends).array(flags, CLOSING)
         last = pc.if_else(pa.array(ends == upper.lengths), last, open_end)
@@ -206,7 +212,7 @@ class Beginning:
 
 
 def _cut_at(rows: TextRows, count: int, *, by_units: bool) -> Ordinals:
-    """Bytes in the first `count` characters (or UTF-16 units, if those are whole characters)."""
+    """Return the bytes in the first `count` characters (or UTF-16 units, if those are whole)."""
     begins = (rows.codes & 0xC0 != _CONTINUATION) & rows.inside
     pairs = begins & (rows.codes >= _FOUR_BYTES) & by_units
     weights = begins.astype(np.int64) + pairs
@@ -215,7 +221,7 @@ def _cut_at(rows: TextRows, count: int, *, by_units: bool) -> Ordinals:
 
 
 def _concatenation(site: Site) -> Signature | None:
-    """Literal texts, a column, and whatever follows."""
+    """Return the signature of literal texts, a column, and any texts after it."""
     if any(domain.kind is not Kind.TEXT for domain in site.domains):
         return None
     literals = list(site.literals)
@@ -286,10 +292,10 @@ class _Trimmed:
 
 
 def _least_trimmed(lower: TextRows) -> Ordinals:
-    """How many bytes of each bound the least text may keep without the spaces at its end.
+    """Return how many bytes of each bound the least text may keep without trailing spaces.
 
-    A text above the bound begins with what it keeps of it, and has spaces from there on where the
-    bound has spaces too, then ends or has a character below the space.
+    A text above the bound begins with what it keeps of the bound, and has spaces from there on
+    where the bound has spaces, too; then it ends or has a character below the space.
     """
     goes_on = np.cumprod((lower.codes >= ord(" ")) & lower.inside, axis=1, dtype=np.int64)
     solid = (lower.codes > ord(" ")) & (goes_on > 0)
@@ -299,7 +305,7 @@ def _least_trimmed(lower: TextRows) -> Ordinals:
 
 @dataclass(frozen=True)
 class IntegersToStrings:
-    """Integers in decimal digits: in order where all have one sign and one number of digits."""
+    """Integers in decimal digits: in order if all have one sign and one number of digits."""
 
     def __call__(self, *operands: Bounds) -> Bounds:
         (operand,) = operands

@@ -1,4 +1,4 @@
-"""Functions that build texts of a text's beginning: rpad, concat_ws, replace."""
+"""Functions that build texts from a text's beginning: rpad, concat_ws, replace."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.functions.signature import TEXT, Rule, Signature, Site, arrow, opaque
 from pyhudi_expr.expr.functions.strings import CLOSING, Beginning, texts_of
 
-#: Characters of a text that `Beginning` knows.
+#: Number of characters of a text that `Beginning` uses.
 _MOST_CHARACTERS = 16
 _EMPTY, _ANY_MORE = (pa.scalar(one, pa.large_binary()) for one in (b"", CLOSING))
 
@@ -23,13 +23,13 @@ def _texts(site: Site) -> bool:
 
 
 def _text(site: Site, place: int) -> str | None:
-    """The constant at a place, if it is a text."""
+    """Return the constant at a place, if it is a text."""
     literal = site.literals[place]
     return literal.value if literal is not None and isinstance(literal.value, str) else None
 
 
 def _rpad(site: Site) -> Signature | None:
-    """``rpad(s, n, 'x')`` begins with the first n characters of s."""
+    """Return the signature of ``rpad(s, n, 'x')``, which begins with n characters of s."""
     if len(site.domains) != 3 or site.kind(0) is not Kind.TEXT:
         return None
     count, filling = site.integer(1), _text(site, 2)
@@ -40,7 +40,7 @@ def _rpad(site: Site) -> Signature | None:
 
 @dataclass(frozen=True)
 class _Padded:
-    """The first characters, then others: those of a text that ends early may come before them."""
+    """The first characters, then others; a text that ends early is padded before them."""
 
     beginning: Beginning
 
@@ -52,7 +52,7 @@ class _Padded:
 
 
 def _concat_ws(site: Site) -> Signature | None:
-    """``concat_ws(',', 'a', s, ...)``: NULLs are left out, with their separators."""
+    """Return the signature of ``concat_ws(',', 'a', s, ...)``, which skips NULLs."""
     separator = _text(site, 0)
     if separator is None or len(site.domains) < 2 or not _texts(site):
         return opaque(TEXT, "texts joined by what is no constant") if _texts(site) else None
@@ -97,7 +97,7 @@ def _after(prefix: bytes, texts: pa.Array) -> pa.Array:
 
 
 def _replace(site: Site) -> Signature | None:
-    """``replace(s, 'a', 'b')``, for constants."""
+    """Return the signature of ``replace(s, 'a', 'b')`` with constants."""
     if len(site.domains) != 3 or not _texts(site):
         return None
     old, new = _text(site, 1), _text(site, 2)
@@ -108,7 +108,7 @@ def _replace(site: Site) -> Signature | None:
 
 @dataclass(frozen=True)
 class _Replaced:
-    """What becomes of the shared beginning."""
+    """The shared beginning with replacements."""
 
     old: str
     new: str
@@ -120,7 +120,7 @@ class _Replaced:
         whole = pc.replace_substring(shared, self.old, self.new)
         replaced = whole
         for count in range(1, len(self.old)):
-            # What is searched may begin at the end of what is shared.
+            # The searched text may begin at the end of the shared beginning.
             is_begun = pc.ends_with(shared, self.old[:count])
             replaced = pc.if_else(is_begun, pc.utf8_slice_codeunits(whole, 0, -count), replaced)
         begin = replaced.cast(pa.large_binary())
@@ -128,7 +128,7 @@ class _Replaced:
 
 
 def _closed(begin: pa.Array) -> pa.Array:
-    """What lies above all texts that begin so."""
+    """Return what lies above all texts with this beginning."""
     return pc.binary_join_element_wise(begin, _ANY_MORE, _EMPTY)
 
 

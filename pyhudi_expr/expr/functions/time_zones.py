@@ -1,8 +1,8 @@
-"""Instants as a zone's wall clock shows them, and back, for bounds.
+"""Convert bounds of instants to a zone's wall clock, and back.
 
-A wall clock runs backwards where clocks are put back, so it is no monotone function of the instant.
-Its bounds over a range of instants follow from the zone's transitions: whatever the clock shows
-from an instant on is at least the least it shows then or after one of the later transitions.
+A wall clock runs backwards where clocks are put back, so it is not a monotone function of the
+instant. Its bounds over a range of instants follow from the zone's transitions: from an instant on,
+the clock shows at least the minimum of what it shows then and after each later transition.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from pyhudi_expr.expr.functions.signature import ordinals, where_known
 
 SECONDS_PER_DAY = 86_400
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
-#: Zones are looked up from 1900 to 2200. Before, libraries disagree on offsets and readers on the
-#: calendar; after, nobody knows: margins of days stand in.
+#: Zones are used from 1900 to 2200. Before, libraries disagree on offsets and readers on the
+#: calendar; after, rules are unknown: margins of days replace them.
 _FIRST_DAY, _LAST_DAY = -25_567, 84_006
 _MARGIN = 2 * SECONDS_PER_DAY
 # Before 1582-10-15 (and as far as labels then move) readers may show other days.
@@ -31,11 +31,13 @@ _RELABELLING = 400 * SECONDS_PER_DAY
 
 @dataclass(frozen=True)
 class ZoneOffsets:
-    """What a zone adds to UTC, seconds.
+    """The offsets of a zone to UTC, in seconds.
 
-    starts: T instants (seconds since 1970) from which a new offset holds. offsets: T + 1 of them.
-    lows, highs: the least the clock shows at or after transition k, the greatest it has shown
-    just before one of the transitions up to k.
+    Attributes:
+        starts: T instants (seconds since 1970) from which a new offset is valid.
+        offsets: T + 1 offsets.
+        lows: The least that the clock shows at or after transition k.
+        highs: The greatest that it has shown just before one of the transitions up to k.
     """
 
     starts: Ordinals
@@ -45,18 +47,19 @@ class ZoneOffsets:
 
 
 class UnknownZoneError(ValueError):
-    """Nobody knows the zone; the text names it."""
+    """The zone is unknown; the message has its name."""
 
 
 @lru_cache(maxsize=64)
 def zone_offsets(name: str) -> ZoneOffsets:
-    """A zone's transitions between 1900 and 2200. Raises UnknownZoneError."""
+    """Return a zone's transitions between 1900 and 2200. Raises UnknownZoneError."""
     try:
         zone: tzinfo = timezone.utc if name in ("UTC", "Z", "GMT") else ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise UnknownZoneError(f"the zone {name!r} is unknown") from error
 
     def offset(second: int) -> int:
+        """Return the offset at a second."""
         found = (_EPOCH + timedelta(seconds=second)).astimezone(zone).utcoffset()
         return (found or timedelta()) // timedelta(seconds=1)
 
@@ -88,7 +91,7 @@ class ToWallClock:
     units: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
-        """The bounds of the wall clock."""
+        """Return the bounds of the wall clock."""
         (operand,) = operands
         table = zone_offsets(self.zone)
         lower, upper = ordinals(operand)
@@ -109,7 +112,7 @@ class FromWallClock:
     units: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
-        """The bounds of the instants."""
+        """Return the bounds of the instants."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         most, least = self._offsets(lower, np.maximum), self._offsets(upper, np.minimum)
@@ -125,7 +128,7 @@ class FromWallClock:
 
 
 def _plus(values: Ordinals, amounts: Ordinals) -> Ordinals:
-    """Sums, at the ends of int64 where they are beyond."""
+    """Return sums, saturated to int64."""
     with np.errstate(over="ignore"):
         sums = values + amounts
     sums = np.where((amounts > 0) & (sums < values), np.int64(MAX_ORDINAL), sums)
@@ -135,7 +138,7 @@ def _plus(values: Ordinals, amounts: Ordinals) -> Ordinals:
 def _with_margins(
     lower: Ordinals, first: Ordinals, upper: Ordinals, last: Ordinals, units: int, operand: Bounds
 ) -> Bounds:
-    """The ends `first` and `last`, apart by margins where calendars or offsets are not certain."""
+    """Return the ends `first` and `last`, with margins where calendars or offsets are uncertain."""
     below, above = _margin(lower, units), _margin(upper, units)
     return where_known(
         lower != MIN_ORDINAL,

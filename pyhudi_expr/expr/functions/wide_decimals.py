@@ -1,4 +1,4 @@
-"""Decimals of more than 18 digits: their bounds as Arrow's decimals, and as doubles with margins.
+"""Decimals of more than 18 digits: bounds as Arrow's decimals, and as doubles with margins.
 
 An unknown bound is null, and stays null.
 """
@@ -28,9 +28,9 @@ from pyhudi_expr.expr.functions.signature import arrow, like, ordinals
 ARROW_DIGITS = 76
 #: The decimals of all results that doubles bound: engines' have no more digits on either side.
 BY_DOUBLES = Domain(Kind.DECIMAL, precision=ARROW_DIGITS, scale=38)
-#: As far as a few roundings to doubles may have been from the truth.
+#: Relative error of a few roundings to doubles.
 RELATIVE_ERROR = 1e-14
-#: As far as a float of 32 bits may be from the decimal that it is written as.
+#: Relative error of a float32 against the decimal that it is printed as.
 FLOAT_ERROR = 2.0**-23
 #: Decimals above it are not zero as doubles.
 _LEAST_KEPT = 1e-12
@@ -40,7 +40,7 @@ _GREATEST = np.finfo(np.float64).max
 
 @dataclass(frozen=True)
 class Refitted:
-    """Decimals as those of another type, halves away from zero; what does not fit is anything."""
+    """Decimals in another type, halves away from zero; a value that does not fit may be any."""
 
     target: Domain
 
@@ -61,7 +61,7 @@ class Refitted:
         return Bounds(ends[0], ends[1], operand.may_be_value, nulls)
 
     def _fitted(self, ends: Values) -> tuple[pa.Array, pa.Array]:
-        """The ends in the target's type, and whether they are known and fit."""
+        """Return the ends in the target's type, and whether they are known and fit."""
         values = arrow(ends)
         scale = values.type.scale
         if self.target.scale < scale:
@@ -80,7 +80,7 @@ def _null(values: pa.Array) -> pa.Scalar:
 
 
 def unscaled_of(ends: Values, unknown: int) -> Ordinals:
-    """Decimals as their unscaled values, which fit into an int64; `unknown` in place of nulls."""
+    """Return decimals as their unscaled values, which fit into int64; `unknown` for nulls."""
     values = pc.cast(arrow(ends), pa.decimal256(ARROW_DIGITS, arrow(ends).type.scale))
     filled = pc.fill_null(values, pa.scalar(Decimal(0), values.type))
     words = np.frombuffer(filled.buffers()[1], dtype="<i8").reshape(-1, 4)
@@ -92,7 +92,7 @@ def unscaled_of(ends: Values, unknown: int) -> Ordinals:
 
 @dataclass(frozen=True)
 class Whole:
-    """The integer below or above a decimal, in decimals of no places."""
+    """The integer below or above a decimal, as a decimal without places."""
 
     up: bool
 
@@ -103,19 +103,19 @@ class Whole:
 
 
 def made_whole(*operands: Bounds) -> Bounds:
-    """Decimals as integers: cut off, but Hive rounds some of more digits than others."""
+    """Convert decimals to integers: truncated, but Hive rounds some with more digits."""
     (operand,) = operands
     return replace(operand, lower=pc.floor(operand.lower), upper=pc.ceil(operand.upper))
 
 
 def negated(*operands: Bounds) -> Bounds:
-    """``-x``."""
+    """Return ``-x``."""
     (operand,) = operands
     return replace(operand, lower=pc.negate(operand.upper), upper=pc.negate(operand.lower))
 
 
 def magnitude(*operands: Bounds) -> Bounds:
-    """``abs(x)``."""
+    """Return ``abs(x)``."""
     (operand,) = operands
     lower, upper = arrow(operand.lower), arrow(operand.upper)
     zero = pa.scalar(Decimal(0), lower.type)
@@ -128,9 +128,9 @@ def magnitude(*operands: Bounds) -> Bounds:
 
 
 def to_doubles(*operands: Bounds) -> Bounds:
-    """Decimals as doubles, with a margin for the roundings on the way.
+    """Convert decimals to doubles, with a margin for the roundings of engines.
 
-    Hive makes zero of small ones.
+    Hive converts small ones to zero.
     """
     (operand,) = operands
     return Bounds(
@@ -157,7 +157,7 @@ def _doubles(ends: Values, to: float) -> Ordinals:
 
 
 def widened(values: np.ndarray, to: float, error: float = RELATIVE_ERROR) -> np.ndarray:
-    """Doubles that are further by so much of themselves."""
+    """Move doubles outward by a relative error."""
     with np.errstate(over="ignore", invalid="ignore"):
         # What is infinite here may be the greatest double in another library.
         finite = np.clip(values, -_GREATEST, _GREATEST)
@@ -170,7 +170,9 @@ def widened(values: np.ndarray, to: float, error: float = RELATIVE_ERROR) -> np.
 class FromDoubles:
     """Doubles as decimals `BY_DOUBLES`.
 
-    error: how far engines may have rounded them. relative: how far of themselves.
+    Attributes:
+        error: The absolute error of engines' roundings.
+        relative: The relative error.
     """
 
     error: float

@@ -1,7 +1,7 @@
-"""What a calendar and a clock say of a time: its parts, its day, the last day of its month.
+"""Calendar and clock functions of a time: its parts, its day, the last day of its month.
 
-Functions of times begin with what the engine's calendar shows (`expr.functions.casts.wall_clock`):
-instants in its zone, days before 1582 with the margins of readers that relabel them.
+They start from what the engine's calendar shows (`expr.functions.casts.wall_clock`): instants in
+its zone, days before 1582 with the margins of readers that rebase them.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ NO_ZONE = "instants on the wall clock of an unknown zone"
 _UNIX_EPOCH_YEAR = 1970
 
 
-#: Seconds and days that calendars count: about the year 100,000.
+#: Limits of the supported calendar in seconds and days: about the year 100,000.
 MAX_DAY = 36_000_000
 
 
 def clock_of(site: Site, index: int = 0) -> tuple[Function, int] | Signature | None:
-    """How an argument becomes wall-clock seconds, and how many of its units a second has."""
+    """Return the conversion of an argument to wall-clock seconds, and its units in a second."""
     if site.kind(index) not in TIMES:
         return None
     domain = site.domains[index]
@@ -58,9 +58,10 @@ def clock_of(site: Site, index: int = 0) -> tuple[Function, int] | Signature | N
 
 
 def clock_function(function: Function, domain: Domain) -> Rule:
-    """The rule of a function of wall-clock seconds."""
+    """Return the rule of a function of wall-clock seconds."""
 
     def rule(site: Site) -> Signature | None:
+        """Return the signature of a call."""
         clock = clock_of(site)
         if clock is None:
             return None
@@ -73,9 +74,11 @@ def clock_function(function: Function, domain: Domain) -> Rule:
 
 @dataclass(frozen=True)
 class _Part:
-    """A field of the calendar: increasing within its period, anything of its range beyond.
+    """A field of the calendar: increasing within its period, beyond it any value of its range.
 
-    period: the numpy unit within which it grows (None: always). part: from seconds.
+    Attributes:
+        period: The numpy unit within which it increases (None: always).
+        part: Computes it from seconds.
     """
 
     period: str | None
@@ -102,10 +105,12 @@ class _Part:
 
 
 def in_calendar(seconds: Ordinals) -> BoolArray:
+    """Return whether seconds are within the supported calendar."""
     return within(seconds, MAX_DAY * SECONDS_PER_DAY)
 
 
 def moments_of(seconds: Ordinals) -> np.ndarray:
+    """Return seconds as numpy datetimes."""
     return np.where(in_calendar(seconds), seconds, 0).astype("datetime64[s]")
 
 
@@ -114,7 +119,7 @@ def _years(moments: np.ndarray) -> Ordinals:
 
 
 def _since(period: str, unit: str, first: int) -> Callable[[np.ndarray], Ordinals]:
-    """How many units have passed since the period began, plus `first`."""
+    """Return a function that counts units since the period began, plus `first`."""
 
     def count(moments: np.ndarray) -> Ordinals:
         begin = moments.astype(f"datetime64[{period}]").astype(f"datetime64[{unit}]")
@@ -144,7 +149,9 @@ _PARTS: dict[str, _Part] = {
 class DayFunction:
     """A function of the day that a wall clock shows, to days or integers.
 
-    least, greatest: the lowest and highest day that an engine may make of one.
+    Attributes:
+        least: The first day that an engine supports.
+        greatest: The last day that an engine supports.
     """
 
     least: Callable[[np.ndarray], np.ndarray]
@@ -165,7 +172,7 @@ class DayFunction:
 
 
 def four_digit_years(*operands: Bounds) -> Bounds:
-    """Days that some engine gives as text: in order in the years 1 to 9999, and none beyond."""
+    """Return days that some engine returns as text: ordered in the years 1 to 9999 only."""
     (operand,) = operands
     lower, upper = ordinals(operand)
     known = (lower >= _FIRST_DAY) & (upper <= _LAST_DAY)
@@ -178,6 +185,7 @@ _FIRST_DAY, _LAST_DAY = (
 
 
 def last_of_month(days: np.ndarray) -> np.ndarray:
+    """Return the last day of each day's month."""
     months = days.astype("datetime64[M]")
     return np.asarray((months + 1).astype("datetime64[D]") - 1)
 

@@ -1,7 +1,7 @@
-"""The day and the time of a query: not before the question, and nobody knows how long after it.
+"""The current date and time of a query: not before the request, and unbounded after it.
 
-What is asked about today's files is asked again tomorrow by the same predicate, and an engine may
-fix its time somewhat before it asks, by another clock. So the present begins a day before ours.
+The same predicate may be evaluated again later, and an engine may fix its current time before it
+sends the request, by another clock. So the current time begins a day before this process's clock.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _EARLIER, _LATEST_DAYS = SECONDS_PER_DAY, 36_525
 
 @dataclass(frozen=True)
 class _Present:
-    """From a day ago, in units of so many seconds."""
+    """Times from a day ago on, in units of so many seconds."""
 
     domain: Domain
     margin_days: int

@@ -38,7 +38,7 @@ from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, FromWallClock
 
 
 def _months_later(days: np.ndarray, count: int) -> np.ndarray:
-    """The same day `count` months later, or that month's last day."""
+    """Return the same day `count` months later, or that month's last day."""
     months = days.astype("datetime64[M]")
     there = (months + count).astype("datetime64[D]")
     same_day = there + (days - months.astype("datetime64[D]"))
@@ -47,7 +47,7 @@ def _months_later(days: np.ndarray, count: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class _MonthsLater:
-    """`_months_later`; to_last: the last day of a month becomes the last day of a month."""
+    """`_months_later`; if `to_last`, the last day of a month becomes the last day of a month."""
 
     count: int
     to_last: bool
@@ -70,11 +70,11 @@ def _add_months(site: Site) -> Signature | None:
 
 
 def _plus_interval(site: Site) -> Signature | None:
-    """``plus interval(t, months, days, microseconds)``: ``t + INTERVAL``.
+    """Return the signature of ``plus interval(t, months, days, microseconds)``: ``t + INTERVAL``.
 
     Days are added to what the calendar shows; hours by some engines there, by others to the
-    instant. A date with hours, or in Hive with days, is a timestamp: it is not judged.
-    ``plus exact interval`` has days of 24 hours.
+    instant. A date with hours, or in Hive with days, is a timestamp: it has no bounds. ``plus exact
+    interval`` has days of 24 hours.
     """
     months, days, micros = (site.integer(index) for index in (1, 2, 3))
     if site.kind(0) not in TIMES or months is None or days is None or micros is None:
@@ -155,7 +155,7 @@ class _MonthsLaterAt:
 
 
 def _days(site: Site, index: int) -> Function | None:
-    """How an argument becomes a day; None where it does not."""
+    """Return the conversion of an argument to a day; None if there is none."""
     clock = clock_of(site, index)
     if clock is None or isinstance(clock, Signature):
         return None
@@ -163,7 +163,7 @@ def _days(site: Site, index: int) -> Function | None:
 
 
 def _shift_days(site: Site) -> Signature | None:
-    """``date_add(t, n)``, ``date_sub(t, n)``, ``date + n``, ``date - n``."""
+    """Return the signature of ``date_add(t, n)``, ``date_sub(t, n)``, ``date + n`` and ``- n``."""
     if len(site.domains) != 2 or site.kind(1) is not Kind.INTEGER:
         return None
     if site.name in ("+", "-") and site.kind(0) is not Kind.DATE:

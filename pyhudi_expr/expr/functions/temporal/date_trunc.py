@@ -1,4 +1,4 @@
-"""Beginnings of years, months, weeks, hours ..."""
+"""Truncation to years, months, weeks, hours ..."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _beginning(moments: np.ndarray, unit: str) -> Ordinals:
 
 
 def _date_trunc(site: Site) -> Signature | None:
-    """``date_trunc('month', t)``: a timestamp, an instant of an instant."""
+    """Return the signature of ``date_trunc('month', t)``: a timestamp, or an instant."""
     unit, clock = _TRUNCATIONS.get((site.text(0) or "").lower()), clock_of(site, 1)
     if unit is None or clock is None or len(site.domains) != 2:
         return None
@@ -91,7 +91,7 @@ def _date_trunc(site: Site) -> Signature | None:
 
 
 def _trunc(site: Site) -> Signature | None:
-    """``trunc(t, 'MM')``: a date."""
+    """Return the signature of ``trunc(t, 'MM')``: a date."""
     unit = _TRUNCATIONS.get((site.text(1) or "").lower())
     if unit not in ("Y", "Q", "M", "W") or len(site.domains) != 2:
         return None

@@ -40,7 +40,7 @@ def _months_between(site: Site) -> Signature | None:
 
 
 def _clock(site: Site, index: int) -> Function | None:
-    """An argument as wall-clock seconds; None where that is unknown."""
+    """Return the conversion of an argument to wall-clock seconds; None if unknown."""
     text = site.text(index)
     if text is not None:
         try:
@@ -64,10 +64,10 @@ class _Midnight:
 
 
 def _between(*operands: Bounds) -> Bounds:
-    """Whole months where both are of one day of the month, or last days; else by months of 31 days.
+    """Return whole months between equal or last days of months; else by months of 31 days.
 
-    That is the difference of what `_position` says, but for last days, of which the shortest month
-    has three fewer; engines may show a day as the next one where clocks change.
+    That is the difference of `_position`, except for last days, of which the shortest month has
+    three fewer; engines may show a day as the next one where clocks change.
     """
     left, right = (ordinals(operand) for operand in operands)
     known = [[in_calendar(end) for end in ends] for ends in (left, right)]
@@ -85,7 +85,7 @@ _MARGIN = 0.3
 
 
 def _position(seconds: Ordinals) -> np.ndarray:
-    """Months since 1970 and the part of 31 days of them."""
+    """Return months since 1970, with the day as a fraction of 31."""
     moments = moments_of(seconds)
     months = moments.astype("datetime64[M]")
     into = (moments - months.astype("datetime64[s]")).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Dates and times as texts, where these are in the order of time."""
+"""Dates and times as texts, if the texts are in the order of time."""
 
 from __future__ import annotations
 
@@ -44,15 +44,15 @@ def _date_format(site: Site) -> Signature | None:
     return Signature(on_first(_Formatted(layout), clock[0]), TEXT)
 
 
-#: Where the fields of 'yyyy-mm-ddThh:mm:ss' are, in the order that makes texts grow with time.
+#: The fields of 'yyyy-mm-ddThh:mm:ss', in the order in which texts grow with time.
 _FIELDS = {"yyyy": (0, 4), "MM": (5, 7), "dd": (8, 10), "HH": (11, 13), "mm": (14, 16)}
 
 
 _FIELDS["ss"] = (17, 19)
 
 
-#: Fields, quoted letters and signs that Java's two formatters, of which engines use either, write
-#: alike. A doubled quote is one of the text; brackets, braces and "#" are signs of one of them.
+#: Fields, quoted letters and signs that Java's two formatters, of which engines use either,
+#: write alike. They differ for doubled quotes, brackets, braces and "#".
 _PATTERN = re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'(?!')|[^A-Za-z'\[\]{}#]")
 
 
@@ -61,7 +61,7 @@ _Layout = tuple[bytes | tuple[int, int], ...]
 
 
 def _layout(pattern: str) -> _Layout | None:
-    """The parts of a pattern of which the coarser come first; None for all others."""
+    """Return the parts of a pattern that has coarser fields first; None for all others."""
     pieces = _PATTERN.findall(pattern)
     if "".join(pieces) != pattern or not pattern.isascii():
         return None
@@ -89,7 +89,8 @@ _LAST_YEAR = int(np.datetime64("9999-12-31T23:59:59", "s").astype(np.int64))
 class _Formatted:
     """Wall-clock seconds as texts of one width, for the years 1 to 9999.
 
-    fraction: an engine may put a fraction behind.
+    Attributes:
+        fraction: Whether an engine may append a fraction.
     """
 
     layout: _Layout
@@ -98,7 +99,7 @@ class _Formatted:
     def __call__(self, *operands: Bounds) -> Bounds:
         (operand,) = operands
         lower, upper = ordinals(operand)
-        # Years of other widths are texts in another order, wherever the range reaches them.
+        # Years of other widths are not in the order of their texts.
         known = (lower >= _FIRST_YEAR) & (upper <= _LAST_YEAR)
         first = self._texts(lower, known, b"")
         last = self._texts(upper, known, b".\xff" if self.fraction else b"")
@@ -122,7 +123,7 @@ class _Formatted:
 
 
 def as_text(domain: Domain, zone: str | None) -> Function | None:
-    """The cast of dates and times to text; None for instants in no known zone."""
+    """Return the cast of dates and times to text; None for instants in an unknown zone."""
     clock = clock_of(Site("cast", (domain,), (None,), zone))
     if clock is None or isinstance(clock, Signature) or ISO_DAY is None or ISO_SECOND is None:
         return None

@@ -1,4 +1,4 @@
-"""What an engine reads of a stored value, where it is less than the value."""
+"""The precision with which engines read stored times, where it is less than the value's."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MILLIS = 1000
 
 @dataclass(frozen=True)
 class _Near:
-    """Times that are rounded or cut off, to less than `margin` units from themselves."""
+    """Times that are rounded or truncated by less than `margin` units."""
 
     margin: int
 
@@ -37,7 +37,7 @@ class _Near:
 
 
 def _to_milliseconds(site: Site) -> Signature | None:
-    """A time with three digits of a second, or more; any other value as it is."""
+    """Return the signature of a time with three digits of a second, or more; others unchanged."""
     if len(site.domains) != 1:
         return None
     domain = site.domains[0]
@@ -46,7 +46,7 @@ def _to_milliseconds(site: Site) -> Signature | None:
 
 
 def _to_millisecond_instants(site: Site) -> Signature | None:
-    """The same, and a wall clock as the instant at which clocks of UTC show it."""
+    """Return the same signature, with wall clocks as instants of UTC."""
     found = _to_milliseconds(site)
     if found is None or found.domain.kind is not Kind.WALL_CLOCK:
         return found

@@ -27,23 +27,24 @@ from pyhudi_expr.expr.functions.time_zones import FromWallClock
 
 
 def _unix_timestamp(site: Site) -> Signature | None:
-    """Seconds since 1970 of an instant, or of a wall clock in the session's zone."""
+    """Return the signature for an instant, or a wall clock in the session's zone."""
     if len(site.domains) != 1 or site.kind(0) not in TIMES:
         return None
     clock = clock_of(site)
     if clock is None or isinstance(clock, Signature) or site.zone is None:
         return opaque(LONG, NO_ZONE)
-    # Some engines take the instant back from what the wall clock shows, or a wall clock for UTC's;
-    # some cut fractions of seconds before 1970 off towards zero.
+    # Some engines compute the instant from what the wall clock shows, or read the wall clock as
+    # UTC;
+    # some truncate fractions of seconds before 1970 towards zero.
     at_instant = on_first(FromWallClock(site.zone, 1), clock[0])
     if site.kind(0) is Kind.DATE:
-        # Some of Hive's functions of days give texts, of which it makes no time.
+        # Some of Hive's day functions return texts, which it does not convert to times.
         return Signature(After(identity_or_null, at_instant), LONG)
     return Signature(Hull(at_instant, CutTo(clock[1])), LONG)
 
 
 def as_seconds(domain: Domain, zone: str | None) -> Function | None:
-    """The cast of timestamps to integers: seconds of the instant, or of the wall clock as UTC."""
+    """Return the cast of timestamps to integers: seconds of the instant, or of the clock in UTC."""
     clock = clock_of(Site("cast", (domain,), (None,), zone))
     if domain.kind is not Kind.INSTANT or clock is None or isinstance(clock, Signature):
         return None
@@ -51,7 +52,7 @@ def as_seconds(domain: Domain, zone: str | None) -> Function | None:
 
 
 def as_double_seconds(domain: Domain, zone: str | None) -> Function | None:
-    """The cast of timestamps to doubles: seconds with their fraction."""
+    """Return the cast of timestamps to doubles: seconds with their fraction."""
     seconds = as_seconds(domain, zone)
     return After(integers_to_doubles, After(UpperMargin(1), seconds)) if seconds else None
 
