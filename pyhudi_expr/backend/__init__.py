@@ -1,1 +1,1 @@
-"""Expressions into what engines read: SQL of each dialect, pyarrow's expressions."""
+"""Write expressions for engines: as SQL of each dialect, and as pyarrow's expressions."""

@@ -1,4 +1,4 @@
-"""Expressions as pyarrow's, for datasets and tables."""
+"""Write expressions as pyarrow's, for datasets and tables."""
 
 from __future__ import annotations
 
@@ -24,24 +24,29 @@ _ARITHMETIC = {"+": pc.add, "-": pc.subtract, "*": pc.multiply}
 
 
 class InexpressibleInArrowError(ValueError):
-    """pyarrow has nothing that means the same; the text says for what."""
+    """pyarrow has no equivalent; the message says for what."""
 
 
 def to_arrow(expression: HudiExpression, *, is_in: bool = False) -> pc.Expression:
-    """pyarrow's expression with the same truth values, after Kleene's logic.
+    """Return a pyarrow expression with the same truth values, by Kleene's logic.
 
-    Arrow compares NaN as IEEE does, but for isnan() and <=> NaN. is_in: IN finds floats as
-    pyarrow's `is_in` does, by their bits (NaN, and one zero of the two); else by equality.
+    Arrow compares NaN as IEEE 754 does, except for isnan() and <=> NaN.
 
-    Raises InexpressibleInArrowError for what is known in part, for casts, functions and char types,
-    of which the rules are the engines'.
+    Args:
+        expression: The predicate.
+        is_in: Whether IN finds floats as pyarrow's `is_in` does, by their bits (NaN, and one of the
+            two zeros); else by equality.
+
+    Raises:
+        InexpressibleInArrowError: The predicate is partly unknown, or has casts, functions or char
+            types, whose rules are the engines'.
     """
     return _Translation(is_in).predicate(expression)
 
 
 @dataclass(frozen=True)
 class _Translation:
-    """is_in: see `to_arrow`."""
+    """A translation to pyarrow; `is_in` as in `to_arrow`."""
 
     is_in: bool
 
@@ -75,7 +80,7 @@ class _Translation:
         raise InexpressibleInArrowError(f"what is known in part: {expression!s:.200}")
 
     def _in(self, term: pc.Expression, options: tuple[Term, ...]) -> pc.Expression:
-        """SQL's IN: NULL where the term is, and where it is none of options that have a NULL."""
+        """Return SQL's IN: NULL if the term is, or if no option matches and one is NULL."""
         if not options:
             return pc.scalar(False)
         literals = [one for one in options if isinstance(one, e.Literal)]
@@ -127,10 +132,10 @@ def _joined(
     connective: Callable[[pc.Expression, pc.Expression], pc.Expression],
     parts: Sequence[pc.Expression],
 ) -> pc.Expression:
-    """All of one or more parts.
+    """Join one or more parts by a connective.
 
-    Arrow makes one chain of a connective, however it is nested, and walks it recursively: a long
-    one would end the process. No chain goes on through `coalesce`, which changes nothing here.
+    Arrow makes one chain of nested connectives, and walks it recursively: a long one would crash
+    the process. No chain goes on through `coalesce`, which changes nothing here.
     """
     while len(parts) > _CHAIN:
         starts = range(0, len(parts), _CHAIN)

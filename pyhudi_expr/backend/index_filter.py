@@ -1,11 +1,11 @@
-"""A predicate as a filter over an index table, whose rows are statistics of files (RFC-28).
+"""Write a predicate as a filter over an index table, whose rows are statistics of files (RFC-28).
 
-The index table has a row for each file: of a column ``c`` its ``c_minValue``, ``c_maxValue`` and
+The index table has a row for each file: for a column ``c`` its ``c_minValue``, ``c_maxValue`` and
 ``c_nullCount``, and the file's number of rows, ``valueCount``, as Hudi's readers lay out its
-``column_stats``. The filter is a `HudiExpression` like others, to be printed by ``backend.sql``. It
-is TRUE for each file that may hold a row for which the predicate is. What min, max and null counts
-do not tell (functions, casts, columns against columns) keeps the file, and so do statistics that
-are NULL.
+``column_stats``. The filter is a `HudiExpression`, to be printed by ``backend.sql``. It is TRUE for
+each file that may hold a row for which the predicate is TRUE. What min, max and null counts cannot
+evaluate (functions, casts, columns against columns) keeps the file, and so do statistics that are
+NULL.
 """
 
 from __future__ import annotations
@@ -48,16 +48,20 @@ _MOMENTS = frozenset({"date", "time"})
 
 
 def index_filter(predicate: HudiExpression, schema: pa.Schema) -> HudiExpression:
-    """The filter over the index table. schema: of the table itself.
+    """Return the filter over the index table of a table with this schema.
 
-    A file without a row in the index table is to be read, too.
+    A file without a row in the index table has to be read, too.
     """
     return _may_be(predicate, True, schema)
 
 
 @dataclass(frozen=True)
 class _Indexed:
-    """A column of the index table's. name: in the table itself."""
+    """A column of the index table.
+
+    Attributes:
+        name: Its name in the table itself.
+    """
 
     name: str
     type: pa.DataType
@@ -75,7 +79,7 @@ class _Indexed:
         return Column((f"{self.name}_nullCount",))
 
     def with_values(self, condition: HudiExpression) -> HudiExpression:
-        """What its values have to fulfil, or the file is kept as nothing is known of them.
+        """Return a condition on the column's values that holds for unknown statistics, too.
 
         Without bounds there are either no values at all, or none of the statistics is known.
         """
@@ -83,14 +87,14 @@ class _Indexed:
         not_only = Or((Not(only_nulls), IsNull(only_nulls)))
         unknown = [And((Or((IsNull(self.low), IsNull(self.high))), not_only))]
         if pa.types.is_floating(self.type):
-            # Of files with NaN writers have no bounds, and Hudi's index says that both are zero.
+            # Writers store no bounds for files with NaN, and Hudi's index has zeros for both.
             zeros = (Comparison(Op.EQ, bound, _NONE) for bound in (self.low, self.high))
             unknown.append(And(tuple(zeros)))
         return Or((condition, *unknown))
 
 
 def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpression:
-    """Where a file may hold a row for which the predicate has this truth."""
+    """Return where a file may hold a row for which the predicate is `truth`."""
 
     def below(child: HudiExpression) -> HudiExpression:
         return _may_be(child, truth, schema)
@@ -127,7 +131,7 @@ def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpress
 def _of(
     column: Column, schema: pa.Schema, told: Callable[[_Indexed], HudiExpression]
 ) -> HudiExpression:
-    """What is told by the statistics of a column, if it has such."""
+    """Return a condition on the statistics of a column, if it has any."""
     try:
         name, type_ = resolve(column.path, schema)
     except UnboundError:
@@ -169,7 +173,7 @@ def _plain(term: Term) -> Term:
 
 
 def _holds(column: _Indexed, op: Op, value: Literal) -> HudiExpression:
-    """Where a value of the column may compare so."""
+    """Return where a value of the column may compare so."""
     low, high = (Comparison(op, bound, value) for bound in (column.low, column.high))
     match op:
         case Op.EQ:
@@ -202,7 +206,7 @@ def _starts_with(column: _Indexed, prefix: str, truth: bool) -> HudiExpression:
 
 
 def _in_one_order(column: pa.DataType, literal: pa.DataType | e.CharType) -> bool:
-    """Whether engines compare them in the order that the column's bounds are in."""
+    """Return whether engines compare them in the order of the column's bounds."""
     if isinstance(literal, e.CharType):
         return False
     one, other = _kind(column), _kind(literal)

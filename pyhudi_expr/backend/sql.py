@@ -1,7 +1,7 @@
-"""Expressions as SQL of Hive, Spark, Trino, Presto and DuckDB.
+"""Write expressions as SQL of Hive, Spark, Trino, Presto and DuckDB.
 
-The tree is put into sqlglot's, which knows how each dialect quotes and escapes. Constants are
-written with their types, because engines guess differently: ``CAST('1.5' AS DOUBLE)``.
+The tree is converted to sqlglot's, which quotes and escapes for each dialect. Constants are written
+with their types, because engines infer them differently: ``CAST('1.5' AS DOUBLE)``.
 """
 
 from __future__ import annotations
@@ -39,14 +39,16 @@ class Dialect(Enum):
 
 
 class InexpressibleInSqlError(ValueError):
-    """The dialect has nothing that means the same; the text says for what."""
+    """The dialect has no equivalent; the message says for what."""
 
 
 def to_sql(expression: HudiExpression, dialect: Dialect) -> str:
-    """One line of SQL that gives the same truth values.
+    """Return one line of SQL with the same truth values.
 
-    Raises InexpressibleInSqlError for `Unknown` and `Matches`, which say only a part of what was
-    asked, for values without a spelling, and for functions where the dialect's may differ.
+    Raises:
+        InexpressibleInSqlError: The predicate has `Unknown` or `Matches`, which are parts of
+            conditions only, a value that cannot be written, or a function that the dialect may
+            define differently.
     """
     return _Writer(dialect).predicate(expression).sql(dialect.value)
 
@@ -118,7 +120,7 @@ class _Writer:
     def _like(self, term: Term, prefix: str) -> exp.Expr:
         if not _SPECIAL & set(prefix):
             return self._alike(term, f"{prefix}%")
-        if self._dialect is Dialect.HIVE:  # whose vectors know no escapes
+        if self._dialect is Dialect.HIVE:  # whose vectors have no escapes
             parts = [self._operand(term), exp.Literal.string(prefix)]
             place = exp.Anonymous(this="instr", expressions=parts)
             return exp.EQ(this=place, expression=exp.Literal.number(1))
@@ -146,7 +148,7 @@ class _Writer:
         return exp.Anonymous(this=name, expressions=args)
 
     def _only_in_hive_and_spark(self, what: str) -> None:
-        """Terms have their meaning; other engines round, cut or fail elsewhere."""
+        """Refuse other dialects, where such terms round, truncate or fail differently."""
         if self._dialect not in (Dialect.HIVE, Dialect.SPARK):
             raise InexpressibleInSqlError(f"{what} in {self._dialect.value}")
 

@@ -260,7 +260,7 @@ def interval_of(
 
 
 def float_widths(operands: Iterable[Term], scope: Scope) -> frozenset[int]:
-    """Widths of the floats in IN or BETWEEN: some engines make all operands of one type."""
+    """Return the widths of floats in IN or BETWEEN: engines may make all operands one type."""
     domains = [
         declared_domain(operand.type)
         if isinstance(operand, Literal)

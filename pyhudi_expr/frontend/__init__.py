@@ -1,5 +1,5 @@
-"""What engines and people write, as `pyhudi_expr.expr` trees.
+"""Read the predicates of engines and programs as `pyhudi_expr.expr` trees.
 
-A frontend never guesses: what it cannot say exactly becomes `Unknown`, and an input that breaks
-its own language is an error of the frontend.
+A frontend never guesses: what has no exact equivalent becomes `Unknown`, and input that violates
+its own language raises the frontend's error.
 """

@@ -1,6 +1,4 @@
-"""The old place of `pyhudi_expr.frontend.arrow.filter_lists`, for programs that import it from
-here.
-"""
+"""Former module of `pyhudi_expr.frontend.arrow.filter_lists`; re-exports its names."""
 
 from pyhudi_expr.frontend.arrow.filter_lists import FilterError, parse_filters
 

@@ -1,4 +1,4 @@
-"""The old place of `pyhudi_expr.frontend.json.decoder`, for programs that import it from here."""
+"""Former module of `pyhudi_expr.frontend.json.decoder`; re-exports its names."""
 
 from pyhudi_expr.frontend.json.decoder import FormError, loads
 

@@ -1,4 +1,4 @@
-"""The old place of `pyhudi_expr.frontend.json.encoder`, for programs that import it from here."""
+"""Former module of `pyhudi_expr.frontend.json.encoder`; re-exports its names."""
 
 from pyhudi_expr.frontend.json.encoder import dumps
 

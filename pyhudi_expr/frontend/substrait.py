@@ -1,6 +1,4 @@
-"""The old place of `pyhudi_expr.frontend.arrow.substrait`, for programs that import it from
-here.
-"""
+"""Former module of `pyhudi_expr.frontend.arrow.substrait`; re-exports its names."""
 
 from pyhudi_expr.frontend.arrow.substrait import SubstraitError, parse_arrow, parse_substrait
 

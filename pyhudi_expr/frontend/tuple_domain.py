@@ -1,6 +1,4 @@
-"""The old place of `pyhudi_expr.frontend.trino.tuple_domain`, for programs that import it from
-here.
-"""
+"""Former module of `pyhudi_expr.frontend.trino.tuple_domain`; re-exports its names."""
 
 from pyhudi_expr.frontend.trino.tuple_domain import DomainError, parse_tuple_domain
 

@@ -1,10 +1,11 @@
-"""Record keys that are not on the disk: what they are made of, and spelling them anew.
+"""Virtual record keys: keys that are not stored, computed from a row's columns.
 
-A table with virtual keys leaves `_hoodie_record_key` empty; a row's key is made of its own columns
-by a key generator. `definition` says which (saved in `hoodie.properties`), `generators` spells the
-keys of Arrow batches byte for byte as Hudi's writers do, `java_text` how Java writes values.
+A table with virtual keys leaves `_hoodie_record_key` empty; a key generator computes a row's key
+from its own columns. `definition` says which one (saved in `hoodie.properties`), `generators`
+computes the keys of Arrow batches byte for byte as Hudi's writers do, `java_text` formats values as
+Java does.
 
-A generator is whatever has `keys(columns)`, so that a user's own class will do:
+A generator is any object with `keys(columns)`, so that a custom class can be used:
 
 >>> class HostKeys:
 ...     def __init__(self, columns): ...

@@ -71,7 +71,7 @@ class Generator(Enum):
 
     @staticmethod
     def of(name: str) -> Generator | None:
-        """By type or class name; None: not one of Hudi's that make keys of columns."""
+        """Return a generator by type or class name; None if Hudi has no such one for columns."""
         simple = name.rpartition(".")[2]
         if simple.upper() in Generator.__members__:
             return Generator[simple.upper()]
@@ -79,7 +79,7 @@ class Generator(Enum):
 
     @staticmethod
     def inferred(key: Sequence[str], partitions: Sequence[str]) -> Generator:
-        """What Hudi takes for columns of the key and of partitions where it is not told."""
+        """Return Hudi's default generator for these key and partition columns."""
         if not partitions:
             return Generator.NON_PARTITION
         several = len(partitions) > 1 or len(key) > 1
@@ -88,15 +88,15 @@ class Generator(Enum):
 
 @dataclass(frozen=True)
 class KeyDefinition:
-    """How a table's keys are made.
+    """How a table's keys are computed.
 
     Attributes:
-        columns: what they are made of, with dots where nested.
-        hudi: the generator that Hudi's writers have.
-        python: the name of a generator of one's own; None: there is none.
-        concatenator: between the values of several columns.
-        names_only_column: whether the complex generator names its only column.
-        text: how values are written.
+        columns: The columns of the key, with dots where nested.
+        hudi: The generator of Hudi's writers.
+        python: The name of a custom generator; None if there is none.
+        concatenator: Separates the values of several columns.
+        names_only_column: Whether the complex generator names its only column.
+        text: How values are formatted.
     """
 
     columns: tuple[str, ...]
@@ -113,7 +113,7 @@ class KeyDefinition:
         return self.python is None and not joined
 
     def generator(self) -> KeyGenerator:
-        """What spells the keys. Raises UnsupportedTable: one's own is not known here."""
+        """Return the generator. Raises UnsupportedTable if a custom one is not registered here."""
         if self.python is not None:
             return registered(self.python)(self.columns)
         if not self.is_hudis:
@@ -130,11 +130,11 @@ class KeyDefinition:
             return True
         if self.hudi in (Generator.COMPLEX, Generator.COMPLEX_AVRO):
             return self.names_only_column
-        # CustomKeyGenerator takes the simple one for one column.
+        # CustomKeyGenerator uses the simple one for one column.
         return self.hudi in (Generator.GLOBAL_DELETE, Generator.GLOBAL_DELETE_AVRO)
 
     def settings(self) -> dict[str, str]:
-        """The properties that say so, all of the design's."""
+        """Return the properties of the definition, all those of the design."""
         own = {} if self.python is None else {CLASS: _PYTHON + self.python}
         zone = {TIMEZONE: self.text.zone} if self.text.consistent_timestamps else {}
         return {
@@ -148,9 +148,10 @@ class KeyDefinition:
 
 
 def virtual_keys(properties: TableProperties, shown: str) -> KeyDefinition | None:
-    """The definition by which readers make the table's keys; None: they are stored.
+    """Return the definition by which readers compute the table's keys; None if they are stored.
 
-    shown: the table, for messages. Raises HudiError: there is no saying how keys are made.
+    Raises:
+        HudiError: The table (`shown`) does not define its keys.
     """
     if is_virtual(properties):
         return key_definition(properties, shown)
@@ -158,19 +159,19 @@ def virtual_keys(properties: TableProperties, shown: str) -> KeyDefinition | Non
 
 
 def is_virtual(properties: TableProperties) -> bool:
-    """Whether readers make the keys, be there stored ones or not."""
+    """Return whether readers compute the keys, whether or not some are stored."""
     return not properties.meta_fields or properties.raw.get(ENABLED, "").lower() == "true"
 
 
 def hidden_columns(properties: TableProperties) -> frozenset[str]:
-    """The meta columns of which readers show other values than some files have: nulls."""
+    """Return the meta columns that readers show as nulls, although some files have values."""
     if not properties.meta_fields:
         return frozenset(META_COLUMNS)
     return frozenset({RECORD_KEY}) if is_virtual(properties) else frozenset()
 
 
 def key_definition(properties: TableProperties, shown: str) -> KeyDefinition:
-    """How the table's keys are made, stored or not. Raises HudiError."""
+    """Return how the table's keys are computed, stored or not. Raises HudiError."""
     raw = properties.raw
     columns = split_names(raw.get(COLUMNS, "")) or properties.record_key_fields
     if not columns:
@@ -191,12 +192,12 @@ def key_definition(properties: TableProperties, shown: str) -> KeyDefinition:
 
 
 def split_names(names: str) -> tuple[str, ...]:
-    """The names of a comma separated list."""
+    """Return the names of a comma separated list."""
     return tuple(name.strip() for name in names.split(",") if name.strip())
 
 
 def python_generator(class_name: str) -> str | None:
-    """The name in `python:NAME`; None: a class of Java."""
+    """Return the name in `python:NAME`; None for a Java class."""
     return class_name.removeprefix(_PYTHON) if class_name.startswith(_PYTHON) else None
 
 

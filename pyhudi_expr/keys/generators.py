@@ -1,4 +1,4 @@
-"""Key generators over Arrow arrays: Hudi's own, values joined by a text, and a user's classes."""
+"""Key generators over Arrow arrays: Hudi's own, joined values, and custom classes."""
 
 from __future__ import annotations
 
@@ -19,16 +19,22 @@ _GROUP = "pyhudi_expr.key_generators"
 
 
 class MissingKey(HudiError):  # noqa: N818 - names the finding, as its siblings do
-    """A row without a key: the message has the column and the row's key columns."""
+    """A row without a key; the message has the column and the row's key columns."""
 
 
 class KeyGenerator(Protocol):
-    """What spells keys. It is sent to Spark's tasks, so it can be pickled."""
+    """Computes keys. It is sent to Spark's tasks, so it has to be picklable."""
 
     def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """One text for each row, never null; columns: the key's, in their order, of one length.
+        """Return one text for each row, never null.
 
-        Equal values must give equal keys. Raises HudiError.
+        Equal values must give equal keys.
+
+        Args:
+            columns: The key's columns in their order, of one length.
+
+        Raises:
+            HudiError: A row has no key.
         """
 
 
@@ -40,8 +46,11 @@ GeneratorFactory = Callable[[tuple[str, ...]], KeyGenerator]
 class HudiKeys:
     """Hudi's generators: the value of one column, or `a:value,b:value`.
 
-    are_named: the second spelling. Values: see `java_text`. A null is `__null__` there and an empty
-    text `__empty__`; a key of nothing else is refused, as by Hudi.
+    A null is `__null__` in the second form and an empty text `__empty__`; a key of only these is
+    refused, as by Hudi. Values are formatted by `java_text`.
+
+    Attributes:
+        are_named: Whether the second form is used.
     """
 
     columns: tuple[str, ...]
@@ -49,7 +58,7 @@ class HudiKeys:
     text: JavaText = field(default_factory=JavaText)
 
     def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """See `KeyGenerator.keys`."""
+        """Return the keys, see `KeyGenerator.keys`."""
         texts = _texts(self.columns, columns, self.text)
         blank = [pc.fill_null(pc.equal(text, ""), True) for text in texts]
         _require_a_part(self.columns, columns, blank)
@@ -64,7 +73,7 @@ class HudiKeys:
 
 @dataclass(frozen=True)
 class JoinedKeys:
-    """The values of several columns with a text in between: a concatenator that Hudi has not.
+    """The values of several columns with a separator: a concatenator that Hudi does not have.
 
     Nulls are refused: they would look like another row's empty texts.
     """
@@ -74,7 +83,7 @@ class JoinedKeys:
     text: JavaText = field(default_factory=JavaText)
 
     def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
-        """See `KeyGenerator.keys`."""
+        """Return the keys, see `KeyGenerator.keys`."""
         for name, column in zip(self.columns, columns, strict=True):
             _require_a_part((name,), (column,), [pc.is_null(column)])
         texts = _texts(self.columns, columns, self.text)
@@ -85,18 +94,23 @@ _registered: dict[str, GeneratorFactory] = {}
 
 
 def register(name: str, factory: GeneratorFactory) -> None:
-    """Makes a class of one's own known to this process under a name."""
+    """Register a custom class under a name in this process."""
     _registered[name] = factory
 
 
 def registered(name: str) -> GeneratorFactory:
-    """The generator that was registered, or that an installed package brings.
+    """Return the generator that was registered, or that an installed package provides.
 
-    A table cannot name code that its reader has not chosen. Raises UnsupportedTable.
+    A table cannot name code that its reader has not chosen.
+
+    Raises:
+        UnsupportedTable: There is no such generator.
     """
     if name in _registered:
         return _registered[name]
-    from importlib.metadata import entry_points  # here, because few need it, and it takes time
+    from importlib.metadata import (
+        entry_points,
+    )  # on use: few tables need it, and the import takes time
 
     for point in entry_points(group=_GROUP):
         if point.name == name:
@@ -122,7 +136,7 @@ def _filled(texts: pa.Array) -> pa.Array:
 def _require_a_part(
     names: Sequence[str], columns: Sequence[pa.Array], blank: Sequence[pa.Array]
 ) -> None:
-    """Raises MissingKey where all parts of a row's key are blank."""
+    """Raise MissingKey if all parts of a row's key are blank."""
     missing = blank[0]
     for other in blank[1:]:
         missing = pc.and_(missing, other)

@@ -34,7 +34,16 @@ class UnmergeableKeys(UnsupportedTable):
 
 
 def require_mergeable(definition: KeyDefinition, types: Sequence[pa.DataType], shown: str) -> None:
-    """Raises UnmergeableKeys, with the reason. types: of the key's columns; shown: the table."""
+    """Check that Hudi finds rows by virtual keys.
+
+    Args:
+        definition: The definition of the keys.
+        types: The types of the key's columns.
+        shown: The table, for messages.
+
+    Raises:
+        UnmergeableKeys: It does not; the message says why.
+    """
     reason = _reason(definition, types)
     if reason is not None:
         raise UnmergeableKeys(

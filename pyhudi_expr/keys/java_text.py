@@ -35,27 +35,37 @@ _TEXT = pa.string()
 _LAST_FOUR_DIGITS = (np.datetime64("0000-01-01", "D"), np.datetime64("9999-12-31", "D"))
 #: From here on the digits depend on the JVM (measured against Java 17 and 21's rule).
 _AMBIGUOUS_DOUBLE, _AMBIGUOUS_FLOAT = 1e15, 1e6
-#: Where Java's calendar, zones and ours agree.
+#: Where Java's calendar and zones agree with Python's.
 _GREGORIAN = np.datetime64("1582-10-15", "ms")
 _STANDARD_TIME = np.datetime64("1900-01-02", "ms")
 _FIVE_DIGIT_YEARS = np.datetime64("9999-12-31", "ms")
 
 
 class AmbiguousText(UnsupportedTable):
-    """A value that Hudi's writers do not all spell alike."""
+    """A value that Hudi's writers do not all format alike."""
 
 
 @dataclass(frozen=True)
 class JavaText:
-    """consistent_timestamps: Hudi's setting of that name. zone: of the writers' JVMs, IANA."""
+    """Formats values.
+
+    Attributes:
+        consistent_timestamps: Hudi's setting of that name.
+        zone: The IANA zone of the writers' JVMs.
+    """
 
     consistent_timestamps: bool = False
     zone: str = "UTC"
 
     def of(self, values: pa.Array, shown: str) -> pa.Array:
-        """The texts of a column, nulls as they are. shown: the column, for messages.
+        """Return the texts of a column; nulls stay null.
 
-        Raises AmbiguousText: a type or a value whose text is not known for certain.
+        Args:
+            values: The column.
+            shown: Its name, for messages.
+
+        Raises:
+            AmbiguousText: The text of a type or value is not certain.
         """
         type_ = values.type
         if pa.types.is_dictionary(type_):
@@ -72,7 +82,7 @@ class JavaText:
         raise AmbiguousText(f"{shown} of type {type_} has no text that record keys could have")
 
     def _timestamp(self, values: pa.Array, shown: str) -> pa.Array:
-        """`java.sql.Timestamp`, of whole milliseconds: Hudi divides towards zero."""
+        """Return `java.sql.Timestamp` texts of whole milliseconds: Hudi divides towards zero."""
         units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
         stored = np.asarray(pc.fill_null(values.view(pa.int64()), 0))
         ms = _towards_zero(stored, units) if units > 1 else stored * 1000
@@ -86,7 +96,7 @@ class JavaText:
         instants = pa.array(moments, pa.timestamp("ms"))
         local = pc.local_timestamp(pc.assume_timezone(instants, "UTC").cast(self._type))
         text = pc.replace_substring(local.cast(_TEXT), "T", " ")
-        # Fractions lose their zeros at the end, but for one digit.
+        # Fractions lose trailing zeros, but for one digit.
         trimmed = pc.replace_substring_regex(text, r"(\.\d\d??)0+$", r"\1")
         return pc.if_else(pc.is_valid(values), trimmed, pa.scalar(None, _TEXT))
 
@@ -121,7 +131,7 @@ def _date(values: pa.Array, shown: str) -> pa.Array:
 
 
 def _floating(values: pa.Array, shown: str) -> pa.Array:
-    """Each distinct number is spelled once."""
+    """Return texts of floats; each distinct number is formatted once."""
     is_single = values.type == pa.float32()
     limit = _AMBIGUOUS_FLOAT if is_single else _AMBIGUOUS_DOUBLE
     encoded = values.dictionary_encode()
@@ -145,7 +155,7 @@ def _number(number: np.floating[Any]) -> str:
         return np.format_float_positional(number, unique=True, trim="0")
     mantissa, _, exponent = np.format_float_scientific(number, unique=True, trim="0").partition("e")
     if mantissa.lstrip("-").endswith(".0") and len(mantissa.lstrip("-")) == 3:
-        # Of one-digit numbers Java writes the two digits that are closest.
+        # For one-digit numbers Java writes the two digits that are closest.
         mantissa = np.format_float_scientific(number, precision=1, unique=False).partition("e")[0]
     return f"{mantissa}E{int(exponent)}"
 
@@ -156,7 +166,7 @@ _TEXTS = (
     (pa.types.is_integer, _plain),
     (pa.types.is_boolean, _plain),
     (pa.types.is_date32, _date),
-    (pa.types.is_decimal, _plain),  # Arrow has taken over BigDecimal's rule
+    (pa.types.is_decimal, _plain),  # Arrow has adopted BigDecimal's rule
     (pa.types.is_float32, _floating),
     (pa.types.is_float64, _floating),
     (pa.types.is_binary, _binary),

@@ -1,4 +1,4 @@
-"""What `_hoodie_record_key` takes on the disk, told by the footers of a table's base files."""
+"""Measure what `_hoodie_record_key` takes on disk, from the footers of a table's base files."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ _warned: set[str] = set()
 class BaseFile:
     """A base file's keys.
 
-    path: from the base path. size: of the file. has_keys: whether any row has a stored key.
-    key_bytes: compressed, of the column `_hoodie_record_key`; source_bytes: of the key's columns.
+    Attributes:
+        path: Path relative to the base path.
+        size: Bytes of the file.
+        has_keys: Whether any row has a stored key.
+        key_bytes: Compressed bytes of the column `_hoodie_record_key`.
+        source_bytes: Compressed bytes of the key's columns.
     """
 
     path: str
@@ -46,12 +50,16 @@ class BaseFile:
 
 @dataclass(frozen=True)
 class KeyStorage:
-    """What stored keys take in the table's newest file slices, bytes compressed.
+    """What stored keys take in the table's newest file slices, in compressed bytes.
 
-    files, bytes: all base files; files_with_keys: those that still have stored keys. bytes_to_save:
-    what their keys take. bytes_saved: what the keys of all other rows would take. is_measured: by
-    the bytes per row of keys that are stored; else by those of the key's columns. log_files: not
-    looked into.
+    Attributes:
+        files: Number of base files.
+        bytes: Size of all base files.
+        files_with_keys: Number of files that still have stored keys.
+        bytes_to_save: What their keys take.
+        bytes_saved: What the keys of all other rows would take.
+        is_measured: Whether this is by the bytes per row of stored keys; else by the key's columns.
+        log_files: Number of log files, which are not read.
     """
 
     files: int
@@ -65,7 +73,11 @@ class KeyStorage:
 
 
 def key_storage(table: HudiTable) -> KeyStorage:
-    """Reads the footer of every base file that a query sees. Raises HudiError."""
+    """Read the footer of every base file that a query sees.
+
+    Raises:
+        HudiError: A file cannot be read.
+    """
     stored = table.stored_files()
     listing = table.listing(files=stored)
     found = base_files(table, listing)
@@ -91,13 +103,13 @@ def key_storage(table: HudiTable) -> KeyStorage:
 
 
 def base_files(table: HudiTable, listing: FileListing) -> list[BaseFile]:
-    """The base files of a listing. Raises HudiError."""
+    """Read the footers of a listing's base files. Raises HudiError."""
     chosen = ~listing.file_is_log
     return _read(table, listing.paths(chosen), listing.file_size[chosen].tolist())
 
 
 def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[BaseFile]:
-    """Some base files that are not of the listing."""
+    """Return some base files that are not in the listing."""
     current = set(listing.file_name.to_pylist())
     partitions = stored.partitions.take(pa.array(stored.partition))
     rows = zip(_paths(partitions, stored.name), stored.name.to_pylist(), stored.size, strict=True)
@@ -142,7 +154,7 @@ def _base_file(storage: Storage, sources: Sequence[str], path: str, size: int) -
 
 
 def _has_values(chunk: Any) -> bool:
-    """Whether there is a key that is neither null nor empty, or that is not known."""
+    """Return whether a key may be neither null nor empty."""
     statistics = chunk.statistics
     if statistics is None or not statistics.has_null_count:
         return True
@@ -152,10 +164,12 @@ def _has_values(chunk: Any) -> bool:
 
 
 def warn_of_stored_keys(table: HudiTable) -> bool:
-    """Says once for each table with virtual keys that stored ones are there, and are ignored.
+    """Warn once for each table with virtual keys that stored keys exist, and are ignored.
 
-    Looked at are the oldest base files: those written since virtual keys were turned on have none.
-    Whether anything was said.
+    The oldest base files are checked: those written since virtual keys were enabled have none.
+
+    Returns:
+        Whether a warning was logged.
     """
     if table.base_path in _warned:
         return False
@@ -176,7 +190,7 @@ def _has_stored_keys(table: HudiTable) -> bool:
         return any(
             file.has_keys for file in _oldest(table, table.listing(TableView.READ_OPTIMIZED))
         )
-    except HudiError:  # a query may do without that file; one that reads it will say so
+    except HudiError:  # a query may do without that file; one that reads it will report the error
         return False
 
 

@@ -1,10 +1,11 @@
-"""What a layout would do for given predicates, before anything is rewritten.
+"""Estimate what a layout would do for given predicates, before anything is rewritten.
 
-A sample of the rows is ordered and cut as the table's files would be. The bounds of each piece then
-answer the predicates as a file's statistics would. Today's layout is asked by its own statistics.
+A sample of the rows is ordered and divided as the table's files would be. The bounds of each piece
+then prune the predicates as a file's statistics would. Today's layout is evaluated by its own
+statistics.
 
 A piece of the sample has a narrower range than the file that it stands for, the more so the fewer
-rows it has: shares come out a little low, those of good layouts and bad ones alike.
+rows it has: shares are slightly too low, for good and bad layouts alike.
 """
 
 from __future__ import annotations
@@ -47,8 +48,12 @@ _FOOTER_WAIT = 600.0  # seconds
 
 @dataclass(frozen=True)
 class Sample:
-    """Rows at random. rows: with the columns that predicates and layouts need; partition, file: of
-    each row, as numbers from 0 on.
+    """Random rows.
+
+    Attributes:
+        rows: The rows with the columns that predicates and layouts need.
+        partition: The partition of each row, as numbers from 0 on.
+        file: The file of each row, as numbers from 0 on.
     """
 
     rows: pa.Table
@@ -58,8 +63,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class Shares:
-    """What the predicates would read. layout: None for today's; files, bytes: from 0 to 1, for each
-    predicate.
+    """What the predicates would read.
+
+    Attributes:
+        layout: The layout; None for today's.
+        files: Share of the files for each predicate, from 0 to 1.
+        bytes: Share of the bytes for each predicate.
     """
 
     layout: Layout | None
@@ -68,17 +77,24 @@ class Shares:
 
     @property
     def mean_files(self) -> float:
+        """Mean share of the files."""
         return sum(self.files) / len(self.files)
 
     @property
     def mean_bytes(self) -> float:
+        """Mean share of the bytes."""
         return sum(self.bytes) / len(self.bytes)
 
 
 @dataclass(frozen=True)
 class Analysis:
-    """today: by the table's own statistics. candidates: those that read least first. files: how
-    many each candidate was cut into. notes: what else to know.
+    """The result of an analysis.
+
+    Attributes:
+        today: Shares by the table's own statistics.
+        candidates: Shares of the candidates; those that read least come first.
+        files: Number of files of each candidate.
+        notes: What else to know.
     """
 
     table: str
@@ -92,11 +108,11 @@ class Analysis:
     """Of each predicate on the table as it is today."""
 
     def reads(self, tiling: Tiling) -> list[BoolArray]:
-        """Of each predicate the files that it would read, as far as the sample tells."""
+        """Return for each predicate the files that it would read, by the sample."""
         return _read(self.sample, tiling, [each.predicate for each in self.results])
 
     def tiling(self, layout: Layout | None) -> Tiling:
-        """In which file of a layout the sample's rows would be; None: today's."""
+        """Return in which file of a layout the sample's rows would be; None: today's."""
         if layout is None:
             return Tiling(self.sample.file)
         return _tiled(self.sample, layout, self.files)
@@ -111,12 +127,20 @@ def analyze(
     zone: str | None = None,
     sample_rows: int | None = None,
 ) -> Analysis:
-    """Which layout would make the predicates read least of the table at a base path.
+    """Estimate which layout makes the predicates read least of a table.
 
-    candidates: the layouts to judge; by default those of the columns that the predicates use most.
-    files: how many there would be, by default as many as there are. zone: as in `PruneRequest`.
+    Args:
+        table: The base path.
+        predicates: The predicates.
+        candidates: The layouts to evaluate; by default those of the columns that the predicates use
+            most.
+        files: The number of files; by default as many as there are.
+        zone: As in `PruneRequest`.
+        sample_rows: Number of rows to sample.
 
-    Raises InvalidLayout (no predicate, no rows, a candidate that cannot be) or another HudiError.
+    Raises:
+        InvalidLayout: There is no predicate or row, or a candidate is not possible.
+        HudiError: The table cannot be read.
     """
     if not predicates:
         raise InvalidLayout(f"{table}: name at least one predicate to judge layouts by")
@@ -150,14 +174,14 @@ def analyze(
 
 
 def _stored(table: HudiTable, schema: pa.Schema) -> pa.Schema:
-    """The columns that base files hold."""
+    """Return the columns that base files hold."""
     if not table.properties.drop_partition_columns:
         return schema
     return pa.schema([one for one in schema if one.name not in table.properties.partition_fields])
 
 
 def _candidates(bound: Sequence[BoundExpression], schema: pa.Schema) -> tuple[Layout, ...]:
-    """Every layout of the columns that most predicates use."""
+    """Return every layout of the columns that most predicates use."""
     uses = Counter(
         name
         for each in bound
@@ -184,7 +208,7 @@ def _candidates(bound: Sequence[BoundExpression], schema: pa.Schema) -> tuple[La
 def _sampled(
     table: HudiTable, listing: FileListing, schema: pa.Schema, rows: int
 ) -> tuple[Sample, list[str]]:
-    """Raises InvalidLayout where there is no row."""
+    """Sample rows. Raises InvalidLayout if there are none."""
     bases = np.flatnonzero(~listing.file_is_log)
     notes = ["log files are not sampled"] if listing.has_logs else []
     if len(bases) > _MOST_FILES:
@@ -233,7 +257,7 @@ def _read(sample: Sample, tiling: Tiling, predicates: Sequence[BoundExpression])
 
 
 def _tiled(sample: Sample, layout: Layout, files: int) -> Tiling:
-    """Each partition is ordered and cut by itself, into its share of the files."""
+    """Order each partition and divide it into its share of the files."""
     piece = np.zeros(sample.rows.num_rows, np.int64)
     first = 0
     for partition in np.unique(sample.partition):

@@ -1,11 +1,11 @@
-"""RFC-28's boundary-based mapping: a value is the number of sampled quantiles below it.
+"""RFC-28's boundary-based mapping: a value's number is the number of sampled quantiles below it.
 
-It answers what is wrong with the direct mapping: columns that use a small part of their type's
-range, skewed ones, and strings with a common prefix all spread evenly over the numbers.
+It solves the problems of the direct mapping: columns that use a small part of their type's range,
+skewed ones, and strings with a common prefix all spread evenly over the numbers.
 
-A value that is frequent in the sample is several boundaries at once, and they are all kept: the
-numbers of a column with few values are as far apart as those of any other, so that a column weighs
-in a curve by its quantiles, not by how many values it has.
+A value that is frequent in the sample is several boundaries at once, and all are kept: the numbers
+of a column with few values are as far apart as those of any other, so that a column weighs in a
+curve by its quantiles, not by its number of values.
 """
 
 from __future__ import annotations
@@ -23,15 +23,16 @@ from pyhudi_expr.layout.direct_mapping import direct, exact, is_wide
 BITS = 32
 """Of a number; RFC-28 aligns them so."""
 
-_MAX_WORDS = 32  # of 8 bytes; strings that are alike for longer are taken for the same
+_MAX_WORDS = 32  # of 8 bytes; strings with a longer common prefix are treated as equal
 
 
 @dataclass(frozen=True)
 class Boundaries:
     """The quantiles of one column.
 
-    values: ascending, as `direct_mapping.direct` or `direct_mapping.exact` gives them; words: of
-    `exact`, 0 for a type that is not wide.
+    Attributes:
+        values: Ascending, as `direct_mapping.direct` or `direct_mapping.exact` returns them.
+        words: The words of `exact`; 0 for a type that is not wide.
     """
 
     values: npt.NDArray[Any]
@@ -39,10 +40,15 @@ class Boundaries:
 
     @staticmethod
     def of(sample: pa.Array, depth: int) -> Boundaries:
-        """2**depth - 1 boundaries, which part the sample's values into equal shares.
+        """Return 2**depth - 1 boundaries, which divide the sample's values into equal shares.
 
-        sample: at random from the column, nulls included; one without values gives no boundaries.
-        Raises UnorderedType.
+        Args:
+            sample: Random values of the column, nulls included; without values there are no
+                boundaries.
+            depth: Bits of a number.
+
+        Raises:
+            UnorderedType: The type has no order.
         """
         known = sample.drop_null()
         words = distinguishing_words(known, _MAX_WORDS) if is_wide(sample.type) else 0
@@ -52,7 +58,7 @@ class Boundaries:
         return Boundaries(ordered[positions] if len(ordered) else ordered, words)
 
     def numbers(self, values: pa.Array) -> UInt32Array:
-        """How many boundaries are below each value; for nulls, one more than there are."""
+        """Return how many boundaries are below each value; for nulls, one more than there are."""
         known = values.drop_null()
         found = np.searchsorted(self.values, _comparable(known, self.words)).astype(np.uint32)
         if len(known) == len(values):
@@ -67,11 +73,12 @@ def _comparable(values: pa.Array, words: int) -> npt.NDArray[Any]:
 
 
 def distinguishing_words(values: pa.Array, most: int) -> int:
-    """How many words of `direct_mapping.exact` tell neighbours among the values apart, nearly all
-    of them; a power of two, or `most`. values: of a wide type.
+    """Return how many words of `direct_mapping.exact` distinguish nearly all neighbouring values.
+
+    The result is a power of two, or `most`. The values are of a wide type.
     """
     if pa.types.is_decimal(values.type) or len(values) < 2:
-        return 1  # decimals are taken whole
+        return 1  # decimals are used whole
     ordered = values.cast(pa.large_binary()).unique().sort()
     words = 1
     while words < most:

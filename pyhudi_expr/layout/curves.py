@@ -1,12 +1,12 @@
 """Space-filling curves: rows of several unsigned numbers to bytes that order the rows.
 
-RFC-28 ("Z-value generation"): the bits of all columns interleaved are a row's place on the z-order
+RFC-28 ("Z-value generation"): the interleaved bits of all columns are a row's place on the z-order
 curve. Hilbert's curve visits the same cells without jumps; its place is the interleaving of numbers
 that John Skilling's transform ("Programming the Hilbert curve", AIP Conference Proceedings 707,
-2004) makes of the columns. Places are bytes, compared as unsigned ones: equally long, at most
-`MAX_BYTES` of them.
+2004) computes from the columns. Places are bytes of equal length, at most `MAX_BYTES`, compared as
+unsigned.
 
-Everything works on blocks of rows that fit into a core's cache, with no loop over rows.
+Everything works on blocks of rows that fit into a core's cache, without a loop over rows.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BLOCK = 8192  # rows; their temporaries stay in the second-level cache
 
 
 class Curve(str, Enum):
-    """How several columns become one order; the value is what users write."""
+    """The curves; the value is the name for users."""
 
     LINEAR = "linear"
     """By the first column, rows that are equal there by the second, and so on."""
@@ -45,12 +45,17 @@ class Curve(str, Enum):
 
 
 def interleave(columns: Sequence[Numbers], bits: int) -> Places:
-    """The z-order curve: the columns' bits in turn, the first column's most significant bit first.
+    """Return places on the z-order curve: the columns' bits in turn, most significant first.
 
-    columns: 1 to 16 equally long arrays of unsigned integers below 2**bits; bits: 1 to 64. Where
-    the bits do not fill the last byte, zeros follow them.
+    If the bits do not fill the last byte, zeros follow them.
 
-    Raises ValueError where the arguments are not of that kind.
+    Args:
+        columns: 1 to 16 equally long arrays of unsigned integers below 2**bits, the most
+            significant first.
+        bits: 1 to 64.
+
+    Raises:
+        ValueError: The arguments are not of that kind.
     """
     rows = _checked(columns, bits)
     places = np.empty((rows, -(-bits // 8) * len(columns)), np.uint8)
@@ -60,7 +65,10 @@ def interleave(columns: Sequence[Numbers], bits: int) -> Places:
 
 
 def hilbert(columns: Sequence[Numbers], bits: int) -> Places:
-    """Hilbert's curve, whose neighbours are neighbours in every column. As `interleave` else."""
+    """Return places on Hilbert's curve, whose neighbours are neighbours in every column.
+
+    Arguments and errors are those of `interleave`.
+    """
     rows = _checked(columns, bits)
     places = np.empty((rows, -(-bits // 8) * len(columns)), np.uint8)
     for block in _blocks(rows):
@@ -71,7 +79,7 @@ def hilbert(columns: Sequence[Numbers], bits: int) -> Places:
 
 
 def _checked(columns: Sequence[Numbers], bits: int) -> int:
-    """The number of rows."""
+    """Check the arguments and return the number of rows."""
     if not 1 <= len(columns) <= MAX_COLUMNS:
         raise ValueError(f"a curve takes 1 to {MAX_COLUMNS} columns, not {len(columns)}")
     if not 1 <= bits <= _MAX_BITS:
@@ -97,14 +105,14 @@ def _holding(bits: int) -> type[np.uint32] | type[np.uint64]:
 
 
 def _bytes(column: Numbers, bits: int) -> Places:
-    """The numbers as big-endian bytes, (rows, bytes), their most significant bit first."""
+    """Return the numbers as big-endian bytes, (rows, bytes), their most significant bit first."""
     width = -(-bits // 8)
     aligned = column.astype(np.uint64) << np.uint64(_MAX_BITS - bits)
     return aligned.astype(">u8").view(np.uint8).reshape(len(column), 8)[:, :width]
 
 
 def _interleave(columns: Sequence[Numbers], bits: int, places: Places) -> None:
-    """Byte by byte: 8 bits of each column are 8 * columns bits of the place, looked up."""
+    """Interleave byte by byte: look 8 bits of each column up as 8 * columns bits of the place."""
     count = len(columns)
     tables = _spread_bytes(count)
     sources = [_bytes(column, bits) for column in columns]
@@ -123,9 +131,9 @@ def _interleave(columns: Sequence[Numbers], bits: int, places: Places) -> None:
 
 @lru_cache(maxsize=MAX_COLUMNS)
 def _spread_bytes(count: int) -> list[npt.NDArray[Any]]:
-    """For each of `count` columns, of each byte the bytes in which its bits are `count` apart.
+    """Return for `count` columns the table that spreads the bits of a byte `count` apart.
 
-    The bytes are held as whole numbers, with bytes of no meaning behind them, to be combined fast.
+    The bytes are held as whole numbers, followed by unused bytes, to be combined fast.
     """
     bits = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1)
     width = next(size for size in (1, 2, 4, 8, 16) if size >= count)
@@ -141,7 +149,7 @@ def _spread_bytes(count: int) -> list[npt.NDArray[Any]]:
 
 
 def _to_hilbert(axes: list[npt.NDArray[Any]], bits: int) -> None:
-    """Skilling's transform of the columns, in place: what it leaves is to be interleaved.
+    """Apply Skilling's transform to the columns in place; the result is to be interleaved.
 
     From the most significant bit on, a row's lower bits are inverted or exchanged between columns,
     so that each cell is entered where the one before it was left.

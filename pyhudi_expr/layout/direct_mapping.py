@@ -6,8 +6,8 @@ as those of a long. What is longer than 64 bits keeps its beginning: the first 8
 (its UTF-8, zeros behind a shorter one) or binary, the leading bits of a decimal of more than 18
 digits. `exact` keeps all of it.
 
-Floats are in IEEE 754's total order (-0.0 directly before 0.0, which are neighbours then, if not
-one), but all NaNs are one, the greatest, as in Spark and Hive. Nulls are last.
+Floats are in IEEE 754's total order (-0.0 directly before 0.0, as different neighbours), but all
+NaNs are one, the greatest, as in Spark and Hive. Nulls are last.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _SIGN = np.uint64(1 << 63)
 
 
 class UnorderedType(TypeError):  # noqa: N818 - names the finding
-    """A type whose values have no order, an array or a map, say."""
+    """A type whose values have no order, such as an array or a map."""
 
 
 def domain(type_: pa.DataType) -> Domain:
-    """How the type's values are ordered. Raises UnorderedType."""
+    """Return the order of the type's values. Raises UnorderedType."""
     found = domain_of(type_)
     if found is None:
         raise UnorderedType(f"values of type {type_} have no order to lay rows out by")
@@ -42,7 +42,7 @@ def domain(type_: pa.DataType) -> Domain:
 
 
 def direct(values: pa.Array) -> UInt64Array:
-    """The values' numbers; nulls are `LAST`. Raises UnorderedType."""
+    """Return the values' numbers; nulls are `LAST`. Raises UnorderedType."""
     found = domain(values.type)
     if found.kind in (Kind.TEXT, Kind.BINARY):
         numbers = leading_words(values, 1)[:, 0].astype(np.uint64)
@@ -56,14 +56,18 @@ def direct(values: pa.Array) -> UInt64Array:
 
 
 def is_wide(type_: pa.DataType) -> bool:
-    """Whether `direct` keeps only the beginning of the type's values. Raises UnorderedType."""
+    """Return whether `direct` keeps only the beginning of the type's values.
+
+    Raises:
+        UnorderedType: The type has no order.
+    """
     return not domain(type_).is_ordinal
 
 
 def exact(values: pa.Array, words: int) -> npt.NDArray[np.bytes_]:
-    """The values of a wide type as byte strings in the same order, of at most 8 * words bytes.
+    """Return the values of a wide type as byte strings in the same order.
 
-    No value may be null. What goes beyond those bytes is cut off.
+    No value may be null. Values are truncated to 8 * words bytes.
     """
     if domain(values.type).kind is Kind.DECIMAL:
         words_of = limbs(values)[:, ::-1].copy()
@@ -75,9 +79,9 @@ def exact(values: pa.Array, words: int) -> npt.NDArray[np.bytes_]:
 
 
 def leading_words(values: pa.Array, words: int) -> npt.NDArray[Any]:
-    """The first 8 * words bytes of strings or binaries as big-endian uint64, (rows, words).
+    """Return the first 8 * words bytes of strings or binaries as big-endian uint64, (rows, words).
 
-    Zeros stand behind what is shorter, and for nulls.
+    Shorter values, and nulls, are padded with zeros.
     """
     array = values.cast(pa.large_binary())
     rows = len(array)
@@ -123,7 +127,7 @@ def _floats(floats: npt.NDArray[Any]) -> UInt64Array:
 
 
 def _decimals(values: pa.Array, precision: int) -> UInt64Array:
-    """The unscaled values, shifted so that the widest one of the precision fills the 64 bits."""
+    """Return unscaled values, shifted so that the precision's widest one fills the 64 bits."""
     words = limbs(values)
     width = (10**precision - 1).bit_length() + 1  # with the sign
     if width <= BITS:
@@ -136,8 +140,9 @@ def _decimals(values: pa.Array, precision: int) -> UInt64Array:
 
 
 def limbs(values: pa.Array) -> UInt64Array:
-    """The unscaled values of decimals in two's complement as 64-bit words, the least significant
-    first: (rows, words).
+    """Return decimals' unscaled values in two's complement as 64-bit words, (rows, words).
+
+    The least significant word is first.
     """
     if values.type.bit_width < 128:
         values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
@@ -148,7 +153,7 @@ def limbs(values: pa.Array) -> UInt64Array:
 
 
 def _buffer(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
-    """The numbers in the array's memory, whatever they are where it is null."""
+    """Return the numbers in the array's memory, with any values for nulls."""
     data = values.buffers()[1]
     if data is None or not len(values):
         return np.zeros(len(values), dtype)

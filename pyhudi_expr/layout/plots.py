@@ -1,4 +1,4 @@
-"""Pictures of layouts: files as rectangles over two columns. Needs the extra `pictures`."""
+"""Draw layouts: files as rectangles over two columns. Needs the extra `pictures`."""
 
 from __future__ import annotations
 
@@ -16,21 +16,27 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.optional_dependencies import require_extra
 
 _INCHES = 4.0
-_LEAST = 0.002  # of an axis: what is thinner would not be seen
+_LEAST = 0.002  # of an axis: anything thinner would not be visible
 
 
 @dataclass(frozen=True)
 class Panel:
-    """One layout. boxes: its files, as `tiling.quantile_boxes` gives them."""
+    """One layout.
+
+    Attributes:
+        boxes: Its files, as `tiling.quantile_boxes` returns them.
+    """
 
     title: str
     boxes: Float64Array
 
 
 def draw(analysis: Analysis, layout: Layout, columns: tuple[str, str], target: Path) -> None:
-    """Draws the files as they are and as they would be, into an image file (PNG, SVG).
+    """Draw the files as they are and as they would be, into an image file (PNG, SVG).
 
-    Raises InvalidLayout where the sample has no such columns, and as `draw_panels`.
+    Raises:
+        InvalidLayout: The sample does not have these columns.
+        HudiError: As in `draw_panels`.
     """
     rows = analysis.sample.rows
     missing = [name for name in columns if name not in rows.column_names]
@@ -45,12 +51,13 @@ def draw(analysis: Analysis, layout: Layout, columns: tuple[str, str], target: P
 
 
 def draw_panels(panels: Sequence[Panel], columns: tuple[str, str], target: Path) -> None:
-    """Draws layouts side by side.
+    """Draw layouts side by side.
 
-    The axes are shares of the rows, so that skewed columns fill them too: a file that is small in
+    The axes are shares of the rows, so that skewed columns fill them, too: a file that is small in
     both directions is read by few predicates.
 
-    Raises HudiError where the picture cannot be written, or the extra is missing.
+    Raises:
+        HudiError: The image cannot be written, or the extra is missing.
     """
     with require_extra("pictures"):
         from matplotlib.collections import PatchCollection

@@ -1,8 +1,8 @@
-"""Layouts of a table, and the order of rows that a layout is.
+"""Layouts of a table, and the order of rows in a layout.
 
-A layout says by which columns, along which curve and by which of RFC-28's mappings. With a sample
-of the rows it becomes an `Order` (`row_order`), which gives every row its place; `Pieces` says in
-which of a number of files of about equal size a place belongs.
+A layout is the columns, the curve and one of RFC-28's mappings. With a sample of the rows it
+becomes an `Order` (`row_order`), which gives every row its place; `Pieces` divides places into a
+number of files of about equal size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class InvalidLayout(HudiError):  # noqa: N818 - names the finding
 
 
 class Mapping(str, Enum):
-    """How values become numbers; the value is what users write."""
+    """How values are mapped to numbers; the value is the name for users."""
 
     DIRECT = "direct"
     """By their type alone (`direct_mapping`)."""
@@ -45,14 +45,18 @@ class Mapping(str, Enum):
 
 @dataclass(frozen=True)
 class Layout:
-    """columns: 1 to 16 names of top-level columns, the most significant first."""
+    """A layout.
+
+    Attributes:
+        columns: 1 to 16 names of top-level columns, the most significant first.
+    """
 
     columns: tuple[str, ...]
     curve: Curve = Curve.HILBERT
     mapping: Mapping = Mapping.SAMPLED
 
     def check(self, schema: pa.Schema) -> None:
-        """Raises InvalidLayout where the columns of the schema cannot be laid out so."""
+        """Check that the schema's columns can be laid out so. Raises InvalidLayout."""
         if not 1 <= len(self.columns) <= MAX_COLUMNS:
             raise InvalidLayout(f"a layout takes 1 to {MAX_COLUMNS} columns: {self.columns}")
         for index, column in enumerate(self.columns):
@@ -74,20 +78,22 @@ class Layout:
 
 
 class Order(Protocol):
-    """What gives rows their places."""
+    """Gives rows their places."""
 
     def places(self, columns: Sequence[pa.Array]) -> Places:
-        """The rows' places, at most `curves.MAX_BYTES` wide; columns: those of the layout, in its
-        order.
-        """
+        """Return the rows' places, at most `curves.MAX_BYTES` wide, for the layout's columns."""
 
 
 def row_order(layout: Layout, sample: pa.Table, files: int) -> Order:
-    """The order that a layout is, for rows like those of the sample.
+    """Return the order of a layout, for rows like those of the sample.
 
-    sample: rows at random, with the layout's columns at least; files: how many there will be.
+    Args:
+        layout: The layout.
+        sample: Random rows with the layout's columns.
+        files: The number of files.
 
-    Raises InvalidLayout.
+    Raises:
+        InvalidLayout: The layout is not possible.
     """
     layout.check(sample.schema)
     columns = [sample.column(name).combine_chunks() for name in layout.columns]
@@ -125,8 +131,11 @@ class _Sampled:
 
 @dataclass(frozen=True)
 class _Lexicographic:
-    """Whole values, one column behind the other. words: of `direct_mapping.exact`, by column; 0
-    where `direct_mapping.direct` is whole.
+    """Whole values, one column after the other.
+
+    Attributes:
+        words: The words of `direct_mapping.exact`, by column; 0 if `direct_mapping.direct`
+            suffices.
     """
 
     words: tuple[int, ...]
@@ -149,7 +158,7 @@ class _Lexicographic:
 
 
 def _bytes(values: pa.Array, words: int) -> Places:
-    """The values as bytes of one width; wide ones with a byte before them that puts nulls last."""
+    """Return values as bytes of one width; wide ones with a first byte that puts nulls last."""
     if not words:
         return direct_mapping.direct(values).astype(">u8").view(np.uint8).reshape(-1, 8)
     known = direct_mapping.exact(values.drop_null(), words)
@@ -165,16 +174,20 @@ _CURVES = {Curve.Z_ORDER: interleave, Curve.HILBERT: hilbert}
 
 @dataclass(frozen=True)
 class Pieces:
-    """Where an order of rows is cut. splits: the last place in each piece but the last one."""
+    """The division of an order of rows.
+
+    Attributes:
+        splits: The last place in each piece but the last one.
+    """
 
     splits: npt.NDArray[Any]
 
     @staticmethod
     def of(places: Places, pieces: int) -> Pieces:
-        """Cuts a sample's places into about equal shares; rows in one place stay together.
+        """Divide a sample's places into about equal shares; rows in one place stay together.
 
         A cut is moved by up to a tenth of a piece to where the curve leaves the largest cell: a
-        piece that reached a little into the next cell would have that one's ranges, too.
+        piece that reached slightly into the next cell would have that one's ranges, too.
         """
         ordered = places[np.argsort(comparable(places), kind="stable")]
         if not len(ordered) or pieces == 1:
@@ -190,17 +203,18 @@ class Pieces:
 
     @property
     def count(self) -> int:
-        """How many pieces there are."""
+        """The number of pieces."""
         return len(self.splits) + 1
 
     def numbers(self, places: Places) -> Int32Array:
-        """In which piece, from 0 on, each place is."""
+        """Return the piece of each place, from 0 on."""
         return np.searchsorted(self.splits, comparable(places)).astype(np.int32)
 
 
 def _steps(ordered: Places) -> UInt64Array:
-    """For all places but the last a number that is the greater, the larger the cell is that the
-    curve leaves behind it: the bits in which the next place differs, from where any two differ.
+    """Return for all places but the last a number that grows with the cell that the curve leaves.
+
+    It is the bits in which the next place differs, from the first such bit of any two.
     """
     varying = np.flatnonzero((ordered != ordered[0]).any(axis=0))
     first = int(varying[0]) if len(varying) else 0
@@ -212,7 +226,7 @@ def _steps(ordered: Places) -> UInt64Array:
 
 
 def comparable(places: Places) -> npt.NDArray[Any]:
-    """Places as values that numpy compares as unsigned bytes, (rows,)."""
+    """Return places as values that numpy compares as unsigned bytes, (rows,)."""
     rows, width = places.shape
     if not rows:
         return np.zeros(0, f"S{max(width, 1)}")

@@ -1,6 +1,6 @@
-"""Rows at random from a table's base files, of a few columns.
+"""Sample rows of a few columns from a table's base files.
 
-Log files are left out: a layout needs to know how values are spread, not which ones there are.
+Log files are left out: a layout needs the distribution of values, not every value.
 """
 
 from __future__ import annotations
@@ -14,11 +14,17 @@ from pyhudi_expr.table.storage import Storage
 
 
 def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed: int) -> pa.Table:
-    """Some rows of a Parquet file, at random but the same for the same seed; all if it has fewer.
+    """Return random rows of a Parquet file, the same ones for the same seed; at most all.
 
-    schema: the columns, with the types to read them as; one that the file does not have is null.
+    Args:
+        storage: The table's storage.
+        path: The file.
+        schema: The columns with the types to read; a column that the file does not have is null.
+        rows: The number of rows.
+        seed: The seed.
 
-    Raises CorruptFile, or another HudiError.
+    Raises:
+        HudiError: The file is damaged (CorruptFile) or cannot be read.
     """
     try:
         with storage.open_input(path) as source, pq.ParquetFile(source) as file:
@@ -41,7 +47,7 @@ def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed:
 
 
 def _as(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
-    """The values as another type; null where what an older file has cannot be such."""
+    """Return the values as another type; null for values of an older file that do not fit."""
     try:
         return values.cast(type_)
     except pa.ArrowException:

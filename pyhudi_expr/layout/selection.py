@@ -1,4 +1,4 @@
-"""Which file slices a layout is to rewrite, and into how many files."""
+"""Select the file slices that a layout rewrites, and the number of files."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ Group = tuple[str, str]
 
 @dataclass(frozen=True)
 class Size:
-    """How many files there will be: `files` in all, or so many that each has about `file_bytes`
-    bytes; None for both: as many as there are.
+    """The number of files: `files` in all, or files of about `file_bytes` bytes.
+
+    None for both: as many as there are.
     """
 
     files: int | None = None
@@ -40,7 +41,7 @@ class Size:
                 raise InvalidLayout(f"files cannot be of {value} {name}")
 
     def counts(self, bytes_: Int64Array, files: Int64Array) -> list[int]:
-        """For partitions of so many bytes and files how many files each will have, at least 1."""
+        """Return the number of files of each partition, at least 1, by their bytes and files."""
         wanted: npt.NDArray[Any] = files
         if self.file_bytes is not None:
             wanted = bytes_ / self.file_bytes
@@ -51,8 +52,12 @@ class Size:
 
 @dataclass(frozen=True)
 class Choice:
-    """What a user chose. partitions: paths, None for all. file_groups: ids of file groups, None for
-    all of the partitions. size: of the result.
+    """The choice of a user.
+
+    Attributes:
+        partitions: Paths; None for all.
+        file_groups: Ids of file groups; None for all of the partitions.
+        size: The size of the result.
     """
 
     layout: Layout
@@ -62,7 +67,7 @@ class Choice:
 
     @property
     def description(self) -> str:
-        """The layout and what else decides how the files become, for the commit."""
+        """Return the layout and the other options, for the commit."""
         return json.dumps(
             {
                 "columns": self.layout.columns,
@@ -76,7 +81,11 @@ class Choice:
 
 @dataclass(frozen=True)
 class Selection:
-    """The slices of `listing`, to become so many `files` by partition. notes: what was left out."""
+    """The slices of `listing` to rewrite as so many `files` by partition.
+
+    Attributes:
+        notes: What was left out.
+    """
 
     table: HudiTable
     choice: Choice
@@ -86,25 +95,33 @@ class Selection:
 
     @property
     def partitions(self) -> tuple[str, ...]:
-        """Their paths, sorted."""
+        """Return their paths, sorted."""
         return tuple(self.listing.partitions.to_pylist())
 
     @property
     def file_bytes(self) -> int:
-        """About how many bytes the largest of the files will have."""
+        """Return the approximate bytes of the largest of the files."""
         return int((_bytes(self.listing) / self.files).max())
 
     def is_unchanged(self, now: FileListing) -> bool:
-        """Whether the slices have the same files in a later listing."""
+        """Return whether the slices have the same files in a later listing."""
         groups = set(groups_of(self.listing))
         return bool(now.some(_flags(now, groups)).tokens.equals(self.listing.tokens))
 
 
 def select(table: HudiTable, choice: Choice, busy: Collection[Group]) -> Selection:
-    """What there is to do. busy: file groups that table services are about, which are left out.
+    """Select the slices to rewrite.
 
-    Partitions that are laid out as chosen already are left out, too. Raises InvalidLayout for a
-    partition or file group that there is none of, or another HudiError.
+    Partitions that have this layout already are left out.
+
+    Args:
+        table: The table.
+        choice: The choice of the user.
+        busy: File groups with pending table services, which are left out.
+
+    Raises:
+        InvalidLayout: A partition or file group does not exist.
+        HudiError: The table cannot be read.
     """
     listing = table.listing()
     notes = []
@@ -124,7 +141,7 @@ def select(table: HudiTable, choice: Choice, busy: Collection[Group]) -> Selecti
 
 
 def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
-    """The slices that the choice names. Raises InvalidLayout for a name that there is none of."""
+    """Return the slices that the choice names. Raises InvalidLayout for unknown names."""
     chosen = np.ones(listing.num_slices, np.bool_)
     for names, of_slice, what in (
         (
@@ -147,18 +164,18 @@ def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
 
 
 def groups_of(listing: FileListing) -> list[Group]:
-    """The file group of each slice."""
+    """Return the file group of each slice."""
     partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
     return list(zip(partitions, listing.slice_file_id.to_pylist(), strict=True))
 
 
 def _flags(listing: FileListing, groups: Collection[Group]) -> BoolArray:
-    """Which slices are of the groups."""
+    """Return which slices are of the groups."""
     return np.array([group in groups for group in groups_of(listing)], np.bool_)
 
 
 def _bytes(listing: FileListing) -> Int64Array:
-    """The bytes of each partition's files."""
+    """Return the bytes of each partition's files."""
     sums = np.zeros(len(listing.partitions), np.int64)
     np.add.at(sums, listing.file_partition, listing.file_size)
     return sums
@@ -167,7 +184,7 @@ def _bytes(listing: FileListing) -> Int64Array:
 def _laid_out(
     table: HudiTable, listing: FileListing, chosen: BoolArray, description: str
 ) -> BoolArray:
-    """The slices of partitions whose chosen slices one commit wrote so, without logs since."""
+    """Return the slices of partitions that one commit wrote in this layout, without later logs."""
     replacing = [one for one in table.timeline.writes if one.action == "replacecommit"]
     commits = {
         one.requested

@@ -1,4 +1,4 @@
-"""Which rows share a file, and what the files' statistics would say."""
+"""Divide rows into files, and compute what the files' statistics would be."""
 
 from __future__ import annotations
 
@@ -20,7 +20,11 @@ _DEPTH = 12
 
 @dataclass(frozen=True)
 class Tiling:
-    """The file of each row. of: numbers; some may have no row."""
+    """The file of each row.
+
+    Attributes:
+        of: Numbers of files; some may have no row.
+    """
 
     of: Int64Array
 
@@ -31,27 +35,27 @@ class Tiling:
 
     @property
     def numbers(self) -> Int64Array:
-        """The file of each row, files without rows left out: from 0 to `count` - 1."""
+        """The file of each row from 0 to `count` - 1, without files that have no rows."""
         return self._dense[0]
 
     @property
     def rows(self) -> Int64Array:
-        """The rows of each file."""
+        """The number of rows of each file."""
         return self._dense[1]
 
     @property
     def count(self) -> int:
-        """How many files have rows."""
+        """The number of files with rows."""
         return len(self.rows)
 
     def least(self, values: Int64Array, above: int) -> Int64Array:
-        """The least of each file's values; above: what no value is above."""
+        """Return the least of each file's values; no value is above `above`."""
         found = np.full(self.count, above, np.int64)
         np.minimum.at(found, self.numbers, values)
         return found
 
     def greatest(self, values: Int64Array, below: int) -> Int64Array:
-        """The greatest of each file's values; below: what no value is below."""
+        """Return the greatest of each file's values; no value is below `below`."""
         found = np.full(self.count, below, np.int64)
         np.maximum.at(found, self.numbers, values)
         return found
@@ -65,7 +69,7 @@ class PieceStatistics:
         self._tiling = tiling
 
     def bounds(self, column: BoundColumn) -> Bounds | None:
-        """See `Statistics`; None for fields of structs and for columns that files do not hold."""
+        """Return bounds, see `Statistics`; None for struct fields and columns not in the files."""
         if column.name not in self._rows.column_names:
             return None
         values = self._rows.column(column.name).combine_chunks()
@@ -88,8 +92,9 @@ class PieceStatistics:
 
 
 def quantile_boxes(rows: pa.Table, tiling: Tiling, columns: tuple[str, str]) -> Float64Array:
-    """The files as boxes over two columns: (files, 4), least and greatest of the first column, then
-    of the second, as shares of the rows that are below. Nulls are above all.
+    """Return the files as boxes over two columns, (files, 4), as shares of the rows below.
+
+    A box is least and greatest of the first column, then of the second. Nulls are above all.
     """
     edges = []
     for name in columns:
@@ -100,7 +105,7 @@ def quantile_boxes(rows: pa.Table, tiling: Tiling, columns: tuple[str, str]) -> 
 
 
 def _ordinals(values: pa.Array, domain: Domain) -> Int64Array:
-    """The values' ordinals, anything for nulls."""
+    """Return the values' ordinals, any values for nulls."""
     if domain.kind is Kind.FLOAT:
         return float_ordinals(values.fill_null(0).to_numpy(zero_copy_only=False))
     if domain.kind is Kind.DECIMAL:

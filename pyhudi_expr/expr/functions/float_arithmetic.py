@@ -91,7 +91,7 @@ class _Floats:
 
 
 def _may_give_nan(operation: str, left: tuple[Any, Any], right: tuple[Any, Any]) -> Any:
-    """Whether numbers of these ranges may give NaN: as ``inf - inf``, ``0 * inf``, ``0 / 0``."""
+    """Return whether numbers of these ranges may give NaN, as in ``inf - inf`` and ``0 * inf``."""
     infinite = [np.isinf(lower) | np.isinf(upper) for lower, upper in (left, right)]
     zero = [(lower <= 0) & (upper >= 0) for lower, upper in (left, right)]
     if operation == "*":

@@ -1,1 +1,1 @@
-"""Predicates of pyarrow, and of programs that hold Python values."""
+"""Predicates of pyarrow, and of programs with Python values."""

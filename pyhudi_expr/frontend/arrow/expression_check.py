@@ -1,5 +1,6 @@
-"""What pyarrow says of an expression over a table's columns, before rows are read for it: what is
-wrong with it, and which columns it reads.
+"""Check a pyarrow expression over a table's columns before rows are read.
+
+pyarrow itself reports what is wrong with it, and which columns it reads.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _NAME = re.compile(r"FieldRef\.Name\((.*?)\)")
 
 
 def validation_error(expression: pc.Expression, schema: pa.Schema) -> str | None:
-    """What pyarrow cannot compute: columns that are not there, types that it does not compare."""
+    """Return what pyarrow cannot compute: missing columns, or types that it does not compare."""
     try:
         schema.empty_table().filter(expression)
     except (pa.ArrowException, ValueError) as error:
@@ -28,9 +29,9 @@ def validation_error(expression: pc.Expression, schema: pa.Schema) -> str | None
 
 
 def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:
-    """The schema's top-level columns that the expression reads; all where pyarrow names none.
+    """Return the schema's top-level columns that the expression reads; all if that is unknown.
 
-    An expression does not tell, but pyarrow names the first column that it misses.
+    An expression does not list its columns, but pyarrow reports the first one that is missing.
     """
     known = pa.schema([])
     while (missing := _missing(expression, known)) is not None:
@@ -41,7 +42,7 @@ def columns_read(expression: pc.Expression, schema: pa.Schema) -> list[str]:
 
 
 def _missing(expression: pc.Expression, schema: pa.Schema) -> tuple[str, ...] | None:
-    """The path of a column that the schema lacks, empty where it has no name; None: it has all."""
+    """Return the path of a column that the schema lacks (empty if unnamed); None if it has all."""
     try:
         schema.empty_table().filter(expression)
     except (pa.ArrowException, ValueError) as error:
@@ -51,7 +52,7 @@ def _missing(expression: pc.Expression, schema: pa.Schema) -> tuple[str, ...] | 
 
 
 def _unresolved(path: tuple[str, ...], schema: pa.Schema) -> str | None:
-    """Names what is near; nothing where the name is another in its letters' case only."""
+    """Return a message with similar names; None if the name differs by letter case only."""
     try:
         resolve(path, schema)
     except UnboundError as error:

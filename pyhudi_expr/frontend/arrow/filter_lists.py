@@ -1,9 +1,9 @@
-"""Filter lists in disjunctive normal form, as pyarrow, Dask and hudi-rs take them.
+"""Filter lists in disjunctive normal form, as in pyarrow, Dask and hudi-rs.
 
-``[("a", "=", 1), ("b", "in", [1, 2])]`` is an AND of triples (hudi-rs has only this);
-``[[("a", "=", 1)], [("b", ">", 2)]]`` is an OR of such lists. A column is named by a text, with
-dots between the fields of a struct, or by a sequence of names. As in pyarrow, a NULL is found by
-IN where the values have one, and by NOT IN where they have none.
+``[("a", "=", 1), ("b", "in", [1, 2])]`` is an AND of triples (the only form in hudi-rs); ``[[("a",
+"=", 1)], [("b", ">", 2)]]`` is an OR of such lists. A column is named by a text, with dots between
+the fields of a struct, or by a sequence of names. As in pyarrow, IN finds NULL if it is among the
+values, and NOT IN finds it if it is not.
 """
 
 from __future__ import annotations
@@ -22,13 +22,16 @@ _TRIPLE = 3
 
 
 class FilterError(ValueError):
-    """The list is no filter in this form; the message names the piece."""
+    """The list is malformed; the message names the part."""
 
 
 def parse_filters(filters: Iterable[Any]) -> HudiExpression:
-    """The expression of a filter list. Raises FilterError.
+    """Return the expression of a filter list.
 
-    A constant of a type that cannot be judged makes its triple `Unknown`.
+    A constant of an unsupported type makes its triple `Unknown`.
+
+    Raises:
+        FilterError: The list is malformed.
     """
     found = list(filters)
     if not found:

@@ -1,4 +1,4 @@
-"""Constants as Python programs hold them, with Arrow's types."""
+"""Constants of Python programs, with Arrow's types."""
 
 from __future__ import annotations
 
@@ -22,10 +22,13 @@ _NUMPY_UNITS = ("s", "ms", "us", "ns")
 
 
 def literal_of_python(value: Any) -> Literal:
-    """The literal for a Python, numpy, pandas or Arrow scalar.
+    """Return the literal of a Python, numpy, pandas or Arrow scalar.
 
-    A ``datetime`` with a zone is an instant, one without a wall clock. NaT and Arrow's nulls are
-    NULL; NaN is a number. Raises InexpressibleError for values of other types.
+    A ``datetime`` with a zone is an instant, one without is a wall clock. NaT and Arrow's nulls are
+    NULL; NaN is a number.
+
+    Raises:
+        InexpressibleError: The value is of another type.
     """
     if isinstance(value, pa.Scalar):
         return _arrow(value)
@@ -64,7 +67,7 @@ def _time(value: dt.datetime) -> Literal:
     offset = value.utcoffset()
     zone = None if offset is None else "UTC"
     plain = dt.datetime(*value.timetuple()[:6], value.microsecond)
-    # The instant may lie before the year 1, or after 9999: no datetime is it then.
+    # The instant may be before the year 1, or after 9999: then there is no datetime of it.
     micros = (plain - _EPOCH - (offset or dt.timedelta())) // _MICROSECOND
     if nanos:
         return Literal(micros * 1000 + nanos, pa.timestamp("ns", zone))

@@ -1,8 +1,8 @@
 """Predicates of pyarrow datasets, through Substrait (``ExtendedExpression``).
 
-pyarrow shows what is in an expression only by writing it as Substrait. That knows comparisons,
-AND, OR, NOT, arithmetic, NULL, NaN, lists, CASE and prefixes; pyarrow writes nothing at all where
-an expression has something else in it, so that this is `Unknown` as a whole.
+pyarrow gives access to an expression only by writing it as Substrait. That has comparisons, AND,
+OR, NOT, arithmetic, NULL, NaN, lists, CASE and prefixes. pyarrow writes nothing if the expression
+has anything else, so that the whole expression is `Unknown`.
 
 The rules are Arrow's: ``is_in`` and ``is_null`` are never NULL, ``is_nan`` of NULL is. Needs the
 package `substrait` (``pip install pyhudi-expr[substrait]``).
@@ -68,13 +68,16 @@ _Value = HudiExpression | Term
 
 
 class SubstraitError(ValueError):
-    """The message is no expression that Substrait allows."""
+    """The message is not a valid Substrait expression."""
 
 
 def parse_arrow(expression: pc.Expression, schema: pa.Schema) -> HudiExpression:
-    """The predicate of a pyarrow expression over columns of a schema.
+    """Return the predicate of a pyarrow expression over columns of a schema.
 
-    What Substrait cannot say is Unknown. Raises ImportError without the package `substrait`.
+    What Substrait cannot express is Unknown.
+
+    Raises:
+        ImportError: The package `substrait` is missing.
     """
     if _depth(expression) > _MAX_ARROW_DEPTH:
         return Unknown(
@@ -90,9 +93,11 @@ def parse_arrow(expression: pc.Expression, schema: pa.Schema) -> HudiExpression:
 
 
 def parse_substrait(message: bytes) -> HudiExpression:
-    """The predicate of an ``ExtendedExpression`` with one expression.
+    """Return the predicate of an ``ExtendedExpression`` with one expression.
 
-    Raises SubstraitError for bytes that are none, ImportError without the package `substrait`.
+    Raises:
+        SubstraitError: The bytes are not such a message.
+        ImportError: The package `substrait` is missing.
     """
     from google.protobuf.message import DecodeError
     from substrait.proto import ExtendedExpression
@@ -111,7 +116,7 @@ def parse_substrait(message: bytes) -> HudiExpression:
 
 
 def _depth(expression: pc.Expression) -> int:
-    """How many levels it has, as it is shown."""
+    """Return the depth of an expression, by its text."""
     shown = _PARENTHESES.findall(_TEXTS.sub("", str(expression)))
     return max(accumulate(1 if sign == "(" else -1 for sign in shown), default=0)
 
@@ -200,7 +205,7 @@ class _Walk:
         )
 
     def _cast(self, node: Any, depth: int) -> Term:
-        """Only into wider numbers, which all engines do alike."""
+        """Return a cast to wider numbers, which is the same in all engines."""
         source = _NUMBERS.get(_kind_of(node.input, self._columns))
         target = _NUMBERS.get(node.type.WhichOneof("kind"))
         return widen(self._term(node.input, depth), source, target)
@@ -214,7 +219,7 @@ class _Walk:
 
 
 def _kind_of(node: Any, columns: tuple[tuple[str, Any], ...]) -> str:
-    """The type of a column of the table; nothing for other terms."""
+    """Return the type of a column of the table; empty for other terms."""
     if node.WhichOneof("rex_type") != "selection":
         return ""
     step = node.selection.direct_reference.struct_field

@@ -1,1 +1,1 @@
-"""What several frontends share: builders, functions, constants, types."""
+"""Shared by several frontends: builders, functions, constants, types."""

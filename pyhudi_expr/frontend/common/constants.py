@@ -1,4 +1,4 @@
-"""Constants: typed literals from text, and casts of literals where their result is certain."""
+"""Constants: typed literals from text, and casts of literals with a certain result."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _UNITS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 
 
 def integer_literal(value: int) -> Literal:
-    """An integer literal, of Hive's type for its size. Raises ValueError beyond 76 digits."""
+    """Return an integer literal of Hive's type for its size. Raises ValueError beyond 76 digits."""
     if -(2**31) <= value < 2**31:
         return Literal(value, pa.int32())
     if -(2**63) <= value < 2**63:
@@ -42,7 +42,7 @@ def integer_literal(value: int) -> Literal:
 
 
 def decimal_literal(value: Decimal) -> Literal:
-    """A decimal literal with the digits it has. Raises ValueError beyond 76 digits."""
+    """Return a decimal literal with its digits. Raises ValueError beyond 76 digits."""
     _, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
         raise ValueError("a decimal that is no number")
@@ -51,7 +51,7 @@ def decimal_literal(value: Decimal) -> Literal:
 
 
 def timestamp_literal(seconds: int, nanos: int, zone: str | None = None) -> Literal:
-    """A timestamp literal in the coarsest unit that holds it; `zone` makes it an instant."""
+    """Return a timestamp literal in the coarsest unit that holds it; `zone` makes it an instant."""
     for unit in ("s", "us", "ns"):
         step = _NANOS // _UNITS[unit]
         if nanos % step == 0:
@@ -60,7 +60,7 @@ def timestamp_literal(seconds: int, nanos: int, zone: str | None = None) -> Lite
 
 
 def instant_of_text(text: str) -> Literal | None:
-    """The instant of a time in text with its offset, or ``UTC``; None for anything else."""
+    """Return the instant of a time in text with its offset, or ``UTC``; None for other text."""
     match = _INSTANT.fullmatch(text)
     wall = fold_cast(Literal(match["time"], pa.string()), pa.timestamp("ns")) if match else None
     if match is None or wall is None:
@@ -73,7 +73,7 @@ def instant_of_text(text: str) -> Literal | None:
 
 
 def split_timestamp(literal: Literal) -> tuple[int, int]:
-    """The seconds and the nanoseconds within the second of a timestamp literal."""
+    """Return the seconds and the nanoseconds within the second of a timestamp literal."""
     if not isinstance(literal.type, pa.TimestampType):
         raise ValueError(f"a literal of type {literal.type} is no timestamp")
     per_second = _UNITS[literal.type.unit]
@@ -82,7 +82,7 @@ def split_timestamp(literal: Literal) -> tuple[int, int]:
 
 
 def fold_cast(literal: Literal, target: Type) -> Literal | None:
-    """The literal as a value of another type; None where engines may round, wrap or differ."""
+    """Return the literal as a value of another type; None if engines may round, wrap or differ."""
     if literal.value is None:
         return Literal(None, target)
     if literal.type == target:

@@ -1,8 +1,8 @@
-"""The functions that each dialect has with the meaning of the rule of that name.
+"""The functions of each dialect that have the meaning of the rule of that name.
 
-The rules are in `pyhudi_expr.expr.functions`. A name is here only if the dialect's engine is a
-witness for its rule: `tests/truth` has an expression for each. A function that is missing is not
-judged, and keeps the files.
+The rules are in `pyhudi_expr.expr.functions`. A name is listed only if the dialect's engine
+confirms its rule: `tests/truth` has an expression for each. Other functions are not supported for
+pruning, and keep the files.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from pyhudi_expr.expr.nodes import READINGS
 
 _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "||", "div"})
-#: Those that Hive and Spark have alike.
+#: Functions that are the same in Hive and Spark.
 _COMMON = frozenset(
     {
         *("pmod", "negative", "positive", "abs", "floor", "ceil", "ceiling", "round"),
@@ -32,14 +32,14 @@ _ONLY_SPARK = frozenset(
 #: Without ``trunc``: for dates Hive's vectors give 1970-01-01, whatever the day.
 HIVE = _ARITHMETIC | _COMMON
 SPARK = HIVE | _ONLY_SPARK | {"trunc"}
-#: Of text that is said to be Hive's: what Hive has not got is read as Spark's.
+#: For SQL text in Hive's dialect: functions that Hive does not have are read as Spark's.
 HIVE_TEXT = HIVE | _ONLY_SPARK
-#: The time of whoever evaluates them.
+#: The current time of the process that evaluates them.
 _CLOCKS = frozenset({"current_date", "current_timestamp", "now"})
-#: What clients of the service send, Hive among them. They send their own time as a constant: the
-#: service's clock may be another one.
+#: Functions in requests to the service. Clients send their own current time as a constant,
+#: because the service's clock may differ.
 SENT = (HIVE_TEXT | READINGS) - _CLOCKS
-#: Of Trino and Presto, by the names that they have for them; `frontend.trino.rules` has their
+#: Functions of Trino and Presto, by their own names; `frontend.trino.rules` has their
 #: meaning.
 TRINO = (
     frozenset({"+", "-", "*", "%", "||"})
@@ -49,5 +49,5 @@ TRINO = (
     | {"lower", "upper", "substr", "substring", "concat", "length", "reverse"}
     | {"from_hex", "starts_with", "is_nan", "current_date"}
 )
-#: Presto takes the second from the time in UTC, where zones of old days have other ones.
+#: Presto takes the second from the time in UTC, which differs in zones with offsets in seconds.
 PRESTO = TRINO - {"second"}

@@ -1,4 +1,4 @@
-"""Calls by name, as engines spell them: those that are predicates, and those that choose."""
+"""Functions by their names in engines, including predicates and choices."""
 
 from __future__ import annotations
 
@@ -52,9 +52,16 @@ _CHOICES = frozenset({"coalesce", "nvl", "ifnull", "nvl2", "nullif"})
 
 
 def supported_call(vocabulary: frozenset[str], name: str, args: tuple[Term, ...]) -> Term:
-    """A `call` that a dialect has. Raises InexpressibleError for any other.
+    """Return a `call` of a function that a dialect has.
 
-    vocabulary: the functions that are no conditions and no choices, see `function_vocabularies`.
+    Args:
+        vocabulary: The functions that are neither conditions nor choices, see
+            `function_vocabularies`.
+        name: The function's name.
+        args: Its arguments.
+
+    Raises:
+        InexpressibleError: The dialect does not have the function.
     """
     found = call(name, args)
     if isinstance(found, Call) and found.name not in vocabulary and not _is_condition(found):
@@ -63,7 +70,7 @@ def supported_call(vocabulary: frozenset[str], name: str, args: tuple[Term, ...]
 
 
 def call(name: str, args: tuple[Term, ...]) -> Term:
-    """A function of terms; the conditions of ``if`` and ``case`` become predicates."""
+    """Return a function of terms; the conditions of ``if`` and ``case`` become predicates."""
     match name, args:
         case "if", (condition, yes, no):
             return Case(((as_condition(condition), as_value(yes)),), as_value(no))
@@ -80,14 +87,14 @@ def call(name: str, args: tuple[Term, ...]) -> Term:
 
 
 def _case(conditions: list[HudiExpression], args: tuple[Term, ...]) -> Term:
-    """args: a condition and a result in turns, then perhaps what is given otherwise."""
+    """Return a CASE of alternating conditions and results, perhaps followed by a default."""
     results = tuple(map(as_value, args[1::2]))
     otherwise = as_value(args[-1]) if len(args) % 2 else NULL
     return Case(tuple(zip(conditions, results, strict=True)), otherwise)
 
 
 def as_condition(term: Term) -> HudiExpression:
-    """A term in a predicate's place: a boolean column, a constant, or a function's truth."""
+    """Return a term as a predicate: a boolean column, a constant, or a function's truth."""
     match term:
         case Literal(value=None):
             return Constant(Truth.NULL)
@@ -107,7 +114,7 @@ def as_condition(term: Term) -> HudiExpression:
 
 
 def as_value(term: Term) -> Term:
-    """A function that is a condition as the boolean that it gives; any other term as it is."""
+    """Return a function that is a condition as its boolean; any other term unchanged."""
     return as_boolean_term(as_condition(term)) if _is_condition(term) else term
 
 
@@ -116,12 +123,12 @@ def _is_condition(term: Term) -> bool:
 
 
 def is_null(term: Term) -> HudiExpression:
-    """``term IS NULL``, where the term may be a condition."""
+    """Return ``term IS NULL``, where the term may be a condition."""
     return IsNull(as_condition(term) if _is_condition(term) else term)
 
 
 def is_in(term: Term, options: tuple[Term, ...]) -> HudiExpression:
-    """Arrow's ``is_in``: NULL is one of the values that may be among the options, never NULL."""
+    """Return Arrow's ``is_in``: NULL is a value that may be among the options; never NULL."""
     values = tuple(one for one in options if not (isinstance(one, Literal) and one.value is None))
     found: HudiExpression = In(term, values)
     if len(values) < len(options):
@@ -172,7 +179,7 @@ def _starts_with(args: tuple[Term, ...]) -> HudiExpression | None:
 
 
 def _between(args: tuple[Term, ...]) -> HudiExpression | None:
-    """With Hive's flag in front: whether it is inverted."""
+    """Return BETWEEN; Hive's first argument is whether it is inverted."""
     match args:
         case (Literal(value=bool(inverted)), term, low, high):
             return Not(Between(term, low, high)) if inverted else Between(term, low, high)
@@ -180,7 +187,7 @@ def _between(args: tuple[Term, ...]) -> HudiExpression | None:
 
 
 def _is(truth: bool, args: tuple[Term, ...]) -> HudiExpression | None:
-    """Whether a condition is TRUE, or FALSE; never NULL."""
+    """Return whether a condition is TRUE, or FALSE; never NULL."""
     if len(args) != 1:
         return None
     condition = as_condition(args[0])

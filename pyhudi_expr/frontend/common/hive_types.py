@@ -1,4 +1,4 @@
-"""Hive's type names and the Arrow types that stand for them."""
+"""Hive's type names and the corresponding Arrow types."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _MAX_SMALL_DIGITS = 38
 
 
 class InexpressibleError(ValueError):
-    """Expressions have no such type, or no such value; the text says which."""
+    """Expressions do not have the type, function or value; the message says which."""
 
 
 def parse_type(name: str) -> Type:
-    """The type of a Hive type name, in any letter case. Raises InexpressibleError."""
+    """Return the type of a Hive type name, in any letter case. Raises InexpressibleError."""
     words = " ".join(name.lower().split())
     if words in _SIMPLE:
         return _SIMPLE[words]
@@ -54,7 +54,7 @@ def parse_type(name: str) -> Type:
 
 
 def decimal_type(precision: int, scale: int) -> pa.DataType:
-    """decimal(precision,scale). Raises InexpressibleError beyond 76 digits."""
+    """Return decimal(precision,scale). Raises InexpressibleError beyond 76 digits."""
     if not 1 <= precision <= _MAX_DIGITS or scale > precision:
         raise InexpressibleError(f"the type decimal({precision},{scale})")
     if precision > _MAX_SMALL_DIGITS:
@@ -63,7 +63,7 @@ def decimal_type(precision: int, scale: int) -> pa.DataType:
 
 
 def type_name(type_: Type) -> str:
-    """The inverse of `parse_type`. Raises InexpressibleError."""
+    """Return the inverse of `parse_type`. Raises InexpressibleError."""
     if isinstance(type_, CharType):
         return f"{'char' if type_.padded else 'varchar'}({type_.length})"
     if pa.types.is_decimal(type_):

@@ -21,16 +21,17 @@ _NUMBER = re.compile(r"[+-]?\d{1,12}(\.\d{1,6})?", re.ASCII)
 
 
 PLUS_INTERVAL = "plus interval"
-#: The same where a day is always 24 hours, if what it is added to is no date.
+#: The same where a day always has 24 hours, if the operand is not a date.
 PLUS_EXACT_INTERVAL = "plus exact interval"
 
 
 def plus_interval(
     time: Term, interval: exp.Interval, sign: int, function: str = PLUS_INTERVAL
 ) -> Call:
-    """A time so much later (sign 1) or earlier (-1): ``plus interval(time, months, days, micros)``.
+    """Return a time later (sign 1) or earlier (-1) by an interval.
 
-    Raises ValueError for intervals of several fields, and those that are no constants.
+    The result is ``plus interval(time, months, days, micros)``. Raises ValueError for intervals of
+    several fields, and those that are not constant.
     """
     unit, amount = interval.args.get("unit"), interval.this
     if isinstance(amount, exp.Neg):
@@ -43,8 +44,10 @@ def plus_interval(
 def shift_time(
     time: Term, amount: str, unit: str, sign: int = 1, function: str = PLUS_INTERVAL
 ) -> Call:
-    """A time so many units later. Raises ValueError where that is no whole number of months, days
-    or microseconds.
+    """Return a time later by so many units.
+
+    Raises:
+        ValueError: That is not a whole number of months, days or microseconds.
     """
     name, text = unit.upper().removesuffix("S"), amount.strip()
     known = any(name in units for units in (_MONTHS, _DAYS, _MICROS))

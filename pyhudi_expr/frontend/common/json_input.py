@@ -1,4 +1,4 @@
-"""JSON that strangers send: bounded in length and depth."""
+"""Parse untrusted JSON, with limits of length and depth."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MAX_TEXT = 1 << 24
 
 
 def read_json(text: str, error: Callable[[str], Exception]) -> Any:
-    """The value of a JSON text. Raises what `error` makes of a message."""
+    """Parse a JSON text. Raises the exception that `error` creates from a message."""
     if len(text) > MAX_TEXT:
         raise error(f"the text is longer than {MAX_TEXT} characters")
     try:

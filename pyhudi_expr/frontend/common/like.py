@@ -1,9 +1,9 @@
-r"""LIKE: a pattern's literal beginning, or its whole text.
+"""LIKE: a pattern's literal beginning, or its whole text.
 
-``%`` stands for any text and ``_`` for one character. What takes that meaning away from them is an
-engine's own affair. In Hive a backslash does so for a row, but not for its vectors: only what is
-before one is judged (`like`). In Spark a backslash does, and in standard SQL the character after
-ESCAPE, and nothing without one (`standard_like`).
+``%`` stands for any text and ``_`` for one character. Engines differ in how these are escaped. In
+Hive a backslash escapes row by row, but not in vectors: only the pattern before one is used
+(`like`). In Spark a backslash escapes; in standard SQL the character after ESCAPE does, and nothing
+without it (`standard_like`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _STANDARD_ONE_BY_ONE = re.compile(r"[\x00-\x24\x26-\x7f]{0,64}")
 
 
 def like(term: Term, pattern: str) -> HudiExpression:
-    """Hive's ``term LIKE pattern`` as far as a literal prefix or the whole text decides it."""
+    """Return Hive's ``term LIKE pattern`` as far as a prefix or the whole text decides it."""
     plain = _match(_PLAIN, pattern)
     rest = pattern[len(plain) :]
     if not rest:
@@ -41,7 +41,7 @@ def like(term: Term, pattern: str) -> HudiExpression:
 
 
 def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
-    """``term LIKE pattern ESCAPE escape``, as far as it is decided likewise."""
+    """Return ``term LIKE pattern ESCAPE escape``, as far as it can be decided likewise."""
     if escape is not None and (len(escape) != 1 or escape in "%_"):
         return Unknown(f"LIKE with the escape {escape[:10]!r}")
     text, at = _literal_begin(pattern, escape)
@@ -58,7 +58,7 @@ def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpressio
 
 
 def _literal_begin(pattern: str, escape: str | None) -> tuple[str, int]:
-    """The text before the first sign, and where that sign is."""
+    """Return the text before the first wildcard, and the position of that."""
     text, at = "", 0
     while at < len(pattern) and pattern[at] not in "%_":
         if pattern[at] == escape:
@@ -76,7 +76,7 @@ def _is_well_escaped(rest: str, escape: str) -> bool:
 
 
 def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpression:
-    """What a pattern makes necessary. begin: its first characters, as far as they are ASCII."""
+    """Return the necessary condition of a pattern; `begin` are its first ASCII characters."""
     necessary: list[HudiExpression] = [StartsWith(term, prefix)] if prefix else []
     if "_" in begin:
         letters = tuple(None if letter == "_" else letter for letter in begin)
@@ -85,8 +85,8 @@ def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpressio
 
 
 def _is(term: Term, text: str) -> HudiExpression:
-    # The prefix keeps this to strings: a date or a timestamp that equals the text as a value may
-    # still differ from it as text, which NOT LIKE would take for a proof.
+    # The prefix restricts this to strings: a date or a timestamp that equals the text as a value
+    # may still differ from it as text, which NOT LIKE would take for a proof.
     equal = Comparison(Op.EQ, term, Literal(text, pa.string()))
     return conjunction((equal, StartsWith(term, text)))
 

@@ -1,7 +1,7 @@
-"""RLIKE: what an anchored regular expression's literal beginning makes necessary.
+"""RLIKE: the necessary condition of an anchored regular expression's literal beginning.
 
-Java's regular expressions are found anywhere in a text. Only where one begins with ``^``, and has
-no alternatives, must a text begin with the characters that follow.
+Java's regular expressions match anywhere in a text. A text must begin with certain characters only
+if the expression begins with ``^`` and has no alternatives.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _PERHAPS_NONE = frozenset("*?{")
 
 
 def rlike(term: Term, pattern: str) -> HudiExpression:
-    """``term RLIKE pattern`` as far as a literal prefix decides it."""
+    """Return ``term RLIKE pattern``, as far as a literal prefix decides it."""
     prefix = _prefix(pattern)
     necessary = [StartsWith(term, prefix)] if prefix else []
     return conjunction((*necessary, Unknown(f"the rest of RLIKE {pattern[:100]!r} is not judged")))

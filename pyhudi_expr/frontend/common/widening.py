@@ -16,9 +16,10 @@ _WIDER: dict[pa.DataType, tuple[pa.DataType, ...]] = {
 
 
 def widen(term: Term, source: pa.DataType | None, target: pa.DataType | None) -> Term:
-    """A term of one type as another; None: a type that is no number.
+    """Return a term of one type as another; a type is None if it is not a number.
 
-    Raises InexpressibleError: the cast may change a value.
+    Raises:
+        InexpressibleError: The cast may change a value.
     """
     if source is not None and source == target:
         return term

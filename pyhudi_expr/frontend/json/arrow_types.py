@@ -1,4 +1,4 @@
-"""The names of types in the JSON form: Arrow's own, with `char(n)` and `varchar(n)`."""
+"""Type names in JSON: Arrow's own, with `char(n)` and `varchar(n)`."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLAIN: dict[str, pa.DataType] = {
 
 
 def parse_arrow_type(name: str) -> Type:
-    """The type of a name that `arrow_type_name` gives. Raises InexpressibleError."""
+    """Return the type of a name from `arrow_type_name`. Raises InexpressibleError."""
     if name in _PLAIN:
         return _PLAIN[name]
     try:
@@ -46,7 +46,7 @@ def parse_arrow_type(name: str) -> Type:
 
 
 def arrow_type_name(type_: Type) -> str:
-    """``int32``, ``timestamp[us, tz=UTC]``, ``char(3)``. Raises InexpressibleError."""
+    """Return ``int32``, ``timestamp[us, tz=UTC]``, ``char(3)`` ... Raises InexpressibleError."""
     if isinstance(type_, CharType):
         name = f"{'char' if type_.padded else 'varchar'}({type_.length})"
     else:

@@ -1,4 +1,4 @@
-"""Expressions from JSON, the form that `pyhudi_expr.frontend.json.encoder` describes."""
+"""Decode expressions from JSON; `pyhudi_expr.frontend.json.encoder` describes the format."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ _Json = Any
 
 
 class FormError(ValueError):
-    """The text is no predicate in this form; the message has the path of the piece."""
+    """The text is not a predicate in this format; the message has the path of the part."""
 
 
 def loads(text: str) -> HudiExpression:
-    """The inverse of `encoder.dumps`. Raises FormError."""
+    """Return the inverse of `encoder.dumps`. Raises FormError."""
     form = read_json(text, FormError)
     if not isinstance(form, dict) or form.get("version") != VERSION:
         raise FormError(f"not of version {VERSION}")
@@ -40,13 +40,13 @@ def loads(text: str) -> HudiExpression:
 
 
 class _Reader:
-    """The fields of one object of the form, with its place for messages."""
+    """The fields of one JSON object, with its path for messages."""
 
     def __init__(self, fields: Mapping[str, _Json], place: str, depth: int) -> None:
         self._fields, self._place, self._depth = fields, place, depth
 
     def only(self, *names: str) -> None:
-        """Refuse fields of other names."""
+        """Refuse other fields."""
         other = sorted(self._fields.keys() - set(names))
         if other:
             raise self.error(f"the unknown field {other[0][:40]!r}")
@@ -100,7 +100,7 @@ class _Reader:
         return tuple(self._term(one.read(), name) for one in self.objects(name))
 
     def read(self) -> HudiExpression | Term:
-        """The node that the object is."""
+        """Return the node of the object."""
         kind = self.text("node")
         found = _KINDS.get(kind)
         if found is None:

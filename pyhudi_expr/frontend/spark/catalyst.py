@@ -1,9 +1,9 @@
-"""Spark's analysed expressions (Catalyst's trees) as expressions, from their JSON form.
+"""Spark's analysed expressions (Catalyst trees) as expressions, from their JSON form.
 
-``TreeNode.toJSON`` gives the nodes of a tree, parents first, each with its class, the number of its
+``TreeNode.toJSON`` has the nodes of a tree, parents first, each with its class, the number of its
 children, and its fields. Types are exact there: Spark has made each conversion of an operand a
-`Cast`. Constants of dates, times and bytes are not (they are written as Java prints them), so who
-has the tree gives their values: days, microseconds, bytes.
+`Cast`. Constants of dates, times and bytes are not (they are written as Java prints them), so the
+caller passes their values: days, microseconds, bytes.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ _COMPARISONS = {
     **{"LessThan": Op.LT, "LessThanOrEqual": Op.LTEQ},
     **{"GreaterThan": Op.GT, "GreaterThanOrEqual": Op.GTEQ},
 }
-#: Functions by their number of operands, as `Call` spells them.
+#: Functions by their number of operands, with their names in `Call`.
 _FUNCTIONS: Mapping[tuple[str, int], str] = {
     **{("Add", 2): "+", ("Subtract", 2): "-", ("Multiply", 2): "*", ("Divide", 2): "/"},
     **{("Remainder", 2): "%", ("Pmod", 2): "pmod", ("UnaryMinus", 1): "-", ("Abs", 1): "abs"},
@@ -76,11 +76,11 @@ _FUNCTIONS: Mapping[tuple[str, int], str] = {
     **{("StringTrimLeft", 1): "ltrim", ("StringTrimRight", 1): "rtrim"},
 }
 _OF_MANY = {"Concat": "concat", "Greatest": "greatest", "Least": "least", "Coalesce": "coalesce"}
-#: What changes nothing of its first child.
+#: Nodes that do not change their first child.
 _TRANSPARENT = frozenset(
     {"Alias", "KnownNotNull", "UnaryPositive", "PromotePrecision", "KnownNullable"}
 )
-#: Of any length, which is no depth.
+#: Chains of any length, which are not nested.
 _CHAINS = frozenset({"And", "Or"})
 _TIMES = {
     "timestamp": pa.timestamp("us", "UTC"),
@@ -97,12 +97,17 @@ values (``InSet``): a list of Python values."""
 
 
 class CatalystError(ValueError):
-    """The text is no JSON form of a Catalyst tree; the message says why."""
+    """The text is not the JSON form of a Catalyst tree; the message says why."""
 
 
 @dataclass(frozen=True)
 class _Node:
-    """number: in the order parents first. depth: how many levels are below."""
+    """A node of the tree.
+
+    Attributes:
+        number: Its position, parents first.
+        depth: The number of levels below it.
+    """
 
     number: int
     name: str
@@ -112,7 +117,11 @@ class _Node:
 
 
 def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
-    """The condition of a filter. What it cannot say becomes `Unknown`. Raises CatalystError."""
+    """Return the condition of a filter. What has no equivalent becomes `Unknown`.
+
+    Raises:
+        CatalystError: The text is malformed.
+    """
     try:
         nodes = json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -123,7 +132,7 @@ def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
 
 
 def _tree(nodes: list[Any]) -> _Node:
-    """The tree of a list with parents first; a chain of ANDs, or of ORs, is one node."""
+    """Return the tree of a list with parents first; a chain of ANDs, or of ORs, is one node."""
     whole: list[_Node] = []  # the last node's first child is on top
     for number, fields in reversed(list(enumerate(nodes))):
         if not isinstance(fields, dict):
@@ -153,7 +162,7 @@ def _node(number: int, name: str, fields: Mapping[str, Any], children: list[_Nod
 
 
 class _Reader:
-    """Trees as expressions; all but `predicate` raise InexpressibleError."""
+    """Converts trees to expressions; all methods but `predicate` raise InexpressibleError."""
 
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
@@ -297,7 +306,7 @@ _CONDITIONS = frozenset(
 
 
 def _value(text: str, type_: Type) -> Any:
-    """A value as Java prints it. Raises ValueError."""
+    """Parse a value as Java prints it. Raises ValueError."""
     if isinstance(type_, pa.DataType):
         if pa.types.is_boolean(type_):
             return {"true": True, "false": False}[text]
@@ -319,7 +328,7 @@ def _later(time: Term, months: int = 0, days: int = 0, micros: int = 0) -> Term:
 
 
 def _interval(node: _Node) -> int:
-    """Months or microseconds of a constant. Raises InexpressibleError for any other interval."""
+    """Return the months or microseconds of a constant interval. Raises InexpressibleError."""
     match node.name, node.children:
         case "UnaryMinus", (child,):
             return -_interval(child)
@@ -329,7 +338,7 @@ def _interval(node: _Node) -> int:
 
 
 def _days_and_rest(micros: int) -> tuple[int, int]:
-    """Whole days, which the calendar counts, and the rest of the same sign."""
+    """Return whole days, which the calendar counts, and the rest with the same sign."""
     days = abs(micros) // _MICROS_PER_DAY * (1 if micros > 0 else -1)
     return days, micros - days * _MICROS_PER_DAY
 
@@ -339,14 +348,14 @@ def _literal_text(node: _Node) -> str | None:
 
 
 def _declared(node: _Node) -> Type | None:
-    """The type of a column as Spark reads it; None for structs and the like."""
+    """Return the type of a column as Spark reads it; None for structs and the like."""
     metadata = node.fields.get("metadata")
     char = metadata.get(_CHAR_TYPE) if isinstance(metadata, dict) else None
     return parse_type(char) if isinstance(char, str) else _column_type(node.fields["dataType"])
 
 
 def _column_type(type_: Any) -> Type | None:
-    """As `_leaf_type`, but of types that are not known, as texts with a collation, nothing is."""
+    """Return `_leaf_type`; None also for unknown types, such as texts with a collation."""
     found = _leaf_type(type_)
     if found is None and isinstance(type_, str):
         raise InexpressibleError(f"not judged: a column of type {type_[:60]}")
@@ -354,7 +363,7 @@ def _column_type(type_: Any) -> Type | None:
 
 
 def _path(node: _Node) -> tuple[str, ...]:
-    """The path of a field of a column's field. Raises InexpressibleError for any other."""
+    """Return the path of a field of a column. Raises InexpressibleError for other nodes."""
     match node.name, node.children:
         case "AttributeReference", ():
             return (str(node.fields["name"]),)
@@ -370,7 +379,7 @@ def _field(node: _Node) -> dict[str, Any]:
 
 
 def _data_type(node: _Node) -> Any:
-    """The type of a column, or of a field of one, as Spark's JSON says it."""
+    """Return the type of a column, or of a field of one, in Spark's JSON."""
     return _field(node)["type"] if node.name == "GetStructField" else node.fields["dataType"]
 
 
@@ -382,7 +391,7 @@ def _type_of(node: _Node) -> Type:
 
 
 def _leaf_type(type_: Any) -> Type | None:
-    """The type that Spark's JSON names; None for structs, arrays and maps."""
+    """Return the type that Spark's JSON names; None for structs, arrays and maps."""
     if not isinstance(type_, str):
         return None
     if type_ in _TIMES:

@@ -1,7 +1,7 @@
-"""The SQL dialects that predicates come in, each a value: how it is read, and what it means.
+"""The SQL dialects of predicates, each a value: how it is parsed, and what it means.
 
-What a dialect means otherwise than the trees of `pyhudi_expr.expr` do, and they cannot say, raises
-InexpressibleError: that piece of a predicate is `Unknown` then.
+If a dialect differs in meaning from the trees of `pyhudi_expr.expr`, and they cannot express it,
+InexpressibleError is raised, and that part of a predicate is `Unknown`.
 """
 
 from __future__ import annotations
@@ -53,16 +53,25 @@ _Given = TypeVar("_Given")
 
 @dataclass(frozen=True)
 class SqlDialect:
-    """name: as users say it. reader, exact: from text to sqlglot's tree; a reader is imported when
-    it is asked for, as each takes tens of milliseconds.
+    """The rules of one dialect. Those that return terms, and `check`, raise InexpressibleError.
 
-    cast: a term as a type that sqlglot names. call, predicate: functions by name, in lower case;
-    predicate: None where it is no predicate. like: term, pattern, and the character after ESCAPE.
-    operands: the terms of one comparison, as the engine compares them. null_safe: those of
-    ``<=>``. plus_interval: a time so much later (1) or earlier (-1). arithmetic: a call of an
-    operator's sign. negated: NOT of a predicate. between: of a term and its ends. rows_equal: of
-    whether all fields of two rows are. check: of syntax that would be a term, whether the engine
-    means what the others do. Those that give terms and `check` raise InexpressibleError.
+    Attributes:
+        name: The name for users.
+        reader: Returns sqlglot's dialect; imported on first use, as each takes tens of
+            milliseconds.
+        exact: Corrects the tokens of a text.
+        cast: A term as a type of sqlglot.
+        call: A function by its name in lower case.
+        predicate: A function that is a predicate; None for any other.
+        like: A term, a pattern, and the character after ESCAPE.
+        operands: The terms of one comparison, as the engine compares them.
+        null_safe: The terms of ``<=>``.
+        plus_interval: A time later (1) or earlier (-1) by an interval.
+        arithmetic: The call of an operator.
+        negated: NOT of a predicate.
+        between: BETWEEN of a term and its ends.
+        rows_equal: Whether all fields of two rows are equal.
+        check: Refuses syntax that the engine evaluates differently.
     """
 
     name: str
@@ -115,7 +124,7 @@ def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
-    """`call` and `as_condition` know them."""
+    """Return None: `call` and `as_condition` have the predicates."""
 
 
 _Type = exp.DType
@@ -135,7 +144,7 @@ _TRINO_TYPES = {
     **{_Type.TIMESTAMP: _CLOCK, _Type.TIMESTAMPTZ: pa.timestamp("ns", "UTC")},
     **{_Type.VARBINARY: pa.binary(), _Type.VARCHAR: pa.string()},
 }
-#: Digits of a second that a time has at least, for its margin of a millisecond to be enough.
+#: Minimum digits of a time's second, for which a margin of a millisecond is enough.
 _DIGITS = 3
 
 
@@ -193,7 +202,7 @@ def _has_millis(parameters: list[str]) -> bool:
 
 
 def _keeps_digits(text: str, parameters: list[str]) -> bool:
-    """Whether a text's second has no more digits than a type; three by default do for the margin.
+    """Return whether a text's second has no more digits than a type; by default three suffice.
 
     TIMESTAMP '...' has a type with the digits of its text.
     """
@@ -229,11 +238,11 @@ def _presto_plus_interval(time: Term, interval: exp.Interval, sign: int) -> Term
 
 
 def _no_check(node: exp.Expr) -> None:
-    """All syntax means the same."""
+    """Accept all syntax."""
 
 
 def _check_presto(node: exp.Expr) -> None:
-    """What Presto 0.287 computes otherwise than its documentation says."""
+    """Refuse what Presto 0.287 evaluates differently than documented."""
     match node:
         case exp.Extract() if node.this.name.upper() in ("HOUR", "MINUTE", "SECOND"):
             raise InexpressibleError(
@@ -244,12 +253,13 @@ def _check_presto(node: exp.Expr) -> None:
                 "not judged: a CASE of values of several types, which it mixes"
             )
         case exp.Case() if any(map(_has_product, _compared_by_case(node))):
-            # A product may be a decimal zero with a minus sign, which is then neither of the cases.
+            # A product may be a decimal zero with a minus sign, which then equals none of the
+            # constants.
             raise InexpressibleError("not judged: a CASE of a product, which may be NULL")
 
 
 def _compared_by_case(case: exp.Case) -> list[exp.Expr]:
-    """The terms that Presto looks up among constants: CASE x WHEN c and CASE WHEN x = c."""
+    """Return the terms that Presto looks up among constants: CASE x WHEN c and CASE WHEN x = c."""
     if case.this is not None:
         return [case.this]
     return [one.this for one in case.args["ifs"] if one.this.find(exp.EQ, exp.In) is not None]
@@ -266,7 +276,7 @@ def _presto_call(name: str, args: tuple[Term, ...]) -> Term:
 
 
 def _are_alike(values: list[exp.Expr]) -> bool:
-    """Whether there is one value, or all are constants of one type."""
+    """Return whether there is one value, or all are constants of one type."""
     kinds = set(map(_kind, values))
     return len(values) == 1 or (len(kinds) == 1 and None not in kinds)
 

@@ -1,4 +1,4 @@
-"""SQL predicates as expressions: one walk over sqlglot's trees for all of `dialects`."""
+"""Parse SQL predicates to expressions: one walk over sqlglot's trees for all `dialects`."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ _CONDITIONS: tuple[type[exp.Expr], ...] = (
     *_COMPARISONS,
 )
 _EXPONENT = frozenset("eE")
-#: What the walk below reads of a syntax node; any other thing a parser says there is unsupported.
+#: The fields of a syntax node that this walk supports; a node with other fields is unsupported.
 _READ = frozenset(
     {"this", "expression", "expressions", "low", "high", "negate", "to", "is_string", "quoted"}
     | {"table", "db", "catalog", "safe", "coalesce", "typed", "ifs", "default", "true", "false"}
@@ -85,20 +85,22 @@ _EXTRACTED = {
 
 
 class _UnsupportedError(ValueError):
-    """Why a piece has no expression."""
+    """A part has no equivalent expression; the message says why."""
 
 
 def parse_predicate(text: str, dialect: SqlDialect = HIVE) -> HudiExpression:
-    """The expression of a WHERE clause's text.
+    """Return the expression of a WHERE clause's text.
 
-    What the language cannot say becomes `Unknown`. Raises PredicateSyntaxError where the text is
-    no predicate, too long or nested too deeply.
+    What has no equivalent becomes `Unknown`.
+
+    Raises:
+        PredicateSyntaxError: The text is not a predicate, too long or nested too deeply.
     """
     return _Walk(dialect).predicate(parse(text, dialect.reader(), dialect.exact))
 
 
 class _Walk:
-    """Syntax trees as expressions. Those but `predicate` raise ValueError: not judged."""
+    """Converts syntax trees to expressions; all methods but `predicate` raise ValueError."""
 
     def __init__(self, dialect: SqlDialect) -> None:
         self._dialect = dialect
@@ -150,7 +152,7 @@ class _Walk:
         raise _unsupported(node)
 
     def _truth(self, name: str, args: tuple[Term, ...]) -> HudiExpression:
-        """A function in a predicate's place."""
+        """Return a function as a predicate."""
         found = self._dialect.predicate(name, args)
         return found or as_condition(self._dialect.call(name, args))
 
@@ -169,7 +171,7 @@ class _Walk:
         return In(term, tuple(options))
 
     def _rows_equal(self, left: exp.Expr, right: exp.Expr) -> HudiExpression:
-        """Rows of values: all fields are equal where the rows are; with NULLs engines differ."""
+        """Return equality of rows: all fields are equal; engines differ for NULLs."""
         right = _unwrapped(right)
         if not isinstance(right, exp.Tuple) or len(left.expressions) != len(right.expressions):
             raise _unsupported(right)
@@ -216,7 +218,7 @@ class _Walk:
                 return Column(tuple(_path(node)))
             case exp.Neg():
                 return _negative(self._term(node.this))
-            case exp.Cast():  # TRY_CAST too, as which sqlglot reads Hive's CAST
+            case exp.Cast():  # TRY_CAST too, which sqlglot uses for Hive's CAST
                 return self._dialect.cast(self._term(node.this), node.to)
             case exp.Case():
                 return self._case(node)
@@ -239,7 +241,7 @@ class _Walk:
         return self._dialect.plus_interval(self._term(time), by, sign)
 
     def _case(self, node: exp.Case) -> Term:
-        """``CASE x WHEN ...`` compares x with each value, ``CASE WHEN ...`` asks conditions."""
+        """Return ``CASE x WHEN ...``, which compares x with each value, or ``CASE WHEN ...``."""
         subject, branches = node.this, []
         for branch in node.args["ifs"]:
             if subject is None:
@@ -252,7 +254,7 @@ class _Walk:
 
 
 def _called(node: exp.Expr) -> tuple[str, list[exp.Expr]]:
-    """A function's name in lower case, and its arguments."""
+    """Return a function's name in lower case, and its arguments."""
     match node:
         case exp.Anonymous() if isinstance(node.this, str):
             return node.this.lower(), node.expressions
@@ -290,7 +292,7 @@ def _number(text: str) -> Literal:
         return integer_literal(int(text))
     try:
         return decimal_literal(Decimal(text))
-    except InvalidOperation as error:  # as which sqlglot reads `.1.5`
+    except InvalidOperation as error:  # which sqlglot returns for `.1.5`
         raise _UnsupportedError(f"{text[:100]!r} is no number") from error
 
 
@@ -313,7 +315,7 @@ def _path(node: exp.Expr) -> Iterator[str]:
 
 
 def _operands(node: exp.Expr, kind: type[exp.Connector]) -> Iterator[exp.Expr]:
-    """The operands of a chain of one connective, left to right, whatever its length."""
+    """Return the operands of a chain of one connective, left to right, whatever its length."""
     stack = [node]
     while stack:
         top = _unwrapped(stack.pop())

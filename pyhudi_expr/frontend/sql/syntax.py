@@ -1,4 +1,4 @@
-"""A predicate's text into sqlglot's syntax tree, within limits; errors have their place."""
+"""Parse a predicate's text to sqlglot's syntax tree, within limits; errors have positions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sqlglot import Dialect, TokenType, exp
 from sqlglot.errors import ParseError, TokenError
 from sqlglot.tokenizer_core import Token
 
-#: Characters of a predicate's text, and levels of parentheses in it.
+#: Limits of a predicate's characters, and of levels of parentheses.
 MAX_TEXT = 1 << 20
 MAX_NESTING = 100
 
@@ -25,7 +25,7 @@ _PREFIXES = {TokenType.NOT, TokenType.DASH, TokenType.TILDE, TokenType.PLUS}
 
 
 class PredicateSyntaxError(ValueError):
-    """The text is no predicate; the message has the place, `line` and `column` count from 1."""
+    """The text is not a predicate; the message has its position. `line`, `column` count from 1."""
 
     def __init__(self, problem: str, line: int, column: int) -> None:
         super().__init__(f"line {line}, column {column}: {problem}")
@@ -34,7 +34,7 @@ class PredicateSyntaxError(ValueError):
 
 
 def parse(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
-    """The syntax tree of one predicate. Raises PredicateSyntaxError."""
+    """Return the syntax tree of one predicate. Raises PredicateSyntaxError."""
     if len(text) > MAX_TEXT:
         raise PredicateSyntaxError(f"the text is longer than {MAX_TEXT} characters", 1, 1)
     dialect = reader()
@@ -61,7 +61,7 @@ def parse(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
 
 
 def _check_nesting(tokens: Iterable[Token]) -> None:
-    """Keep the parser's own recursion within bounds."""
+    """Limit the parser's own recursion."""
     depth = prefixes = 0
     for token in tokens:
         prefixes = prefixes + 1 if token.token_type in _PREFIXES else 0
@@ -71,7 +71,7 @@ def _check_nesting(tokens: Iterable[Token]) -> None:
 
 
 def _check_depth(tree: exp.Expr) -> None:
-    """Keep the recursion of whoever walks the tree within bounds."""
+    """Limit the recursion of the tree's callers."""
     stack = [(tree, 0)]
     while stack:
         node, depth = stack.pop()

@@ -1,8 +1,8 @@
-"""The protocol's flattened filter (pruning.thrift) as an expression, and back.
+"""Decode the protocol's flattened filter (pruning.thrift) to an expression.
 
-The filter comes from the network, so nothing in it is trusted: every index is checked, sizes and
-depths have limits, and no step recurses over it. A node may have several parents (Hive shares the
-leaves of a SearchArgument), which counts as often as it is used.
+The filter comes from the network and is not trusted: every index is checked, sizes and depths have
+limits, and no step is recursive over it. A node may have several parents (Hive shares the leaves of
+a SearchArgument), and counts as often as it is used.
 """
 
 from __future__ import annotations
@@ -31,11 +31,12 @@ __all__ = ["BadRequestError", "Limits", "decode"]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a filter may need.
+    """Limits of a filter.
 
-    nodes: in the tree, shared ones counted as often as they are used.
-    depth: levels; AND in AND and OR in OR count as one.
-    literal_bytes: of one string or binary constant.
+    Attributes:
+        nodes: Nodes in the tree; shared ones count as often as they are used.
+        depth: Levels; nested AND, and nested OR, count as one.
+        literal_bytes: Bytes of one string or binary constant.
     """
 
     nodes: int = 200_000
@@ -47,7 +48,7 @@ _Value: TypeAlias = HudiExpression | Term
 
 _CONNECTIVES = (NodeKind.AND, NodeKind.OR)
 _TERMS = (e.Column, e.Literal, e.Cast, e.Call, e.Case)
-#: How many operands an operator takes; None: no upper limit.
+#: Number of operands of an operator; None: no upper limit.
 _OPERANDS: dict[int, tuple[int, int | None]] = {
     PredicateOperator.EQUALS: (2, 2),
     PredicateOperator.NULL_SAFE_EQUALS: (2, 2),
@@ -78,10 +79,12 @@ _TRUTHS = {number: Truth[name] for number, name in TruthValue._VALUES_TO_NAMES.i
 
 
 def decode(filter_: Sequence[Node], limits: Limits | None = None) -> HudiExpression:
-    """The expression of a filter in post-order.
+    """Return the expression of a filter in post-order.
 
-    What cannot be judged becomes `Unknown`. Raises BadRequestError for a filter that breaks the
-    protocol or a limit.
+    What cannot be evaluated becomes `Unknown`.
+
+    Raises:
+        BadRequestError: The filter violates the protocol or a limit.
     """
     return _Decoder(filter_, limits or Limits()).expression()
 
@@ -100,7 +103,7 @@ class _Decoder:
         return _as_predicate(self._values[-1])
 
     def _check(self) -> list[bool]:
-        """Which nodes need a value of their own: all but a connective's operands of its kind."""
+        """Return which nodes need their own value: all but a connective's operands of its kind."""
         if not self._nodes:
             raise BadRequestError("the filter is empty")
         if len(self._nodes) > self._limits.nodes:
@@ -149,7 +152,7 @@ class _Decoder:
         return [_as_predicate(self._values[child]) for child in self._children[index]]
 
     def _operands(self, index: int) -> list[HudiExpression]:
-        """The operands of a whole chain of one connective, left to right."""
+        """Return the operands of a whole chain of one connective, left to right."""
         kind, found = self._nodes[index].kind, []
         stack = [index]
         while stack:
@@ -161,7 +164,7 @@ class _Decoder:
         return found
 
     def _terms(self, index: int) -> tuple[Term, ...] | Unknown:
-        """The children as terms; Unknown when one of them is."""
+        """Return the children as terms; Unknown if one of them is."""
         values = [self._values[child] for child in self._children[index]]
         for value in values:
             if isinstance(value, Unknown):
@@ -237,7 +240,7 @@ class _Decoder:
 
 
 def _call(name: str, terms: tuple[Term, ...]) -> Term:
-    """A function; one that no rule is about stays a term, so that what is around it is judged."""
+    """Return a function. One without a rule stays a term, so that the rest is evaluated."""
     try:
         return supported_call(SENT, name, terms)
     except InexpressibleError:

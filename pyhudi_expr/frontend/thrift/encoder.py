@@ -1,5 +1,6 @@
-"""An expression as the filter that `pyhudi_expr.frontend.thrift.decoder` decodes, for Python
-clients.
+"""Encode an expression as the protocol's filter, for Python clients of the service.
+
+`pyhudi_expr.frontend.thrift.decoder` decodes it.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _TRUTHS = {Truth[name]: number for number, name in TruthValue._VALUES_TO_NAMES.i
 
 
 def encode(expression: HudiExpression) -> list[Node]:
-    """The filter in post-order, the root last.
+    """Return the filter in post-order, the root last.
 
-    The protocol has no NE, GT and GTEQ: they become NOT EQUALS and exchanged operands. A piece
-    that it cannot say becomes UNKNOWN.
+    The protocol has no NE, GT and GTEQ: they become NOT EQUALS and exchanged operands. A part that
+    it cannot express becomes UNKNOWN.
     """
     encoder = _Encoder()
     encoder.predicate(expression)
@@ -94,7 +95,7 @@ class _Encoder:
         return self._add(Node(kind=NodeKind.LEAF, op=operator, children=children))
 
     def _condition(self, node: HudiExpression) -> int:
-        """A predicate in a value's place, in the conditions of CASE say: as functions."""
+        """Encode a predicate as a value, for example in the conditions of CASE: as functions."""
         match node:
             case e.And(children=children):
                 return self._call("and", [self._condition(child) for child in children])
@@ -109,7 +110,7 @@ class _Encoder:
             case e.In(term=term, options=options):
                 return self._call("in", [self._term(one) for one in (term, *options)])
             case e.Between(term=term, low=low, high=high):
-                # Hive's first operand says whether the truth is inverted.
+                # Hive's first operand is whether the result is inverted.
                 return self._call("between", [self._term(one) for one in (FALSE, term, low, high)])
             case e.IsNull(term=subject):
                 if isinstance(subject, e.Term):

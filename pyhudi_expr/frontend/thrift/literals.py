@@ -1,4 +1,4 @@
-"""The protocol's typed constants (``Literal`` of pruning.thrift) and those of the expressions."""
+"""Convert the protocol's typed constants (``Literal`` of pruning.thrift) to literals, and back."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ _VALUE_FIELDS = (
 _MAX_SCALE = 76
 _MAX_UNSCALED_BYTES = 32
 _NANOS = 10**9
-#: What the protocol's reader puts in the place of bytes that are no UTF-8.
+#: The protocol's reader replaces bytes that are not UTF-8 by this.
 _REPLACED = "\ufffd"
 
 
 class BadRequestError(ValueError):
-    """The request breaks the protocol or a limit; the text says where and how."""
+    """The request violates the protocol or a limit; the message says where and how."""
 
 
 def decode_literal(wire: ttypes.Literal, max_bytes: int) -> nodes.Literal:
-    """The constant that the protocol's literal names.
+    """Return the constant of a protocol literal.
 
-    Raises BadRequestError where it breaks the protocol or has more than `max_bytes`, and
-    `frontend.common.hive_types.InexpressibleError` for a type or text that expressions do not have.
+    Raises:
+        BadRequestError: It violates the protocol or has more than `max_bytes`.
+        InexpressibleError: Expressions do not have its type or text.
     """
     if not isinstance(wire.type, str):
         raise BadRequestError("a literal without a type")
@@ -114,7 +115,7 @@ _DECODERS: dict[str, Any] = {
 
 
 def encode_literal(literal: nodes.Literal) -> ttypes.Literal:
-    """The inverse of `decode_literal`; raises ValueError for what the protocol cannot say."""
+    """Return the inverse of `decode_literal`. Raises ValueError for unsupported constants."""
     type_, value = literal.type, literal.value
     wire = ttypes.Literal(type=type_name(type_))
     if value is None:

@@ -1,12 +1,12 @@
-"""Values of Presto and Trino as their JSON has them: one serialized block, in base64.
+"""Parse values of Presto and Trino as in their JSON: one serialized block, in base64.
 
-A block is the length and the name of its encoding, the number of its values, and what the encoding
-needs (classes ``*BlockEncoding``): flat arrays (with their nulls as bits, most significant first),
-texts one after the other, one value repeated (``RLE``), and numbers of a dictionary. Little-endian
-throughout. With nulls, flat arrays have only the others' values. Trino (423) tells how many these
-are, and the lengths of texts; Presto (0.289) the ends of all texts, and a dictionary's identity.
-Integers of 128 bits are two halves: of two's complement, the high one first (Trino), or of sign and
-magnitude, the low one first (Presto).
+A block has the length and the name of its encoding, the number of its values, and the fields of the
+encoding (classes ``*BlockEncoding``): flat arrays (with their nulls as bits, most significant
+first), concatenated texts, one repeated value (``RLE``), and dictionary indices. All are
+little-endian. With nulls, flat arrays have only the other values. Trino (423) writes the number of
+these, and the lengths of texts; Presto (0.289) writes the ends of all texts, and a dictionary's
+identity. Integers of 128 bits are two halves: in two's complement, the high one first (Trino), or
+as sign and magnitude, the low one first (Presto).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import numpy as np
 
 from pyhudi_expr.arrays import BoolArray
 
-#: Values of a block by position: integers (of floating point their bits), bytes, pairs of a long
+#: Values of a block by position: integers (for floats their bits), bytes, pairs of a long
 #: and an integer, or None.
 Values: TypeAlias = list[Any]
 
@@ -31,15 +31,18 @@ _MAX_LEVELS = 4
 
 
 class BlockError(ValueError):
-    """The bytes are no block that is known."""
+    """The bytes are not a supported block."""
 
 
 @dataclass(frozen=True)
 class _Format:
-    """What one engine writes.
+    """The format of one engine.
 
-    counts_values: how many values are no nulls, and so the lengths of texts. identity: bytes of a
-    dictionary's identity. wide: how integers of 128 bits are read.
+    Attributes:
+        counts_values: Whether the number of values without nulls, and so the lengths of texts, is
+            written.
+        identity: Bytes of a dictionary's identity.
+        wide: Reads integers of 128 bits.
     """
 
     counts_values: bool
@@ -48,12 +51,12 @@ class _Format:
 
 
 def read_trino_block(text: str) -> Values:
-    """The values of Trino's serialized block. Raises BlockError."""
+    """Return the values of Trino's serialized block. Raises BlockError."""
     return _Reader(_bytes(text), _TRINO).all()
 
 
 def read_presto_block(text: str) -> Values:
-    """The values of Presto's serialized block. Raises BlockError."""
+    """Return the values of Presto's serialized block. Raises BlockError."""
     return _Reader(_bytes(text), _PRESTO).all()
 
 
@@ -177,7 +180,7 @@ def _pairs(data: bytes) -> Values:
 
 _TRINO = _Format(counts_values=True, identity=0, wide=_complements)
 _PRESTO = _Format(counts_values=False, identity=24, wide=_signs_and_magnitudes)
-#: The size of a value, and how many are read; None: as the engine does.
+#: The size of a value, and its reader; None: as the engine's format says.
 _FLAT: dict[str, tuple[int, Callable[[bytes], Values] | None]] = {
     "BYTE_ARRAY": (1, _numbers("i1")),
     "SHORT_ARRAY": (2, _numbers("<i2")),

@@ -1,8 +1,8 @@
-"""Presto's ``RowExpression``, in its JSON, as predicates.
+"""Presto's ``RowExpression``, in its JSON form, as predicates.
 
 A *call* names a function by its signature, a *special* form is AND, OR, IN, IF and the like; a
 *variable* is a column, a *constant* one serialized value (`blocks`). The rules are Presto's:
-``IS_NULL`` of a condition is allowed, arithmetic fails where it overflows, casts round.
+``IS_NULL`` of a condition is allowed, arithmetic fails on overflow, casts round.
 """
 
 from __future__ import annotations
@@ -49,13 +49,16 @@ _Value = HudiExpression | Term
 
 
 class RowExpressionError(ValueError):
-    """The JSON is no row expression; the message names the piece."""
+    """The JSON is not a row expression; the message names the part."""
 
 
 def parse_row_expression(text: str) -> HudiExpression:
-    """The predicate of a row expression. Raises RowExpressionError.
+    """Return the predicate of a row expression.
 
-    Functions and types that are not judged become Unknown.
+    Unsupported functions and types become Unknown.
+
+    Raises:
+        RowExpressionError: The JSON is malformed.
     """
     return _predicate(read_json(text, RowExpressionError), 0)
 
@@ -92,7 +95,7 @@ def _variable(node: dict[str, Any], _: int) -> Term:
     if not isinstance(type_, str):
         raise RowExpressionError(f"the variable {name[:60]!r} has no type")
     if type_.startswith(("char(", "varchar(")):
-        return Column((name,), parse_type(type_))  # it is read cut off, or filled up
+        return Column((name,), parse_type(type_))  # it is read truncated, or padded
     if type_.startswith("timestamp("):
         raise InexpressibleError(f"not judged: the type {type_[:40]}")
     return as_read(Column((name,))) if type_.startswith("timestamp") else Column((name,))
@@ -105,7 +108,7 @@ def _constant(node: dict[str, Any], _: int) -> Term:
     try:
         values = read_presto_block(block)
     except BlockError as error:
-        value_type(type_)  # of rows and the like, whose blocks are others, nothing is judged
+        value_type(type_)  # rows and the like have other blocks and are not supported
         raise RowExpressionError(f"a constant of type {type_[:40]}: {error}") from None
     if len(values) != 1:
         raise RowExpressionError(f"a constant of {len(values)} values")
@@ -165,7 +168,7 @@ def _special(node: dict[str, Any], depth: int) -> _Value:
 
 
 def _operands(form: str, args: list[Any]) -> list[Any]:
-    """Those of a chain of one connective, which Presto nests two by two: it is not deep."""
+    """Return the operands of a chain of one connective, which Presto nests two by two."""
     operands, rest = [], args[::-1]
     while rest:
         match rest.pop():

@@ -1,13 +1,13 @@
-"""What Trino and Presto mean by calls, casts and comparisons.
+"""The meaning of calls, casts and comparisons in Trino and Presto.
 
-Both read times with as many digits as a column's type has, three mostly: a row's time is then up to
-a millisecond away from the stored one. So a column that may be a time, beside what may be one, is
-``to milliseconds(column)``. For Trino all times are wall clocks, and stored instants those of UTC:
-its requests have the zone UTC. For Presto all are instants, whose wall clock is that of the
-session's zone, and stored wall clocks those of UTC; unless its ``legacy_timestamp`` is off: then it
-is as for Trino, and requests have the zone UTC, in which both are the same. What these engines
-compute otherwise than Hive and Spark do (they round where those cut off, divide integers as
-integers, write times with zeros) is not judged.
+Both read times with as many digits as a column's type has, usually three: a row's time is then up
+to a millisecond away from the stored one. So a column that may be a time, where it is compared with
+a possible time, is ``to milliseconds(column)``. For Trino all times are wall clocks, and stored
+instants are those of UTC: its requests have the zone UTC. For Presto all are instants, whose wall
+clock is that of the session's zone, and stored wall clocks are those of UTC. If its
+``legacy_timestamp`` is off, it is as for Trino, and requests have the zone UTC, in which both are
+the same. What these engines compute otherwise than Hive and Spark (they round where those truncate,
+divide integers as integers, write times with zeros) is not supported for pruning.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ from pyhudi_expr.frontend.common.intervals import shift_time
 from pyhudi_expr.frontend.common.like import standard_like
 
 _NAN = Literal(math.nan, pa.float64())
-#: Parts of a time, by the names that Hive has for them.
+#: Parts of a time, with their names in Hive.
 _PARTS = {
     **{name: name for name in ("year", "quarter", "month", "day", "hour", "minute", "second")},
     **dict.fromkeys(("day_of_year", "doy", "dayofyear"), "dayofyear"),
@@ -67,7 +67,7 @@ Read = Callable[[Term], Term]
 
 
 def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
-    """A call as Hive would spell it. Raises InexpressibleError."""
+    """Return a call by Hive's name. Raises InexpressibleError."""
     if name not in function_vocabularies.TRINO and name not in _PARTS:  # EXTRACT has Hive's names
         raise InexpressibleError(f"not judged: {name[:60]}()")
     match name, args:
@@ -78,7 +78,7 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
         case _, (time,) if name in _PARTS:
             return Call(_PARTS[name], (read(time),))
         case "date", (time,):
-            # Of a date as well it is the day of a time, and a zone may leave out its day.
+            # For a date as well it is the day of a time, and a zone may skip its day.
             is_text = isinstance(time, Literal)
             return trino_cast(read, time if is_text else Cast(read(time), _CLOCK), pa.date32())
         case "date_trunc", (Literal() as unit, time):
@@ -97,18 +97,20 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
 
 
 def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
-    """A function that is a predicate; None for any other."""
+    """Return a function that is a predicate; None for any other."""
     match name, args:
         case "starts_with", (term, Literal(value=str(prefix))):
             return StartsWith(term, prefix)
         case "is_nan", (term,):
-            return Comparison(Op.EQ, term, _NAN)  # NULL of NULL, and TRUE of NaN alone
+            return Comparison(Op.EQ, term, _NAN)  # NULL for NULL, and TRUE for NaN only
     return None
 
 
 def presto_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
-    """LIKE as Presto 0.287 finds it: to a pattern with ``_`` a text's end is also that of a line,
-    an empty text is not ``LIKE '%%'``, and '😀😀' is not ``LIKE '😀%'``.
+    """Return LIKE as in Presto 0.287.
+
+    To a pattern with ``_`` the end of a text is also the end of a line, an empty text is not ``LIKE
+    '%%'``, and '😀😀' is not ``LIKE '😀%'``.
     """
     if any(ord(letter) > _LAST_OF_ONE_UNIT for letter in pattern):
         raise InexpressibleError("not judged: LIKE with letters of two UTF-16 units")
@@ -123,7 +125,7 @@ _LAST_OF_ONE_UNIT = 0xFFFF
 
 
 def presto_not(child: HudiExpression) -> HudiExpression:
-    """NOT as Presto 0.287 finds it: it asks the opposite, and of NaN both are FALSE."""
+    """Return NOT as in Presto 0.287, which inverts operators: for NaN both are FALSE."""
     compared = {term: None for node in walk(child) for term in _ordered(node)}
     nans = [IsNull(Call(NAN_AS_NULL, (term,))) for term in compared]
     doubt = Unknown("NaN below NOT")
@@ -131,19 +133,19 @@ def presto_not(child: HudiExpression) -> HudiExpression:
 
 
 def presto_between(term: Term, low: Term, high: Term) -> HudiExpression:
-    """BETWEEN as Presto 0.287 finds it: NULL if an end is, even where the other makes it FALSE."""
+    """Return BETWEEN as in Presto 0.287: NULL if an end is, even if the other makes it FALSE."""
     ends = [end for end in (low, high) if not isinstance(end, Literal) or end.value is None]
     nulls = [conjunction((IsNull(end), Constant(Truth.NO_NULL))) for end in ends]
     return disjunction((Between(term, low, high), *nulls))
 
 
 def trino_rows_equal(equal: HudiExpression) -> HudiExpression:
-    """Rows with a NULL as these engines find them: NULL, even where other fields differ."""
+    """Return equality of rows, which is NULL with a NULL field, even if other fields differ."""
     return disjunction((equal, Constant(Truth.NO_NULL)))
 
 
 def _ordered(node: HudiExpression | Term) -> Sequence[Term]:
-    """The terms that a node compares by their order, without constants."""
+    """Return the terms that a node compares by their order, without constants."""
     terms: Sequence[Term] = ()
     match node:
         case Comparison(op=Op.LT | Op.LTEQ | Op.GT | Op.GTEQ, left=left, right=right):
@@ -154,7 +156,7 @@ def _ordered(node: HudiExpression | Term) -> Sequence[Term]:
 
 
 def trino_cast(read: Read, term: Term, type_: Type) -> Term:
-    """A cast, where it means what Hive's does. Raises InexpressibleError."""
+    """Return a cast that means what Hive's does. Raises InexpressibleError."""
     folded = fold_cast(term, type_) if isinstance(term, Literal) else None
     if folded is not None:
         return folded
@@ -167,9 +169,10 @@ def trino_cast(read: Read, term: Term, type_: Type) -> Term:
 
 
 def trino_operands(read: Read, terms: tuple[Term, ...]) -> tuple[Term, ...]:
-    """What a comparison compares: columns as they are read where times may be compared.
+    """Return compared terms, with columns as they are read if times may be compared.
 
-    Raises InexpressibleError where one may have a zone, see `as_read`.
+    Raises:
+        InexpressibleError: One may have a zone, see `as_read`.
     """
     no_times = sum(isinstance(term, Literal) and not _is_time(term.type) for term in terms)
     if no_times >= len(terms) - 1:
@@ -177,7 +180,7 @@ def trino_operands(read: Read, terms: tuple[Term, ...]) -> tuple[Term, ...]:
     as_compared = tuple(map(read, terms))
     if not any(map(_is_fine, terms)):
         return as_compared
-    # Presto cuts the constant off: it is a millisecond away as well, and so are the others from it.
+    # Presto truncates the constant, which is a millisecond away as well, like other values.
     return tuple(
         term if _is_fine(term) else _near(found)
         for term, found in zip(terms, as_compared, strict=True)
@@ -193,7 +196,7 @@ def _is_time(type_: Type) -> bool:
 
 
 def _is_fine(term: Term) -> bool:
-    """Whether it is a constant time of more than three digits of a second."""
+    """Return whether it is a constant time with more than three digits of a second."""
     match term:
         case Literal(value=int(value), type=pa.TimestampType(unit="us" | "ns" as unit)):
             return value % (1000 if unit == "us" else 10**6) != 0
@@ -201,16 +204,17 @@ def _is_fine(term: Term) -> bool:
 
 
 def as_read(term: Term) -> Term:
-    """The term with columns that may be times as Trino reads them.
+    """Return the term with columns that may be times as Trino reads them.
 
-    Raises InexpressibleError where it may have a zone: its calendar is that of this zone, and
-    columns, which have none, are compared with it as wall clocks of a zone that nobody names.
+    Raises:
+        InexpressibleError: It may have a zone. Its calendar is that of this zone, and columns,
+            which have none, are compared with it as wall clocks of an unknown zone.
     """
     return _as_read(term, TO_MILLISECONDS)
 
 
 def presto_as_read(term: Term) -> Term:
-    """The same for Presto."""
+    """Return the term with columns as Presto reads them, see `as_read`."""
     return _as_read(term, TO_MILLISECOND_INSTANTS)
 
 

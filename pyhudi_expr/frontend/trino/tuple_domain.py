@@ -1,8 +1,8 @@
-"""Tuple domains of Trino and Presto, in their JSON, as predicates.
+"""Tuple domains of Trino and Presto, in their JSON form, as predicates.
 
 A tuple domain has a *domain* for some columns, and means that every column's value lies in its
 domain: ranges or single values, and perhaps NULL. Trino writes the bounds of all ranges in one
-block, two for each range, a null where there is none; Presto each bound for itself, as ``EXACTLY``
+block, two for each range, a null if there is none; Presto writes each bound separately, ``EXACTLY``
 at, ``ABOVE`` or ``BELOW`` a value.
 
 A column is named by a text, or by the connector's handle: ``baseColumnName`` with
@@ -42,13 +42,16 @@ _Range = tuple[_Bound, _Bound]
 
 
 class DomainError(ValueError):
-    """The JSON is no tuple domain; the message names the column."""
+    """The JSON is not a tuple domain; the message names the column."""
 
 
 def parse_tuple_domain(text: str) -> HudiExpression:
-    """The predicate of a tuple domain. Raises DomainError.
+    """Return the predicate of a tuple domain.
 
-    A column whose domain cannot be judged (maps, JSON, times of Presto) becomes Unknown.
+    A column whose domain is not supported (maps, JSON, times of Presto) becomes Unknown.
+
+    Raises:
+        DomainError: The JSON is malformed.
     """
     form = read_json(text, DomainError)
     if not isinstance(form, dict):
@@ -75,7 +78,7 @@ def _column_domain(entry: Any) -> HudiExpression:
 
 
 def column_of(handle: Any) -> Column:
-    """The column of a connector's handle. Raises DomainError."""
+    """Return the column of a connector's handle. Raises DomainError."""
     if isinstance(handle, str) and handle:
         return Column((handle,))
     if isinstance(handle, dict):
@@ -126,7 +129,7 @@ def _in_ranges(column: Column, ranges: list[_Range]) -> HudiExpression:
 
 
 def _near_ranges(column: Column, ranges: list[_Range], by: int) -> HudiExpression:
-    """What is stored where the engine reads a value of the ranges, or near: proves no more."""
+    """Return the stored values for which the engine may read one in the ranges; proves no more."""
     wider = [_between(column, _moved(low, -by), _moved(high, by)) for low, high in ranges]
     return conjunction((disjunction(wider), Unknown("times are read with fewer digits")))
 
@@ -167,7 +170,7 @@ def _presto(values: dict[str, Any], type_: ValueType) -> Iterator[_Range]:
 
 
 def _marker(marker: dict[str, Any], type_: ValueType, beyond: str) -> _Bound:
-    """beyond: where a bound lies whose own value is left out."""
+    """Return a bound; `beyond` is where it lies if its own value is excluded."""
     if marker["bound"] not in ("EXACTLY", beyond):
         raise DomainError(f"a bound {str(marker['bound'])[:40]}")
     block = marker.get("valueBlock")

@@ -33,11 +33,12 @@ _Reader = Callable[[Any], Literal]
 
 @dataclass(frozen=True)
 class ValueType:
-    """How values of a type are told.
+    """How values of a type are written.
 
-    read: a value of `blocks`, as a literal; raises InexpressibleError. rounded_by:
-    nanoseconds by which the value of a column may differ from the one that is stored, because the
-    engine reads times with fewer digits.
+    Attributes:
+        read: Converts a value of `blocks` to a literal; raises InexpressibleError.
+        rounded_by: Nanoseconds by which a column's value may differ from the stored one, because
+            the engine reads times with fewer digits.
     """
 
     read: _Reader
@@ -45,10 +46,10 @@ class ValueType:
 
 
 def value_type(type_: str) -> ValueType:
-    """The values of a type, of its signature as text. Raises InexpressibleError.
+    """Return the values of a type by its signature. Raises InexpressibleError.
 
-    A time without zone is a wall clock, to the microsecond in a long, more in a pair. Presto's
-    ``timestamp`` without precision may be either a wall clock or an instant, by a setting.
+    A time without zone is a wall clock, up to microseconds in a long, finer ones in a pair.
+    Presto's ``timestamp`` without precision may be a wall clock or an instant, by a setting.
     """
     match = _TIME.fullmatch(type_.lower())
     if match is None:
@@ -128,7 +129,7 @@ def _wall_clock(precision: int) -> _Reader:
 
 
 def _instant(precision: int) -> _Reader:
-    """Milliseconds since the epoch above the number of a zone, which says nothing about when."""
+    """Read milliseconds since the epoch, beside the number of a zone that is not needed."""
 
     def read(value: Any) -> Literal:
         if precision <= 3:

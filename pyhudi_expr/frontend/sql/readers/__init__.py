@@ -1,1 +1,1 @@
-"""How sqlglot reads each dialect: what it leaves out of an engine's rules is set right here."""
+"""The sqlglot dialects, corrected where they differ from the engines."""

@@ -1,4 +1,4 @@
-"""Hive's SQL, read by sqlglot."""
+"""Hive's SQL in sqlglot."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
 
 
 class HiveReader(Hive):
-    """Hive's SQL."""
+    """Hive's dialect."""
 
     class Tokenizer(Hive.Tokenizer):
+        """Hive's tokens."""
+
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
     class Parser(HiveParser):
+        """Hive's syntax."""
+
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX
 

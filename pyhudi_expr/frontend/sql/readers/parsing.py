@@ -1,4 +1,4 @@
-"""What all dialects' parsers have in common: functions keep the names they are written with."""
+"""The common part of all dialects' parsers: functions keep the names in the text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlglot.parser import Parser
 
-#: The functions whose arguments are no mere list.
+#: The functions whose arguments are not just a list.
 OF_OWN_SYNTAX: dict[str, Any] = {
     name: Parser.FUNCTION_PARSERS[name]
     for name in ("CAST", "EXTRACT", "OVERLAY", "SUBSTRING", "TRIM", "TRY_CAST")

@@ -1,4 +1,4 @@
-"""Presto's and Trino's SQL, read by sqlglot."""
+"""Presto's and Trino's SQL in sqlglot."""
 
 from __future__ import annotations
 
@@ -13,22 +13,30 @@ from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
 
 
 class PrestoReader(Presto):
-    """Presto's SQL."""
+    """Presto's dialect."""
 
     class Tokenizer(Presto.Tokenizer):
+        """Presto's tokens."""
+
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
     class Parser(PrestoParser):
+        """Presto's syntax."""
+
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX
 
 
 class TrinoReader(Trino):
-    """Trino's SQL."""
+    """Trino's dialect."""
 
     class Tokenizer(Trino.Tokenizer):
+        """Trino's tokens."""
+
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
     class Parser(TrinoParser):
+        """Trino's syntax."""
+
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX

@@ -1,4 +1,4 @@
-"""Spark's SQL, read by sqlglot."""
+"""Spark's SQL in sqlglot."""
 
 from __future__ import annotations
 
@@ -11,11 +11,15 @@ from pyhudi_expr.frontend.sql.readers.parsing import HEX_STRINGS, OF_OWN_SYNTAX
 
 
 class SparkReader(Spark):
-    """Spark's SQL, in which casts to char and varchar are casts to string."""
+    """Spark's dialect, in which casts to char and varchar are casts to string."""
 
     class Tokenizer(Spark.Tokenizer):
+        """Spark's tokens."""
+
         HEX_STRINGS: ClassVar[list[Any]] = HEX_STRINGS
 
     class Parser(SparkParser):
+        """Spark's syntax."""
+
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX

@@ -1,4 +1,4 @@
-r"""The strings of each dialect, where sqlglot reads others than the engine.
+r"""The string literals of each dialect, where sqlglot differs from the engine.
 
 Those of Hive and Spark follow these engines' own unescaping
 (``BaseSemanticAnalyzer.unescapeSQLString``, ``unescapeSQLString`` of Spark's ``ParserUtils``):
@@ -19,20 +19,19 @@ _SPARK_ESCAPE = re.compile(
     r"\\(?:[uU](?P<code>(?<=u)[0-9A-Fa-f]{4}|(?<=U)[0-9A-Fa-f]{8})" + _REST_OF_ESCAPE, re.DOTALL
 )
 _ESCAPED = {"0": "\0", "b": "\b", "n": "\n", "r": "\r", "t": "\t", "Z": "\x1a"}
-#: A kind of constant that `pyhudi_expr.frontend.sql.parser` does not know: it becomes `Unknown`.
+#: A kind of constant that `pyhudi_expr.frontend.sql.parser` does not have: it becomes `Unknown`.
 _UNREAD = TokenType.NATIONAL_STRING
 
 
 def hive_tokens(tokens: Sequence[Token], text: str) -> list[Token]:
-    """Strings as Hive unescapes them."""
+    """Unescape strings as Hive does."""
     return [_unescaped(token, text, _HIVE_ESCAPE) for token in plain_tokens(tokens, text)]
 
 
 def spark_tokens(tokens: Sequence[Token], text: str) -> list[Token]:
-    """Strings as Spark unescapes them.
+    """Unescape strings as Spark does.
 
-    Two with nothing in between are one text up to Spark 3.5, and one with a quote in it since
-    Spark 4.
+    Two adjacent strings are one text up to Spark 3.5, and one with a quote in it since Spark 4.
     """
     found: list[Token] = []
     for token in plain_tokens(tokens, text):
@@ -46,7 +45,7 @@ def spark_tokens(tokens: Sequence[Token], text: str) -> list[Token]:
 
 
 def plain_tokens(tokens: Sequence[Token], text: str) -> list[Token]:
-    """Strings as sqlglot reads them. ``0x1f`` is a number in some versions of some engines."""
+    """Keep strings as sqlglot reads them. ``0x1f`` is a number in some versions of some engines."""
     found = list(tokens)
     for token in found:
         if token.token_type is TokenType.HEX_STRING and text[token.start] == "0":
