@@ -121,7 +121,10 @@ class KeyDefinition:
         return HudiKeys(self.columns, self._names_columns, self.text)
 
     def as_hudi_has_it(self) -> KeyDefinition:
-        """The definition of the keys that Hudi's writers put into delete blocks and merge by."""
+        """Return the definition of the keys that Hudi's writers merge by.
+
+        They also put these keys into delete blocks.
+        """
         return replace(self, python=None, concatenator=HUDIS_CONCATENATOR)
 
     @property

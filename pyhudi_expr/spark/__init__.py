@@ -1,6 +1,6 @@
-"""PySpark jobs that build indexes: from a table's files to the HFiles of its metadata table.
+"""PySpark jobs over Hudi tables: index builds, layouts, virtual keys, pruned DataFrames.
 
-The executors need this package, no Hudi jar. Needs the extra `spark`.
+Executors need this package, but no Hudi jar. Needs the extra `spark`.
 """
 
 from pyhudi_expr.indexing.writer_options import writer_options

@@ -1,8 +1,7 @@
 """CREATE, DROP, SHOW and REFRESH INDEX: as functions, and as statements by `execute`.
 
-Entries are read and written by Spark jobs (`entries`, `jobs.shard_writer`); what makes them count
-is Hudi's own protocol (`hudi_indexes`), or a commit to the metadata table beside it
-(`extension_indexes`).
+Spark jobs read and write the entries (`entries`, `jobs.shard_writer`). They become valid by Hudi's
+own protocol (`hudi_indexes`), or by a commit to the extension metadata table (`extension_indexes`).
 """
 
 from __future__ import annotations
@@ -38,10 +37,17 @@ from pyhudi_expr.table.hudi_table import HudiTable
 def execute(
     spark: SparkSession, statement: str, options: BuildOptions | None = None
 ) -> BuildResult | list[IndexStatus] | None:
-    """Runs one statement (see `statements`). None: there was nothing to do, or to tell.
+    """Execute one statement (see `statements`); None if there was nothing to do or to return.
 
-    options: by default with the lock that the session's settings name, as Hudi's own statements
-    do. Raises StatementError, InvalidIndex or another HudiError; the table is as before then.
+    Args:
+        spark: The session.
+        statement: The statement.
+        options: How to build; by default with the lock of the session's settings, as in Hudi's own
+            statements.
+
+    Raises:
+        HudiError: The statement is malformed (StatementError), the index is not possible
+            (InvalidIndex), or another error; the table is as before.
     """
     return run(spark, parse(statement), options or _session_options(spark))
 
@@ -49,7 +55,7 @@ def execute(
 def run(
     spark: SparkSession, statement: Statement, options: BuildOptions
 ) -> BuildResult | list[IndexStatus] | None:
-    """`execute` for a statement that was read already."""
+    """Execute a parsed statement, see `execute`."""
     statement = replace(statement, table=location(spark, statement.table))
     match statement:
         case CreateIndex():
@@ -70,7 +76,7 @@ def _session_options(spark: SparkSession) -> BuildOptions:
 
 
 def location(spark: SparkSession, table: str) -> str:
-    """The base path of a table that is named by its path or in the session's catalog."""
+    """Return the base path of a table, given by its path or its name in the session's catalog."""
     if "/" in table:
         return table
     try:
@@ -86,7 +92,11 @@ def location(spark: SparkSession, table: str) -> str:
 def create_index(
     spark: SparkSession, request: CreateIndex, options: BuildOptions
 ) -> BuildResult | None:
-    """Builds the index; None: it exists, and may. Raises HudiError; then nothing is changed."""
+    """Build an index; None if it exists and the statement allows that.
+
+    Raises:
+        HudiError: The build failed, and nothing is changed.
+    """
     work = prepare_create(request, options)
     return None if work is None else carry_out(spark, work, options)
 
@@ -94,16 +104,17 @@ def create_index(
 def refresh_index(
     spark: SparkSession, request: RefreshIndex, options: BuildOptions
 ) -> BuildResult | None:
-    """Brings the index up to the table's newest commit; None: it is there.
+    """Bring an index up to the table's newest commit; None if it is.
 
-    Raises HudiError; then the index is as before.
+    Raises:
+        HudiError: The refresh failed, and the index is as before.
     """
     work = prepare_refresh(request, options)
     return None if work is None else carry_out(spark, work, options)
 
 
 def carry_out(spark: SparkSession, work: Work, options: BuildOptions) -> BuildResult | None:
-    """Does what was prepared; None: another process did it meanwhile. Raises HudiError."""
+    """Do the prepared work; None if another process did it in the meantime. Raises HudiError."""
     with translate_spark_errors():
         if isinstance(work, RefreshPlan):
             return extension_refresh(spark, work.table, work.name, options)

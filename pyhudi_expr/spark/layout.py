@@ -1,6 +1,4 @@
-"""The old place of `pyhudi_expr.spark.clustering.layout_frames`, for programs that import it from
-here.
-"""
+"""Former module of `pyhudi_expr.spark.clustering.layout_frames`; re-exports its names."""
 
 from pyhudi_expr.spark.clustering.layout_frames import order_by
 

@@ -1,4 +1,4 @@
-"""The old place of `pyhudi_expr.spark.query.dataframes`, for programs that import it from here."""
+"""Former module of `pyhudi_expr.spark.query.dataframes`; re-exports its names."""
 
 from pyhudi_expr.spark.query.dataframes import PrunedTable, prune_table, pruned
 

@@ -197,7 +197,7 @@ def _trino_cast(read: Read, term: Term, to: exp.DataType) -> Term:
 
 
 def _has_millis(parameters: list[str]) -> bool:
-    """Whether a time of so many digits, by default three, is near enough to the one stored."""
+    """Return whether a time of so many digits, by default three, is near the stored one."""
     return not parameters or (parameters[0].isdigit() and int(parameters[0]) >= _DIGITS)
 
 

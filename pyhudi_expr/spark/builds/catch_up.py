@@ -1,13 +1,13 @@
-"""What was committed while an index of Hudi's metadata table was built, on top of its base files.
+"""Log what was committed while an index of Hudi's metadata table was built.
 
-Hudi's writers do not write to every partition that is in-flight: those of Hudi 1.2 leave out
-secondary and expression indexes, and what their own settings do not enable. So the file slices that
-came and those that went in the meantime are read, and what differs is logged.
+Hudi's writers do not write to every in-flight partition: those of Hudi 1.2 omit secondary and
+expression indexes, and what their own settings do not enable. So the file slices that were added
+and removed in the meantime are read, and the difference is logged on top of the base files.
 
-Of an index of keys or values that is what the new slices say, and the deletion of what only the old
-ones said. Of files it is the entries of new base files: a second entry of a file would be added to
-the first, counts and all. Entries of files that are gone are never asked for; aggregates of
-partitions are made anew for the partitions that changed.
+For an index of keys or values that is the new slices' entries, and tombstones for entries of the
+old slices only. For files it is the entries of new base files: a second entry of a file would be
+added to the first, with its counts. Entries of removed files are never looked up. Aggregates of
+partitions are computed anew for the partitions that changed.
 """
 
 from __future__ import annotations
@@ -43,11 +43,20 @@ def catch_up(
     partitions: Sequence[tuple[IndexDefinition, int]],
     target: LogTarget,
 ) -> list[WrittenFile]:
-    """Logs what `now` has and `built`, of which the base files are, has not; none where nothing was
-    committed in between.
+    """Log the differences between the built snapshot and the current one.
 
-    partitions: with their numbers of file groups. Raises HudiError, also where files of `built` are
-    gone already.
+    Args:
+        spark: The session.
+        built: The snapshot of the base files.
+        now: The current snapshot.
+        partitions: The metadata partitions with their numbers of file groups.
+        target: Where the logs go.
+
+    Returns:
+        The log files; none if nothing was committed in between.
+
+    Raises:
+        HudiError: A file cannot be read; for example, a file of `built` is gone already.
     """
     if not built.has_changed(now):
         return []
@@ -57,9 +66,9 @@ def catch_up(
 
 
 def log_target(table: HudiTable, announced: AnnouncedAction, instant: str) -> LogTarget:
-    """Where the logs of a delta commit go, in the partitions that are being built.
+    """Return where the logs of a delta commit go, in the partitions that are being built.
 
-    In timeline layout 1 they count on from those that are there.
+    In timeline layout 1 their numbers follow the existing ones.
     """
     metadata = table.storage.child(METADATA_DIR)
     if table.properties.timeline_layout > 1:
@@ -76,7 +85,7 @@ def _changes(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """As `spark.jobs.log_files.LOG_ENTRIES`."""
+    """Return the differences as `spark.jobs.log_files.LOG_ENTRIES`."""
     if definition.name == RECORD_INDEX or is_secondary(definition):
         gone = payloads.secondary_tombstone() if is_secondary(definition) else DELETED
         went = entries(spark, built.table, built.own_slices(now), definition, shards)
@@ -97,7 +106,7 @@ def _changes(
 
 
 def _of_partitions(listing: FileListing, changed: Sequence[FileListing]) -> FileListing:
-    """All slices of the partitions that the changed ones are of."""
+    """Return all slices of the changed slices' partitions."""
     paths = pa.concat_arrays([one.partitions for one in changed])
     touched = np.asarray(pc.is_in(listing.partitions, paths))
     return listing.some(touched[listing.slice_partition])

@@ -1,8 +1,8 @@
-"""Indexes of the extension metadata table: built, brought up to date, compacted.
+"""Build, refresh and compact indexes of the extension metadata table.
 
-The counterpart of what `indexes` does with Hudi's own. No writer of Hudi knows of these indexes, so
-`extension_refresh` is to be called after commits, or by a scheduled job; what is not covered
-meanwhile is read unpruned.
+This is the counterpart of `hudi_indexes`. No writer of Hudi knows these indexes, so
+`extension_refresh` has to be called after commits, or by a scheduled job. What is not covered in
+the meantime is read without pruning.
 """
 
 from __future__ import annotations
@@ -51,10 +51,13 @@ MOST_LOGS = 10
 def extension_build(
     spark: SparkSession, table: HudiTable, planned: IndexPlan, options: BuildOptions
 ) -> BuildResult:
-    """Builds the index; those that are there are refreshed with it, as all cover the same slices.
+    """Build an index; existing ones are refreshed as well, as all cover the same slices.
 
-    Aggregates of partitions (`partition_stats`) are left out: they would have to be of all slices
-    of a partition, always. Raises HudiError; then nothing is changed.
+    Aggregates of partitions (`partition_stats`) are not supported: they would have to cover all
+    slices of a partition, always.
+
+    Raises:
+        HudiError: The build failed, and nothing is changed.
     """
     lock = options.lock(table.storage)
     found = Extension.open(table)
@@ -69,6 +72,7 @@ def extension_build(
     index = planned.registered([d.name for d in own if d.name not in shared])
 
     def registering() -> None:
+        """Register the index."""
         register(table.refreshed(), note_of([index]))
 
     return _changed(spark, table, planned.name, new, lock, registering)
@@ -81,11 +85,18 @@ def extension_refresh(
     options: BuildOptions,
     most_logs: int = MOST_LOGS,
 ) -> BuildResult | None:
-    """Brings all indexes of the extension up to the table's newest commit; None: they are there.
+    """Refresh all indexes of the extension to the table's newest commit; None if they are current.
 
-    name: of the index that was asked for. most_logs: groups with more log files are compacted.
-    Raises HudiError; then the indexes are as before, but for those of columns that have another
-    type now: they are gone, as they were of no use any more, until the next refresh.
+    Args:
+        spark: The session.
+        table: The table.
+        name: The requested index.
+        options: How to build.
+        most_logs: File groups with more log files are compacted.
+
+    Raises:
+        HudiError: The refresh failed. The indexes are as before, except those of columns that have
+            another type now: they are dropped, as they were useless, until the next refresh.
     """
     lock = options.lock(table.storage)
     found = Extension.open(table)
@@ -97,7 +108,7 @@ def extension_refresh(
     if found.coverage.first_uncovered(table) is None and not stale:
         return None
     if stale:
-        # Its texts are of another type: nothing that is there can be used.
+        # Its texts are of another type: no entry can be used.
         extension.drop(table, [definition.name for definition in stale], lock)
         for definition in stale:
             ReverseMapping(table.base_path).drop(definition.name)
@@ -109,10 +120,12 @@ def extension_refresh(
 
 
 def extension_compact(spark: SparkSession, table: HudiTable, options: BuildOptions) -> int:
-    """Merges the log files of all file groups into base files; the number of groups that had any.
-    What died refreshes have left of the reverse mapping goes, too.
+    """Merge the log files of all file groups into base files; return the number of such groups.
 
-    Raises HudiError; then the indexes are as before.
+    Reverse mappings that failed refreshes left behind are deleted, too.
+
+    Raises:
+        HudiError: The compaction failed, and the indexes are as before.
     """
     lock = options.lock(table.storage)
     change = extension.begin_compaction(table, lock)
@@ -140,7 +153,7 @@ def _changed(
     lock: TableLock,
     registering: Callable[[], None] = lambda: None,
 ) -> BuildResult:
-    """One change, for the index of the name."""
+    """Make one change, for the index of the name."""
     change: Change = extension.begin(table, lock)
 
     def forget() -> None:
@@ -181,14 +194,14 @@ def _changed(
 
 
 def _forget_uncovered(table: HudiTable, found: Extension) -> None:
-    """Deletes the reverse mapping of slices that are not covered."""
+    """Delete the reverse mapping of slices that are not covered."""
     covered = frozenset(map(covered_slice_name, found.coverage.slices["slice"].to_pylist()))
     for partition in found.partitions:
         ReverseMapping(table.base_path).forget_others(partition, covered)
 
 
 def _typed(table: HudiTable, definition: IndexDefinition) -> IndexDefinition:
-    """The definition with the type of its column, where entries spell values by it."""
+    """Add the type of its column to a definition, if entries depend on it."""
     if not is_secondary(definition):
         return definition
     type_ = scalar_type(table, table.schema(), definition.fields[0])
@@ -196,12 +209,12 @@ def _typed(table: HudiTable, definition: IndexDefinition) -> IndexDefinition:
 
 
 def _stale(table: HudiTable, found: Extension) -> list[IndexDefinition]:
-    """The indexes whose columns have another type now."""
+    """Return the indexes whose columns have another type now."""
     return [d for d in found.definitions.values() if is_secondary(d) and _typed(table, d) != d]
 
 
 def _with_logs(found: Extension) -> Iterator[tuple[str, int]]:
-    """The file groups with log files of later changes than their base files."""
+    """Return the file groups with log files of later changes than their base files."""
     for partition in sorted(found.partitions):
         for number, group in enumerate(found.records.groups(partition)):
             if _later_logs(group):
@@ -222,7 +235,7 @@ def _longest(table: HudiTable) -> int:
 
 
 def _compacted(uri: str, instant: str, place: tuple[str, int]) -> WrittenFile:
-    """Writes the base file of one group; as a task."""
+    """Write the base file of one group, in a task."""
     partition, number = place
     own = HudiTable.at(Storage.open(uri))
     group = MetadataTable(own, own).groups(partition)[number]

@@ -1,18 +1,19 @@
-"""Bringing the extension's indexes to the table's newest snapshot, and adding new ones to it.
+"""Bring the extension's indexes to the table's newest snapshot, and add new ones.
 
 Only file slices that changed since the last time are read: those that are not covered
-(`mdt.extension.coverage`). From each a task takes the record keys and the indexed values, and puts
-them into the reverse mapping (`indexing.reverse_mapping`). Then
+(`mdt.extension.coverage`). From each a task takes the record keys and the indexed values, and
+writes them to the reverse mapping (`indexing.reverse_mapping`). Then
 
-* an index that is there gets one log file for each of its file groups that change: of keys and
-  values what `key_changes` finds between the old slices and the new ones, of statistics and filters
-  the entries of the new files (those of files that are gone are never asked for);
-* a new index gets its base files, of keys and values from the reverse mapping of all slices.
+* an existing index gets one log file for each of its file groups that change: for keys and values
+  the differences that `key_changes` finds between the old slices and the new ones, for statistics
+  and filters the entries of the new files (those of removed files are never looked up);
+* a new index gets its base files, for keys and values from the reverse mapping of all slices.
 
 Slices whose log files cannot be merged are left out. Statistics and filters are of base files only:
-others have no entry, so they are read.
+other files have no entry, so they are read.
 
-All indexes of an extension cover the same slices, and all that is written becomes visible at once.
+All indexes of an extension cover the same slices, and everything that is written becomes visible at
+once.
 """
 
 from __future__ import annotations
@@ -76,7 +77,11 @@ _UNREADABLE = -2
 
 @dataclass(frozen=True)
 class RefreshResult:
-    """What a change wrote, and what it covers. problems: why slices were left out, one for each."""
+    """What a change wrote, and what it covers.
+
+    Attributes:
+        problems: Why slices were left out, one reason for each.
+    """
 
     files: list[WrittenFile]
     coverage: Coverage
@@ -85,9 +90,10 @@ class RefreshResult:
 
 @dataclass(frozen=True)
 class ExtensionRefresh:
-    """What is to be done in one change.
+    """The work of one change.
 
-    listing: the slices that the indexes can cover. before: the extension until now.
+    Attributes:
+        listing: The slices that the indexes can cover.
     """
 
     spark: SparkSession
@@ -104,13 +110,25 @@ class ExtensionRefresh:
         change: Change,
         new: Sequence[tuple[IndexDefinition, int]],
     ) -> ExtensionRefresh:
-        """listing: of the table's snapshot; new: definitions and numbers of shards."""
+        """Prepare a change.
+
+        Args:
+            spark: The session.
+            table: The table.
+            listing: The slices of its snapshot.
+            change: The change.
+            new: Definitions and numbers of shards of new indexes.
+        """
         covered = listing.some(may_be_covered(table, listing))
         partitions = tuple(NewPartition(d.name, shards, d) for d, shards in new)
         return ExtensionRefresh(spark, table, covered, change, partitions)
 
     def run(self) -> RefreshResult:
-        """Writes all files; what came of it. Raises HudiError."""
+        """Write all files, and return the result.
+
+        Raises:
+            HudiError: The change failed.
+        """
         for partition in self.new:
             extension.begin_partition(self.change, partition)
         rows, problems = self._read()
@@ -126,13 +144,15 @@ class ExtensionRefresh:
         return RefreshResult(files, coverage, tuple(problems))
 
     def forget(self) -> None:
-        """Deletes the reverse mapping of slices that are not covered any more; after the change."""
+        """Delete the reverse mapping of slices that are not covered any more; after the change."""
         for definition in self._key_definitions(self._old):
             self._reverse.forget(definition.name, [one.name for one in self._removed])
 
     def _read(self) -> tuple[Int64Array, list[str]]:
-        """Fills the reverse mapping; for each slice its number of rows, -1: not counted, or
-        _UNREADABLE; and why.
+        """Write the reverse mapping.
+
+        Returns:
+            The number of rows of each slice (-1: not counted, or _UNREADABLE), and the reasons.
         """
         old, new = (self._key_definitions(d) for d in (self._old, [*self._new]))
         added = self._added
@@ -178,7 +198,7 @@ class ExtensionRefresh:
         return files
 
     def _changed_keys(self, slices: Sequence[IndexedSlice], rows: int) -> list[WrittenFile]:
-        """The logs of keys and values. rows: of the slices."""
+        """Write the logs of keys and values, given the rows of the slices."""
         indexes = KeyIndexes.of(self._key_definitions(self._old), self._shards)
         files = self._reverse
 
@@ -194,7 +214,7 @@ class ExtensionRefresh:
         return self._written(changed, tasks)
 
     def _new_entries(self) -> list[WrittenFile]:
-        """The logs of statistics and filters."""
+        """Write the logs of statistics and filters."""
         fresh = self.listing.some(self._added).of_base_files()
         extracts: dict[str, Extract] = {}
         parts: list[Batches] = []
@@ -301,7 +321,7 @@ class ExtensionRefresh:
 
     @cached_property
     def _is_removed(self) -> pa.BooleanArray:
-        """For each slice that was covered."""
+        """Return for each slice that was covered whether it is gone."""
         return pa.array(self._before.missing_from(self.listing))
 
     @cached_property
@@ -325,8 +345,10 @@ class ExtensionRefresh:
 
 
 def _is_added_up(definition: IndexDefinition) -> bool:
-    """Whether a second entry of a file would be added to the first, counts and all: there may be
-    one, as files come back by rollbacks, and stay when log files are added to them.
+    """Return whether a second entry of a file would be added to the first, with its counts.
+
+    There may be a second one, as files come back by rollbacks, and stay when log files are added to
+    them.
     """
     return definition.type == COLUMN_STATS
 

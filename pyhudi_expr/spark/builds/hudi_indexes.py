@@ -1,6 +1,6 @@
-"""Indexes of Hudi's own metadata table: built by Hudi's protocol, maintained by Hudi's writers.
+"""Build indexes of Hudi's own metadata table: by Hudi's protocol, maintained by Hudi's writers.
 
-`extension_indexes` is the counterpart for what Hudi does not keep.
+`extension_indexes` is the counterpart for indexes that Hudi does not support.
 """
 
 from __future__ import annotations
@@ -40,9 +40,10 @@ from pyhudi_expr.table.timeline.action_records import WrittenFile
 def hudi_build(
     spark: SparkSession, table: HudiTable, planned: IndexPlan, options: BuildOptions
 ) -> BuildResult:
-    """Builds the index, and registers it. The table must have a metadata table.
+    """Build an index and register it. The table must have a metadata table.
 
-    Raises HudiError; then nothing is changed.
+    Raises:
+        HudiError: The build failed, and nothing is changed.
     """
     lock = options.lock(table.storage)
     planned, notes = _buildable(table, planned)
@@ -66,10 +67,12 @@ def hudi_build(
         files = _write(spark, built, partitions, announced.instant)
 
         def catch_up(now: HudiTable, instant: str) -> list[WrittenFile]:
+            """Log what was committed in the meantime."""
             target = catching_up.log_target(now, announced, instant)
             return catching_up.catch_up(spark, built, BuildSource.of(now), partitions, target)
 
         def finish(now: HudiTable, note: str) -> None:
+            """Register the index."""
             give_back()
             register(now, note)
 
@@ -84,12 +87,14 @@ def hudi_build(
 
 
 def _buildable(table: HudiTable, planned: IndexPlan) -> tuple[IndexPlan, list[str]]:
-    """What can be built of the plan, and what is left out of it, as sentences.
+    """Return the part of the plan that can be built, and what is left out, as sentences.
 
-    Hudi takes what an index does not tell for what is not there. So an index of rows has to be of
-    all slices, and one whose log files cannot be merged here stands in its way. Statistics are of
-    files, and those of log files may lack; but the aggregates of partitions are of rows, too.
-    Raises UnmergeableSlice.
+    Hudi takes missing entries for missing rows. So an index of rows has to cover all slices, and a
+    slice whose log files cannot be merged here prevents it. Statistics are of files, and log files
+    may have none; but the aggregates of partitions are of rows, too.
+
+    Raises:
+        UnmergeableSlice: Nothing can be built.
     """
     if table.properties.table_type is TableType.COPY_ON_WRITE:
         return planned, []
@@ -109,7 +114,7 @@ def _buildable(table: HudiTable, planned: IndexPlan) -> tuple[IndexPlan, list[st
 
 
 def _is_of_files(definition: IndexDefinition) -> bool:
-    """Whether entries are of base files, whatever their log files hold."""
+    """Return whether entries are of base files, whatever their log files hold."""
     return definition.name in (COLUMN_STATS, BLOOM_FILTERS) or definition.type == BLOOM_FILTERS
 
 
@@ -119,7 +124,7 @@ def _write(
     partitions: Sequence[tuple[IndexDefinition, int]],
     instant: str,
 ) -> list[WrittenFile]:
-    """The base files. partitions: with their numbers of file groups."""
+    """Write the base files of partitions with their numbers of file groups."""
     metadata_uri = snapshot.table.storage.child(METADATA_DIR).uri
     files = []
     frames = entries_of_each(spark, snapshot.table, snapshot.listing, partitions)
@@ -132,7 +137,7 @@ def _write(
 
 
 def _registered(planned: IndexPlan) -> list[RegisteredIndex]:
-    """What is registered of it; when it was created is known later."""
+    """Return the registry entries; their instants are set later."""
     names = [partition.name for partition in planned.partitions]
     indexes = []
     if planned.kind == SECONDARY_INDEX and RECORD_INDEX in names:

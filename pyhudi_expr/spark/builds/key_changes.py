@@ -1,15 +1,15 @@
-"""What changes in indexes of keys and values when file slices take the places of others.
+"""Compute what changes in indexes of keys and values when file slices replace others.
 
-Compared are the rows of the old slices with those of the new ones, key by key: each row is its key,
-its file group and its indexed values. Of a key whose rows differ
+The rows of the old slices are compared with those of the new ones, key by key: each row is its key,
+its file group and its indexed values. For a key whose rows differ
 
-* `record_index` gets the place of its newest row, or loses the key when no row is left;
+* `record_index` gets the location of its newest row, or loses the key if no row is left;
 * a secondary index gets an entry for each value of its rows, and a tombstone (old value, key,
   deleted) for each value that no row has any more.
 
 All entries of such a key are written, not only the new ones. So for each key that the record index
 places in a file group, a secondary index has the values of that group's rows, even if other groups
-hold the key too: the proof in `index.lookups.secondary_index` rests on that.
+hold the key, too: the proof in `index.lookups.secondary_index` relies on that.
 """
 
 from __future__ import annotations
@@ -41,8 +41,9 @@ _SEPARATOR = "\0"
 class KeyIndexes:
     """The record index and the secondary indexes of a table.
 
-    shards: of each by its metadata partition; by_value: of each secondary index whether all rows
-    of a value are in one shard.
+    Attributes:
+        shards: The shards of each metadata partition.
+        by_value: For each secondary index whether all rows of a value are in one shard.
     """
 
     shards: Mapping[str, int]
@@ -50,13 +51,13 @@ class KeyIndexes:
 
     @staticmethod
     def of(definitions: Iterable[IndexDefinition], shards: Mapping[str, int]) -> KeyIndexes:
-        """definitions: of all indexes of an extension."""
+        """Return the indexes of keys and values among all definitions of an extension."""
         secondary = {d.name: d.version != "V1" for d in definitions if is_secondary(d)}
         return KeyIndexes(shards, secondary)
 
     @property
     def schema(self) -> pa.Schema:
-        """Of rows that are compared."""
+        """Return the schema of the compared rows."""
         texts = [pa.field(name, pa.string()) for name in self.by_value]
         fixed = [
             pa.field("key", pa.string()),
@@ -69,8 +70,11 @@ class KeyIndexes:
 
 @dataclass(frozen=True)
 class IndexedSlice:
-    """A slice with a reverse mapping. name: of its files there; written: when, as an entry of the
-    record index says it, in milliseconds since the epoch.
+    """A slice with a reverse mapping.
+
+    Attributes:
+        name: The name of its files there.
+        written: The time of its write in the record index, in milliseconds since the epoch.
     """
 
     name: str
@@ -81,12 +85,12 @@ class IndexedSlice:
 
 
 def is_secondary(definition: IndexDefinition) -> bool:
-    """Whether the index maps values to record keys."""
+    """Return whether the index maps values to record keys."""
     return definition.type == "secondary_index"
 
 
 def rows_of(files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice) -> pa.RecordBatch:
-    """The slice's rows, of the schema of `indexes`. Raises HudiError."""
+    """Return the slice's rows in the schema of `indexes`. Raises HudiError."""
     keys = files.read(RECORD_INDEX, one.name)
     values = [files.read(name, one.name) for name in indexes.by_value]
     place = f"{one.partition}{_SEPARATOR}{one.file_id}"
@@ -100,11 +104,13 @@ def rows_of(files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice) -> pa
 
 
 def changer(indexes: KeyIndexes) -> Step:
-    """From all old and new rows of some keys to what has to be logged, as
-    `spark.jobs.log_files.LOG_ENTRIES`.
+    """Return the step from all old and new rows of some keys to log entries.
+
+    The entries have the schema `spark.jobs.log_files.LOG_ENTRIES`.
     """
 
     def change(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Compute the log entries of the batches' keys."""
         held = [batch for batch in batches if batch.num_rows]
         if held:
             rows = pa.Table.from_batches(held).combine_chunks()
@@ -119,8 +125,9 @@ def changer(indexes: KeyIndexes) -> Step:
 def new_entries(
     indexes: KeyIndexes, partition: str, rows: pa.RecordBatch, version: int
 ) -> pa.RecordBatch:
-    """The entries of the rows in a partition that is built, as
-    `spark.jobs.shard_writer.ENTRIES`.
+    """Return the entries of the rows in a partition that is built.
+
+    They have the schema `spark.jobs.shard_writer.ENTRIES`.
     """
     shards = indexes.shards[partition]
     keys = rows.column("key").cast(pa.string())
@@ -131,7 +138,7 @@ def new_entries(
 
 
 def _of_changed_keys(rows: pa.Table, values: Sequence[str]) -> BoolArray:
-    """The rows of keys which old and new rows show with other places or values."""
+    """Return the rows of keys whose old and new rows have other locations or values."""
     key = _codes(rows.column("key"))
     version = key
     for name in ("place", *values):
@@ -153,7 +160,7 @@ def _record_index(indexes: KeyIndexes, rows: pa.Table) -> Iterator[pa.RecordBatc
     key, is_new = _codes(rows.column("key")), np.asarray(rows.column("is_new"))
     place, written = _codes(rows.column("place")), np.asarray(rows.column("written"))
     order = np.lexsort((place, written, is_new, key))
-    # Of each key its last row: a new one if there is one, and the one written last.
+    # The last row of each key: a new one if there is one, and the one written last.
     last = order[np.append(key[order][1:] != key[order][:-1], True)]
     kept, gone = last[is_new[last]], last[~is_new[last]]
     # New rows of a file group are all of its one new slice, and have one payload.
@@ -199,14 +206,14 @@ def _location(place: str, written: int) -> bytes:
 
 
 def _codes(column: pa.ChunkedArray) -> Int64Array:
-    """Equal numbers for equal values; null is a value."""
+    """Return equal numbers for equal values; null is a value."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     chunk = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded
     return np.asarray(chunk.indices).astype(np.int64)
 
 
 def _pairs(left: Int64Array, right: Int64Array) -> Int64Array:
-    """Equal numbers for equal pairs."""
+    """Return equal numbers for equal pairs."""
     joined = left * (int(right.max()) + 1) + right
     found: Int64Array = np.unique(joined, return_inverse=True)[1].astype(np.int64)
     return found

@@ -1,4 +1,4 @@
-"""The record keys and the indexed values of a file slice's rows, for the reverse mapping."""
+"""Extract the record keys and the indexed values of a file slice, for the reverse mapping."""
 
 from __future__ import annotations
 
@@ -31,11 +31,7 @@ _COUNTED_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class SliceKeys:
-    """Takes them from slices of one table; sent to Spark's tasks.
-
-    indexes: the metadata partitions that are wanted, with their columns and types; of the record
-    index there is none.
-    """
+    """Extracts keys and values from slices of one table; sent to Spark's tasks."""
 
     COUNTED: ClassVar[str] = "partition string, file_id string, rows long, problem string"
     """Schema of what tasks tell of the slices that they read; problem: why one could not be."""
@@ -49,7 +45,11 @@ class SliceKeys:
     def of(
         table: HudiTable, instant: str | None, definitions: Sequence[IndexDefinition]
     ) -> SliceKeys:
-        """instant: of the listing. Raises HudiError: a column cannot be indexed."""
+        """Prepare the extraction from slices of a listing at `instant`.
+
+        Raises:
+            HudiError: A column cannot be indexed.
+        """
         schema = table.schema()
         values = []
         for definition in definitions:
@@ -63,10 +63,13 @@ class SliceKeys:
         return SliceKeys(reader, KeyColumns.of(table), wants_keys, tuple(values))
 
     def stored(self, files: ReverseMapping, one: FileSlice) -> Iterator[pa.RecordBatch]:
-        """Puts those of a slice into the reverse mapping; one row of `COUNTED`. Raises HudiError.
+        """Write a slice's keys and values to the reverse mapping; return one row of `COUNTED`.
 
-        The slice's keys, and the values of its indexed columns, are in memory meanwhile. One that
-        cannot be merged is told, and no error.
+        The slice's keys, and the values of its indexed columns, are held in memory. A slice that
+        cannot be merged is reported in the row.
+
+        Raises:
+            HudiError: A file cannot be read.
         """
         try:
             keys, values = self._columns(one)

@@ -1,9 +1,9 @@
-"""Whether an index says what the table's files say: its entries against new ones.
+"""Verify an index: compare its entries with the table's files.
 
-Both sides become texts of what pruning and Hudi's writers rely on, one for each key, and Spark
-joins them. What may differ without harm is left out: instants, sizes in bytes, how a bound came to
-be; and entries of files that the snapshot does not have, which nobody asks for. Of an index of the
-extension, what it covers is compared.
+Both sides become texts of the facts that pruning and Hudi's writers rely on, one for each key, and
+Spark joins them. What may differ without harm is left out: instants, sizes in bytes, how a bound
+was computed; and entries of files that are not in the snapshot, which are never looked up. For an
+index of the extension, the covered slices are compared.
 """
 
 from __future__ import annotations
@@ -38,10 +38,14 @@ _FACTS_SCHEMA = pa.schema([pa.field("key", pa.binary()), pa.field("facts", pa.st
 
 @dataclass(frozen=True)
 class Verification:
-    """How a metadata partition compares with the table's files.
+    """The result for one metadata partition.
 
-    checked: keys on either side; missing: of the files, and not in the index; superfluous: in the
-    index only; different: with other facts; examples: some of these keys, with what is wrong.
+    Attributes:
+        checked: Number of keys on either side.
+        missing: Keys of the files that are not in the index.
+        superfluous: Keys in the index only.
+        different: Keys with other facts.
+        examples: Some of these keys, with what is wrong.
     """
 
     partition: str
@@ -58,9 +62,10 @@ class Verification:
 
 
 def verify(spark: SparkSession, table: HudiTable, status: IndexStatus) -> list[Verification]:
-    """Compares each metadata partition of the index with the table as it is now.
+    """Compare each metadata partition of the index with the table as it is now.
 
-    Raises HudiError where the files or the index cannot be read.
+    Raises:
+        HudiError: The files or the index cannot be read.
     """
     metadata = MetadataTable.open(table)
     table = table if metadata is None else metadata.table
@@ -89,7 +94,7 @@ def _compared_listing(
 
 
 def _stored(table: HudiTable, metadata: MetadataTable | None, store: Store) -> MetadataTable:
-    """The metadata table that holds the index."""
+    """Return the metadata table that holds the index."""
     if store is Store.EXTENSION:
         extension = Extension.open(table)
         metadata = None if extension is None else extension.records
@@ -116,7 +121,7 @@ def _definition(stored: MetadataTable, partition: str) -> IndexDefinition:
 def _held(
     spark: SparkSession, base_path: str, store: Store, partition: str, shards: int
 ) -> DataFrame:
-    """What the index says, shard by shard, merged."""
+    """Return the merged entries of the index, shard by shard."""
     numbers = spark.createDataFrame([(n,) for n in range(shards)], "shard int")
 
     def read(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -135,9 +140,7 @@ def _held(
 
 @dataclass(frozen=True)
 class _Files:
-    """Those that entries are compared of. Log files are none of them: Hudi's writers make entries
-    of them, builds do not.
-    """
+    """The files whose entries are compared: no log files, as only Hudi's writers index these."""
 
     partitions: frozenset[str]
     names: frozenset[str]
@@ -154,7 +157,7 @@ class _Files:
         return _Files(frozenset(every), frozenset(names), frozenset(key.encode() for key in keys))
 
     def have(self, key: bytes, payload: Payload) -> bool:
-        """Whether the entry is about one of them, or about no file."""
+        """Return whether the entry is about one of them, or about no file."""
         stats = payload.get("ColumnStatsMetadata")
         if stats is not None:
             of_file = payload["type"] == COLUMN_STATS
@@ -183,7 +186,7 @@ def _facts_of(value: bytes) -> str:
 
 
 def facts(payload: Payload) -> str:
-    """What pruning and Hudi's writers rely on in a record, as a text."""
+    """Return the facts of a record that pruning and Hudi's writers rely on, as text."""
     stats = payload.get("ColumnStatsMetadata")
     if stats is not None:
         told = [stats["fileName"], stats["columnName"]]

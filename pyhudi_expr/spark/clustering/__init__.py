@@ -1,4 +1,4 @@
-"""Rows in the order of a layout: DataFrames, and tables by Hudi's own clustering."""
+"""Order rows by a layout: DataFrames, and tables by Hudi's own clustering."""
 
 from pyhudi_expr.spark.clustering.clustering import Clustered, ClusterOptions, cluster
 

@@ -1,16 +1,16 @@
-"""Laying a Hudi table out: its file groups rewritten in a layout's order, in one replace commit.
+"""Lay a Hudi table out: rewrite its file groups in a layout's order, in one replace commit.
 
-1. What a killed run left is taken back. The chosen slices are announced as a pending clustering:
+1. What a killed run left is rolled back. The chosen slices are announced as a pending clustering:
    from then on Hudi's writers refuse to update them.
-2. Writers that had begun before are waited for. If they changed what was chosen, that is taken
-   back, and begun anew.
+2. Wait for writers that started before. If they changed a chosen slice, the plan is withdrawn, and
+   made anew.
 3. The slices are read and merged by Hudi's own reader, ordered, written by Hudi's writer with their
-   keys and commit times as they were, and committed by Hudi, with the indexes of its metadata
-   table. Indexes of the extension are refreshed afterwards.
+   keys and commit times unchanged, and committed by Hudi, with the indexes of its metadata table.
+   Indexes of the extension are refreshed afterwards.
 
-Until the commit readers see the old files, and after it the new ones; the old ones are deleted by
-Hudi's cleaner, when its settings say. A process that dies leaves a pending clustering, which the
-next `cluster` takes back. A partition that is laid out so already is left alone.
+Until the commit readers see the old files, and after it the new ones; Hudi's cleaner deletes the
+old ones by its settings. A process that dies leaves a pending clustering, which the next `cluster`
+rolls back. A partition that has the layout already is skipped.
 """
 
 from __future__ import annotations
@@ -44,10 +44,15 @@ _TASKS_PER_CORE = 4  # of a partition's; Hudi makes one for each slice, and Pyth
 
 @dataclass(frozen=True)
 class ClusterOptions:
-    """partitions: paths of those to lay out, None for all. file_groups: ids of file groups, None
-    for all of the partitions. size: of the result. wait: seconds for which writers are waited for
-    that had begun before. writer: options for Hudi's writer, which win; by default the table's lock
-    is `FileSystemBasedLockProvider`'s.
+    """Options of a clustering.
+
+    Attributes:
+        partitions: Paths of the partitions to lay out. None: all.
+        file_groups: Ids of file groups. None: all of the partitions.
+        size: The size of the result.
+        wait: Seconds to wait for writers that started before.
+        writer: Options for Hudi's writer, which override the defaults; by default the table's lock
+            is `FileSystemBasedLockProvider`'s.
     """
 
     partitions: frozenset[str] | None = None
@@ -59,8 +64,16 @@ class ClusterOptions:
 
 @dataclass(frozen=True)
 class Clustered:
-    """What became of a table. instant: of the replace commit, None where there was nothing to do;
-    files, bytes: of what was rewritten, before and after; notes: what was left out or mended.
+    """The result of a clustering.
+
+    Attributes:
+        instant: The instant of the replace commit. None if there was nothing to do.
+        partitions: The partitions that were laid out.
+        files_before: Number of files that were rewritten.
+        files_after: Number of files that replace them.
+        bytes_before: Size of the files that were rewritten.
+        bytes_after: Size of the files that replace them.
+        notes: What was left out or repaired.
     """
 
     instant: str | None
@@ -75,11 +88,14 @@ class Clustered:
 def cluster(
     spark: SparkSession, table: str, layout: Layout, options: ClusterOptions | None = None
 ) -> Clustered:
-    """Lays the table at a base path out.
+    """Lay out the table at a base path.
 
-    Raises InvalidLayout (an unknown column, partition or file group, a type without an order),
-    ClusteringFailed (another run is at work, a writer did not end in time, Hudi's refusal) or
-    another HudiError. The rows are as before then, and so is the timeline.
+    Raises:
+        InvalidLayout: Unknown columns, partitions or file groups, or a type without an order.
+        ClusteringFailed: Another run is active, a writer did not end in time, or Hudi refused.
+        HudiError: Another error.
+
+    After an error the rows and the timeline are as before.
     """
     options = options or ClusterOptions()
     opened = HudiTable.open(table)
@@ -126,7 +142,7 @@ def _refuse_unsupported(table: HudiTable) -> None:
 
 
 def _refreshed_indexes(spark: SparkSession, table: str) -> Iterator[str]:
-    """Brings the extension's indexes up to the commit; Hudi itself did so with its own."""
+    """Refresh the extension's indexes; Hudi itself maintains its own."""
     for status in index_statuses(HudiTable.open(table)):
         if status.store is Store.EXTENSION and status.state is State.LAGGING:
             refresh_index(spark, RefreshIndex(status.name, table), BuildOptions())
@@ -134,16 +150,17 @@ def _refreshed_indexes(spark: SparkSession, table: str) -> Iterator[str]:
 
 
 def _announced(client: ClusteringClient, selected: Selection) -> str:
-    """The instant of a clustering that is pending from now on."""
+    """Announce a clustering, and return its instant."""
     files = dict(zip(selected.partitions, selected.files, strict=True))
     slices = list(slice_files(selected.listing))
     return client.plan(slices, files, {LAYOUT: selected.choice.description})
 
 
 def _settled(client: ClusteringClient, table: HudiTable, instant: str, wait: float) -> HudiTable:
-    """The table once the writers are done that had begun before a clustering was announced.
+    """Return the table once the writers that started before the announcement are done.
 
-    Raises ClusteringFailed where they are not within so many seconds.
+    Raises:
+        ClusteringFailed: They are not done after `wait` seconds.
     """
     plans = {plan.instant for plan in client.pending_plans()}
     earlier = writes_begun_before(table.refreshed(), instant) - plans

@@ -32,7 +32,7 @@ _PLAN_VERSION = 1
 
 
 class ClusteringClient:
-    """A write client for one table, in a state that was read when it was opened.
+    """A write client for one table, in the state that was read when it was opened.
 
     Every method raises ClusteringFailed.
     """
@@ -59,11 +59,11 @@ class ClusteringClient:
         self._lock = TableLock.of(self._storage)
 
     def close(self) -> None:
-        """Ends what the client keeps running."""
+        """Stop what the client keeps running."""
         self._client.close()
 
     def busy_groups(self) -> frozenset[Group]:
-        """The file groups that pending compactions and clusterings are about."""
+        """Return the file groups of pending compactions and clusterings."""
         with self._named("its pending table services cannot be read"):
             view = self._table().getHoodieView()
             view.sync()
@@ -82,9 +82,10 @@ class ClusteringClient:
             )
 
     def take_back(self, mark: str) -> list[str]:
-        """Withdraws what runs that are gone had planned with this parameter; the instants.
+        """Withdraw the plans of dead runs with this parameter; return their instants.
 
-        Raises ClusteringFailed if one of them is at work.
+        Raises:
+            ClusteringFailed: One of the runs is active.
         """
         plans = [plan for plan in self.pending_plans() if mark in plan.parameters]
         for plan in plans:
@@ -99,13 +100,13 @@ class ClusteringClient:
         return [plan.instant for plan in plans]
 
     def withdraw(self, instant: str) -> None:
-        """Takes a clustering back with all that it has written, unless it is complete."""
+        """Withdraw a clustering with all that it has written, unless it is complete."""
         for plan in self.pending_plans():
             if plan.instant == instant:
                 self._withdraw(plan)
 
     def pending_plans(self) -> list[PendingPlan]:
-        """Clusterings that are not complete."""
+        """Return the clusterings that are not complete."""
         with self._named("its pending clusterings cannot be read"):
             meta_client = self._table().getMetaClient()
             utils = self._hudi.common.util.ClusteringUtils
@@ -122,9 +123,15 @@ class ClusteringClient:
         files: Mapping[str, int],
         parameters: Mapping[str, str],
     ) -> str:
-        """Announces that the slices will be replaced: from now on Hudi's writers refuse to update
-        them. files: how many there will be, by partition. parameters: what tells the plan from
-        those of others. The instant of the clustering.
+        """Announce that slices will be replaced: from now on Hudi's writers refuse to update them.
+
+        Args:
+            slices: The slices.
+            files: The number of new files, by partition.
+            parameters: Distinguish the plan from those of others.
+
+        Returns:
+            The instant of the clustering.
         """
         with self._named("the clustering cannot be planned"), self._exclusively():
             if self.busy_groups() & {(one.partition, one.file_id) for one in slices}:
@@ -175,7 +182,7 @@ class ClusteringClient:
 
     @contextmanager
     def begun(self, instant: str) -> Iterator[Clustering]:
-        """Begins a planned clustering, to be done with what is given."""
+        """Start a planned clustering, in a `with` block."""
         with self._named(f"the clustering {instant} cannot begin"):
             table = self._table()
             self._client.preWrite(
@@ -193,7 +200,7 @@ class ClusteringClient:
         yield Clustering(self, table, plan, instant)
 
     def frame(self, slices: Sequence[SliceFiles], instant: str) -> DataFrame:
-        """The rows of slices as of an instant, meta columns first, as Hudi's reader merges them.
+        """Return the rows of slices as of an instant, meta columns first, merged by Hudi's reader.
 
         Nothing is planned or written, and nothing is read yet.
         """
@@ -209,7 +216,7 @@ class ClusteringClient:
             return Clustering(self, self._table(), None, instant).frame(group)
 
     def _groups(self, slices: Sequence[SliceFiles], files: Mapping[str, int]) -> list[Any]:
-        """An input group for each partition; ascending."""
+        """Return an input group for each partition, ascending."""
         model = self._hudi.avro.model
         infos: dict[str, list[Any]] = {}
         for one in slices:
@@ -236,13 +243,13 @@ class ClusteringClient:
         return f"{self._base_path.rstrip('/')}/{path}"
 
     def _table(self) -> Any:
-        """The table as it is now."""
+        """Return the table as it is now."""
         return self._hudi.table.HoodieSparkTable.create(
             self._config, self._client.getEngineContext()
         )
 
     def _new_instant(self, table: Any, state: str, instant: str) -> Any:
-        """The pending clustering, under the name that the timeline's layout gives to it."""
+        """Return the pending clustering, by its name in the timeline's layout."""
         states = getattr(self._jvm, "org.apache.hudi.common.table.timeline.HoodieInstant$State")
         versions = self._hudi.common.table.timeline.versioning.TimelineLayoutVersion
         layout = table.getMetaClient().getTimelineLayoutVersion()
@@ -254,7 +261,7 @@ class ClusteringClient:
 
     @contextmanager
     def _exclusively(self) -> Iterator[None]:
-        """Under the table's lock."""
+        """Hold the table's lock."""
         transactions = self._services.getTransactionManager()
         with self._where_hudi_locks():
             transactions.beginStateChange(self._none(), self._none())
@@ -265,9 +272,9 @@ class ClusteringClient:
 
     @contextmanager
     def _where_hudi_locks(self) -> Iterator[None]:
-        """Under our lock, unless the client's settings name one, which Hudi takes by itself.
+        """Hold this program's lock, unless the client's settings name one, which Hudi takes itself.
 
-        What a process that dies leaves of ours the next one takes over; Hudi would wait for it.
+        The next process takes over a lock that a dead process left; Hudi would wait for it.
         """
         if self._config.isLockRequired():
             yield
@@ -277,7 +284,7 @@ class ClusteringClient:
 
     @contextmanager
     def _named(self, failure: str) -> Iterator[None]:
-        """What Hudi throws, as an error of ours."""
+        """Translate exceptions of Hudi."""
         try:
             yield
         except Py4JJavaError as error:

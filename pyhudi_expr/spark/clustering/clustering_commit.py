@@ -1,4 +1,4 @@
-"""A clustering that has begun: its slices read, its rows written and committed."""
+"""A clustering in progress: its slices are read, its rows written and committed."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _Slices = Sequence[tuple[Any, frozenset[bool]]]
 
 
 class Clustering:
-    """A clustering that has begun: read its slices, order them, commit them."""
+    """A clustering in progress: read its slices, order them, commit them."""
 
     def __init__(self, client: ClusteringClient, table: Any, plan: Any, instant: str) -> None:
         self._client = client
@@ -39,7 +39,7 @@ class Clustering:
         )
 
     def frames(self) -> list[tuple[str, DataFrame]]:
-        """For each partition its rows, meta columns first, logs merged; nothing is read yet."""
+        """Return the rows of each partition, meta columns first, logs merged; reads nothing yet."""
         with self._client._named("the slices cannot be read"):
             frames = []
             for group in to_list(self._plan.getInputGroups()):
@@ -55,13 +55,13 @@ class Clustering:
             return frames
 
     def frame(self, group: Any) -> DataFrame:
-        """The rows of one of a plan's groups of slices."""
+        """Return the rows of one of a plan's groups of slices."""
         return self._merged(group, self._slices(group))
 
     def _merged(self, group: Any, slices: _Slices) -> DataFrame:
         kept = self._client._config.allowOperationMetadataField()
-        # Unless it reads what rows of a changelog do, Hudi takes those that end others for rows: it
-        # fails where it reads that and rows of another writer do not say it.
+        # Unless it reads the operations of a changelog, Hudi takes deletions for rows: it
+        # fails if it reads them and rows of another writer have none.
         by_reading: dict[bool, list[Any]] = {}
         for info, operations in slices:
             by_reading.setdefault(kept or operations == {True}, []).append(info)
@@ -96,10 +96,12 @@ class Clustering:
         return found
 
     def commit(self, frame: DataFrame, file_bytes: int, extra: Mapping[str, str]) -> None:
-        """Writes the rows, each Spark partition into files of its own, and replaces the slices.
+        """Write the rows, each Spark partition into its own files, and replace the slices.
 
-        frame: of one table partition in each Spark partition. file_bytes: when a file is full and
-        another one begun. extra: kept with the commit.
+        Args:
+            frame: The rows; each Spark partition has rows of one table partition.
+            file_bytes: The size at which the next file begins.
+            extra: Metadata of the commit.
         """
         client, hudi = self._client, self._client._hudi
         with client._named(f"the clustering {self._instant} cannot be written"):
@@ -145,8 +147,9 @@ class Clustering:
                 )
 
     def _check_partitions(self, statuses: Any) -> None:
-        """Raises ClusteringFailed if rows without meta fields went astray: their partition is what
-        the writer's key generator makes of them.
+        """Raise ClusteringFailed if rows without meta fields were written to other partitions.
+
+        Their partition is computed by the writer's key generator.
         """
         if self._client._config.populateMetaFields():
             return

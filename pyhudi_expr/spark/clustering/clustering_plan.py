@@ -1,4 +1,4 @@
-"""What a clustering is about: file slices, and plans on the timeline."""
+"""What a clustering rewrites: file slices, and plans on the timeline."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from pyhudi_expr.table.listing import FileListing
 
 
 class ClusteringFailed(HudiError):  # noqa: N818 - names the finding
-    """Hudi refused or failed; the message says at what, with Hudi's own words."""
+    """Hudi refused or failed; the message says in which step, with Hudi's own words."""
 
 
 @dataclass(frozen=True)
 class SliceFiles:
-    """A file slice to be rewritten. base, logs: paths from the base path; base: "" without one."""
+    """A file slice to rewrite.
+
+    Attributes:
+        base: Path of the base file relative to the base path; "" if there is none.
+        logs: Paths of the log files.
+    """
 
     partition: str
     file_id: str
@@ -25,7 +30,7 @@ class SliceFiles:
 
 
 def slice_files(listing: FileListing) -> Iterator[SliceFiles]:
-    """The slices of a listing, those with most bytes first."""
+    """Return the slices of a listing, largest first."""
     for one in file_slices(listing):
         base = "" if one.base is None else one.path(one.base)
         yield SliceFiles(one.partition, one.file_id, base, tuple(map(one.path, one.logs)))
@@ -33,7 +38,11 @@ def slice_files(listing: FileListing) -> Iterator[SliceFiles]:
 
 @dataclass(frozen=True)
 class PendingPlan:
-    """A clustering that is planned or being done. parameters: those of its strategy."""
+    """A clustering that is planned or in progress.
+
+    Attributes:
+        parameters: The parameters of its strategy.
+    """
 
     instant: str
     is_inflight: bool

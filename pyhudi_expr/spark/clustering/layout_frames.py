@@ -1,4 +1,4 @@
-"""DataFrames in the order of a layout, for whatever writes them."""
+"""Order DataFrames by a layout, for any writer."""
 
 from __future__ import annotations
 
@@ -22,22 +22,24 @@ from pyhudi_expr.spark.jobs.shard_writer import routes_to
 
 SAMPLE_ROWS = 100_000
 _SAMPLE_ROWS_OF_FILE = 200
-_SEED = 28  # the same rows are sampled each time, so that a task that runs again cuts as before
+_SEED = 28  # the same rows are sampled each time, so that a repeated task divides rows as before
 _PLACE, _ROUTE = "_layout_place", "_layout_route"
 
 
 def sample_rows(files: int) -> int:
-    """How many rows of a sample it takes to cut so many files of nearly equal size."""
+    """Return the size of a sample that divides rows into so many files of nearly equal size."""
     return max(SAMPLE_ROWS, _SAMPLE_ROWS_OF_FILE * files)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Rows that are ordered by themselves, a table's partition, say.
+    """Rows that are ordered together, for example, of one table partition.
 
-    order: what `layout` is for them. first: the number of the first of the files that `pieces` cuts
-    them into. constants: the texts of columns that have the same in each row, or may have it: those
-    are not sent through Python.
+    Attributes:
+        order: The order of `layout` for them.
+        first: The number of the first of the files that `pieces` divides them into.
+        constants: The texts of columns with one value in all rows, which are not sent through
+            Python.
     """
 
     frame: DataFrame
@@ -57,13 +59,23 @@ def order_by(
     files: int | None = None,
     target_file_size: int | None = None,
 ) -> DataFrame:
-    """The rows in the order of a layout: each Spark partition is a range of it, and sorted.
+    """Order rows by a layout: each Spark partition is a range of it, and sorted.
 
-    files: how many Spark partitions, of about equal numbers of rows; or target_file_size: about how
-    many bytes each, by Spark's estimate of the frame's size. The frame is read for a sample of the
-    columns first, and then once. Fewer partitions have rows where rows are too much alike.
+    The frame is read once for a sample of the columns, and once more. Fewer partitions have rows if
+    too many rows are equal.
 
-    Raises InvalidLayout, and ValueError unless exactly one of the two sizes is given, above 0.
+    Args:
+        frame: The rows.
+        columns: The columns of the layout.
+        curve: The curve.
+        mapping: How values are mapped to numbers.
+        files: Number of Spark partitions, of about equal numbers of rows.
+        target_file_size: Bytes of each partition, by Spark's estimate of the frame's size; instead
+            of `files`.
+
+    Raises:
+        InvalidLayout: The layout is not possible.
+        ValueError: Not exactly one of the two sizes is given, above 0.
     """
     count = _count(frame, files, target_file_size)
     layout = Layout(tuple(columns), Curve(curve), Mapping(mapping))
@@ -75,8 +87,9 @@ def order_by(
 
 
 def arrange(parts: Sequence[Part], files: int) -> DataFrame:
-    """The parts' rows, those of file n in Spark partition n and in order; all of one layout and
-    schema.
+    """Return the parts' rows, those of file n in Spark partition n and sorted.
+
+    All parts have the same layout and schema.
     """
     routes = np.array(routes_to(files), np.int32)
     layout, names = parts[0].layout, parts[0].frame.columns
@@ -91,8 +104,9 @@ def arrange(parts: Sequence[Part], files: int) -> DataFrame:
 
 
 def _placed(part: Part, routes: Int32Array) -> DataFrame:
-    """The rows under numbers for names, each with its route, and with its place where Spark cannot
-    sort by the columns themselves.
+    """Return the rows with numbers for column names, each with its route.
+
+    Their place is added if Spark cannot sort by the columns themselves.
     """
     sent = [f"c{n}" for n, name in enumerate(part.frame.columns) if name not in part.constants]
     numbered = _numbered(part.frame).select(*sent)
@@ -114,7 +128,7 @@ def _placed(part: Part, routes: Int32Array) -> DataFrame:
 
 
 def _numbered(frame: DataFrame) -> DataFrame:
-    """The columns under names that PySpark takes: dots and backticks are none of those."""
+    """Rename the columns for PySpark, which does not accept dots and backticks."""
     return frame.toDF(*(f"c{number}" for number in range(len(frame.columns))))
 
 
@@ -125,7 +139,7 @@ def _placing(
     routes: Int32Array,
     curve: Curve,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    """Adds to each row the number that sends it to its file, and its place on a curve."""
+    """Return the step that adds the number of each row's file, and its place on a curve."""
 
     def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
@@ -162,7 +176,7 @@ def _schema(frame: DataFrame) -> pa.Schema:
 
 
 def _arrow_type(type_: t.DataType) -> pa.DataType:
-    """The Arrow type; one without an order for what Arrow has no type for."""
+    """Return the Arrow type; one without an order if Arrow has none for it."""
     try:
         return to_arrow_type(type_)
     except PySparkTypeError:
@@ -170,7 +184,7 @@ def _arrow_type(type_: t.DataType) -> pa.DataType:
 
 
 def _sample(frame: DataFrame, columns: Sequence[str], rows: int) -> pa.Table:
-    """About as many rows at random, all if there are fewer; these columns of them."""
+    """Return about so many random rows of these columns, or all."""
     positions = [frame.columns.index(name) for name in columns]
     chosen = _numbered(frame).select(*(f"c{position}" for position in positions))
     count = chosen.count()

@@ -1,4 +1,4 @@
-"""Samples of the rows that are to be laid out."""
+"""Sample the rows that are laid out."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ than Spark's Python workers take to begin."""
 
 
 def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
-    """For each partition rows at random from its base files, the layout's columns of them."""
+    """Return for each partition random rows of its base files, with the layout's columns."""
     table, listing, layout = selected.table, selected.listing, selected.choice.layout
     schema = pa.schema([table.schema().field(name) for name in layout.columns])
     bases = np.flatnonzero(~listing.file_is_log)
@@ -40,6 +40,7 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
     storage = table.storage
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        """Sample one slice."""
         if one.base is not None:
             found = sample_file(storage, one.path(one.base), schema, by_name[one.base], _SEED)
             yield pa.record_batch([[one.partition], [to_ipc(found)]], ["partition", "stream"])

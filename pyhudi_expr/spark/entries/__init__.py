@@ -1,7 +1,7 @@
-"""The entries of each kind of index, read from a table's files.
+"""The entries of each kind of index, computed from a table's files.
 
-Those of most kinds are made slice by slice (`slice_entries`). Where Spark evaluates something or
-aggregates over slices, there is only a DataFrame of them.
+Most kinds are computed slice by slice (`slice_entries`). Where Spark evaluates functions or
+aggregates over slices, there is only a DataFrame of entries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _OfPartitions = Callable[
 ]
 _Builder = TypeVar("_Builder")
 
-#: By the beginnings of metadata partitions' names.
+#: By the prefixes of metadata partitions' names.
 _OF_SLICES: dict[str, _OfSlices] = {
     "bloom_filters": bloom_filters,
     "column_stats": column_stats,
@@ -60,15 +60,19 @@ def entries(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """What the index says of the listed slices, for `write_shards`: `shards.ENTRIES`.
+    """Return the entries of the listed slices, for `write_shards`: `shards.ENTRIES`.
 
-    listing: of the snapshot view, or some of its slices. definition: `name` is the metadata
-    partition (column_stats, partition_stats, record_index, bloom_filters, secondary_index_*,
-    expr_index_*), `version` that of the index. shards: the partition's number of file groups.
+    Args:
+        spark: The session.
+        table: The table.
+        listing: Slices of the snapshot view.
+        definition: The index: `name` is the metadata partition (column_stats, partition_stats,
+            record_index, bloom_filters, secondary_index_*, expr_index_*).
+        shards: The partition's number of file groups.
 
     Raises:
-        HudiError: no such column, or one of a type that the index cannot have; from Spark's jobs
-            when the DataFrame is asked for, a slice that cannot be read as a query reads it.
+        HudiError: There is no such column, or its type is not supported; from Spark's jobs, when
+            the DataFrame is evaluated, a slice cannot be read as a query reads it.
     """
     return _entries(spark, table, listing, definition, shards, _BY_SPARK)
 
@@ -79,8 +83,9 @@ def entries_of_each(
     listing: FileListing,
     partitions: Sequence[tuple[IndexDefinition, int]],
 ) -> Iterator[DataFrame]:
-    """`entries` of several metadata partitions with their numbers of file groups, each to be used
-    before the next is asked for. Statistics of files and of partitions are read once.
+    """Return `entries` of several metadata partitions with their numbers of file groups.
+
+    Use each before the next one is requested. Statistics of files and of partitions are read once.
     """
     names = [definition.name for definition, _ in partitions]
     if names == [COLUMN_STATS, PARTITION_STATS]:
@@ -100,9 +105,9 @@ def file_entries(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """Only what the index says of the listed slices' base files, one by one; see `entries`.
+    """Return only the entries of the listed slices' base files, one by one; see `entries`.
 
-    That holds as long as the files are there, whatever becomes of their partitions and log files.
+    They are valid as long as the files exist, whatever happens to their partitions and log files.
     """
     bases = listing.of_base_files()
     return _entries(spark, table, bases, definition, shards, _BY_SPARK_OF_FILES)
@@ -115,8 +120,9 @@ def partition_entries(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame | None:
-    """Only what the index says of partitions, of which all slices are listed; None: it says nothing
-    of them. See `entries`.
+    """Return only the entries of partitions, all of whose slices are listed; see `entries`.
+
+    None if the index has no entries of partitions.
     """
     builder = _chosen(_BY_SPARK_OF_PARTITIONS, definition)
     return None if builder is None else builder(spark, table, listing, definition, shards)
@@ -142,16 +148,24 @@ def _entries(
 def slice_entries(
     table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
 ) -> Extract | None:
-    """What the index says of one slice, as batches of `shards.ENTRY_SCHEMA`; it may be sent to
-    Spark's tasks. None: of this kind there is a DataFrame only.
+    """Return a function that computes the entries of one slice; it may be sent to Spark's tasks.
 
-    instant: of the slices' listing. Raises HudiError, see `entries`.
+    Its batches have the schema `shards.ENTRY_SCHEMA`. None if this kind has a DataFrame only.
+
+    Args:
+        table: The table.
+        instant: The instant of the slices' listing.
+        definition: The index.
+        shards: The partition's number of file groups.
+
+    Raises:
+        HudiError: See `entries`.
     """
     builder = _chosen(_OF_SLICES, definition)
     return None if builder is None else builder(table, instant, definition, shards)
 
 
 def _chosen(builders: Mapping[str, _Builder], definition: IndexDefinition) -> _Builder | None:
-    """The builder by the beginning of the metadata partition's name."""
+    """Return the builder for the prefix of the metadata partition's name."""
     name = definition.name
     return next((builders[begun] for begun in builders if name.startswith(begun)), None)

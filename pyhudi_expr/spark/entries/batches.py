@@ -1,4 +1,4 @@
-"""Entries as Arrow batches, of the schema `shards.ENTRY_SCHEMA`."""
+"""Entries as Arrow batches, in the schema `shards.ENTRY_SCHEMA`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ANY_VERSION = 0
 def entry_batch(
     keys: pa.Array, values: pa.Array, shards: int, version: int = ANY_VERSION
 ) -> pa.RecordBatch:
-    """Entries whose shard follows from the whole key."""
+    """Return entries whose shard is the hash of the whole key."""
     return _batch(keys, values, _shards(keys, shards), version)
 
 
@@ -31,14 +31,14 @@ def constant_entries(
     shard_keys: pa.Array | None = None,
     version: int = ANY_VERSION,
 ) -> pa.RecordBatch:
-    """Entries with one payload. shard_keys: what the shards follow from, if not from the keys."""
+    """Return entries with one payload; `shard_keys` are hashed, if not the keys."""
     values = pa.repeat(pa.scalar(value, pa.binary()), len(keys))
     chosen = keys if shard_keys is None else shard_keys
     return _batch(keys, values, _shards(chosen, shards), version)
 
 
 def text_entries(entries: Sequence[tuple[str, bytes]], shards: int) -> pa.RecordBatch:
-    """Entries as pairs of key and payload."""
+    """Return entries of pairs of key and payload."""
     keys = pa.array([key for key, _ in entries], pa.string())
     return entry_batch(keys, pa.array([value for _, value in entries], pa.binary()), shards)
 

@@ -1,7 +1,7 @@
-"""Entries of `bloom_filters`: for each base file a filter of its record keys, in Hudi's format.
+"""Entries of `bloom_filters`: a filter of the record keys of each base file, in Hudi's format.
 
-Hudi's writers put one into the file's footer; where there is none (files of Flink, or of bulk
-inserts without), it is built from the keys, in the size that they need. Log files have none.
+Hudi's writers put one into the file's footer. If there is none (files of Flink, or of bulk inserts
+without), it is built from the keys, in the size that they need. Log files have none.
 """
 
 from __future__ import annotations
@@ -27,11 +27,12 @@ from pyhudi_expr.table.hudi_table import HudiTable
 def bloom_filters(
     table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
 ) -> Extract:
-    """See `entries.slice_entries`."""
+    """Return the entries of a slice, see `entries.slice_entries`."""
     reader = SliceReader.of(table, instant)
     keys = KeyColumns.of(table)
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        """Return the entry of one slice's base file."""
         if one.base is not None:
             kind, text = _filter(reader, one.path(one.base), keys)
             value = payloads.bloom_filter(kind, one.base_instant, text)
@@ -41,9 +42,9 @@ def bloom_filters(
 
 
 def _filter(reader: SliceReader, path: str, keys: KeyColumns) -> tuple[str, bytes]:
-    """The kind and the text of a file's filter."""
+    """Return the kind and the text of a file's filter."""
     with parquet_file(reader.storage(), path) as file:
-        # A filter of before the keys became virtual may spell them in another way.
+        # A filter from before the keys became virtual may have other texts.
         found = of_footer(file.metadata.metadata) if keys.are_stored else None
         if found is not None:
             return found

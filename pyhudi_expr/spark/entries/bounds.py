@@ -2,7 +2,7 @@
 
 A bound is what `value_types` takes: an int, a float, or bytes. Both ways order texts by their UTF-8
 bytes, and take NaN for the greatest float, as Spark does: a file with NaN has it as its maximum. A
-least zero is -0.0 and a greatest one 0.0, as in footers.
+minimum of zero is -0.0 and a maximum of zero is 0.0, as in footers.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from pyhudi_expr.expr.domains import unscaled
 from pyhudi_expr.mdt.records.value_types import Bound
 
-#: Leaves statistics out where a chunk holds NaN; others may pass it over.
+#: Omits statistics if a chunk holds NaN; other writers may ignore it.
 _NAN_SAFE_WRITER = "parquet-mr"
 #: Bytes of a bound; a longer one is replaced by a looser one of so many characters or bytes.
 _LONGEST, _KEPT = 4096, 1024
@@ -30,7 +30,7 @@ _LAST_BYTE = 0xFF
 
 @dataclass(frozen=True)
 class Range:
-    """Least and greatest value; None where there is none."""
+    """Minimum and maximum; None if there are no values."""
 
     low: Bound
     high: Bound
@@ -38,8 +38,11 @@ class Range:
 
 @dataclass(frozen=True)
 class FooterColumn:
-    """What a footer says of a column, over all row groups. bounds are None where there is no value,
-    and not known where `is_known` is False.
+    """A column in a footer, over all row groups.
+
+    Attributes:
+        range: Minimum and maximum. None if there is no value.
+        is_known: Whether the range is known.
     """
 
     value_count: int
@@ -51,9 +54,9 @@ class FooterColumn:
 
 
 def footer_range(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> FooterColumn:
-    """The column at that position among the footer's leaves.
+    """Return the column at that position among the footer's leaves.
 
-    type_: what the values are; the file's own type, if the footer has bounds that count.
+    `type_` is the type of the values; the file's own type, if the footer's bounds are used.
     """
     chunks = [footer.row_group(i).column(position) for i in range(footer.num_row_groups)]
     trusted = _is_trusted(footer, position, type_)
@@ -93,7 +96,7 @@ def _chunk_range(stats: Any, type_: pa.DataType) -> Range | None:
         getattr(stats, "is_min_value_exact", None),
         getattr(stats, "is_max_value_exact", None),
     ):
-        return None  # it was cut off
+        return None  # it was truncated
     low, high = (_raw(bound, type_) for bound in (stats.min_raw, stats.max_raw))
     if isinstance(low, float) and (math.isnan(low) or math.isnan(float(high))):
         return None
@@ -109,7 +112,7 @@ def _raw(bound: Any, type_: pa.DataType) -> Any:
 
 
 def value_range(batches: Iterable[pa.Array]) -> tuple[Range | None, int]:
-    """The range of a column's values, and the number of nulls."""
+    """Return the range of a column's values, and the number of nulls."""
     found = [(_range(values), values.null_count) for values in batches]
     return union_range([one for one, _ in found if one is not None]), sum(
         nulls for _, nulls in found
@@ -140,7 +143,7 @@ def _float_range(present: pa.Array) -> Range:
 
 
 def _ordered(values: pa.Array) -> pa.Array:
-    """The values as their physical numbers; texts and binaries as they are."""
+    """Return the values as their physical numbers; texts and binaries unchanged."""
     if pa.types.is_date32(values.type) or pa.types.is_time32(values.type):
         return values.view(pa.int32())
     if pa.types.is_timestamp(values.type) or pa.types.is_time64(values.type):
@@ -171,7 +174,7 @@ def _lowered(text: bytes) -> bytes:
 
 
 def _raised(text: bytes) -> bytes:
-    """The text, or a short one that is greater in the order of UTF-8 and in that of UTF-16."""
+    """Return the text, or a short one that is greater in the order of UTF-8 and of UTF-16."""
     if len(text) <= _LONGEST:
         return text
     characters = text.decode()[:_KEPT]
@@ -190,7 +193,7 @@ def _raised_bytes(content: bytes) -> bytes:
 
 
 def union_range(ranges: list[Range]) -> Range | None:
-    """The range of what all have; None of none."""
+    """Return the union of the ranges; None if there are none."""
     return reduce(_union, ranges) if ranges else None
 
 
@@ -199,7 +202,7 @@ def _union(left: Range, right: Range) -> Range:
 
 
 def _rank(value: Any) -> Any:
-    """What orders bounds: NaN is above all floats, -0.0 below 0.0."""
+    """Return the sort key of bounds: NaN is above all floats, -0.0 below 0.0."""
     if not isinstance(value, float):
         return value
     return (True,) if math.isnan(value) else (False, value, math.copysign(1, value))

@@ -39,10 +39,14 @@ _BATCH_ROWS = 1024
 def column_stats(
     table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
 ) -> Extract:
-    """See `entries.slice_entries`. Files without a column, and log files, have no entry."""
+    """Return the entries of a slice, see `entries.slice_entries`.
+
+    Files without a column, and log files, have no entry.
+    """
     statistics = FileStatistics.of(table, instant, definition)
 
     def extract(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
+        """Return the entries of slices."""
         for rows in _together(map(statistics.of_base_file, slices)):
             entries = [_file_entry(row) for row in rows if row.get("wrapper")]
             yield text_entries(entries, shards)
@@ -57,7 +61,7 @@ def partition_stats(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """See `entries.entries`."""
+    """Return the entries of partitions, see `entries.entries`."""
     statistics = FileStatistics.of(table, listing.instant, definition).frame(spark, listing)
     return _of_partitions(statistics, shards)
 
@@ -70,8 +74,9 @@ def both_statistics(
     definition: IndexDefinition,
     shards: tuple[int, int],
 ) -> Iterator[tuple[DataFrame, DataFrame]]:
-    """The entries of `column_stats` and of `partition_stats` over the same columns; the files are
-    read once. shards: of the one and of the other.
+    """Return the entries of `column_stats` and `partition_stats`; the files are read once.
+
+    `shards` are the numbers of file groups of the one and of the other.
     """
     statistics = FileStatistics.of(table, listing.instant, definition)
     extract = _with_entries(statistics, shards[0])
@@ -86,7 +91,7 @@ def both_statistics(
 
 
 def _with_entries(statistics: FileStatistics, shards: int) -> Extract:
-    """Rows of statistics, those of files beside their entries."""
+    """Return rows of statistics, those of files beside their entries."""
 
     def extract(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
         for rows in _together(map(statistics.of_slice, slices)):
@@ -102,9 +107,7 @@ def _with_entries(statistics: FileStatistics, shards: int) -> Extract:
 
 
 def _together(rows_of_slices: Iterable[list[Row]]) -> Iterator[list[Row]]:
-    """The rows of many slices at once: what Arrow does for the few of one costs more than reading
-    its footer.
-    """
+    """Return the rows of many slices at once, as small Arrow batches cost more than a footer."""
     rows = chain.from_iterable(rows_of_slices)
     while some := list(islice(rows, _BATCH_ROWS)):
         yield some
@@ -166,9 +169,7 @@ def _bound(value: Any, kind: str) -> Bound | None:
 
 
 def _common(types: Sequence[ValueType], row: Row) -> ValueType:
-    """The type of bounds that were united. Files that are older than a change of the column's type
-    hold a narrower one.
-    """
+    """Return the type of united bounds: files from before a change of type have a narrower one."""
     distinct = sorted(set(types), key=lambda type_: (type_.ordinal or 0, type_.info or ""))
     if len(distinct) == 1:
         return distinct[0]

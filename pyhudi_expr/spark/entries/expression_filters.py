@@ -1,8 +1,8 @@
-"""Entries of `expr_index_*` of Hudi's kind `bloom_filters`: for each base file a filter of what a
-function of a column gives for its rows, spelled as Java's ``toString`` does.
+"""Entries of `expr_index_*` of Hudi's kind `bloom_filters`.
 
-Nulls are in no filter: nothing equals them. Hudi's own writers fail on them, so an index that these
-are to maintain must not meet any.
+For each base file it is a filter of a function's results for its rows, as text of Java's
+``toString``. Nulls are in no filter: nothing equals them. Hudi's own writers fail on them, so an
+index that these maintain must not meet any.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from pyhudi_expr.table.file_names import base_files
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
-# Spark's names of types whose texts all engines spell alike.
+# Spark's names of types whose texts are the same in all engines.
 _SPELLED = ("string", "byte", "short", "integer", "long", "date", "boolean")
 _File = tuple[str, str]
 
@@ -39,7 +39,7 @@ def expression_filters(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """See `entries.entries`."""
+    """Return the entries, see `entries.entries`."""
     found = function_results(spark, table, listing.of_base_files(), definition)
     type_name = found.schema["value"].dataType.typeName()
     if type_name not in _SPELLED:
@@ -54,9 +54,13 @@ def expression_filters(
 def filter_maker(
     shards: int,
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
-    """From the texts of files (partition, file, value), those of a file together, to entries."""
+    """Return the step from the texts of files (partition, file, value) to entries.
+
+    The texts of a file have to be adjacent.
+    """
 
     def make(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Return the entries of batches."""
         for (partition, name), texts in _by_file(batches):
             builder = FilterBuilder(len(texts))
             builder.add(ByteStrings.from_arrow(texts.cast(pa.large_binary())))
@@ -68,7 +72,7 @@ def filter_maker(
 
 
 def _by_file(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[_File, pa.Array]]:
-    """The distinct texts of each file; those of one file are in memory."""
+    """Return the distinct texts of each file; those of one file are in memory."""
     current: _File | None = None
     held: list[pa.Array] = []
     for batch in batches:
@@ -85,7 +89,7 @@ def _by_file(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[_File, pa.Arra
 
 
 def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, _File]]:
-    """How many rows of which file follow each other."""
+    """Return how many adjacent rows belong to which file."""
     both = pc.binary_join_element_wise(batch.column("partition"), batch.column("file"), "\n")
     runs = pc.run_end_encode(both, pa.int32())
     start = 0

@@ -1,9 +1,8 @@
-"""Entries of `expr_index_*`: bounds of what a function of a column gives for a file's rows, or a
-Bloom filter of it (`expression_filters`).
+"""Entries of `expr_index_*`: bounds of a function's results for a file, or a Bloom filter of them.
 
 Spark evaluates the function (`function_results`), and aggregates the values by file and by
-partition. As in Hudi a count of values leaves out the nulls, the size is that of the file, and the
-uncompressed one twice that.
+partition. As in Hudi the value count excludes nulls, the size is that of the file, and the
+uncompressed size twice that. `expression_filters` has the Bloom filters.
 """
 
 from __future__ import annotations
@@ -41,7 +40,7 @@ def expression_index(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """See `entries.entries`."""
+    """Return the entries, see `entries.entries`."""
     if definition.type == _BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
@@ -57,7 +56,7 @@ def expression_of_files(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame:
-    """See `entries.file_entries`. listing: of base files."""
+    """Return the entries of base files, see `entries.file_entries`."""
     if definition.type == _BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
@@ -71,7 +70,7 @@ def expression_of_partitions(
     definition: IndexDefinition,
     shards: int,
 ) -> DataFrame | None:
-    """See `entries.partition_entries`."""
+    """Return the entries of partitions, see `entries.partition_entries`."""
     if definition.type == _BLOOM_FILTERS:
         return None
     by_file, kind = _bounds(spark, table, listing, definition)
@@ -80,7 +79,7 @@ def expression_of_partitions(
 
 
 def _by_partition(by_file: DataFrame) -> DataFrame:
-    """The bounds and counts of each partition, its file null."""
+    """Return the bounds and counts of each partition, with a null file."""
     return by_file.groupBy("partition").agg(
         sql.lit(None).cast("string").alias("file"),
         sql.sum("size").alias("size"),
@@ -94,7 +93,7 @@ def _by_partition(by_file: DataFrame) -> DataFrame:
 def _bounds(
     spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> tuple[DataFrame, ValueType]:
-    """The bounds and counts of each file, null for merged slices; and the type of the bounds."""
+    """Return the bounds and counts of each file (null for merged slices), and their type."""
     if definition.type != _COLUMN_STATS:
         raise HudiError(
             f"{table.base_path}: {definition.name} is of no kind that is known ({definition.type})"
@@ -111,7 +110,7 @@ def _bounds(
 
 
 def _physical(type_name: str) -> Column:
-    """The results as what bounds are made of."""
+    """Return the results in the physical form of bounds."""
     value = sql.col("value")
     match type_name:
         case "date":

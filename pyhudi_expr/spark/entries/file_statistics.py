@@ -1,7 +1,7 @@
-"""Statistics of each file and column: what entries of column_stats and partition_stats come from.
+"""Statistics of each file and column, from which column_stats and partition_stats are computed.
 
-Of base files; a slice with log files has one more row, without a file, for the rows that its merge
-gives. Log files have none: a file without an entry is read.
+They are of base files; a slice with log files has one more row, without a file, for its merged
+rows. Log files have none: a file without an entry is read.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class _Columns:
-    """The columns, with the types that the table has them in now, and their index's version."""
+    """The columns, with their current types in the table, and their index's version."""
 
     types: dict[str, pa.DataType]
     index_version: str
@@ -89,16 +89,17 @@ class _Columns:
 
 @dataclass(frozen=True)
 class FileStatistics:
-    """Reads the statistics of slices in the tasks."""
+    """Computes the statistics of slices in the tasks."""
 
     reader: SliceReader
     columns: _Columns
 
     @staticmethod
     def of(table: HudiTable, instant: str | None, definition: IndexDefinition) -> FileStatistics:
-        """instant: of the slices' listing.
+        """Prepare for slices of a listing at `instant`.
 
-        Raises HudiError: no such column, or one of a type without statistics.
+        Raises:
+            HudiError: There is no such column, or its type has no statistics.
         """
         schema = table.schema()
         types = {field: scalar_type(table, schema, field) for field in definition.fields}
@@ -108,18 +109,18 @@ class FileStatistics:
         return FileStatistics(SliceReader.of(table, instant), columns)
 
     def of_base_file(self, one: FileSlice) -> list[Row]:
-        """The rows of the slice's base file, by `SCHEMA`; nulls may be left out."""
+        """Return the rows of the slice's base file, by `SCHEMA`; nulls may be omitted."""
         return list(_of_base_file(self.reader, one, self.columns))
 
     def of_slice(self, one: FileSlice) -> list[Row]:
-        """The rows of the base file and, if there are log files, of what merging them gives."""
+        """Return the rows of the base file and, if there are log files, of the merged slice."""
         rows = self.of_base_file(one)
         if one.logs or one.base is None:
             rows.extend(_of_merged_slice(self.reader, one, self.columns))
         return rows
 
     def frame(self, spark: SparkSession, listing: FileListing) -> DataFrame:
-        """The rows of all slices."""
+        """Return the rows of all slices."""
 
         def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(self.of_slice(one), SCHEMA)
@@ -160,7 +161,7 @@ def _of_base_file(reader: SliceReader, one: FileSlice, columns: _Columns) -> Ite
 def _own_type(
     footer: pq.FileMetaData, position: int, stored: pa.DataType | None, type_: pa.DataType
 ) -> pa.DataType:
-    """The type of the file's values: its own, but INT96 says too little of it."""
+    """Return the type of the file's values; the table's for INT96, which is not specific enough."""
     if stored is None or footer.schema.column(position).physical_type == "INT96":
         return type_
     return stored.value_type if pa.types.is_dictionary(stored) else stored
@@ -215,7 +216,7 @@ def _stored(bound: Bound, type_: ValueType) -> Bound | Decimal:
 
 
 def bound_kind(type_: ValueType) -> str:
-    """Which of the schema's pairs of columns has the bounds."""
+    """Return which of the schema's pairs of columns has the bounds."""
     if type_.is_decimal:
         return "decimal"
     if type_.wrapper in ("FloatWrapper", "DoubleWrapper"):

@@ -1,4 +1,4 @@
-"""A function of a column, evaluated by Spark for the rows of file slices, in the session's zone."""
+"""Evaluate a function of a column for the rows of file slices, by Spark in the session's zone."""
 
 from __future__ import annotations
 
@@ -26,10 +26,12 @@ _DESCRIBED = {"partition": pa.string(), "file": pa.string(), "size": pa.int64()}
 def function_results(
     spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> DataFrame:
-    """partition, file (null for merged slices), its size, value; a file's rows lie together.
+    """Return rows of partition, file (null for merged slices), its size, and value.
 
-    definition: of an index over one column; its function and options say which call. Raises
-    HudiError.
+    The rows of a file are adjacent. The function and its options are those of the index.
+
+    Raises:
+        HudiError: The function is not supported.
     """
     if len(definition.fields) != 1:
         raise HudiError(f"{table.base_path}: {definition.name} is not over one column")
@@ -38,7 +40,7 @@ def function_results(
 
 
 def _call(definition: IndexDefinition) -> Column:
-    """The function of the column `value`. Raises HudiError."""
+    """Return the function of the column `value`. Raises HudiError."""
     further = map(sql.lit, arguments(definition))
     value = sql.col("value")
     if definition.function == IDENTITY:
@@ -47,7 +49,7 @@ def _call(definition: IndexDefinition) -> Column:
 
 
 def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: str) -> DataFrame:
-    """The column's values: partition, file (null for merged slices), its size, value."""
+    """Return the column's values: partition, file (null for merged slices), its size, value."""
     stored = _of_spark(scalar_type(table, table.schema(), field))
     try:
         spark_type = from_arrow_type(stored, prefer_timestamp_ntz=True).simpleString()
@@ -78,5 +80,5 @@ def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: 
 
 
 def _of_spark(type_: pa.DataType) -> pa.DataType:
-    """The type in which Spark takes the values: it counts microseconds."""
+    """Return the type in which Spark takes the values: it counts microseconds."""
     return pa.timestamp("us", type_.tz) if pa.types.is_timestamp(type_) else type_

@@ -1,4 +1,4 @@
-"""Record keys of a slice's rows: from `_hoodie_record_key`, or made anew for virtual keys."""
+"""Record keys of a slice's rows: from `_hoodie_record_key`, or computed for virtual keys."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 @dataclass(frozen=True)
 class KeyColumns:
-    """The columns that keys are made of, their types in the table, and how.
+    """The columns of keys, their types in the table, and how keys are computed.
 
-    generator: None: the only column is the stored key. shown: the table, for messages.
+    Attributes:
+        generator: None: the only column is the stored key.
+        shown: The table, for messages.
     """
 
     columns: tuple[str, ...]
@@ -29,7 +31,7 @@ class KeyColumns:
 
     @staticmethod
     def of(table: HudiTable) -> KeyColumns:
-        """Raises HudiError for virtual keys that cannot be made."""
+        """Return the columns of a table's keys. Raises HudiError for unsupported virtual keys."""
         shown = table.base_path
         definition = virtual_keys(table.properties, shown)
         if definition is None:
@@ -38,21 +40,27 @@ class KeyColumns:
         schema = table.schema()
         types = tuple(scalar_type(table, schema, column) for column in definition.columns)
         generator = definition.generator()
-        # A type that cannot be spelled is told now, not by the tasks.
+        # A type that is not supported is reported now, not by the tasks.
         generator.keys([pa.nulls(0, type_) for type_ in types])
         return KeyColumns(definition.columns, types, generator, shown)
 
     @property
     def are_stored(self) -> bool:
-        """Whether they are what Hudi's writers have put into files and filters."""
+        """Whether the keys are those that Hudi's writers put into files and filters."""
         return self.generator is None
 
     def keys(self, values: Sequence[pa.Array]) -> pa.Array:
-        """The keys of a batch of rows; values: of `columns`, as files have them (of a narrower type
-        than the table, or none). Raises HudiError.
+        """Return the keys of a batch of rows.
+
+        Args:
+            values: The values of `columns` in the file (of a narrower type than the table, or
+                none).
+
+        Raises:
+            HudiError: A row has no key.
         """
         try:
-            # Keys are spelled by the table's types: it has one unit for timestamps, say.
+            # Keys are formatted by the table's types, which have, for example, one timestamp unit.
             typed = [column.cast(type_) for column, type_ in zip(values, self.types, strict=True)]
         except pa.ArrowInvalid as error:
             raise HudiError(f"{self.shown}: keys cannot be made: {error}") from error

@@ -1,6 +1,6 @@
-"""Entries of `record_index`: for each record key the file group that holds it (RFC-8).
+"""Entries of `record_index`: the file group of each record key (RFC-8).
 
-A key that several file groups hold has one entry, that of the group which was written last.
+A key in several file groups has one entry, that of the group which was written last.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LAST_MILLISECOND = "999"
 def record_index(
     table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
 ) -> Extract:
-    """See `entries.slice_entries`."""
+    """Return the entries of a slice, see `entries.slice_entries`."""
     if definition.options.get("isPartitioned", "false").lower() == "true":
         raise UnsupportedTable(f"{table.base_path}: a record index for each partition is not built")
     reader = SliceReader.of(table, instant)
@@ -36,6 +36,7 @@ def record_index(
     zone = timezone.utc if table.properties.timeline_zone == "UTC" else None
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        """Return the entries of one slice."""
         written = instant_ms(one.base_instant, zone)
         value = payloads.location(one.partition, one.file_id, written)
         for columns in reader.columns(one, keys.columns):
@@ -45,10 +46,10 @@ def record_index(
 
 
 def instant_ms(instant: str, zone: timezone | None) -> int:
-    """An instant (yyyyMMddHHmmss[SSS]) in milliseconds since the epoch.
+    """Return an instant (yyyyMMddHHmmss[SSS]) in milliseconds since the epoch.
 
-    zone: that of the timeline; None: the local one. Old instants have seconds only and count as
-    the last millisecond of theirs, as in Hudi.
+    `zone` is that of the timeline; None: the local one. Old instants without milliseconds count as
+    the last one of their second, as in Hudi.
     """
     milliseconds = instant[_SECONDS:] or _LAST_MILLISECOND
     moment = datetime.strptime(instant[:_SECONDS], "%Y%m%d%H%M%S").replace(tzinfo=zone)

@@ -1,10 +1,10 @@
 """Entries of `secondary_index_*`: `esc(value) + "$" + esc(record key)` for each row (RFC-77).
 
-Values are spelled as Hudi does: dates as days since 1970, timestamps as the stored number.
-What only indexes of our own have is spelled so that equal values have one text: decimals as their
-unscaled integers, floats as `float_ordinals` (Hudi takes Java's text of them, which changed with
-Java 19), bytes in hexadecimal digits. An index of version V2 puts all rows of a
-value into one shard, one of V1 spreads them by the whole key.
+Values are written as in Hudi: dates as days since 1970, timestamps as the stored number. Types that
+only the extension indexes are written so that equal values have one text: decimals as their
+unscaled integers, floats as `float_ordinals` (Hudi uses Java's text, which changed with Java 19),
+bytes in hexadecimal digits. An index of version V2 puts all rows of a value into one shard, one of
+V1 hashes the whole key.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_DIGITS = 76
 def secondary_index(
     table: HudiTable, instant: str | None, definition: IndexDefinition, shards: int
 ) -> Extract:
-    """See `entries.slice_entries`."""
+    """Return the entries of a slice, see `entries.slice_entries`."""
     if len(definition.fields) != 1:
         raise HudiError(f"{table.base_path}: {definition.name} is not over one column")
     (field,) = definition.fields
@@ -45,6 +45,7 @@ def secondary_index(
     by_value = definition.version != "V1"
 
     def extract(one: FileSlice) -> Iterator[pa.RecordBatch]:
+        """Return the entries of one slice."""
         for values, *key_columns in reader.columns(one, (field, *keys.columns)):
             texts = value_texts(values, type_, f"{one.name}: column {field!r}")
             own = pc.binary_join_element_wise(prefixes(texts), escaped(keys.keys(key_columns)), "")
@@ -55,10 +56,15 @@ def secondary_index(
 
 
 def value_texts(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
-    """The values as texts, nulls as they are.
+    """Return the values as texts; nulls stay null.
 
-    type_: of the table's column; files may hold a narrower one. Raises HudiError for types whose
-    texts depend on the writer.
+    Args:
+        values: The values; a file may hold a narrower type.
+        type_: The type of the table's column.
+        shown: The column, for messages.
+
+    Raises:
+        HudiError: The text of the type depends on the writer.
     """
     text = pa.string()
     if pa.types.is_null(values.type):
@@ -82,7 +88,7 @@ def value_texts(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
 
 
 def _unscaled(values: pa.Array) -> pa.Array:
-    """Decimals as their unscaled integers in digits; only indexes of our own have them."""
+    """Return decimals as their unscaled integers in digits, for the extension only."""
     wide = values.cast(pa.decimal256(_MOST_DIGITS, values.type.scale))
     whole = pa.decimal256(_MOST_DIGITS, 0)
     same = pa.Array.from_buffers(whole, len(wide), wide.buffers(), offset=wide.offset)
@@ -94,17 +100,17 @@ def _is_text(type_: pa.DataType) -> bool:
 
 
 def prefixes(texts: pa.Array) -> pa.Array:
-    """What the keys begin with: `key_columns.secondary_prefix` of each text."""
+    """Return the prefixes of the keys: `key_columns.secondary_prefix` of each text."""
     begun = pc.binary_join_element_wise(escaped(texts), "$", "")
     return pc.fill_null(begun, secondary_prefix(None))
 
 
 def shard_keys(texts: pa.Array) -> pa.Array:
-    """`key_columns.secondary_shard_key` of each text."""
+    """Return `key_columns.secondary_shard_key` of each text."""
     return pc.binary_join_element_wise(pc.fill_null(texts, ""), "$", "")
 
 
 def escaped(texts: pa.Array) -> pa.Array:
-    """The texts with a backslash before each backslash and each dollar sign."""
+    """Return the texts with a backslash before each backslash and each dollar sign."""
     doubled = pc.replace_substring(texts, "\\", "\\\\")
     return pc.replace_substring(doubled, "$", "\\$")

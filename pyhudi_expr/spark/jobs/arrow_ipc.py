@@ -1,4 +1,4 @@
-"""Arrow tables in a column of bytes, from Spark's tasks to the driver."""
+"""Arrow tables in a binary column, from Spark's tasks to the driver."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 
 def to_ipc(rows: pa.Table | pa.RecordBatch) -> bytes:
-    """The rows with their schema as an Arrow IPC stream."""
+    """Return the rows with their schema as an Arrow IPC stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, rows.schema) as writer:
         writer.write(rows)
@@ -15,5 +15,5 @@ def to_ipc(rows: pa.Table | pa.RecordBatch) -> bytes:
 
 
 def from_ipc(stream: bytes | bytearray) -> pa.Table:
-    """The inverse of `to_ipc`."""
+    """Return the inverse of `to_ipc`."""
     return pa.ipc.open_stream(pa.py_buffer(stream)).read_all()

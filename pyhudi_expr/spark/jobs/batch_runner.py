@@ -1,8 +1,8 @@
-"""Where the steps of a change run: in Spark's tasks or, if there is little to do, in this process.
+"""Run the steps of a change: in Spark's tasks or, if there is little to do, in this process.
 
-A step is a function over Arrow batches; both ways call the same functions with the same rows, so
-what they write is the same. A refresh is several steps, and Spark takes some tenths of a second to
-begin each: longer than a commit of some files takes to read and compare.
+A step is a function over Arrow batches. Both runners call the same functions with the same rows, so
+they write the same files. A refresh has several steps, and Spark takes some tenths of a second to
+start each: longer than reading and comparing a commit of a few files.
 """
 
 from __future__ import annotations
@@ -34,40 +34,41 @@ _Item = TypeVar("_Item")
 
 
 class Batches(Protocol):
-    """Rows that are yet to be made; schemas are Spark's DDL."""
+    """Rows that are not computed yet; schemas are Spark's DDL."""
 
     def together(self, tasks: int, *columns: str) -> Batches:
-        """Rows with equal values of the columns in one task."""
+        """Put rows with equal values of the columns into one task."""
 
     def ordered(self, *columns: str) -> Batches:
-        """The rows of each task in ascending order."""
+        """Sort the rows of each task."""
 
     def then(self, step: Step, schema: str) -> Batches:
-        """What the step makes of each task's rows."""
+        """Apply a step to each task's rows."""
 
     def rows(self) -> list[Row]:
-        """Makes them; for few. Raises what the steps raise, or Spark's error with its message."""
+        """Compute the rows, if they are few. Raises the steps' exceptions, or Spark's."""
 
 
 class Runner(Protocol):
-    """One of the two ways."""
+    """Runs steps."""
 
     def each(self, items: pa.Table, read: Read, schema: str) -> Batches:
-        """What is read for the rows of the table; they are dealt out in turn."""
+        """Read for each row of the table; the rows are dealt out in turn."""
 
 
 def runner(spark: SparkSession, size: int) -> Runner:
-    """The way that suits. size: about how many bytes will be read or compared."""
+    """Return the runner for about so many bytes to read or compare."""
     return LocalRunner() if size <= LOCAL_BYTES else SparkRunner(spark)
 
 
 @dataclass(frozen=True)
 class SparkRunner:
-    """Steps in the Python workers of Spark's tasks."""
+    """Runs steps in the Python workers of Spark's tasks."""
 
     spark: SparkSession
 
     def each(self, items: pa.Table, read: Read, schema: str) -> SparkBatches:
+        """Read for each row, see `Runner`."""
         context = self.spark.sparkContext
         tasks = min(_TASKS_PER_CORE * context.defaultParallelism, len(items))
         parts = [_written(items.take(pa.array(range(t, len(items), tasks)))) for t in range(tasks)]
@@ -78,56 +79,65 @@ class SparkRunner:
 
 @dataclass(frozen=True)
 class SparkBatches:
-    """A DataFrame."""
+    """Batches of a DataFrame."""
 
     frame: DataFrame
 
     def together(self, tasks: int, *columns: str) -> SparkBatches:
         # A single task needs no shuffle.
+        # A single task needs no shuffle.
         some = self.frame.coalesce(1) if tasks == 1 else self.frame.repartition(tasks, *columns)
         return SparkBatches(some)
 
     def ordered(self, *columns: str) -> SparkBatches:
+        """Sort, see `Batches`."""
         return SparkBatches(self.frame.sortWithinPartitions(*columns))
 
     def then(self, step: Step, schema: str) -> SparkBatches:
+        """Apply a step, see `Batches`."""
         return SparkBatches(self.frame.mapInArrow(step, schema))
 
     def rows(self) -> list[Row]:
+        """Collect, see `Batches`."""
         return [row.asDict() for row in self.frame.collect()]
 
 
 @dataclass(frozen=True)
 class LocalRunner:
-    """All steps as one task, here; the rows between two that order or compare are in memory."""
+    """Runs all steps as one task in this process; rows to order or compare are in memory."""
 
     def each(self, items: pa.Table, read: Read, schema: str) -> LocalBatches:
+        """Read for each row, see `Runner`."""
         return LocalBatches(read(items.to_pylist()))
 
 
 @dataclass(frozen=True)
 class LocalBatches:
-    """Batches to be taken once."""
+    """Batches that can be taken once."""
 
     batches: Iterable[pa.RecordBatch]
 
     def together(self, tasks: int, *columns: str) -> LocalBatches:
+        """Return the same rows, see `Batches`."""
         return self
 
     def ordered(self, *columns: str) -> LocalBatches:
+        """Sort, see `Batches`."""
         return LocalBatches(_ordered(self.batches, columns))
 
     def then(self, step: Step, schema: str) -> LocalBatches:
+        """Apply a step, see `Batches`."""
         return LocalBatches(step(self.batches))
 
     def rows(self) -> list[Row]:
+        """Compute, see `Batches`."""
         return [row for batch in self.batches for row in batch.to_pylist()]
 
 
 def each_item(
     read: Callable[[_Item], Iterator[pa.RecordBatch]],
 ) -> Callable[[Iterable[_Item]], Iterator[pa.RecordBatch]]:
-    """Reads each item by itself."""
+    """Return a step that reads each item by itself."""
     return lambda items: chain.from_iterable(map(read, items))
 
 
@@ -146,7 +156,7 @@ def _reader(read: Read) -> Step:
 
 
 def gather_batches(batches: Iterable[pa.RecordBatch], enough: int) -> Iterator[pa.RecordBatch]:
-    """Small batches as larger ones, each of as many as have `enough` bytes."""
+    """Combine small batches into larger ones of at least `enough` bytes."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in batches:

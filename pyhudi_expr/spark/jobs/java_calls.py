@@ -1,4 +1,4 @@
-"""Calls into the driver's JVM that py4j alone has no words for."""
+"""Calls into the driver's JVM that py4j does not support directly."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ class NoSuchMemberError(Exception):
 
 
 def jvm(spark: SparkSession) -> Any:
-    """The JVM's packages."""
+    """Return the JVM's packages."""
     return spark._jvm
 
 
 def to_list(stream: Any) -> list[Any]:
-    """The elements of a Java stream or collection.
+    """Return the elements of a Java stream or collection.
 
-    Iterating over it ends by an exception of Java's, which PySpark asks dozens of questions about.
+    An iteration in Python ends by a Java exception, for which PySpark makes dozens of calls.
     """
     return list(stream.toArray())
 
 
 def private_field(target: Any, name: str) -> Any:
-    """The value of a field that is not public."""
+    """Return the value of a field that is not public."""
     return _declared(target, "getDeclaredFields", name).get(target)
 
 
 def call_private(spark: SparkSession, target: Any, name: str, arguments: Sequence[Any]) -> Any:
-    """Calls a method that is not public."""
+    """Call a method that is not public."""
     method = _declared(target, "getDeclaredMethods", name)
     gateway: Any = spark.sparkContext._gateway
     array = gateway.new_array(gateway.jvm.java.lang.Object, len(arguments))
@@ -41,7 +41,7 @@ def call_private(spark: SparkSession, target: Any, name: str, arguments: Sequenc
 
 
 def _declared(target: Any, members: str, name: str) -> Any:
-    """A member of the object's class, or of the nearest superclass that has it."""
+    """Return a member of the object's class, or of the nearest superclass that has it."""
     at = target.getClass()
     while at is not None:
         for member in getattr(at, members)():
@@ -53,7 +53,7 @@ def _declared(target: Any, members: str, name: str) -> Any:
 
 
 def causes(error: Any) -> str:
-    """The first lines of a Java exception's message and its causes', outermost first."""
+    """Return the first lines of a Java exception's message and its causes', outermost first."""
     messages: list[str] = []
     while error is not None:
         if error.getMessage():

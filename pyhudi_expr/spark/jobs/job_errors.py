@@ -1,6 +1,4 @@
-"""Spark jobs that fail: one clear error, with what the task said and not the ways it came, and no
-task that goes on writing behind it.
-"""
+"""Failing Spark jobs: one clear error with the task's message, and no task that goes on writing."""
 
 from __future__ import annotations
 
@@ -17,7 +15,7 @@ from pyspark.status import StatusTracker
 
 from pyhudi_expr.table.errors import HudiError
 
-# The last line of a task's traceback, where the error is one of ours.
+# The last line of a task's traceback, where the error is one of this package.
 _OURS = re.compile(r"^pyhudi_expr\.(?:\w+\.)+\w+: (.+)$", re.MULTILINE)
 _LONGEST = 300
 _GROUP = "spark.jobGroup.id"
@@ -26,7 +24,7 @@ _PATIENCE, _PAUSE = 60.0, 0.02  # seconds
 
 @contextmanager
 def translate_spark_errors() -> Iterator[None]:
-    """Raises HudiError instead of what Spark raises."""
+    """Raise HudiError instead of Spark's exceptions."""
     try:
         yield
     except (PySparkException, Py4JError) as error:
@@ -35,10 +33,10 @@ def translate_spark_errors() -> Iterator[None]:
 
 @contextmanager
 def await_running_tasks(context: SparkContext) -> Iterator[None]:
-    """When the block fails, its error goes on once no task of the block's jobs is at work any more.
+    """If the block fails, wait until no task of its jobs is running before the error goes on.
 
-    Spark tells that a job failed while other tasks of it are still writing: what they write after
-    the rest has been taken back would stay.
+    Spark reports a failed job while other tasks of it are still writing: files written after the
+    rollback would stay.
     """
     before = context.getLocalProperty(_GROUP)
     group = before or f"pyhudi-{uuid.uuid4()}"
@@ -59,7 +57,7 @@ def await_running_tasks(context: SparkContext) -> Iterator[None]:
 
 
 def _at_work(tracker: StatusTracker, jobs: set[int]) -> bool:
-    """Tasks that were begun are known as soon as it is known that their job has ended."""
+    """Return whether tasks of jobs are running; started tasks are known before their job ends."""
     for found in map(tracker.getJobInfo, jobs):
         stages = [] if found is None else map(tracker.getStageInfo, found.stageIds)
         if found is not None and found.status == "RUNNING":

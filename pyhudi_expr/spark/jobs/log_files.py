@@ -1,4 +1,4 @@
-"""Entries of indexes into log files: one for each file group that they touch."""
+"""Write entries of indexes to log files: one for each file group that they touch."""
 
 from __future__ import annotations
 
@@ -44,12 +44,14 @@ _WRITTEN_SCHEMA = pa.schema(
 
 @dataclass(frozen=True)
 class LogTarget:
-    """Where log files go; small, and sent to the tasks.
+    """Where log files go. Small; it is sent to tasks.
 
-    metadata_uri: base path of the metadata table. instant: of the delta commit. named: the instant
-    in the files' names: the same, but in timeline layout 1 that of the base files, whose logs
-    `number` counts. block_bytes: of a block's entries, more or less; a log has as many blocks as
-    that takes.
+    Attributes:
+        metadata_uri: Base path of the metadata table.
+        instant: The instant of the delta commit.
+        named: The instant in the files' names: the same, but in timeline layout 1 that of the base
+            files, whose logs `number` counts.
+        block_bytes: Approximate bytes of a block's entries; a log has as many blocks as necessary.
     """
 
     metadata_uri: str
@@ -59,14 +61,21 @@ class LogTarget:
     block_bytes: int = _BLOCK_BYTES
 
     def path(self, partition: str, shard: int) -> str:
-        """The file of a file group, from the metadata table's base path."""
+        """Return the path of a file group's file, relative to the metadata table's base path."""
         name = log_file(file_id(partition, shard), f"{shard}-0-0", self.named, self.number)
         return f"{partition}/{name}"
 
 
 def write_logs(entries: Batches, tasks: int, target: LogTarget) -> list[WrittenFile]:
-    """Writes the entries' log files. entries: of the schema `LOG_ENTRIES`; tasks: how many write,
-    each with those of one block in memory. Raises HudiError.
+    """Write log files.
+
+    Args:
+        entries: Entries of the schema `LOG_ENTRIES`.
+        tasks: Number of tasks; each holds the entries of one block in memory.
+        target: Where the files go.
+
+    Raises:
+        HudiError: A file cannot be written.
     """
     ordered = entries.together(tasks, "partition", "shard").ordered(*LOG_ENTRY_SCHEMA.names)
     rows = ordered.then(_writer(target), _WRITTEN).rows()
@@ -74,14 +83,14 @@ def write_logs(entries: Batches, tasks: int, target: LogTarget) -> list[WrittenF
 
 
 def as_log_entries(partition: str, entries: pa.RecordBatch) -> pa.RecordBatch:
-    """Entries of one metadata partition (`shard_writer.ENTRY_SCHEMA`) as those of a log."""
+    """Return entries of one metadata partition (`shard_writer.ENTRY_SCHEMA`) as log entries."""
     partitions = pa.repeat(pa.scalar(partition), entries.num_rows)
     columns = [partitions, *(entries.column(name) for name in ("shard", "key", "value"))]
     return pa.record_batch(columns, schema=LOG_ENTRY_SCHEMA)
 
 
 def deletions(entries: pa.RecordBatch) -> pa.RecordBatch:
-    """That the keys of the entries are to be deleted, of the schema of the entries."""
+    """Return deletions of the entries' keys, in the schema of the entries."""
     values = pa.repeat(pa.scalar(b"", pa.binary()), entries.num_rows)
     place = entries.schema.get_field_index("value")
     return entries.set_column(place, entries.schema.field(place), values)
@@ -99,7 +108,11 @@ def _writer(target: LogTarget) -> Step:
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows of one file group, which lie together. group: metadata partition and shard."""
+    """Adjacent rows of one file group.
+
+    Attributes:
+        group: Metadata partition and shard.
+    """
 
     group: tuple[str, int]
     rows: pa.RecordBatch

@@ -1,10 +1,11 @@
-"""Entries of an index into HFiles, one for each shard (file group): sorted by Spark, in streams.
+"""Write entries of an index to HFiles, one for each shard (file group), sorted by Spark.
 
-Each shard is one task, which gets its entries sorted by key (Spark spills what does not fit) and
-writes them batch by batch. Nothing comes to the driver but a row for each file.
+Each shard is one task, which gets its entries sorted by key (Spark spills what exceeds memory) and
+writes them batch by batch. The driver gets only a row for each file.
 
-A task writes under a name of its own attempt and renames at the end, to a name that is the same for
-each attempt: equal entries make equal bytes, so retries and speculative twins cannot disagree.
+A task writes to a file name of its own attempt and renames it at the end, to a name that is the
+same for each attempt: equal entries make equal bytes, so retries and speculative tasks cannot
+disagree.
 """
 
 from __future__ import annotations
@@ -60,8 +61,10 @@ _HASH_SEED = 42  # Spark's, of its hash partitioning
 class ShardTarget:
     """Where the HFiles go.
 
-    metadata_uri: base path of the metadata table, as executors reach it. partition: the metadata
-    partition of the index. instant: that of the file slices.
+    Attributes:
+        metadata_uri: Base path of the metadata table, as executors reach it.
+        partition: The metadata partition of the index.
+        instant: The instant of the file slices.
     """
 
     metadata_uri: str
@@ -69,14 +72,19 @@ class ShardTarget:
     instant: str
 
     def path(self, shard: int) -> str:
-        """The shard's file, from the metadata table's base path."""
+        """Return the shard's file, relative to the metadata table's base path."""
         group = file_id(self.partition, shard)
         return f"{self.partition}/{base_file(group, f'{shard}-0-0', self.instant)}"
 
 
 @dataclass(frozen=True)
 class WrittenShard:
-    """One HFile. path: from the metadata table's base path; bytes: its size."""
+    """One HFile.
+
+    Attributes:
+        path: Its path relative to the metadata table's base path.
+        bytes: Its size.
+    """
 
     shard: int
     path: str
@@ -85,13 +93,16 @@ class WrittenShard:
 
 
 def write_shards(entries: DataFrame, shards: int, target: ShardTarget) -> list[WrittenShard]:
-    """Writes the entries' HFiles, by ascending shard; a shard without entries gets none.
+    """Write the entries' HFiles, by ascending shard; a shard without entries gets none.
 
-    entries: of the schema `ENTRIES`, shards below `shards`.
+    Args:
+        entries: Entries of the schema `ENTRIES`, with shards below `shards`.
+        shards: The number of shards.
+        target: Where the files go.
 
     Raises:
-        HudiError: entries of one key and version differ, a key is too long for an HFile, or a
-            file of the same name and another size is there. Files that were written stay.
+        HudiError: Entries of one key and version differ, a key is too long for an HFile, or a file
+            of the same name and another size exists. Files that were written stay.
     """
     routes = routes_to(shards)
     route = sql.array(*(sql.lit(number) for number in routes))[sql.col("shard")]
@@ -105,7 +116,7 @@ def write_shards(entries: DataFrame, shards: int, target: ShardTarget) -> list[W
 
 
 def _sweep(target: ShardTarget) -> None:
-    """Deletes what killed attempts left behind."""
+    """Delete the files of killed attempts."""
     storage = Storage.open(target.metadata_uri)
     for entry in storage.list(target.partition):
         if entry.name.startswith(".") and entry.name.endswith(f"_{target.instant}{_UNFINISHED}"):
@@ -113,7 +124,7 @@ def _sweep(target: ShardTarget) -> None:
 
 
 def routes_to(shards: int) -> list[int]:
-    """For each shard a number that Spark's hash partitioning sends to the task of that number."""
+    """Return for each shard a number that Spark's hash partitioning sends to that task."""
     found: dict[int, int] = {}
     number = 0
     while len(found) < shards:
@@ -163,7 +174,7 @@ def _attempt() -> int:
 
 
 def _publish(storage: Storage, own: str, path: str, size: int) -> None:
-    """Gives the file its name, unless another attempt at the same task was faster."""
+    """Rename the file, unless another attempt at the same task was faster."""
     there = storage.stat(path)
     if there is None:
         storage.move(own, path)
@@ -189,9 +200,9 @@ class _Counted:
 
 
 def _distinct(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[ByteStrings, ByteStrings]]:
-    """The keys and values of sorted entries, of each key the one with the highest version.
+    """Return the keys and values of sorted entries, for each key the highest version.
 
-    The last entry of a batch waits for the next one, which may begin with the same key.
+    The last entry of a batch is held back, as the next batch may begin with the same key.
     """
     held: pa.RecordBatch | None = None
     for batch in batches:
@@ -204,7 +215,7 @@ def _distinct(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[ByteStrings, 
 
 
 def _newest(batch: pa.RecordBatch) -> tuple[ByteStrings, ByteStrings]:
-    """Those of all entries but the last whose successor has another key."""
+    """Return all entries but the last whose successor has another key."""
     keys, values = _columns(batch)
     same = _equal_next(keys)
     if same.any():
@@ -218,7 +229,7 @@ def _newest(batch: pa.RecordBatch) -> tuple[ByteStrings, ByteStrings]:
 
 
 def _equal_next(strings: ByteStrings) -> BoolArray:
-    """For all strings but the last whether the next one is the same."""
+    """Return for all strings but the last whether the next one is equal."""
     array = strings.array()
     equal = pc.equal(array.slice(0, len(strings) - 1), array.slice(1))
     return np.asarray(equal.to_numpy(zero_copy_only=False), np.bool_)

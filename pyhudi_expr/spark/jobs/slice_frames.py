@@ -1,4 +1,4 @@
-"""A DataFrame of what is read of file slices, in Spark's tasks."""
+"""DataFrames of what Spark's tasks read from file slices."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ Extract = Callable[[Iterable[FileSlice]], Iterator[pa.RecordBatch]]
 def read_slices(
     spark: SparkSession, listing: FileListing, extract: Extract, schema: str
 ) -> DataFrame:
-    """A DataFrame of what `extract` gives for the slices of the listing, in Spark's tasks.
+    """Return a DataFrame of the batches that `extract` returns for the listing's slices.
 
-    schema: that of the batches, as Spark's DDL.
+    `schema` is that of the batches, as Spark's DDL.
     """
     return SparkRunner(spark).each(slice_table(listing), of_slices(extract), schema).frame
 
 
 def of_slices(extract: Extract) -> Read:
-    """The same for rows of `slice_table`."""
+    """Return the function for rows of `slice_table`."""
     return lambda rows: extract(map(slice_of, rows))

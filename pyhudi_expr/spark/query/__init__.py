@@ -1,1 +1,1 @@
-"""DataFrames that read only the files which can match."""
+"""DataFrames that read only the files that can match."""

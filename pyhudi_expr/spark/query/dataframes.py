@@ -1,8 +1,8 @@
-"""DataFrames over Hudi tables that read only the files which can hold what is asked for.
+"""DataFrames over Hudi tables that read only the files that can match a condition.
 
-Which files these are is found out by `pyhudi_expr.prune`, as for Hive. Slices without log files are
-read by Spark's own Parquet reader, and those with log files, or of another schema than the table's,
-by Hudi's reader (whose bundle must be on the driver's class path then).
+`pyhudi_expr.prune` prunes the files, as for Hive. Spark's own Parquet reader reads slices without
+log files. Hudi's reader (whose bundle must be on the driver's class path then) reads slices with
+log files, or of another schema than the table's.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from pyhudi_expr.table.timeline.timeline import query_instant
 
 _LOG = logging.getLogger(__name__)
 _COMMIT_TIME = "_hoodie_commit_time"
-#: By which Hudi's reader tells which column of an older file is which.
+#: The option with which Hudi's reader maps the columns of older files.
 _SCHEMA_WITH_IDS = "hoodie.internal.schema"
-#: Spark's own option: paths are names, and `[`, `{`, `*` no patterns.
+#: Spark's own option: paths are names, and `[`, `{`, `*` are not patterns.
 _GLOB_PATHS = "__globPaths__"
 
 
@@ -47,7 +47,9 @@ _GLOB_PATHS = "__globPaths__"
 class PrunedTable:
     """A table's rows for which a condition is TRUE.
 
-    frame: reads the kept files only. result: which these are, and why.
+    Attributes:
+        frame: Reads the kept files only.
+        result: Which files are kept, and why.
     """
 
     frame: DataFrame
@@ -64,15 +66,22 @@ def pruned(
     since: str | None = None,
     pruner: Pruner | None = None,
 ) -> DataFrame:
-    """The rows of a table for which a condition is TRUE, meta columns first.
+    """Return the rows of a table for which a condition is TRUE, meta columns first.
 
-    table: its base path. as_of: an instant for time travel, or a date. since: the same for an
-    incremental read: only rows written after it. pruner: of other options, or one that knows the
-    table already.
-    The logical plan (``explain(True)``) says how many files are dropped.
+    The logical plan (``explain(True)``) shows how many files are dropped.
 
-    Raises HudiError: the table cannot be read; Spark's AnalysisException for a condition that is
-    none of this table's.
+    Args:
+        spark: The session.
+        table: The base path.
+        condition: A SQL text or a `Column`. None: all rows.
+        view: The view of the table.
+        as_of: An instant or a date for time travel.
+        since: An instant or a date for an incremental read: only rows written after it.
+        pruner: A pruner with other options, or with the table in its cache.
+
+    Raises:
+        HudiError: The table cannot be read.
+        AnalysisException: The condition is not valid for the table (from Spark).
     """
     return prune_table(
         spark, table, condition, view=view, as_of=as_of, since=since, pruner=pruner
@@ -89,7 +98,7 @@ def prune_table(
     since: str | None = None,
     pruner: Pruner | None = None,
 ) -> PrunedTable:
-    """As `pruned`, with what was found out about the files."""
+    """Return the rows as in `pruned`, with the result of pruning."""
     opened = HudiTable.open(table)
     check_supported(opened)
     as_of = query_instant(as_of)
@@ -113,9 +122,9 @@ def prune_table(
 
 
 def pruner_of(spark: SparkSession, cache_bytes: int = 1 << 30) -> Pruner:
-    """A pruner that leaves to Spark's tasks what does not fit into the driver's memory.
+    """Return a pruner that leaves to Spark's tasks what exceeds the driver's memory.
 
-    cache_bytes: how much of it it may take, see `PruneOptions`.
+    `cache_bytes` is the limit of that memory, see `PruneOptions`.
     """
     streaming = ShardedEvaluation(SparkRunner(spark))
     return Pruner(PruneOptions(cache_bytes=cache_bytes, streaming=streaming))
@@ -135,7 +144,7 @@ def _rows(
     result: PruneResult,
     evolution: SchemaEvolution | None,
 ) -> DataFrame:
-    """All rows of the kept slices."""
+    """Return all rows of the kept slices."""
     listing = result.listing
     merged = listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
     if evolution is not None:
@@ -153,7 +162,7 @@ def _rows(
 
 
 def _united(frames: Sequence[DataFrame]) -> DataFrame:
-    """The rows of all; the plan is not as deep as there are frames."""
+    """Return the union of the rows, in a plan that is not as deep as there are frames."""
     if len(frames) == 1:
         return frames[0]
     middle = len(frames) // 2
@@ -163,16 +172,16 @@ def _united(frames: Sequence[DataFrame]) -> DataFrame:
 def _by_spark(
     spark: SparkSession, table: HudiTable, fields: StructType, paths: Sequence[str]
 ) -> DataFrame:
-    """The rows of Parquet files, by their paths from the table's base path."""
+    """Return the rows of Parquet files, by their paths relative to the table's base path."""
     root = table.base_path.rstrip("/")
     reader = spark.read.schema(fields).option(_GLOB_PATHS, "false")
     return reader.parquet(*(f"{root}/{path}" for path in paths))
 
 
 def _of_schema(table: HudiTable, listing: FileListing, slices: BoolArray) -> BoolArray:
-    """For each slice whether its base file was written with the columns' types as they are now.
+    """Return for each slice whether its base file has the columns' current types.
 
-    Spark's reader widens few types, and Hudi's all that tables may have changed.
+    Spark's reader widens few types, and Hudi's all that a table may have changed.
     """
     instants = listing.slice_base_instant.filter(pa.array(slices)).unique().to_pylist()
     now = table.schema(listing.instant)
@@ -184,7 +193,7 @@ def _of_schema(table: HudiTable, listing: FileListing, slices: BoolArray) -> Boo
 def _is_of(table: HudiTable, now: pa.Schema, instant: str) -> bool:
     try:
         then = table.schema(instant)
-    except HudiError:  # archived, with what it said of its schema
+    except HudiError:  # archived, with its schema
         return False
     present = set(then.names)
     return all(then.field(field.name).type == field.type for field in now if field.name in present)
@@ -193,7 +202,7 @@ def _is_of(table: HudiTable, now: pa.Schema, instant: str) -> bool:
 def _by_hudi(
     spark: SparkSession, table: HudiTable, listing: FileListing, evolution: SchemaEvolution | None
 ) -> DataFrame:
-    """The rows of slices, merged by Hudi as of the listing's instant."""
+    """Return the rows of slices, merged by Hudi as of the listing's instant."""
     options = {
         "hoodie.metadata.enable": "false",
         "hoodie.embed.timeline.server": "false",

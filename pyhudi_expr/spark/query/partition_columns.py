@@ -26,9 +26,11 @@ _FROM_PATHS = "hoodie.datasource.read.extract.partition.values.from.path"
 
 @dataclass(frozen=True)
 class SharedValues:
-    """Values that all rows of some slices are shown with, whatever their files hold.
+    """Values that are shown for all rows of some slices, whatever their files hold.
 
-    texts: by column (in lower case), as paths spell them. slices: one flag for each of the listing.
+    Attributes:
+        texts: By column (in lower case), as paths spell them.
+        slices: One flag for each slice of the listing.
     """
 
     texts: tuple[tuple[str, PathText], ...]
@@ -39,8 +41,10 @@ class SharedValues:
 class ShownColumns:
     """How a session shows a table's columns.
 
-    schema, fields: of the table at the instant that is read. from_paths: all partition columns are
-    taken from paths.
+    Attributes:
+        schema: The table's schema at the requested instant.
+        fields: Its columns.
+        from_paths: Whether all partition columns are taken from paths.
     """
 
     table: HudiTable
@@ -52,18 +56,18 @@ class ShownColumns:
     def of(
         spark: SparkSession, table: HudiTable, schema: pa.Schema, fields: StructType
     ) -> ShownColumns:
-        """As Hudi's reader does it with the options of the session."""
+        """Return how Hudi's reader shows them with the session's options."""
         from_paths = str(spark.conf.get(_FROM_PATHS, "false")).lower() == "true"
         return ShownColumns(table, schema, fields, from_paths)
 
     @property
     def reader(self) -> PartitionReader:
-        """Who asks, for `PruneRequest`."""
+        """The reader for `PruneRequest`."""
         return PartitionReader.ANY if self.from_paths else PartitionReader.HUDI_SPARK
 
     @cached_property
     def types(self) -> StructType:
-        """The columns with the types that they are shown with."""
+        """Return the columns with the types that are shown."""
         return StructType(
             [
                 StructField(field.name, StringType())
@@ -74,7 +78,7 @@ class ShownColumns:
         )
 
     def parts(self, listing: FileListing, slices: BoolArray) -> Iterator[SharedValues]:
-        """The flagged slices by what paths show for them, most by nothing but what files hold."""
+        """Divide the flagged slices by what paths show for them; most show only what files hold."""
         partitions = listing.partitions.to_pylist()
         spelled = [self._columns.texts(path) for path in partitions]
         doubtful = self._doubtful(partitions)
@@ -93,7 +97,7 @@ class ShownColumns:
             yield SharedValues(texts, slices & np.isin(listing.slice_partition, numbers))
 
     def shown(self, rows: DataFrame, values: SharedValues) -> DataFrame:
-        """The rows that files hold as they are shown."""
+        """Return the rows of files as they are shown."""
         texts = dict(values.texts)
         return rows.select(
             [
@@ -113,7 +117,7 @@ class ShownColumns:
         return self._columns.formatted if self._columns.as_text else frozenset()
 
     def _doubtful(self, partitions: list[str]) -> dict[str, BoolArray]:
-        """For each column that is taken from paths the partitions whose files may hold others."""
+        """Return for each column from paths the partitions whose files may hold other values."""
         proved = PartitionValues(partitions, path_layout(self.table.properties))
         return {
             name: doubtful_partitions(proved, column, len(partitions))
@@ -126,7 +130,7 @@ class ShownColumns:
 
     @cached_property
     def _bound(self) -> dict[str, BoundColumn]:
-        """The partition columns whose types have an order; nested ones are shown as they are."""
+        """Return the partition columns whose types have an order; nested ones are left out."""
         return {
             field.name.lower(): BoundColumn(field.name, field.type, domain)
             for field in self.schema

@@ -1,7 +1,7 @@
 """Conditions of PySpark as expressions: a `Column`, a text, or the filters of a DataFrame.
 
-They are read as Spark's analyser understands them, with the types of each operand, and with
-constant parts computed by Spark itself.
+They are read as Spark's analyser resolves them, with the types of each operand, and with constant
+parts computed by Spark itself.
 """
 
 from __future__ import annotations
@@ -26,27 +26,31 @@ from pyhudi_expr.spark.query.query_plans import (
     reads_table,
 )
 
-#: More values than these of one IN are not fetched from the JVM: each takes two calls.
+#: Limit of values of one IN to fetch from the JVM: each takes two calls.
 MAX_SET = 10_000
 
-#: To the rule that computes constants, 'today' is no date.
+#: To the rule that computes constants, 'today' is not a date.
 _SPECIAL = "not judged: a text such as 'today' as a date or a time"
 _ZONE = "spark.sql.session.timeZone"
 
 
 @dataclass(frozen=True)
 class SparkPredicate:
-    """zone: in which the session shows instants, for `PruneRequest.zone`."""
+    """A predicate of Spark.
+
+    Attributes:
+        zone: The zone in which the session shows instants, for `PruneRequest.zone`.
+    """
 
     expression: HudiExpression
     zone: str
 
 
 def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
-    """What ``frame.where(condition)`` asks of the frame's rows.
+    """Return the predicate of ``frame.where(condition)`` on the frame's rows.
 
-    What expressions cannot say becomes `Unknown`. Raises Spark's AnalysisException or
-    ParseException for a condition that is none of this frame's.
+    What has no equivalent becomes `Unknown`. Raises Spark's AnalysisException or ParseException for
+    a condition that is not valid for this frame.
     """
     filtered = frame.where(condition)._jdf.queryExecution().analyzed()
     spark = frame.sparkSession
@@ -56,12 +60,15 @@ def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
 
 
 def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
-    """What the plan of a frame over one table asks of the table's rows.
+    """Return the predicate of a frame's plan on the rows of its one table.
 
-    Only filters count that lie right above the files of a Hudi table, or Parquet files: one above
-    a limit or an aggregation says nothing about rows that are not read. A frame over several
-    tables, or none (what is cached, checkpointed or made of values is none), gives `Unknown`.
-    table: a base path; a frame over other files gives `Unknown`, too.
+    Only filters directly above the files of a Hudi table, or Parquet files, are used: one above a
+    limit or an aggregation does not apply to rows that are not read. A frame over several tables,
+    or none (cached, checkpointed or local rows), gives `Unknown`.
+
+    Args:
+        frame: The frame.
+        table: A base path; a frame over other files gives `Unknown`, too.
     """
     spark = frame.sparkSession
     execution = frame._jdf.queryExecution()
@@ -83,7 +90,7 @@ def _filters(
         return Unknown("a condition on the current time")
     (leaf,) = read
     if _is_empty(leaf):
-        return NEVER  # as Spark found out, no row can match
+        return NEVER  # Spark found that no row can match
     if not reads_files(leaf):
         return Unknown("a DataFrame of which Spark has kept rows")
     chain: list[Any] = []
@@ -91,7 +98,7 @@ def _filters(
         if _is_filter(plan):
             chain.append(plan.condition())
         elif plan.children().size():
-            chain = []  # what is above may be about other columns, or other rows
+            chain = []  # filters above it may be about other columns, or other rows
     found = [predicate_above(leaf, condition, _expression(condition)) for condition in chain]
     return conjunction(found) if found else ALWAYS
 
@@ -105,7 +112,7 @@ def _is_empty(leaf: Any) -> bool:
 
 
 def _nodes(plan: Any) -> Iterator[Any]:
-    """The plan and what it reads from, down to the leaf, while each has one child."""
+    """Return the plan and its children down to the leaf, while each has one child."""
     yield plan
     while plan.children().size() == 1:
         plan = plan.children().head()
@@ -113,7 +120,7 @@ def _nodes(plan: Any) -> Iterator[Any]:
 
 
 def _asked(spark: SparkSession, filtered: Any) -> HudiExpression:
-    """The condition of a Filter with its constant parts computed, unless they change with time."""
+    """Return the condition of a Filter with its constants computed, unless they depend on time."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(filtered)
     special = rules.SpecialDatetimeValues.apply(replaced)
@@ -132,7 +139,7 @@ def _expression(condition: Any) -> HudiExpression:
 
 
 def _constant(condition: Any, number: int) -> Any:
-    """The value of a node: of a literal its own, of LIKE its escape, of a set its values."""
+    """Return the value of a literal, the escape of LIKE, or the values of a set."""
     node = condition.apply(number)
     match str(node.nodeName()):
         case "Like":
@@ -154,7 +161,7 @@ def _set_values(node: Any) -> list[Any]:
 
 
 def _python(value: Any) -> Any:
-    """A value as Spark holds it inside: texts and decimals are objects of its own."""
+    """Return a value of Spark's internal form: texts and decimals have their own classes."""
     if isinstance(value, bytearray):
         return bytes(value)
     if value is None or isinstance(value, bool | int | float | str):

@@ -1,4 +1,4 @@
-"""What a plan of Spark's reads: files of a table, by which columns, and whether the time counts."""
+"""Inspect a Spark plan: the files and columns it reads, and whether it depends on time."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _LOGICAL_RELATION = f"{_DATASOURCES}.LogicalRelation"
 _FILES = f"{_DATASOURCES}.HadoopFsRelation"
 _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
-#: Not that of changes (CDC), which have columns of their own.
+#: Except that of changes (CDC), which have their own columns.
 _HUDI = ("org.apache.hudi.HoodieFileIndex", "org.apache.hudi.HoodieIncrementalFileIndex")
 
 
 def leaves(plan: Any) -> list[Any]:
-    """The leaves of a plan and of the subqueries in it, but not references to parts of itself."""
+    """Return the leaves of a plan and its subqueries, without references to its own parts."""
     below = [plan, *_elements(plan.subqueriesAll())]
     found = [leaf for part in below for leaf in _elements(part.collectLeaves())]
     return [leaf for leaf in found if str(leaf.nodeName()) != "CTERelationRef"]
 
 
 def reads_files(leaf: Any) -> bool:
-    """Whether a leaf reads a Hudi table, or Parquet files, with their own columns.
+    """Return whether a leaf reads a Hudi table, or Parquet files, with their own columns.
 
-    What is cached, checkpointed or made of values has columns that only share the names.
+    Cached, checkpointed and local rows have columns that only share the names.
     """
     if _class(leaf) != _LOGICAL_RELATION or _class(leaf.relation()) != _FILES:
         return False
@@ -35,7 +35,7 @@ def reads_files(leaf: Any) -> bool:
 
 
 def reads_table(spark: SparkSession, leaf: Any, table: str) -> bool:
-    """Whether all that a leaf (see `reads_files`) reads lies below a table's base path."""
+    """Return whether everything that a leaf (see `reads_files`) reads is below a base path."""
     files = leaf.relation()
     base = _qualified(spark, table)
     paths = [_qualified(spark, path.toString()) for path in _elements(files.location().rootPaths())]
@@ -46,9 +46,10 @@ def reads_table(spark: SparkSession, leaf: Any, table: str) -> bool:
 
 
 def predicate_above(leaf: Any, condition: Any, predicate: HudiExpression) -> HudiExpression:
-    """What a condition right above a leaf asks of what the files hold. predicate: made of it.
+    """Return what a condition directly above a leaf demands of the files' values.
 
-    The values of partition columns are those of the paths, where Hudi is not who reads.
+    `predicate` is converted from it. Unless Hudi's reader reads, partition columns have the values
+    of the paths.
     """
     if not condition.references().subsetOf(leaf.outputSet()):
         return Unknown("a condition on other columns than the table's")
@@ -63,7 +64,7 @@ def predicate_above(leaf: Any, condition: Any, predicate: HudiExpression) -> Hud
 
 
 def depends_on_time(spark: SparkSession, plan: Any) -> bool:
-    """Whether a plan asks for the time: by ``now()``, or by the text 'today' as a date."""
+    """Return whether a plan uses the current time: ``now()``, or the text 'today' as a date."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(plan)
     return has_current_time(spark, plan) or not rules.SpecialDatetimeValues.apply(
@@ -72,7 +73,7 @@ def depends_on_time(spark: SparkSession, plan: Any) -> bool:
 
 
 def has_current_time(spark: SparkSession, tree: Any) -> bool:
-    """Whether a plan, or an expression, has a function in it such as ``now()``."""
+    """Return whether a plan or an expression has a function such as ``now()``."""
     patterns = jvm(spark).org.apache.spark.sql.catalyst.trees.TreePattern
     return bool(tree.containsPattern(patterns.CURRENT_LIKE()))
 
@@ -92,5 +93,5 @@ def _class(target: Any) -> str:
 
 
 def _elements(sequence: Any) -> list[Any]:
-    """Of a sequence of Scala's."""
+    """Return the elements of a Scala sequence."""
     return [sequence.apply(number) for number in range(sequence.size())]

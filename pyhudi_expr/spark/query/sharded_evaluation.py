@@ -1,10 +1,10 @@
-"""Leaves on columns whose bounds are too large for one machine, judged in the tasks of a job.
+"""Evaluate leaves in Spark tasks, on columns whose bounds exceed the memory of one machine.
 
-A task reads a shard of `column_stats` and deals its entries out by file group; another one gets the
-entries of some file groups, out of all shards, with these groups' part of the listing, and judges
-the leaves by them as one process judges them by all. What comes back is two bits for each leaf and
-file. So the index is read once, nowhere as a whole, and the answers are those of bounds in memory:
-leaves over several columns and the footers of doubted files included.
+A task reads a shard of `column_stats` and deals its entries out by file group. Another one gets the
+entries of some file groups, out of all shards, with these groups' part of the listing, and
+evaluates the leaves as one process would. The results are two bits for each leaf and file. So the
+index is read once, nowhere as a whole, and the results are those of bounds in memory: leaves over
+several columns and the footers of doubtful files included.
 """
 
 from __future__ import annotations
@@ -52,7 +52,11 @@ _JUDGED = "bucket int, answers binary"
 
 @dataclass(frozen=True)
 class ShardedEvaluation:
-    """A `Streaming`. bucket_bytes: of the index that one task is to judge, as it is stored."""
+    """A `Streaming` in Spark tasks.
+
+    Attributes:
+        bucket_bytes: Stored bytes of the index that one task evaluates.
+    """
 
     runner: Runner
     bucket_bytes: int = 32 << 20
@@ -65,8 +69,9 @@ class ShardedEvaluation:
         loaded: LoadedBounds,
         partitions: BoolArray,
     ) -> Evidence:
-        """See `index.statistics.streaming_evaluation.evaluate_streaming`; leaves over several
-        columns are judged, too.
+        """Evaluate, see `index.statistics.streaming_evaluation.evaluate_streaming`.
+
+        Leaves over several columns are evaluated, too.
         """
         assert stats.entries is not None
         leaves = _leaves(predicate, loaded.too_large)[: max_leaves(stats, listing)]
@@ -94,7 +99,7 @@ class ShardedEvaluation:
 
 
 def _leaves(predicate: BoundExpression, too_large: Sequence[BoundColumn]) -> list[Leaf]:
-    """The leaves over one of the columns at least."""
+    """Return the leaves over one of the columns at least."""
     found = [node for node in walk(predicate) if isinstance(node, Leaf)]
     return [leaf for leaf in found if not {*too_large}.isdisjoint(columns(leaf).values())]
 
@@ -105,7 +110,7 @@ def _stored_bytes(groups: Sequence[FileGroup]) -> int:
 
 @dataclass(frozen=True)
 class _Part:
-    """The files that one bucket is about."""
+    """The files of one bucket."""
 
     bucket: int
     listing: FileListing
@@ -113,7 +118,7 @@ class _Part:
 
 @dataclass(frozen=True)
 class _Buckets:
-    """To which of `count` buckets each slice of a listing belongs."""
+    """The bucket, of `count`, of each slice of a listing."""
 
     count: int
     of_slice: Int64Array
@@ -123,7 +128,7 @@ class _Buckets:
         return _Buckets(count, _bucket(listing.slice_file_id, count))
 
     def parts(self, listing: FileListing, slices: BoolArray) -> Iterator[_Part]:
-        """The flagged slices by bucket."""
+        """Return the flagged slices by bucket."""
         for bucket in np.unique(self.of_slice[slices]).tolist():
             yield _Part(bucket, listing.some(slices & (self.of_slice == bucket)))
 
@@ -135,7 +140,7 @@ def _bucket(file_ids: pa.Array, count: int) -> Int64Array:
 
 @dataclass(frozen=True)
 class _Dealer:
-    """Reads a shard, and deals its entries out; hands on what a bucket is about."""
+    """Reads a shard, deals its entries out, and passes on the parts of buckets."""
 
     prefixes: tuple[str, ...]
     buckets: int
@@ -182,7 +187,7 @@ class _Bucket:
 
 @dataclass(frozen=True)
 class _Judge:
-    """Judges the leaves for the files of the buckets that a task gets."""
+    """Evaluates the leaves for the files of the buckets of a task."""
 
     leaves: tuple[Leaf, ...]
     storage: Storage
@@ -202,7 +207,7 @@ class _Judge:
                     with pa.ipc.open_stream(content) as stream:
                         bucket.entries.append(from_table(stream.read_all()))
         for number, bucket in buckets.items():
-            if bucket.listing is not None:  # else these are entries of files that nobody asks for
+            if bucket.listing is not None:  # else these are entries of files that are not requested
                 answers = self._answers(bucket.listing, bucket.entries)
                 yield pa.record_batch(
                     {
@@ -226,7 +231,7 @@ class _Judge:
 
 
 def _unpack(packed: bytes, answers: Sequence[LeafAnswer], files: Int64Array) -> None:
-    """Puts what `_Judge` says of the files at these positions into the answers."""
+    """Write the results of `_Judge` for the files at these positions."""
     bits = np.unpackbits(np.frombuffer(packed, np.uint8), count=2 * len(answers) * len(files))
     for answer, (true, false) in zip(
         answers, bits.reshape(len(answers), 2, len(files)).astype(np.bool_), strict=True
@@ -236,7 +241,7 @@ def _unpack(packed: bytes, answers: Sequence[LeafAnswer], files: Int64Array) -> 
 
 @dataclass(frozen=True)
 class _Dealt:
-    """Entries that are in memory (`index.statistics.column_stats.EntrySource`)."""
+    """Entries in memory (`index.statistics.column_stats.EntrySource`)."""
 
     pieces: Sequence[ColumnStatistics]
     meta_fields: bool

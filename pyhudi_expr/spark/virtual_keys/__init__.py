@@ -1,3 +1,4 @@
-"""Tables with virtual keys in Spark: their keys as a column, writing them through Apache Hudi,
-rewriting them. What keys are made of is `pyhudi_expr.keys`.
+"""Tables with virtual keys in Spark: their keys as a column, writing, and rewriting them.
+
+`pyhudi_expr.keys` defines what keys are computed from.
 """

@@ -1,7 +1,7 @@
-"""The record keys of rows that do not have them, in DataFrames.
+"""Compute record keys in DataFrames whose rows do not have them.
 
-`key_column` is an expression of Spark's own, for the values that it writes as Hudi does;
-`with_keys` adds keys of any definition, made in Arrow batches where there is no expression.
+`key_column` is an expression of Spark's own, for values that it formats as Hudi does; `with_keys`
+adds keys of any definition, computed in Arrow batches if there is no expression.
 """
 
 from __future__ import annotations
@@ -27,9 +27,10 @@ _PLAIN_SCALE = 6
 
 
 def key_column(schema: t.StructType, definition: KeyDefinition) -> Column:
-    """The keys of rows of this schema, null for rows without one.
+    """Return the keys of rows of this schema, null for rows without one.
 
-    Raises UnsupportedTable: no expression of Spark writes such keys; HudiError: no such column.
+    Raises:
+        HudiError: Spark has no expression for such keys (UnsupportedTable), or a column is missing.
     """
     types = column_types(schema, definition.columns)
     generator = definition.generator()
@@ -49,8 +50,12 @@ def key_column(schema: t.StructType, definition: KeyDefinition) -> Column:
 
 
 def with_keys(frame: DataFrame, definition: KeyDefinition, name: str) -> DataFrame:
-    """The frame with its keys as the last column, of this name. Rows without a key fail the job, or
-    have null. Raises HudiError: a column is missing.
+    """Return the frame with its keys as the last column, of this name.
+
+    Rows without a key fail the job, or have null.
+
+    Raises:
+        HudiError: A column is missing.
     """
     try:
         return frame.withColumn(name, key_column(frame.schema, definition))
@@ -61,7 +66,7 @@ def with_keys(frame: DataFrame, definition: KeyDefinition, name: str) -> DataFra
 
 
 def column_types(schema: t.StructType, columns: Sequence[str]) -> list[t.DataType]:
-    """The types of columns, nested ones named with dots. Raises HudiError."""
+    """Return the types of columns, nested ones named with dots. Raises HudiError."""
     found = []
     for name in columns:
         type_: t.DataType = schema
@@ -78,7 +83,7 @@ def column_types(schema: t.StructType, columns: Sequence[str]) -> list[t.DataTyp
 
 
 def column(name: str) -> Column:
-    """A column, or a field of a struct."""
+    """Return a column, or a field of a struct."""
     return f.col(".".join(f"`{part}`" for part in name.split(".")))
 
 

@@ -1,7 +1,7 @@
-"""Tables with virtual keys as Hudi's reader has them, but for `_hoodie_record_key`, which is null.
+"""Read tables with virtual keys by Hudi's reader, with a null `_hoodie_record_key`.
 
-Hudi knows nothing of the contingency, and shows what old files have stored where a schema has the
-column; without a schema, a table without meta fields has none of the meta columns.
+Hudi does not know the contingency, and shows stored keys of old files if the schema has the column;
+without a schema, a table without meta fields has no meta columns.
 """
 
 from __future__ import annotations
@@ -17,17 +17,21 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def load(spark: SparkSession, path: str, options: Mapping[str, str] | None = None) -> DataFrame:
-    """The rows of a table, with stored keys if it has no virtual ones.
+    """Return the rows of a table, with stored keys if it has no virtual ones.
 
-    options: of Hudi's reader. Raises HudiError.
+    `options` are those of Hudi's reader.
+
+    Raises:
+        HudiError: The table cannot be read.
     """
     frame = spark.read.format("hudi").options(**(options or {})).load(path)
     return hide_keys(frame, HudiTable.open(path))
 
 
 def hide_keys(frame: DataFrame, table: HudiTable) -> DataFrame:
-    """The frame of a table's rows, with nulls for its record keys if they are virtual: in their
-    place, or first.
+    """Replace virtual record keys in the frame of a table's rows by nulls.
+
+    The column is added as the first one if it is missing.
     """
     if not is_virtual(table.properties):
         return frame

@@ -1,9 +1,9 @@
-"""Back to stored keys: every row written anew with them, by one insert overwrite of Hudi's.
+"""Restore stored keys: rewrite every row with its key, by one insert overwrite of Hudi's.
 
-Hudi does not let writers turn meta fields on for a table without them, so the property is changed
-first. Until the commit readers of ours still make the keys (the settings of virtual keys are
-removed last), and a process that dies leaves a table for which this can be done again. Writers must
-not run meanwhile: they would look stored keys up which are not there yet.
+Hudi does not let writers enable meta fields for a table without them, so the property is changed
+first. Until the commit this package's readers still compute the keys (the settings of virtual keys
+are removed last), and after a failure the command can be repeated. No writer may run in the
+meantime: it would look for stored keys that are not there yet.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from pyhudi_expr.table.schema import META_FIELDS as META_COLUMNS
 
 
 def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> None:
-    """Writes the keys of a table with virtual keys, and removes the settings. Raises HudiError."""
+    """Write the keys of a table with virtual keys, and remove the settings. Raises HudiError."""
     table = HudiTable.open(path)
     if not is_virtual(table.properties):
         raise HudiError(f"{path}: the table has no virtual keys")
@@ -45,7 +45,7 @@ def _lacks_keys(table: HudiTable, storage: KeyStorage) -> bool:
 
 
 def _require_no_logs(table: HudiTable, storage: KeyStorage) -> None:
-    """Raises HudiError: until the commit Hudi's readers would merge by keys that are not there."""
+    """Raise HudiError if there are log files, which Hudi would merge by missing keys."""
     if storage.log_files:
         raise HudiError(
             f"{table.base_path}: {storage.log_files} log files have to be merged first: run Hudi's "

@@ -1,8 +1,8 @@
-"""Old files written anew without their stored keys: a clustering of just these file groups.
+"""Rewrite old files without their stored keys: a clustering of only these file groups.
 
-Which groups is decided here, by the footers; Hudi reads, merges, writes and commits them, in
-commits of about so many bytes. What a killed run had begun is taken back, and what is rewritten
-already has no stored keys, so the command goes on where it stopped.
+The groups are chosen here, by the footers; Hudi reads, merges, writes and commits them, in commits
+of a limited size. What a killed run started is rolled back, and rewritten groups have no stored
+keys, so the command continues where it stopped.
 
 Hudi's own clustering would copy the meta columns of old files; here they are null, as in all files
 that Hudi writes without meta fields.
@@ -41,8 +41,12 @@ Progress = Callable[[int, int], None]
 
 @dataclass(frozen=True)
 class Rewritten:
-    """instants: of the commits. file_groups: how many were rewritten; skipped: how many were left,
-    as compactions or clusterings are pending for them.
+    """The result.
+
+    Attributes:
+        instants: The instants of the commits.
+        file_groups: Number of rewritten file groups.
+        skipped: Number of file groups with pending compactions or clusterings.
     """
 
     instants: tuple[str, ...]
@@ -63,9 +67,17 @@ def rewrite(
     commit_bytes: int,
     progress: Progress,
 ) -> Rewritten:
-    """Rewrites the file groups of a table whose base files have stored keys.
+    """Rewrite the file groups of a table whose base files have stored keys.
 
-    partitions: their paths; None: all. Raises HudiError: what is committed by then stays.
+    Args:
+        spark: The session.
+        path: The base path.
+        partitions: Paths of partitions. None: all.
+        commit_bytes: Size of a commit.
+        progress: Called after each commit.
+
+    Raises:
+        HudiError: A commit failed; earlier commits stay.
     """
     table = HudiTable.open(path)
     if not is_virtual(table.properties) or table.properties.meta_fields:
@@ -89,7 +101,7 @@ def rewrite(
 
 
 def _rewritten(client: ClusteringClient, path: str, batch: Sequence[_Group]) -> str:
-    """Rewrites some groups with one commit; its instant. Raises HudiError."""
+    """Rewrite some groups with one commit; return its instant. Raises HudiError."""
     counts = Counter(one.files.partition for one in batch)
     instant = client.plan([one.files for one in batch], counts, {_PLAN: "rewrite"})
     try:
@@ -118,8 +130,9 @@ def _without_meta(frame: DataFrame) -> DataFrame:
 
 
 def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) -> None:
-    """Raises HudiError: a writer that had begun before the plan has changed, or may still change,
-    what was chosen. Those that begin later keep off it.
+    """Raise HudiError if a writer that started before the plan changed what was chosen, or may.
+
+    Writers that start later cannot.
     """
     pending = sorted(writes_begun_before(table, instant))
     if pending:
@@ -137,9 +150,10 @@ def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) 
 
 
 def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group]:
-    """The groups whose base files have stored keys, in order. Raises HudiError: no such partition.
+    """Return the groups whose base files have stored keys, in order.
 
-    partitions: their paths; None: all.
+    Raises:
+        HudiError: A partition does not exist.
     """
     listing = table.listing()
     unknown = sorted(set(partitions or ()) - set(listing.partitions.to_pylist()))
@@ -156,7 +170,7 @@ def _groups(table: HudiTable, partitions: Collection[str] | None) -> list[_Group
 
 
 def _batches(groups: Sequence[_Group], most: int) -> Iterator[list[_Group]]:
-    """Groups of about so many bytes together, at least one."""
+    """Return groups of about so many bytes together, at least one."""
     batch: list[_Group] = []
     taken = 0
     for one in groups:

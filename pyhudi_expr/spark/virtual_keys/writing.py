@@ -73,16 +73,16 @@ _RECORD_INDEXES = (
 
 @dataclass(frozen=True)
 class VirtualTable:
-    """A table that is to be made.
+    """A table to create.
 
     Attributes:
-        name: the table's.
-        key: the columns of the key.
-        ordering: the column that decides between two versions of a row; "" without.
-        partitions: the partition columns, outermost first.
-        is_merge_on_read: how updates are stored.
-        generator: Hudi's key generator; None: as the numbers of columns ask for.
-        options: more options of Hudi's writer, and settings of virtual keys (`keys.definition`).
+        name: Its name.
+        key: The columns of the key.
+        ordering: The column that decides between two versions of a row; "" if there is none.
+        partitions: The partition columns, outermost first.
+        is_merge_on_read: How updates are stored.
+        generator: Hudi's key generator. None: the default for the numbers of columns.
+        options: More options of Hudi's writer, and settings of virtual keys (`keys.definition`).
     """
 
     name: str
@@ -95,13 +95,13 @@ class VirtualTable:
 
     @property
     def hudi(self) -> Generator:
-        """Hudi's key generator."""
+        """Return Hudi's key generator."""
         named = self.generator or Generator.of(self.options.get(CLASS, ""))
         return named or Generator.inferred(self.key, self.partitions)
 
     @property
     def definition(self) -> KeyDefinition:
-        """How its keys will be made."""
+        """Return how its keys will be computed."""
         return KeyDefinition(
             self.key,
             self.hudi,
@@ -111,7 +111,7 @@ class VirtualTable:
         )
 
     def writer_options(self) -> dict[str, str]:
-        """The options of Hudi's writer that make the table."""
+        """Return the options of Hudi's writer that create the table."""
         kind = "MERGE_ON_READ" if self.is_merge_on_read else "COPY_ON_WRITE"
         ordering = {"hoodie.datasource.write.precombine.field": self.ordering}
         return {
@@ -128,10 +128,12 @@ class VirtualTable:
 
 
 def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
-    """Makes a table with virtual keys at a base path, and writes the frame's rows.
+    """Create a table with virtual keys at a base path, and write the frame's rows.
 
-    The table is empty until its settings are saved. Raises HudiError: nothing has been made, unless
-    Hudi fails at the rows themselves.
+    The table is empty until its settings are saved.
+
+    Raises:
+        HudiError: The request is refused, and nothing is created, unless Hudi fails on the rows.
     """
     storage = Storage.open(path)
     if storage.stat(PROPERTIES_FILE) is not None:
@@ -150,10 +152,16 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
 def write(
     frame: DataFrame, path: str, operation: str, options: Mapping[str, str] | None = None
 ) -> None:
-    """Writes rows to a table with virtual keys: an operation of `OPERATIONS`.
+    """Write rows to a table with virtual keys, by an operation of `OPERATIONS`.
 
-    options: more options of Hudi's writer. Those that say what keys are made of have to say what
-    the table says. Raises HudiError: nothing has been written.
+    Args:
+        frame: The rows.
+        path: The base path.
+        operation: The operation.
+        options: More options of Hudi's writer. Those that define keys must agree with the table.
+
+    Raises:
+        HudiError: The request is refused, and nothing is written.
     """
     if operation not in OPERATIONS:
         raise HudiError(f"{path}: {operation!r} is none of {', '.join(OPERATIONS)}")
@@ -170,8 +178,9 @@ def write(
 
 
 def service_options(path: str) -> dict[str, str]:
-    """What any of Hudi's writers and table services (compaction, clustering) has to be told of a
-    table with virtual keys. Raises HudiError.
+    """Return the options that Hudi's writers and table services need for virtual keys.
+
+    Table services are compaction and clustering. Raises HudiError.
     """
     properties = HudiTable.open(path).properties
     definition = key_definition(properties, path)
@@ -188,7 +197,7 @@ def service_options(path: str) -> dict[str, str]:
         _GENERATOR: definition.hudi.class_name,
         META_FIELDS: str(properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: raw.get(CONSISTENT_TIMESTAMPS, "false"),
-        # Asks whether an older Hudi spelled the keys that are stored; here none are.
+        # Checks whether an older Hudi formatted the stored keys; here there are none.
         "hoodie.write.complex.keygen.validation.enable": "false",
         **({"hoodie.datasource.write.precombine.field": ordering} if ordering else {}),
         **{key: raw[key] for key in _PATHS if key in raw},
@@ -196,7 +205,7 @@ def service_options(path: str) -> dict[str, str]:
 
 
 def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[str, str]) -> None:
-    """Raises KeyDefinitionChanged with the setting, and what the table has saved."""
+    """Raise KeyDefinitionChanged with a setting that differs from the table's."""
     merge_definition(table, VirtualKeySettings.of(given))
     saved = {
         **_saying(definition),
@@ -210,7 +219,7 @@ def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[st
 
 
 def _saying(definition: KeyDefinition) -> dict[str, str]:
-    """What a writer that says it has to say."""
+    """Return the options of a writer that define the keys."""
     return {
         ENABLED: "true",
         _COLUMNS: ",".join(definition.columns),
@@ -221,15 +230,16 @@ def _saying(definition: KeyDefinition) -> dict[str, str]:
 def _differing(
     settings: Mapping[str, str], given: Mapping[str, str]
 ) -> Iterator[tuple[str, str, str]]:
-    """Settings that are given with another value: the key, what is given, what it is."""
+    """Return settings that are given with another value: the key, the given and the own value."""
     for key, value in settings.items():
         if given.get(key, value) != value:
             yield key, given[key], value
 
 
 def _require_keys(frame: DataFrame, definition: KeyDefinition, shown: str) -> None:
-    """Raises HudiError: a key column is missing, has a type that has no text or that Hudi would
-    merge wrongly, or is null in a row, which the message has.
+    """Raise HudiError if a key column is missing, not supported, or null in a row.
+
+    The message has the row.
     """
     types = [to_arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
     require_mergeable(definition, types, shown)
@@ -244,7 +254,7 @@ def _require_keys(frame: DataFrame, definition: KeyDefinition, shown: str) -> No
 
 
 def _named_if_blank(name: str, definition: KeyDefinition) -> Column:
-    """The name where the column is null, or an empty text that would be all of the key."""
+    """Return the name if the column is null, or an empty text that would be the whole key."""
     values = column(name)
     blank = values.isNull()
     if len(definition.columns) == 1:
@@ -253,7 +263,7 @@ def _named_if_blank(name: str, definition: KeyDefinition) -> Column:
 
 
 def _require_index(options: Mapping[str, str], shown: str) -> None:
-    """Raises HudiError: Hudi would look keys up where there are none."""
+    """Raise HudiError if Hudi would look keys up where there are none."""
     chosen = options.get(_INDEX, "SIMPLE").upper()
     if chosen not in _INDEXES:
         raise HudiError(
