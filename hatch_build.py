@@ -60,6 +60,7 @@ class KernelBuildHook(BuildHookInterface):  # type: ignore[misc, valid-type]
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Build the kernel, and add it to the wheel."""
         built = build(Path(self.root))
         if built is not None:
             build_data["artifacts"].append(f"/{_SOURCE.parent}/{built.name}")

@@ -180,8 +180,9 @@ def _written(spark: SparkSession, rows: pa.Table, name: str) -> Path:
 
 
 def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout) -> None:
-    """By its own estimate of their sizes, which is too large for rows along a curve, in 60 to 100
-    files.
+    """Cluster the table by Hudi, in 60 to 100 files.
+
+    Hudi estimates their sizes, and too large ones for rows along a curve.
     """
     size = int(HudiTable.open(str(table)).listing().file_size.sum())
     options = {

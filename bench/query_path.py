@@ -1,5 +1,6 @@
-"""What each kind of index gives Hive's queries, and what it costs Hudi's commits (RFC-77's test
-plan 3): a table of 2,000 files with that index only, against one with none.
+"""Measure each kind of index in Hive's queries, and what it costs Hudi's commits.
+
+This is RFC-77's test plan 3: a table of 2,000 files with that index only, against one with none.
 """
 
 import json

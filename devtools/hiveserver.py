@@ -202,8 +202,10 @@ class HiveServer:
         return conf
 
     def _own_copy(self, jar: Path) -> Path:
-        """A jar that a build may replace while the server runs is copied first: a JVM that finds
-        another file under the same name fails at the next class that it loads from it.
+        """Copy a jar that a build may replace while the server runs.
+
+        A JVM that finds another file under the same name fails at the next class that it loads from
+        it.
         """
         if jar != self._line.handler:
             return jar

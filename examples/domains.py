@@ -11,6 +11,7 @@ from pyhudi_expr.service.client import PruningClient
 
 
 def main(address: str, table: str, zone: str = "UTC") -> int:
+    """Print the files of a table that match tuple domains from standard input."""
     host, _, port = address.rpartition(":")
     try:
         predicate = parse_tuple_domain(sys.stdin.read())

@@ -32,8 +32,9 @@ def without_indexes(spark: SparkSession, target: Path) -> Path:
 
 
 def commit(spark: SparkSession, table: Path, turn: int, options: Mapping[str, str]) -> None:
-    """An upsert of one row in each of `TOUCHED` files of a partition; turn: from 0 on, other files
-    each time.
+    """Upsert one row in each of `TOUCHED` files of a partition.
+
+    Each `turn`, from 0 on, has other files.
     """
     keys = [file * ROWS_PER_FILE for file in range(turn * TOUCHED, (turn + 1) * TOUCHED)]
     day = date(2024, 1, 1) + timedelta(days=turn * TOUCHED // (FILES // DAYS))

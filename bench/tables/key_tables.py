@@ -1,9 +1,8 @@
-"""Synthetic tables (`bench.tables.synthetic`) with a record index and a secondary index of every
-row.
+"""Synthetic tables with a record index and a secondary index of every row.
 
-Row `j` of file `k` has the id `1,000 k + j`, the record key, and the spread `spread of k + j`,
-which `secondary_index_spread` is over. Both indexes have ten shards, as Hudi gives them, and hold
-what Hudi 1.1 and later write.
+Row `j` of file `k` of `bench.tables.synthetic` has the id `1,000 k + j`, the record key, and the
+spread `spread of k + j`, which `secondary_index_spread` is over. Both indexes have ten shards, as
+in Hudi, and hold what Hudi 1.1 and later write.
 """
 
 import hashlib
@@ -82,9 +81,7 @@ def ensure_written(files: int, partitions: int) -> Path:
 
 
 def add_key_indexes(path: Path) -> None:
-    """Adds both indexes, and to the commit what it wrote, to a table of
-    `bench.tables.synthetic`.
-    """
+    """Add both indexes to a table of `bench.tables.synthetic`, and their files to the commit."""
     mdt = MetadataTable.open(HudiTable.open(str(path)))
     if mdt is None:
         raise ValueError(f"{path}: the table has no metadata table")

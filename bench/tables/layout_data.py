@@ -110,8 +110,9 @@ def _min_max(column: pa.ChunkedArray) -> pa.StructScalar:
 
 
 def ideal(table: pa.Table, files: int) -> list[pa.Table]:
-    """The rows divided by the columns in turn, each time into two of as equal a share of the files
-    as can be, until there are so many.
+    """Divide the rows by the columns in turn, until there are so many files.
+
+    Each time they are divided into two, with as equal a share of the files as possible.
     """
     ranks = []
     for name in COLUMNS:

@@ -17,6 +17,7 @@ class Question:
 
     @property
     def sql(self) -> str:
+        """The condition as SQL."""
         return f"spread < {self.most} AND (amount > {self.least} OR code >= '{self.first}')"
 
     def kept(self, files: int) -> int:

@@ -152,6 +152,7 @@ def _table_schema(columns: Sequence[_Column]) -> str:
 
 
 def columns_of(files: int, fillers: int) -> list[_Column]:
+    """Return the columns of a table with so many files, and so many further columns."""
     first = np.arange(files, dtype=np.int64) * ROWS_PER_FILE
     random = np.random.default_rng(_SEED)
     spread, other = random.permutation(first), random.permutation(first)

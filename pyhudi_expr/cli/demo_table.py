@@ -40,10 +40,12 @@ _TIME, _MONEY = pa.timestamp("us", tz="UTC"), pa.decimal128(9, 2)
 
 
 def write_demo_table(path: Path) -> None:
-    """A copy-on-write table of version 8 with a partition for each day, in a new directory.
+    """Write a copy-on-write table of version 8 with a partition for each day, to a new directory.
 
-    A day's files hold a city each and fares from low to high, so that both prune. Raises HudiError
-    where there is something already.
+    Each file of a day has one city, and fares in ascending ranges, so that both prune.
+
+    Raises:
+        HudiError: The directory is not empty.
     """
     if path.exists():
         raise HudiError(f"{path}: there is something already; name another directory")

@@ -1,4 +1,4 @@
-"""What `pyhudi hive ...` does and prints; its packages come with the extra `hive`."""
+"""The actions and output of `pyhudi hive ...`; needs the extra `hive`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _COLOURS = {
 
 @dataclass(frozen=True)
 class PlannedRegistration:
-    """A Hudi table, as the command names it, and what Hive's table of it shall be."""
+    """A Hudi table of a command, and its registration in Hive."""
 
     table: str
     hudi: HudiTable
@@ -43,7 +43,15 @@ def plan_registration(
     seen: str | None,
     properties: Mapping[str, str] = _NOTHING,
 ) -> PlannedRegistration:
-    """Reads the Hudi table. name: in Hive, by default its own; seen: where Hive finds it."""
+    """Read the Hudi table.
+
+    Args:
+        address: The HiveServer2.
+        table: The base path.
+        name: The name in Hive; by default the table's own.
+        seen: The location for Hive.
+        properties: Table properties to set.
+    """
     with progress_while("reading the table"):
         base = table_location(table)
         hudi = HudiTable.open(base)
@@ -58,7 +66,7 @@ def register(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Runs, or in a dry run only prints, what makes Hive's table what it shall be."""
+    """Run, or in a dry run only print, the statements that register the table."""
     wanted = planned.wanted
     with progress_while("asking HiveServer2"):
         answer = _would_run if dry_run else _run
@@ -81,7 +89,7 @@ def register(
 def doctor(
     address: HiveAddress, planned: PlannedRegistration, settings: Mapping[str, str], as_json: bool
 ) -> None:
-    """Prints each link as it is found. Raises HudiError where one is broken."""
+    """Print each finding as it is made. Raises HudiError if a link is broken."""
     found = []
     links = examine(address, planned.hudi, planned.wanted, settings)
     for finding in iter_with_progress(links, "asking HiveServer2"):

@@ -1,4 +1,4 @@
-"""The option that writes a page."""
+"""The option that writes an HTML page."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ AS_HTML = click.option(
 
 
 def write_page(target: Path, content: str) -> None:
-    """Raises HudiError where the file cannot be written."""
+    """Write a page. Raises HudiError if the file cannot be written."""
     try:
         target.write_text(content, encoding="utf-8")
     except OSError as error:

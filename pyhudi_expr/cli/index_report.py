@@ -1,4 +1,4 @@
-"""`pyhudi index stats`: how large a table's indexes are, and how fresh."""
+"""`pyhudi index stats`: the size and freshness of a table's indexes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Report]:
-    """What there is to know of each index, or of the one of this name. Raises HudiError."""
+    """Return a report of each index, or of the one of this name. Raises HudiError."""
     every = checked_statuses(table)
     found = [one for one in every if name is None or name in (one.name, *one.partitions)]
     if name is not None and not found:
@@ -26,7 +26,7 @@ def index_reports(table: HudiTable, name: str | None = None) -> list[reports.Rep
 
 
 def print_stats(base_path: str, name: str | None, as_json: bool) -> None:
-    """The indexes of a table, or one of them."""
+    """Print the reports of a table's indexes, or of one of them."""
     with progress_while("reading the indexes"):
         found = index_reports(HudiTable.open(base_path), name)
     if as_json:

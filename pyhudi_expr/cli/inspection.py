@@ -1,4 +1,4 @@
-"""What a table is, as a report."""
+"""Describe a table as a report."""
 
 from __future__ import annotations
 
@@ -20,9 +20,12 @@ Report = dict[str, Any]
 
 
 def inspect_table(base_path: str) -> Report:
-    """Properties, timeline, files, schema and indexes of the table as it is now.
+    """Return properties, timeline, files, schema and indexes of the table as it is now.
 
-    Raises HudiError when the table cannot be read; a broken metadata table is part of the report.
+    A broken metadata table is part of the report.
+
+    Raises:
+        HudiError: The table cannot be read.
     """
     table = HudiTable.open(base_path)
     listing = table.listing()
@@ -40,7 +43,7 @@ def inspect_table(base_path: str) -> Report:
 
 
 def as_text(report: Report) -> str:
-    """The report in lines, each index in one."""
+    """Return the report as lines, one for each index."""
     indexes = {each["name"]: _told(each) for each in report["indexes"]}
     return reports.as_text({**report, "indexes": indexes or None})
 
@@ -105,14 +108,14 @@ def _indexes(table: HudiTable) -> list[Report]:
 
 
 def _metadata(table: HudiTable) -> Report | None:
-    """The indexes and how far they reach; None without a metadata table."""
+    """Return the indexes and their newest instants; None if there is no metadata table."""
     try:
         mdt = MetadataTable.open(table)
     except HudiError as error:
         return {"error": str(error)}
     if mdt is None:
         return None
-    # Opening it may have looked at a newer state of the table.
+    # Opening it may have read a newer state of the table.
     newest = mdt.table.instant
     return {
         "indexes": sorted(mdt.partitions),

@@ -1,7 +1,7 @@
-"""The command line, and the one place where errors become a line and an exit code.
+"""The command line; errors become one line and an exit code here.
 
-Exit codes: 0 done, 1 the table or the predicate cannot be read, 2 the command line is wrong,
-130 interrupted.
+Exit codes: 0 success, 1 the table or the predicate cannot be read, 2 wrong command line, 130
+interrupted.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from pyhudi_expr.cli.options import Commands, examples
 
 _FAILED = 1
 _INTERRUPTED = 130
-#: Errors of the service that say all; their modules need packages that not every command has.
+#: Errors of the service with a complete message; their modules need packages of some commands only.
 _TOLD = frozenset({"RootError", "SettingsError"})
-#: Each command's module, in the order of the help, from the first look to the daily work. Commands
-#: need different packages, which take their time to import.
+#: Each command's module, in the order of the help, from the first steps to daily use. Commands
+#: need different packages, whose import takes time.
 _MODULES = {
     "demo": "demo",
     "inspect": "prune",
@@ -45,7 +45,7 @@ _MODULES = {
 
 
 class _Commands(Commands):
-    """The commands, each imported when it is asked for."""
+    """The commands, each imported on use."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_MODULES)
@@ -73,19 +73,18 @@ class _Commands(Commands):
 def cli(debug: bool) -> None:
     """Prune the files of Apache Hudi tables by their metadata.
 
-    A TABLE is its base path or URI; a predicate is what stands after WHERE. Answers go to standard
-    output (as JSON with --json), all else to standard error. Exit codes: 0 done, 1 it cannot be
-    done (one line says why), 2 the command line is wrong, 130 interrupted. NO_COLOR turns colours
-    off.
+    A TABLE is its base path or URI; a predicate is a condition as in WHERE. Results go to standard
+    output (as JSON with --json), everything else to standard error. Exit codes: 0 success, 1
+    failure (one line says why), 2 wrong command line, 130 interrupted. NO_COLOR turns colours off.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command and return its exit code."""
     given = list(sys.argv[1:] if arguments is None else arguments)
-    atexit.register(gc.freeze)  # a last search for garbage would take a tenth of a second
+    atexit.register(gc.freeze)  # a last garbage collection would take a tenth of a second
     try:
-        # None: colours where there is a terminal.
+        # None: colours if there is a terminal.
         colours = False if os.environ.get("NO_COLOR") else None
         cli.main(given, prog_name="pyhudi", standalone_mode=False, color=colours)
     except click.ClickException as error:

@@ -1,4 +1,4 @@
-"""Options that several groups of commands have."""
+"""Options that several groups of commands share."""
 
 from __future__ import annotations
 
@@ -14,18 +14,19 @@ AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON o
 
 
 class Commands(click.Group):
-    """A group whose help shows whole sentences of its commands; it knows what a typo was to be."""
+    """A group that shows whole sentences in its help, and suggests a command for a typo."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """As click does. Raises click.UsageError, with the nearest command."""
+        """Resolve a command as click does. Raises click.UsageError with the nearest command."""
         near = get_close_matches(args[0], self.list_commands(ctx), 1)
         if near and self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             raise click.UsageError(f"there is no command {args[0]!r}; is it {near[0]}?", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the commands with whole sentences."""
         names = self.list_commands(ctx)
         found = [(name, command) for name in names if (command := self.get_command(ctx, name))]
         with formatter.section("Commands"):
@@ -33,12 +34,12 @@ class Commands(click.Group):
 
 
 def examples(*pairs: tuple[str, str]) -> str:
-    """The end of a command's help: what one types, and what for."""
+    """Return the end of a command's help: example commands, with their purpose."""
     width = max(len(typed) for typed, _ in pairs)
     lines = (f"  {typed:{width}}  # {told}" if told else f"  {typed}" for typed, told in pairs)
     return "\b\nExamples:\n" + "\n".join(lines)
 
 
 def comma_separated(texts: str) -> tuple[str, ...]:
-    """Names with commas in between."""
+    """Split comma-separated names."""
     return tuple(name.strip() for name in texts.split(",") if name.strip())

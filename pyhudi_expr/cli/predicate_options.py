@@ -27,7 +27,7 @@ _READERS = {"hive": PartitionReader.ENGINE, "spark": PartitionReader.HUDI_SPARK}
 
 
 def reader_of(dialect: str) -> PartitionReader:
-    """Where the engine of the dialect takes the values of partition columns from."""
+    """Return where the engine of the dialect takes partition values from."""
     return _READERS.get(dialect, PartitionReader.ANY)
 
 
@@ -43,7 +43,7 @@ VIEW = click.option(
 
 
 def known_zone(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    """A callback of options: the zone, which has to be known."""
+    """Check a zone option (a callback)."""
     try:
         if name not in (None, "UTC", "Z", "GMT"):
             ZoneInfo(name)
@@ -61,7 +61,7 @@ ZONE = click.option(
 
 
 def instant(_context: click.Context, _option: click.Parameter, text: str | None) -> str | None:
-    """A callback of options: an instant of a timeline, which people also write as a date."""
+    """Parse an instant option, which may also be a date (a callback)."""
     try:
         return query_instant(text)
     except HudiError as error:

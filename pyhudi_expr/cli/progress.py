@@ -1,4 +1,4 @@
-"""How far a command is, as a bar on the terminal."""
+"""Show a command's progress as a bar on the terminal."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _PATIENCE = 1.0
 
 
 class ProgressBar:
-    """Within its block a bar that moves, and the time, once the block takes longer than a second.
+    """A bar with the elapsed time, shown once its block takes longer than a second.
 
-    Nothing is shown where standard error is no terminal. The block prints nothing to a terminal: a
-    command's answer comes after the bar.
+    Nothing is shown if standard error is not a terminal. The block must not print to a terminal: a
+    command prints its result after the bar.
     """
 
     def __init__(self, purpose: str, console: Console | None = None) -> None:
@@ -36,18 +36,18 @@ class ProgressBar:
         self._late = threading.Timer(_PATIENCE, self._bars.start)
 
     def tell(self, done: int, total: int, what: str) -> None:
-        """How much is done."""
+        """Update the progress."""
         told = f"{self._purpose}, {done} of {total} {what}"
         self._bars.update(self._bar, description=told, completed=done, total=total)
 
     def __enter__(self) -> ProgressBar:
-        """Itself."""
+        """Return the bar."""
         if self._console.is_terminal:
             self._late.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Takes the bar away."""
+        """Remove the bar."""
         if self._console.is_terminal:
             self._late.cancel()
             self._late.join()
@@ -55,12 +55,12 @@ class ProgressBar:
 
 
 def progress_while(purpose: str, console: Console | None = None) -> ProgressBar:
-    """For a block that does not say how far it is."""
+    """Return a bar for a block that does not report its progress."""
     return ProgressBar(purpose, console)
 
 
 def iter_with_progress(items: Iterable[_T], purpose: str) -> Iterator[_T]:
-    """The items as they come, with a bar as of `progress_while` while one is waited for."""
+    """Return the items as they come, with a bar while waiting for one."""
     every = iter(items)
     while True:
         with progress_while(purpose):
@@ -75,9 +75,9 @@ def iter_with_progress(items: Iterable[_T], purpose: str) -> Iterator[_T]:
 def job_progress(
     context: SparkContext, purpose: str, console: Console | None = None
 ) -> Iterator[None]:
-    """Shows the tasks that are done, of all that the running jobs have, while the block runs.
+    """Show the finished tasks of the running Spark jobs during the block.
 
-    Nothing is shown where standard error is no terminal.
+    Nothing is shown if standard error is not a terminal.
     """
     console = console or Console(stderr=True)
     if not console.is_terminal:
@@ -100,7 +100,7 @@ def job_progress(
 
 
 def _watch(context: SparkContext, bars: Progress, purpose: str, ended: threading.Event) -> None:
-    """Stages that are done keep counting: the bar goes on, it does not begin again."""
+    """Update the bar. Finished stages keep counting, so that the bar does not restart."""
     tracker, bar = context.statusTracker(), bars.add_task(purpose, total=None)
     tasks: dict[int, tuple[int, int]] = {}
     while not ended.wait(_PAUSE):

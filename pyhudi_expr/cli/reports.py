@@ -1,4 +1,4 @@
-"""What the commands print, as plain data for JSON and as text."""
+"""The output of commands, as plain data for JSON and as text."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ _TOO_WIDE = 2
 
 
 def prune_report(table: str, predicate: str, result: PruneResult) -> Report:
-    """The files of a table that must be read, with the counts."""
+    """Return the files of a table to read, with the counts."""
     return {**count_report(table, predicate, result), "kept": result.kept_paths()}
 
 
 def explain_report(
     table: str, predicate: str, result: PruneResult, explanation: Explanation
 ) -> Report:
-    """What each part of the predicate excluded, with the counts."""
+    """Return what each part of the predicate excludes, with the counts."""
     counts = count_report(table, predicate, result)
     asked = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
     return {**counts, "indexes": asked, "explanation": explanation.as_dict()}
 
 
 def index_timings(result: PruneResult) -> str:
-    """A line with the indexes that were asked, and how long each took, reading included."""
+    """Return a line with the indexes that were used, and the time of each, reading included."""
     times = ", ".join(f"{of.name} {1000 * of.seconds:.1f} ms" for of in result.evidence)
     return f"asked: {times}"
 
 
 def summary(result: PruneResult) -> str:
-    """Some lines about a result: how much is kept, of which instant, and the notes."""
+    """Return some lines about a result: how much is kept, at which instant, and the notes."""
     of = f"{result.files_kept} of {result.files_total} files"
     size = f"{_megabytes(result.bytes_kept)} of {_megabytes(result.bytes_total)} MB"
     notes = "".join(f"\nnote: {note}" for note in result.notes)
@@ -52,16 +52,16 @@ def summary(result: PruneResult) -> str:
 
 
 def index_report(status: IndexStatus) -> Report:
-    """What an index is over, where it is, and how fresh."""
+    """Return an index's columns, location and freshness."""
     return {**asdict(status), "store": status.store.value, "state": status.state.value}
 
 
 def print_table(table: Table) -> None:
-    """A table as wide as the terminal or, in a file, as its rows may need.
+    """Print a table as wide as the terminal or, to a file, as its rows need.
 
-    On a terminal that is too narrow by far each row is some lines "heading: cell".
+    If the terminal is far too narrow, each row is printed as lines "heading: cell".
     """
-    console = Console(markup=False)  # predicates and names may hold brackets
+    console = Console(markup=False)  # predicates and names may have brackets
     if not console.is_terminal:
         console.width = _FILE_WIDTH
     elif _is_too_wide(console, table):
@@ -71,7 +71,7 @@ def print_table(table: Table) -> None:
 
 
 def _is_too_wide(console: Console, table: Table) -> bool:
-    """Whether words would be cut, or rows no longer told apart."""
+    """Return whether words would be truncated, or rows not distinguishable."""
     endless = console.options.update_width(_ENDLESS)
     wanted = Measurement.get(console, endless, table)
     return wanted.minimum > console.width or wanted.maximum > _TOO_WIDE * console.width
@@ -87,17 +87,17 @@ def _records(table: Table) -> Iterator[str]:
 
 
 def as_json(report: Report) -> str:
-    """Two-space JSON, names as they are."""
+    """Return JSON with two spaces of indentation."""
     return json.dumps(report, indent=2, ensure_ascii=False)
 
 
 def as_text(report: Report) -> str:
-    """A report as indented lines "name: value"."""
+    """Return a report as indented lines "name: value"."""
     return "\n".join(_lines(report, ""))
 
 
 def count_report(table: str, predicate: str, result: PruneResult) -> Report:
-    """How many files of a table must be read, and how large they are."""
+    """Return the number and the size of the files of a table to read."""
     listing = result.listing
     kept_partitions = np.unique(listing.slice_partition[result.keep])
     return {

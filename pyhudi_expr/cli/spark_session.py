@@ -1,4 +1,4 @@
-"""Spark sessions of commands that need one, and the options that say how it is made."""
+"""Spark sessions for commands, and their options."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _ONE_BAR = {"spark.ui.showConsoleProgress": "false"}
 
 
 def with_spark(command: _Command) -> _Command:
-    """Adds the options of a command that runs Spark jobs."""
+    """Add the options of a command that runs Spark jobs."""
     for option in (
         click.option("--master", help="Spark's master; by default local[*], or spark-submit's."),
         click.option(
@@ -44,10 +44,16 @@ def spark_session(
     settings: Sequence[str],
     defaults: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
-    """A Spark session that ends with the command, and a bar of what its jobs have done.
+    """Start a Spark session for a `with` block, with a bar of its jobs' progress.
 
-    purpose: what the bar says; settings: KEY=VALUE each; they go before the defaults. Raises
-    HudiError without pyspark.
+    Args:
+        purpose: The text of the bar.
+        master: Spark's master.
+        settings: KEY=VALUE texts, which override the defaults.
+        defaults: Default settings.
+
+    Raises:
+        HudiError: pyspark is missing.
     """
     with require_extra("spark"):
         from pyspark.sql import SparkSession
@@ -70,7 +76,7 @@ def spark_session(
 
 @contextmanager
 def stdout_as_stderr() -> Iterator[None]:
-    """For Spark's JVM, which begins meanwhile: what a command prints is its answer only."""
+    """Redirect standard output while Spark's JVM starts: a command prints its result only."""
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
@@ -82,7 +88,7 @@ def stdout_as_stderr() -> Iterator[None]:
 
 
 def key_values(texts: Sequence[str]) -> dict[str, str]:
-    """KEY=VALUE texts as a mapping. Raises click.UsageError."""
+    """Parse KEY=VALUE texts. Raises click.UsageError."""
     wrong = [text for text in texts if "=" not in text]
     if wrong:
         raise click.UsageError(f"{wrong[0]!r} is not of the form KEY=VALUE")

@@ -1,4 +1,4 @@
-"""How people name tables."""
+"""How users name tables."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ _NAME = re.compile(r"\w+\.\w+")
 
 
 def table_location(table: str) -> str:
-    """A URI or an absolute path; people also write paths from where they are."""
+    """Return a URI or an absolute path; relative paths are resolved."""
     return table if ":" in table.split("/")[0] else str(Path(table).absolute())
 
 
 def is_table_name(table: str) -> bool:
-    """Whether it is `database.table`, and no path from here."""
+    """Return whether it is `database.table`, and not an existing path."""
     return bool(_NAME.fullmatch(table)) and not Path(table).exists()
 
 
 def complete_directories(
     context: click.Context, parameter: click.Parameter, incomplete: str
 ) -> list[CompletionItem]:
-    """Lets shells complete a table's path."""
+    """Complete a table's path in shells."""
     return [CompletionItem(incomplete, type="dir")]

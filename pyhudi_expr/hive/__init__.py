@@ -1,5 +1,5 @@
-"""A Hudi table in Hive, seen from outside: its registration, and whether queries are pruned.
+"""Hudi tables in Hive, from outside: registration, and checks whether queries are pruned.
 
-Speaks to HiveServer2 as any client does (PyHive; the extra `hive`); nothing here is asked by the
-pruning service.
+It speaks to HiveServer2 as a client (PyHive; the extra `hive`). The pruning service does not use
+it.
 """

@@ -1,4 +1,4 @@
-"""Where a HiveServer2 is, and how to speak to it."""
+"""The address of a HiveServer2, and how to connect."""
 
 from __future__ import annotations
 
@@ -12,11 +12,13 @@ STATEMENT_TIMEOUT = 600.0
 
 @dataclass(frozen=True)
 class HiveAddress:
-    """Where a HiveServer2 listens, as whom to speak to it, and how long to wait for it.
+    """The address of a HiveServer2, the user, and time limits.
 
-    auth: PyHive's names (NOSASL, NONE, LDAP, CUSTOM, KERBEROS). scheme: binary, http or https.
-    timeout: seconds for connecting, and for each answer until there is a session.
-    statement_timeout: seconds for each answer in the session.
+    Attributes:
+        auth: PyHive's names (NOSASL, NONE, LDAP, CUSTOM, KERBEROS).
+        scheme: binary, http or https.
+        timeout: Seconds to connect, and to wait for each answer until there is a session.
+        statement_timeout: Seconds to wait for each answer in the session.
     """
 
     host: str = "127.0.0.1"

@@ -1,4 +1,4 @@
-"""A Hudi table's columns as Hive declares them; the same rules as the handler's HiveTypes.java."""
+"""A Hudi table's columns as Hive declares them, by the rules of the handler's HiveTypes.java."""
 
 from __future__ import annotations
 
@@ -16,7 +16,12 @@ _Name = Callable[[str], str]
 
 @dataclass(frozen=True)
 class HiveColumn:
-    """One column. type: as DESCRIBE shows it. declared: as DDL has to say it (names quoted)."""
+    """One column.
+
+    Attributes:
+        type: The type in DESCRIBE.
+        declared: The type in DDL (with quoted names).
+    """
 
     name: str
     type: str
@@ -25,22 +30,23 @@ class HiveColumn:
 
 
 def hive_columns(schema: pa.Schema) -> tuple[HiveColumn, ...]:
-    """The columns of a table's schema (`HudiTable.schema`), names in lower case as Hive's are.
+    """Return the columns of a table's schema (`HudiTable.schema`), names in lower case.
 
-    Raises UnsupportedTable where Hive has no type for one.
+    Raises:
+        UnsupportedTable: Hive has no type for a column.
     """
     return tuple(_column(field) for field in schema)
 
 
 def quote_identifier(name: str) -> str:
-    """An identifier in backticks."""
+    """Return an identifier in backticks."""
     return "`" + name.replace("`", "``") + "`"
 
 
 def accepts(declared: str, actual: str) -> bool:
-    """Whether the handler takes a declared type for the table's own.
+    """Return whether the handler accepts a declared type for the table's own.
 
-    Hive may know more than Hudi about texts and small integers, never less.
+    Hive's type may be more specific than Hudi's for texts and small integers, never less.
     """
     if declared == actual:
         return True

@@ -1,6 +1,6 @@
-"""Is a table's every query pruned in this HiveServer2? Each link of the chain is looked at.
+"""Check whether a table's queries are pruned in a HiveServer2, link by link.
 
-A finding that is no success says how to mend it. Links behind a broken one are skipped.
+A finding that is not a success says how to fix it. Links behind a broken one are skipped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 DIAGNOSIS = "io.pyhudi.hive.HudiDiagnosis"
 _FUNCTION = "pyhudi_hudi_diagnosis"
-#: A service that has just been started reads the table first.
+#: A service that was just started reads the table first.
 _PROBE_MILLIS = 60_000
 _SHOWN = re.compile(r"hudi\.pruning\W+(\w+), reads (\d+) of (\d+) files[^\n]*")
 _LOOPBACK = ("127.", "localhost", "::1")
@@ -40,7 +40,7 @@ _ADDRESSES = "hudi.pruning.service.addresses"
 
 
 class Verdict(str, Enum):
-    """How a link was found."""
+    """The result of checking a link."""
 
     GOOD = "ok"
     DOUBTFUL = "warning"
@@ -51,7 +51,12 @@ class Verdict(str, Enum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One link. told: what was seen. mend: what to do, empty where all is well."""
+    """The finding for one link.
+
+    Attributes:
+        told: What was found.
+        mend: What to do; empty if all is well.
+    """
 
     link: str
     verdict: Verdict
@@ -62,10 +67,15 @@ class Finding:
 def examine(
     address: HiveAddress, table: HudiTable, wanted: Registration, settings: Mapping[str, str]
 ) -> Iterator[Finding]:
-    """The links from HiveServer2 to the service and the table's indexes, one after the other.
+    """Check the links from HiveServer2 to the service and the table's indexes, one by one.
 
-    settings: what the sessions SET whose queries are looked at.
-    Never raises for what is wrong: that is a finding.
+    Errors are findings; it never raises for them.
+
+    Args:
+        address: The HiveServer2.
+        table: The table.
+        wanted: Its registration.
+        settings: Settings of the sessions whose queries are checked.
     """
     try:
         with open_session(address) as session:
@@ -88,7 +98,7 @@ def _inside(
     *,
     is_old: bool,
 ) -> Iterator[Finding]:
-    """is_old: whether it is Hive 3.1, which takes another jar and does not explain pruning."""
+    """Check the links inside HiveServer2; Hive 3.1 (`is_old`) has another jar and no EXPLAIN."""
     there = metastore_table(session, wanted.name)
     diagnosis: Mapping[str, Any] | None = None
     try:
@@ -112,7 +122,7 @@ def _inside(
 
 def _diagnosis(session: HiveSession, there: MetastoreTable | None) -> Mapping[str, Any]:
     session.run(f"CREATE TEMPORARY FUNCTION {_FUNCTION} AS '{DIAGNOSIS}'")
-    # In HiveServer2 itself, not in a container somewhere.
+    # In HiveServer2 itself, not in a container.
     session.run("SET hive.fetch.task.conversion=more")
     properties = {} if there is None else there.properties
     given = ", ".join(

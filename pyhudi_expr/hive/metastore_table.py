@@ -1,4 +1,4 @@
-"""What Hive's metastore says of a table."""
+"""A table in Hive's metastore."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TableName:
 
     @staticmethod
     def parse(text: str, database: str) -> TableName:
-        """`table`, in this database, or `database.table`."""
+        """Parse `table`, in this database, or `database.table`."""
         before, dot, after = text.partition(".")
         return TableName(*((before, after) if dot else (database, text)))
 
@@ -38,7 +38,12 @@ class TableName:
 
 @dataclass(frozen=True)
 class MetastoreTable:
-    """A table of the metastore. kind: EXTERNAL_TABLE, say. handler: None for a native table."""
+    """A table of the metastore.
+
+    Attributes:
+        kind: For example, EXTERNAL_TABLE.
+        handler: The storage handler. None for a native table.
+    """
 
     columns: tuple[HiveColumn, ...]
     kind: str
@@ -54,17 +59,17 @@ class MetastoreTable:
 
     @property
     def survives_drop(self) -> bool:
-        """Whether DROP TABLE leaves its data."""
+        """Whether DROP TABLE keeps its data."""
         purge = self.properties.get("external.table.purge", "false").lower() == "true"
         return self.kind == "EXTERNAL_TABLE" and not purge
 
 
 def metastore_table(session: HiveSession, name: TableName) -> MetastoreTable | None:
-    """The table as the metastore has it; None: it has none. Raises QueryError."""
+    """Return the table of the metastore; None if there is none. Raises QueryError."""
     shown = session.run(f"SHOW TABLES IN {quote_identifier(name.database)} LIKE '{name.table}'")
     if not any(row[0] == name.table.lower() for row in shown):
         return None
-    # As text, comments and long types would have to be put together again.
+    # As text, comments and long types would have to be reassembled.
     session.run("SET hive.ddl.output.format=json")
     try:
         rows = session.run(f"DESCRIBE EXTENDED {name}")
@@ -74,7 +79,7 @@ def metastore_table(session: HiveSession, name: TableName) -> MetastoreTable | N
 
 
 def same_place(one: str, other: str) -> bool:
-    """Whether two locations name one directory, as far as their texts tell."""
+    """Return whether two locations are the same directory, by their texts."""
     first, second = urlsplit(one), urlsplit(other)
     if first.path.rstrip("/") != second.path.rstrip("/"):
         return False

@@ -1,4 +1,4 @@
-"""A predicate by which a table's indexes rule out files: for a first query that must be pruned."""
+"""Find a predicate for which a table's indexes exclude files, for a query that must be pruned."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9 ._:/@+-]{1,200}")
 
 @dataclass(frozen=True)
 class Probe:
-    """A predicate (Hive's SQL), and how many files of the table it leaves."""
+    """A predicate (Hive's SQL), and the number of files that it keeps."""
 
     predicate: str
     kept: int
@@ -35,9 +35,10 @@ class Probe:
 
 
 def find_probe(table: HudiTable) -> Probe | None:
-    """The first column's "at most its least value" that rules out a file; None: no column's does.
+    """Return a condition "column <= its minimum" that excludes a file; None if there is none.
 
-    Raises HudiError.
+    Raises:
+        HudiError: The table cannot be read.
     """
     pruner = Pruner()
     for predicate in _predicates(pruner, table):
@@ -68,7 +69,7 @@ def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
 
 
 def _least(bounds: Bounds) -> str | None:
-    """The least of all lower bounds, as SQL; None where none is known, or SQL could not say it."""
+    """Return the least of all lower bounds, as SQL; None if unknown, or not expressible."""
     if isinstance(bounds.lower, np.ndarray):
         known = bounds.lower[(bounds.lower > MIN_ORDINAL) & (bounds.lower < MAX_ORDINAL)]
         return str(known.min()) if len(known) else None
@@ -76,5 +77,5 @@ def _least(bounds: Bounds) -> str | None:
         return None
     least = pc.min(bounds.lower).as_py()
     text = least.decode(errors="replace") if isinstance(least, bytes) else least
-    # A bound may be cut in the middle of a character; and quotes are escaped in several ways.
+    # A bound may be truncated within a character; and quotes are escaped in several ways.
     return f"'{text}'" if isinstance(text, str) and _PLAIN.fullmatch(text) else None

@@ -1,4 +1,4 @@
-"""Which statements make Hive's table what the Hudi table is."""
+"""Compute the statements that register a Hudi table in Hive."""
 
 from __future__ import annotations
 
@@ -19,10 +19,13 @@ class RegistrationRefused(HudiError):  # noqa: N818 - names the finding
 
 @dataclass(frozen=True)
 class Registration:
-    """How a Hudi table shall stand in Hive.
+    """A Hudi table's registration in Hive.
 
-    location: where Hive finds it. columns: all, the partition columns among them: the handler
-    reads which partitions there are from the Hudi table. partition_columns: their names.
+    Attributes:
+        location: The location for Hive.
+        columns: All columns, including the partition columns: the handler reads the partitions from
+            the Hudi table.
+        partition_columns: Their names.
     """
 
     name: TableName
@@ -35,9 +38,12 @@ class Registration:
 def registration(
     table: HudiTable, name: TableName, location: str, properties: Mapping[str, str] = _NOTHING
 ) -> Registration:
-    """The registration of a table as it is now.
+    """Return the registration of a table as it is now.
 
-    Raises RegistrationRefused, UnsupportedTable (a type that Hive has not), HudiError.
+    Raises:
+        RegistrationRefused: The table cannot be registered.
+        UnsupportedTable: Hive has no type for a column.
+        HudiError: The table cannot be read.
     """
     kept = table.properties
     if kept.drop_partition_columns:
@@ -57,12 +63,18 @@ def registration(
 def statements(
     wanted: Registration, existing: MetastoreTable | None, replacing: bool = False
 ) -> tuple[str, ...]:
-    """What has to be run, in this order; nothing where all is as it shall be.
+    """Return the statements to run, in order; none if the registration is up to date.
 
-    Types and comments that somebody has given in Hive, and that the handler allows, stay; so do
-    properties that begin with `hudi.`. replacing: whether a table that reads something else, or
-    reads it in another way, may be dropped for this one.
-    Raises RegistrationRefused.
+    Types and comments that were set in Hive, and that the handler accepts, stay; so do properties
+    that begin with `hudi.`.
+
+    Args:
+        wanted: The registration.
+        existing: Hive's table.
+        replacing: Whether a table that reads something else, or in another way, may be dropped.
+
+    Raises:
+        RegistrationRefused: The existing table may not be dropped.
     """
     if existing is None:
         return _created(wanted)
@@ -77,9 +89,9 @@ def statements(
 
 
 def mismatch(wanted: Registration, existing: MetastoreTable) -> str | None:
-    """The first column in which Hive's table is not the Hudi table, in words; None: there is none.
+    """Return the first column in which Hive's table differs, in words; None if there is none.
 
-    Comments do not count.
+    Comments are ignored.
     """
     wanted = _in_words_of(wanted, existing)
     for position, is_ in enumerate(existing.columns):
@@ -116,9 +128,7 @@ def _reads_the_same(wanted: Registration, existing: MetastoreTable) -> bool:
 
 
 def _in_words_of(wanted: Registration, existing: MetastoreTable) -> Registration:
-    """What is wanted with the types, the comments and the place of the partition columns that
-    Hive's table has.
-    """
+    """Return the registration with the types, comments and column order of Hive's table."""
     known = {column.name: column for column in existing.columns}
     columns = [_in_words(column, known.get(column.name)) for column in wanted.columns]
     names = [column.name for column in existing.columns]
@@ -179,6 +189,6 @@ def _pairs(properties: Mapping[str, str]) -> str:
 
 
 def quote_string(value: str) -> str:
-    """A string in Hive's SQL."""
+    """Return a string literal of Hive's SQL."""
     escaped = value.replace("\\", "\\\\").replace("'", "\\'").replace(";", "\\;")
     return f"'{escaped}'"

@@ -26,25 +26,28 @@ class QueryError(HudiError):
 
 
 class ConnectionFailed(HudiError):  # noqa: N818 - names the finding
-    """There is no session; the message says at which step it ended, and what to do."""
+    """There is no session; the message says which step failed, and what to do."""
 
 
 class HiveSession:
     """One session of a HiveServer2.
 
-    is_lost: whether its connection broke, so that nothing more can be asked.
+    Attributes:
+        is_lost: Whether its connection broke, so that it cannot be used any more.
     """
 
     def __init__(self, connection: Any, address: HiveAddress | None = None) -> None:
-        """Speak over an open PyHive connection; address: what a lost one is told with."""
+        """Use an open PyHive connection; `address` is for messages about a lost one."""
         self._cursor = connection.cursor()
         self._address = address
         self.is_lost = False
 
     def run(self, statement: str) -> list[tuple[Any, ...]]:
-        """Run one statement (no semicolon at its end) and return its rows, [] if it has none.
+        """Run one statement (without a semicolon) and return its rows, [] if it has none.
 
-        Raises QueryError, and ConnectionFailed (without an address what Thrift raises).
+        Raises:
+            QueryError: Hive refused or failed it.
+            ConnectionFailed: The connection is lost (without an address, Thrift's own exception).
         """
         from pyhive.exc import OperationalError
 
@@ -68,7 +71,7 @@ class HiveSession:
 
 @contextlib.contextmanager
 def open_session(address: HiveAddress) -> Iterator[HiveSession]:
-    """A session, closed at the end. Raises ConnectionFailed."""
+    """Open a session for a `with` block. Raises ConnectionFailed."""
     wire, connection = _connect(address)
     session = HiveSession(connection, address)
     try:
@@ -137,7 +140,7 @@ def _lost(address: HiveAddress, statement: str, error: Exception) -> ConnectionF
 
 
 def _is_late(error: Exception) -> bool:
-    """Whether nothing came in time; Thrift tells it in three ways."""
+    """Return whether a time limit expired; Thrift reports it in three ways."""
     if isinstance(error, TTransportException) and error.type == TTransportException.TIMED_OUT:
         return True
     return any(isinstance(each, TimeoutError) for each in (error, getattr(error, "inner", None)))

@@ -1,6 +1,6 @@
 """The Thrift transport to a HiveServer2, with a limit on every wait.
 
-PyHive's own transports wait for ever where a port takes the connection and nobody answers.
+PyHive's own transports wait forever if a port accepts the connection and does not answer.
 """
 
 from __future__ import annotations
@@ -19,18 +19,19 @@ from thrift_sasl import TSaslClientTransport  # type: ignore[import-untyped]
 
 from pyhudi_expr.hive.address import HiveAddress
 
-# Whoever asked for a connection tells that it was refused; by itself Thrift also prints it.
+# The caller reports a refused connection; by itself Thrift also prints it.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
 
 
 class HiveTransport:
-    """The connection to one HiveServer2, for PyHive's `thrift_transport`; not open yet.
+    """A connection to one HiveServer2, for PyHive's `thrift_transport`; not open yet.
 
-    transport: what PyHive opens, and reads and writes through.
+    Attributes:
+        transport: The transport that PyHive opens, reads and writes.
     """
 
     def __init__(self, address: HiveAddress) -> None:
-        """Where to connect, and as whom."""
+        """Take the address and the user."""
         self.transport: Any
         self._waits: Any
         if address.scheme == "binary":
@@ -40,7 +41,7 @@ class HiveTransport:
             self.transport = self._waits = _http(address)
 
     def wait(self, seconds: float) -> None:
-        """How long to wait for whatever is asked from now on."""
+        """Set the seconds to wait for each answer from now on."""
         self._waits.setTimeout(seconds * 1000)
 
 
@@ -56,7 +57,7 @@ def _authenticated(socket: TSocket, address: HiveAddress) -> Any:
             sasl_auth=mechanism,
             service=address.kerberos_service if kerberos else None,
             username=address.user or getpass.getuser(),
-            # Who asks for none still takes no empty one.
+            # Without authentication the server still expects no empty message.
             password=address.password or (None if kerberos else "x"),
         )
 

@@ -1,1 +1,1 @@
-"""What the commands found out, as pages for a browser: one file each, that loads nothing else."""
+"""HTML pages of the commands: one self-contained file each."""

@@ -1,4 +1,4 @@
-"""The console's pages: the last requests, and one table."""
+"""The console's pages: the latest requests, and one table."""
 
 from __future__ import annotations
 
@@ -15,9 +15,11 @@ from pyhudi_expr.table.timeline.timeline import Timeline
 
 @dataclass(frozen=True)
 class AnsweredRequest:
-    """What became of one request. files: considered and dropped, 0 where nothing was judged.
+    """The result of one request.
 
-    told: why nothing, or less, was pruned; without what predicates quote.
+    Attributes:
+        files: Number of files considered and dropped; 0 if nothing was evaluated.
+        told: Why nothing, or less, was pruned; without text of predicates.
     """
 
     at: datetime
@@ -32,7 +34,7 @@ class AnsweredRequest:
 
 
 def overview_page(answers: Sequence[AnsweredRequest]) -> str:
-    """Tables that were asked about, and the requests, the last one first."""
+    """Return the page of requested tables, and of requests, the latest first."""
     tables: dict[str, list[AnsweredRequest]] = {}
     for answer in answers:
         tables.setdefault(answer.table, []).append(answer)
@@ -62,7 +64,10 @@ def table_page(
     answers: Sequence[AnsweredRequest],
     problem: str = "",
 ) -> str:
-    """A table's indexes, timeline and requests. problem: why it cannot be read, or nothing."""
+    """Return the page of a table's indexes, timeline and requests.
+
+    `problem` is why the table cannot be read, or empty.
+    """
     parts = [f"<p>{link('/', 'All tables')}</p>"]
     if problem:
         parts.append(facts((("problem", problem),)))

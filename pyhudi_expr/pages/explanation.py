@@ -1,4 +1,4 @@
-"""The page of `explain`: what each part of a predicate ruled out, and where the files lie."""
+"""The page of `explain`: what each part of a predicate excludes, and where the files are."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def explain_page(
     explanation: Explanation,
     instants: Sequence[Instant],
 ) -> str:
-    """The page for a result. instants: of the table's timeline, the oldest first."""
+    """Return the page for a result; `instants` are those of the timeline, oldest first."""
     counts = (
         ("table", base_path),
         ("predicate", predicate),
@@ -51,7 +51,7 @@ def explain_page(
 
 
 def tree(node: Explanation) -> str:
-    """A node of a predicate with what it rules out, its parts below it."""
+    """Return a node of a predicate with what it excludes, and its children."""
     says = "NOT " if node.negated else ""
     share = node.excluded / node.files if node.files else 0.0
     size = f", {megabytes(node.excluded_bytes)}" if node.excluded else ""
@@ -74,7 +74,7 @@ def tree(node: Explanation) -> str:
 
 
 def _boxes(result: PruneResult) -> Boxes | None:
-    """The files over the first two columns of the predicate that have bounds; None: none has."""
+    """Return the files over the first two columns of the predicate with bounds, or None."""
     found = list(_bounded(result))[:2]
     if not found:
         return None
@@ -82,7 +82,7 @@ def _boxes(result: PruneResult) -> Boxes | None:
     if others:
         second, bottom, top = others[0]
     else:
-        # One column: the files above each other, in the order of their least values.
+        # One column: the files one above the other, in the order of their minima.
         second = "files"
         place = np.argsort(np.argsort(lower, kind="stable")) / max(len(lower), 1)
         bottom, top = place, place + 1 / max(len(lower), 1)
@@ -120,7 +120,7 @@ def _is_of_files(bounds: Bounds, files: int) -> bool:
 
 
 def _ranks(bounds: Bounds) -> tuple[Float64Array, Float64Array]:
-    """Lower and upper bounds as ranks from 0 to 1 among all of them; NaN where unknown."""
+    """Return lower and upper bounds as ranks from 0 to 1 among all of them; NaN if unknown."""
     if isinstance(bounds.lower, np.ndarray):
         ends = np.concatenate([bounds.lower, bounds.upper])
         known = (ends > MIN_ORDINAL) & (ends < MAX_ORDINAL)

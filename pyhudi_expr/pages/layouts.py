@@ -1,4 +1,4 @@
-"""The page of `layout analyze`: what each layout would let queries read."""
+"""The page of `layout analyze`: what queries would read with each layout."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from pyhudi_expr.pages.svg import Boxes, rectangles, timeline
 from pyhudi_expr.table.timeline.timeline import Instant
 
 _SHOWN = 24
-#: So many predicates: each has its tree and two drawings.
+#: Limit of predicates: each has its tree and two drawings.
 _DRAWN = 8
 
 
 def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[Instant]) -> str:
-    """The page for an analysis: of each predicate its tree, and what it reads today and would read.
+    """Return the page for an analysis: for each predicate its tree, and what it reads.
 
-    Files are drawn over two columns, if there are two. instants: of the table's timeline, the
-    oldest first.
+    Files are drawn over two columns, if there are two. `instants` are those of the timeline, oldest
+    first.
     """
     shares = (found.today, *found.candidates[:_SHOWN])
     rows = [(_name(each), *map(_percent, (each.mean_bytes, *each.files))) for each in shares]
@@ -52,7 +52,7 @@ def layouts_page(found: Analysis, predicates: Sequence[str], instants: Sequence[
 
 
 def _drawn(found: Analysis, layout: Layout | None, over: tuple[str, str]) -> list[Boxes]:
-    """Of each predicate."""
+    """Return the drawings of a layout, one for each predicate."""
     tiling = found.tiling(layout)
     boxes = quantile_boxes(found.sample.rows, tiling, over)
     title = "today" if layout is None else str(layout)

@@ -13,8 +13,8 @@ from pyhudi_expr.table.timeline.timeline import Instant
 
 _SIDE = 360
 _MARGIN = 24
-_LEAST = 2.0  # pixels: what is thinner would not be seen
-#: What a browser draws without delay.
+_LEAST = 2.0  # pixels: anything thinner would not be visible
+#: Number of elements that a browser draws without delay.
 _MOST_BOXES = 4000
 _MOST_INSTANTS = 400
 _LEGEND = '<span class="key kept"></span>read<span class="key dropped"></span>not read'
@@ -22,8 +22,11 @@ _LEGEND = '<span class="key kept"></span>read<span class="key dropped"></span>no
 
 @dataclass(frozen=True)
 class Boxes:
-    """Files over two columns. boxes: (files, 4), least and greatest of the first column, then of
-    the second, from 0 to 1. kept: which of the files are read.
+    """Files over two columns.
+
+    Attributes:
+        boxes: (files, 4): minimum and maximum of the first column, then of the second, from 0 to 1.
+        kept: Which of the files are read.
     """
 
     title: str
@@ -33,9 +36,9 @@ class Boxes:
 
 
 def rectangles(drawn: Boxes) -> str:
-    """The files, those that are read above the others."""
+    """Draw the files, those that are read above the others."""
     count = len(drawn.boxes)
-    # The kept ones always, then as many others as there is room for.
+    # All kept files, then as many others as the limit allows.
     first = np.argsort(~drawn.kept, kind="stable")[:_MOST_BOXES][::-1]
     shapes = "".join(_rectangle(drawn.boxes[i], bool(drawn.kept[i])) for i in first)
     kept = int(np.count_nonzero(drawn.kept))
@@ -56,7 +59,7 @@ def rectangles(drawn: Boxes) -> str:
 
 
 def timeline(instants: Sequence[Instant], judged: str | None) -> str:
-    """The newest instants in their order, each with its name to hover over."""
+    """Draw the newest instants in order, each with its name as a tooltip."""
     shown = instants[-_MOST_INSTANTS:]
     step = 18
     width = max(len(shown) * step + 2 * _MARGIN, 200)
@@ -81,7 +84,7 @@ def timeline(instants: Sequence[Instant], judged: str | None) -> str:
 
 
 def bar(share: float) -> str:
-    """A share from 0 to 1."""
+    """Draw a share from 0 to 1."""
     return (
         '<svg width="100" height="10" aria-hidden="true"><rect class="frame" width="100"'
         f' height="10"/><rect class="bar" width="{100 * share:.1f}" height="10"/></svg>'

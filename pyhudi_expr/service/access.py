@@ -1,10 +1,10 @@
-"""Who may call: TLS with client certificates, a shared token, or both.
+"""Authenticate callers: TLS with client certificates, a shared token, or both.
 
-Whoever may call can learn which files of a table may hold a value. So the service listens beyond
-the loopback interface only where callers have to show one of the two.
+A caller can learn which files of a table may hold a value. So the service listens beyond the
+loopback interface only if callers have to authenticate.
 
 A token is the first frame of a connection: `TOKEN_PREFACE` and the token. It is checked before
-anything else is read; there is no answer to it. A service without a token ignores it.
+anything else is read, and has no answer. A service without a token ignores it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 
 #: No message of the protocol begins so: those begin with a byte above 127.
 TOKEN_PREFACE = b"pyhudi-token "
-#: Size of the first frame where a token is needed, in bytes.
+#: Size of the first frame if a token is needed, in bytes.
 MAX_PREFACE_BYTES = 4096
 _MIN_TOKEN_CHARACTERS = 16
 
 
 class Access:
-    """What a connection has to show; read from the settings' files when it is made."""
+    """The authentication of a service; reads the files of the settings when it is created."""
 
     def __init__(self, settings: ServiceSettings) -> None:
-        """Raises SettingsError for files that cannot be used, or a service open to a network."""
+        """Read the files. Raises SettingsError if they are invalid or the service would be open."""
         self._settings = settings
         self._token = _token(settings.token_file)
         _check_host(settings)
@@ -39,13 +39,13 @@ class Access:
         return self._token is not None
 
     def accepts(self, preface: bytes) -> bool:
-        """Whether a connection's first frame shows the right token."""
+        """Return whether a connection's first frame has the right token."""
         given = preface[len(TOKEN_PREFACE) :]
         return self._token is None or hmac.compare_digest(given, self._token)
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches the address."""
+    """Return whether only this machine can reach the address."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:

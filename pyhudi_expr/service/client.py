@@ -27,15 +27,15 @@ from pyhudi_expr.table.listing import TableView
 _MAX_ANSWER_BYTES = 64 << 20
 _PAUSE_SECONDS = 0.05
 
-# A refused connection is the caller's error to handle; by itself Thrift also prints it.
+# The caller handles a refused connection; by itself Thrift also prints it.
 logging.getLogger("thrift").addHandler(logging.NullHandler())
 
 
 class PruningClient:
-    """One connection, for one thread at a time; connects on the first call.
+    """One connection, for one thread at a time; connects at the first call.
 
-    Calls raise `thrift.Thrift.TException` or OSError when the service does not answer in time;
-    the connection is then closed, and the next call opens another.
+    Calls raise `thrift.Thrift.TException` or OSError if the service does not answer in time. The
+    connection is then closed, and the next call opens another one.
     """
 
     def __init__(
@@ -47,9 +47,14 @@ class PruningClient:
         tls: ssl.SSLContext | None = None,
         token: str | None = None,
     ) -> None:
-        """timeout: seconds for connecting, and between two packets of an answer.
+        """Take the address; nothing is connected yet.
 
-        tls: how to connect to a service with TLS. token: what the service wants to be shown.
+        Args:
+            host: The service's host.
+            port: The service's port.
+            timeout: Seconds to connect, and between two packets of an answer.
+            tls: How to connect to a service with TLS.
+            token: The service's token.
         """
         socket = _TlsSocket(host, port, tls) if tls else TSocket(host, port)
         self._preface = TOKEN_PREFACE + token.encode() if token else None
@@ -63,7 +68,7 @@ class PruningClient:
         self._service = PruningService.Client(protocol)
 
     def info(self) -> ServiceInfo:
-        """Who answers, and in which version."""
+        """Return the service's version and protocol version."""
         with self._connected():
             return self._service.info()
 
@@ -77,7 +82,7 @@ class PruningClient:
         as_of: str | None = None,
         newest_instant: str | None = None,
     ) -> PruneResponse:
-        """What the service proves about the table's files."""
+        """Return which of the table's files cannot match."""
         request = ttypes.PruneRequest(
             protocolVersion=PROTOCOL_VERSION,
             requestId=str(uuid.uuid4()),
@@ -91,12 +96,12 @@ class PruningClient:
         return self.send(request)
 
     def send(self, request: ttypes.PruneRequest) -> PruneResponse:
-        """The answer to a request as it is."""
+        """Return the response to a request unchanged."""
         with self._connected():
             return self._service.prune(request)
 
     def wait_until_ready(self, seconds: float = 30.0) -> ServiceInfo:
-        """Ask until the service answers. Raises TimeoutError when it does not."""
+        """Retry until the service answers. Raises TimeoutError if it does not."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             with contextlib.suppress(TException, OSError, EOFError):
@@ -134,7 +139,7 @@ class PruningClient:
 
 
 class _TlsSocket(TSocket):  # type: ignore[misc]
-    """Thrift's own fails to close what could not be opened."""
+    """A TLS socket that can be closed before it is open, which Thrift's own cannot."""
 
     handle: socket.socket | None
 

@@ -1,4 +1,4 @@
-"""Summaries of a table's columns as the protocol sends them."""
+"""Summaries of a table's columns in the protocol's form."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
 from pyhudi_expr.protocol import ttypes
 
 _NANOS = 10**9
-#: Their ends may be cut, and are no values then.
+#: Types whose bounds may be truncated, so that they are not values.
 _MAY_BE_CUT = frozenset({Kind.TEXT, Kind.BINARY})
 
 
 def to_thrift(summary: ColumnSummary) -> ttypes.ColumnSummary:
-    """The protocol's form."""
+    """Return a summary in the protocol's form."""
     column = summary.column
     sent = ttypes.ColumnSummary(
         name=column.name,

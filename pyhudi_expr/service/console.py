@@ -1,8 +1,8 @@
-"""A read-only console over HTTP: tables, their indexes, and what became of the last requests.
+"""A read-only console over HTTP: tables, their indexes, and the latest requests.
 
-Who opens it has to show what callers of the service show: its certificate, or the token, here as
-the password of HTTP's Basic authentication (any user) or as a Bearer token. Predicates and their
-constants are not told. Only tables that were asked about are looked at.
+It has the authentication of the service: the certificate, or the token as the password of HTTP's
+Basic authentication (any user) or as a Bearer token. Predicates and their constants are not shown.
+Only tables that were requested are read.
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class Console:
         self._metrics = metrics
 
     async def listen(self) -> asyncio.Server:
-        """Serve. Raises SettingsError where that is not possible."""
+        """Serve. Raises SettingsError if that is not possible."""
         return await http.listen("console_address", self._address, self.answer, self._access.tls)
 
     async def answer(self, request: Request) -> Response:
-        """The page, or why it is not shown."""
+        """Return the page, or why it is not shown."""
         if not self._is_ours(request.headers.get("host", "")):
-            # A page of somebody else's whose name leads here must not read this one.
+            # Another site's page whose name resolves to this host must not read this one.
             return Response(HTTPStatus.MISDIRECTED_REQUEST, PLAIN, b"another host\n")
         if self._access.needs_token and not self._shown(request.headers.get("authorization", "")):
             challenge = {"WWW-Authenticate": 'Basic realm="pyhudi", charset="UTF-8"'}
@@ -85,7 +85,7 @@ class Console:
         try:
             ipaddress.ip_address(name)
         except ValueError:
-            # Beyond the loopback interface a token or a certificate is shown, which protects.
+            # Beyond the loopback interface a token or a certificate protects it.
             return name in ("localhost", self._host) or not is_loopback(self._host)
         return True
 

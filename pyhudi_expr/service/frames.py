@@ -1,4 +1,4 @@
-"""One frame in, one frame out: a message of the strict binary protocol through a processor."""
+"""One frame in, one frame out: process a message of the strict binary protocol."""
 
 from __future__ import annotations
 
@@ -7,20 +7,27 @@ from thrift.transport.TTransport import TMemoryBuffer
 
 from pyhudi_expr.protocol import PruningService
 
-#: Bytes that tell a frame's size.
+#: Size of a frame's length in bytes.
 HEADER_BYTES = 4
 
 
 class GarbageError(ValueError):
-    """The frame is no message of the protocol."""
+    """The frame is not a message of the protocol."""
 
 
 def process_frame(
     frame: bytes, processor: PruningService.Processor, most_items: int | None = None
 ) -> bytes:
-    """The reply to a frame's message, without its size. Raises GarbageError.
+    """Return the reply to a frame's message, without its size.
 
-    most_items: in one list; a decoded node takes many times the bytes that it has in the frame.
+    Args:
+        frame: The frame.
+        processor: The Thrift processor.
+        most_items: Limit of items in one list; a decoded node takes many times its bytes in the
+            frame.
+
+    Raises:
+        GarbageError: The frame is not a message of the protocol.
     """
     source, target = TMemoryBuffer(frame), TMemoryBuffer()
     # Neither a string nor a list can have more items than the frame has bytes.

@@ -1,4 +1,4 @@
-"""What the service answers: requests are checked, judged and logged; nothing is ever raised."""
+"""Handle the service's requests: check, prune and log them. Nothing is ever raised."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _log: Any = structlog.get_logger()
 
 
 class _NotPrunedError(Exception):
-    """Why nothing is proved. reason: the same in a word, for the metrics."""
+    """Nothing can be pruned; `reason` is a word for the metrics."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -43,7 +43,7 @@ class _NotPrunedError(Exception):
 
 
 class _OtherVersionError(Exception):
-    """The caller speaks another version of the protocol."""
+    """The caller has another version of the protocol."""
 
 
 _REASONS = {
@@ -54,7 +54,7 @@ _REASONS = {
 
 
 class PruningHandler(PruningService.Iface):  # type: ignore[misc]
-    """The service's two calls; thread safe."""
+    """The service's two calls. Thread safe."""
 
     def __init__(
         self, pruner: Pruner, settings: ServiceSettings, metrics: Metrics | None = None
@@ -66,11 +66,11 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         self._limits = Limits(nodes=settings.max_nodes, literal_bytes=settings.max_literal_bytes)
 
     def info(self) -> ServiceInfo:
-        """Who answers, and in which version."""
+        """Return the service's version and protocol version."""
         return ServiceInfo(protocolVersion=PROTOCOL_VERSION, version=version())
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
-        """Which files cannot match; what goes wrong is told by the status."""
+        """Return which files cannot match; errors become the response's status."""
         return _answered(request, self._judged, self._metrics)
 
     def _judged(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
@@ -100,18 +100,18 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
 
 class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
-    """Answers where the service does not judge, or its answer is not sent: always NOT_PRUNED."""
+    """A handler that does not prune: it always answers NOT_PRUNED."""
 
     def __init__(self, reason: str, message: str, metrics: Metrics) -> None:
         self._error = reason, message
         self._metrics = metrics
 
     def info(self) -> ServiceInfo:
-        """Who answers, and in which version."""
+        """Return the service's version and protocol version."""
         return ServiceInfo(protocolVersion=PROTOCOL_VERSION, version=version())
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
-        """NOT_PRUNED."""
+        """Return NOT_PRUNED."""
         return _answered(request, self._refused, self._metrics)
 
     def _refused(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
@@ -119,7 +119,7 @@ class RefusingHandler(PruningService.Iface):  # type: ignore[misc]
 
 
 def version() -> str:
-    """The package's version."""
+    """Return the package's version."""
     return importlib.metadata.version("pyhudi-expr")
 
 
@@ -128,7 +128,7 @@ def _answered(
     judge: Callable[[ttypes.PruneRequest, PruneResponse], str | None],
     metrics: Metrics,
 ) -> PruneResponse:
-    """The response that `judge` fills, or the status for what it raises; counted, and logged.
+    """Return the response that `judge` fills, or the status for its exception; count and log it.
 
     `judge` returns what may be logged of the response's message.
     """
@@ -192,7 +192,7 @@ def _view(request: ttypes.PruneRequest) -> TableView:
 
 
 def _check_as_new(result: PruneResult, request: ttypes.PruneRequest) -> None:
-    """An older view of the table than the caller's is no answer."""
+    """Refuse a view of the table that is older than the caller's."""
     newest, as_of = request.newestInstant, request.asOfInstant
     if not newest or (as_of and newest > as_of):
         return
@@ -209,7 +209,7 @@ def _failed(response: PruneResponse, status: int, message: str) -> None:
 
 
 def _without_literals(result: PruneResult) -> list[str]:
-    """The result's notes for the log: those of the predicate's parts quote it, and are counted."""
+    """Return the notes for the log, with a count instead of notes that quote the predicate."""
     quoting = set(unknown_reasons(result.predicate))
     notes = [note for note in result.notes if note not in quoting]
     return notes + ([f"parts of the filter not judged: {len(quoting)}"] if quoting else [])

@@ -1,4 +1,4 @@
-"""As much of HTTP/1.1 as pages for those who watch need: GET, one answer for each connection."""
+"""The subset of HTTP/1.1 that monitoring pages need: GET, one response for each connection."""
 
 from __future__ import annotations
 
@@ -19,7 +19,12 @@ _SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Request:
-    """A GET. query: the first value of each name. headers: by their names in lower case."""
+    """A GET request.
+
+    Attributes:
+        query: The first value of each parameter.
+        headers: By their names in lower case.
+    """
 
     path: str
     query: Mapping[str, str]
@@ -28,7 +33,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Response:
-    """What is answered."""
+    """A response."""
 
     status: HTTPStatus
     content_type: str
@@ -42,10 +47,11 @@ Answer = Callable[[Request], Awaitable[Response]]
 async def listen(
     setting: str, address: str, answer: Answer, tls: ssl.SSLContext | None = None
 ) -> asyncio.Server:
-    """Serve at host:port. Raises SettingsError, by the setting's name, where that cannot be."""
+    """Serve at host:port. Raises SettingsError with the setting's name if that is not possible."""
     host, port = host_and_port(setting, address)
 
     async def accepted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
         with contextlib.suppress(
             OSError, ValueError, EOFError, asyncio.TimeoutError, asyncio.LimitOverrunError
         ):
@@ -63,7 +69,7 @@ async def listen(
 
 
 def host_and_port(setting: str, address: str) -> tuple[str, int]:
-    """The parts of an address. Raises SettingsError."""
+    """Return the parts of an address. Raises SettingsError."""
     host, _, port = address.rpartition(":")
     if not host or not port.isdecimal():
         raise SettingsError(f"{setting}: {address!r} is not of the form host:port")
@@ -74,7 +80,7 @@ _NOT_A_GET = Response(HTTPStatus.METHOD_NOT_ALLOWED, PLAIN, b"GET only\n")
 
 
 def _parsed(head: str) -> Request | None:
-    """None for another method. Raises ValueError for what is no HTTP."""
+    """Parse a request; None for another method. Raises ValueError if it is not HTTP."""
     lines = head.split("\r\n")
     method, target, _ = lines[0].split(" ", 2)
     if method != "GET":

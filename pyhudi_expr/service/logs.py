@@ -11,7 +11,7 @@ import structlog
 
 
 class _StandardError:
-    """Writes lines; a reader of the log that goes away must not fail a request."""
+    """Writes lines; a broken pipe must not fail a request."""
 
     def msg(self, line: str) -> None:
         """Write one line."""
@@ -27,7 +27,7 @@ def configure(log_format: str, level: str) -> None:
     renderer: Any = (
         structlog.processors.JSONRenderer(ensure_ascii=False)
         if machine
-        # Not rich's tracebacks: they show local variables, literals and tokens among them.
+        # Not rich's tracebacks: they show local variables, including literals and tokens.
         else structlog.dev.ConsoleRenderer(
             colors=sys.stderr.isatty(), exception_formatter=structlog.dev.plain_traceback
         )
@@ -45,7 +45,7 @@ def configure(log_format: str, level: str) -> None:
         logger_factory=lambda *_: _StandardError(),
         cache_logger_on_first_use=True,
     )
-    # Libraries that log by the standard library: warnings and worse, plainly.
+    # Libraries that use the standard library's logging: warnings and errors only.
     logging.basicConfig(
         level=logging.WARNING, stream=sys.stderr, format="%(levelname)s %(message)s"
     )

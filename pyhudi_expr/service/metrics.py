@@ -1,4 +1,4 @@
-"""What the service counts, for Prometheus, and what became of the last requests."""
+"""The service's metrics for Prometheus, and its latest requests."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from pyhudi_expr.pages.console import AnsweredRequest
 from pyhudi_expr.protocol.ttypes import PruneResponse, PruneStatus
 from pyhudi_expr.prune import PruneResult
 
-#: The format that `text` writes.
+#: The content type of `text`.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 _REMEMBERED = 200
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
 
 
 class Metrics:
-    """The counters of one service; thread safe."""
+    """The counters of one service. Thread safe."""
 
     def __init__(self) -> None:
         self._recent: deque[AnsweredRequest] = deque(maxlen=_REMEMBERED)
@@ -79,9 +79,13 @@ class Metrics:
     def answered(
         self, response: PruneResponse, seconds: float, reason: str | None, told: str | None = None
     ) -> None:
-        """Count an answer. reason: why nothing was pruned, one of few words; None: it was.
+        """Count a response.
 
-        told: what may be shown of the response's message.
+        Args:
+            response: The response.
+            seconds: The time of the request.
+            reason: Why nothing was pruned, one of a few words; None if files were pruned.
+            told: What may be shown of the response's message.
         """
         remembered = _remembered(response, seconds, told or "")
         self._recent.appendleft(remembered)
@@ -101,30 +105,30 @@ class Metrics:
             self._notes.inc()
 
     def judged(self, result: PruneResult) -> None:
-        """Count what each kind of index took and brought."""
+        """Count the time of each index, and the files that it dropped."""
         for source in result.evidence:
             self._index_seconds.labels(_kind(source.name)).observe(source.seconds)
         for name, files in result.dropped_by.items():
             self._index_files.labels(_kind(name)).inc(files)
 
     def recent(self) -> list[AnsweredRequest]:
-        """What became of the last requests, the last one first."""
+        """Return the latest requests, the last one first."""
         return list(self._recent.copy())
 
     def refused(self, reason: str) -> None:
-        """Count a connection that was closed. reason: one of few words."""
+        """Count a connection that was closed for one of a few reasons."""
         self._refused.labels(reason).inc()
 
     def tell(self, listener: Callable[[AnsweredRequest], None]) -> None:
-        """Have each answer told from now on; a listener must neither wait nor raise."""
+        """Call a listener for each response from now on; it must neither wait nor raise."""
         self._listeners.append(listener)
 
     def watch(self, name: str, meaning: str, value: Callable[[], float]) -> None:
-        """Show a value that is looked up whenever it is asked for."""
+        """Show a value that is computed for each scrape."""
         Gauge(name, meaning, registry=self._registry).set_function(value)
 
     def text(self) -> bytes:
-        """Everything, with the process's memory, files and garbage collections."""
+        """Return all metrics, with the process's memory, files and garbage collections."""
         return generate_latest(self._registry) + generate_latest(REGISTRY)
 
 

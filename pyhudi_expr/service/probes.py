@@ -1,7 +1,7 @@
-"""Three pages for those who watch the service: /metrics, /health and /ready.
+"""Three pages for monitoring: /metrics, /health and /ready.
 
-They are served by the event loop that serves the callers, so an answer shows that it runs. Nobody
-has to show a token here, and nothing but numbers is told.
+The event loop that serves the callers serves them, so an answer shows that it runs. They need no
+token, and show only numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Probes:
         self._is_ready = is_ready
 
     async def listen(self, address: str) -> asyncio.Server:
-        """Serve at host:port. Raises SettingsError where that is not possible."""
+        """Serve at host:port. Raises SettingsError if that is not possible."""
         return await http.listen("metrics_address", address, self._page)
 
     async def _page(self, request: Request) -> Response:

@@ -1,4 +1,4 @@
-"""The service as a process: its signals, its settings read anew, its pages for those who watch."""
+"""The service as a process: signals, reloading of settings, and monitoring pages."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ _log: Any = structlog.get_logger()
 
 
 def serve(settings: ServiceSettings, read_again: Callable[[], ServiceSettings]) -> None:
-    """Serve until SIGTERM or SIGINT, then finish what runs. SIGHUP has the settings read again.
+    """Serve until SIGTERM or SIGINT, then finish running requests. SIGHUP reloads the settings.
 
-    Raises SettingsError, and AddressError.
+    Raises SettingsError and AddressError.
     """
     logs.configure(settings.log_format, settings.log_level)
     asyncio.run(_Service(settings, read_again).run())
@@ -42,7 +42,7 @@ class _Service:
     async def run(self) -> None:
         server = PruningServer(self._handler(self._settings), self._settings, self._metrics)
         self._watch(server)
-        # Windows knows neither SIGHUP nor handlers of signals in an event loop.
+        # Windows has neither SIGHUP nor signal handlers in an event loop.
         with contextlib.suppress(NotImplementedError, AttributeError):
             loop = asyncio.get_running_loop()
             loop.add_signal_handler(signal.SIGTERM, server.stop)
@@ -53,7 +53,7 @@ class _Service:
                 probes = Probes(self._metrics, server.is_ready)
                 await pages.enter_async_context(await probes.listen(self._settings.metrics_address))
             if self._settings.console_address:
-                # Imported where it is wanted: it knows indexes and pages.
+                # Imported on use: it imports indexes and pages.
                 from pyhudi_expr.service.console import Console
 
                 console = Console(self._settings, self._metrics)
@@ -68,7 +68,7 @@ class _Service:
             await server.run()
 
     def _reload(self, server: PruningServer) -> None:
-        """A mistake in the new settings leaves the old ones in force."""
+        """Reload the settings; invalid new settings leave the old ones in force."""
         try:
             fresh = self._read_again()
             kept = {name: getattr(self._settings, name) for name in NEED_RESTART}

@@ -1,7 +1,7 @@
-"""A file of the predicates that a service was asked: what `pyhudi advise --query-log` reads.
+"""A log file of a service's predicates, which `pyhudi advise --query-log` reads.
 
-A line for each question that was judged, an object of JSON: `at` (UTC), `table`, and `predicate` as
-`frontend.json.encoder` writes it. It holds what queries look for, so only its owner may read it.
+It has a line for each evaluated request, a JSON object: `at` (UTC), `table`, and `predicate` in the
+format of `frontend.json.encoder`. It holds what queries look for, so only its owner may read it.
 """
 
 from __future__ import annotations
@@ -21,16 +21,14 @@ _MOST_BYTES = 64 << 20
 
 
 class QueryLog:
-    """Appends to the file; several threads may. What cannot be written is left out: no request
-    fails for it.
-    """
+    """Appends to the file. Thread safe. If a line cannot be written, the request succeeds."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
 
     def add(self, table: str, predicate: HudiExpression) -> None:
-        """A line for a question."""
+        """Write a line for a request."""
         at = datetime.now(timezone.utc).isoformat(timespec="seconds")
         asked = json.loads(dumps(predicate))
         line = json.dumps({"at": at, "table": table, "predicate": asked}, ensure_ascii=False)

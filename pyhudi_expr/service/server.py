@@ -1,8 +1,8 @@
 """The TCP server: framed, strict binary Thrift.
 
-One event loop owns every connection, so idle and slow callers cost no thread; requests are judged
-in a pool of workers. Sizes are checked before a byte of a frame is read, each transfer has its
-time, and what is over a limit is closed or told that the service is busy.
+One event loop owns every connection, so idle and slow callers cost no thread; a pool of workers
+evaluates requests. Sizes are checked before a byte of a frame is read, each transfer has a time
+limit, and a connection over a limit is closed or answered that the service is busy.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _log: Any = structlog.get_logger()
 
 
 class AddressError(OSError):
-    """The address is taken, or none of this machine's."""
+    """The address is taken, or not one of this machine."""
 
 
 class _RefusedError(Exception):
@@ -37,7 +37,7 @@ class _RefusedError(Exception):
 
 
 class PruningServer:
-    """Serves a handler until it is stopped. Built and used in one event loop."""
+    """Serves a handler until it is stopped. Create and use it in one event loop."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class PruningServer:
         """Raises SettingsError for a service that anybody on the network could use."""
         self._metrics = metrics or Metrics()
         self._workers = ThreadPoolExecutor(settings.workers, thread_name_prefix="prune")
-        # Telling that the service is busy must not wait for the workers that are.
+        # The answer that the service is busy must not wait for busy workers.
         self._refusals = ThreadPoolExecutor(1, thread_name_prefix="refuse")
         self._unanswered = 0
         self._idle: set[asyncio.Task[None]] = set()
@@ -59,9 +59,9 @@ class PruningServer:
         self.reload(handler, settings)
 
     def reload(self, handler: PruningService.Iface, settings: ServiceSettings) -> None:
-        """Go on with these, the address and the workers excepted. Raises SettingsError.
+        """Continue with a new handler and settings, except address and workers.
 
-        Certificates are read anew; connections that are open stay so.
+        Certificates are read again; open connections stay open. Raises SettingsError.
         """
         access = Access(settings)
         if (access.tls is None) != (self._access.tls is None):
@@ -72,24 +72,24 @@ class PruningServer:
 
     @property
     def open_connections(self) -> int:
-        """Callers that are connected."""
+        """Number of connected callers."""
         return len(self._connections)
 
     @property
     def unanswered(self) -> int:
-        """Requests that are judged or wait for it."""
+        """Number of requests that are evaluated or waiting."""
         return self._unanswered
 
     def is_ready(self) -> bool:
-        """Whether requests are taken."""
+        """Whether requests are accepted."""
         return self._listening and not self._stopping.is_set()
 
     def stop(self) -> None:
-        """Take no more requests; `run` returns when those that came have been answered."""
+        """Accept no more requests; `run` returns when all received ones are answered."""
         self._stopping.set()
 
     async def run(self, listening: Callable[[str, int], None] | None = None) -> None:
-        """Listen until `stop`; `listening` is told the address. Raises AddressError."""
+        """Listen until `stop`; `listening` is called with the address. Raises AddressError."""
         settings = self._settings
         tls = self._access.tls
         if tls is not None:
@@ -132,7 +132,7 @@ class PruningServer:
                 await asyncio.wait(late, timeout=_ABANDON_SECONDS)
 
     def _renewed(self, connection: Any, name: str | None, context: object) -> None:
-        """Handshakes go on with the certificates that were read last."""
+        """Use the latest certificates for new handshakes."""
         connection.context = self._access.tls or context
 
     async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -188,7 +188,7 @@ class PruningServer:
     async def _received(
         self, reader: asyncio.StreamReader, task: asyncio.Task[None], most: int
     ) -> bytes | None:
-        """The next frame; None when the caller has nothing more, or stays silent for too long."""
+        """Return the next frame; None if the caller is done, or idle for too long."""
         self._idle.add(task)
         try:
             header = await asyncio.wait_for(
@@ -222,7 +222,7 @@ class PruningServer:
             {asyncio.ensure_future(_outcome(job))}, timeout=settings.request_seconds
         )
         if not done:
-            # What runs cannot be stopped, and occupies its worker; what waits need not run.
+            # A running job cannot be stopped, and occupies its worker; a waiting one need not run.
             job.cancel()
             return await self._not_pruned(
                 frame, "late", f"the service needed more than {settings.request_seconds:g} s"
@@ -247,7 +247,7 @@ class PruningServer:
         return await asyncio.wait_for(transfer, self._settings.transfer_seconds)
 
     async def _closed(self, writer: asyncio.StreamWriter) -> None:
-        """Close when the caller has the whole answer, or does not take it in time."""
+        """Close when the caller has the whole response, or does not take it in time."""
         writer.close()
         try:
             await self._in_time(writer.wait_closed())
@@ -256,6 +256,6 @@ class PruningServer:
 
 
 async def _outcome(job: Future[bytes]) -> None:
-    """Returns when the job has ended, however it has."""
+    """Wait until the job has ended, successfully or not."""
     with contextlib.suppress(Exception, asyncio.CancelledError):
         await asyncio.wrap_future(job)

@@ -16,10 +16,10 @@ from pydantic_settings import (
 
 
 class SettingsError(ValueError):
-    """A setting is unknown or out of range, or the file cannot be read; the text says which."""
+    """A setting is unknown or out of range, or the file cannot be read; the message says which."""
 
 
-#: What a service cannot change while it runs.
+#: Settings that a running service cannot change.
 NEED_RESTART = (
     "host",
     "port",
@@ -39,7 +39,7 @@ NEED_RESTART = (
 
 
 class ServiceSettings(BaseSettings):
-    """What an operator can set; docs/settings.md has the same table."""
+    """The settings; docs/settings.md has the same table."""
 
     model_config = SettingsConfigDict(env_prefix="PYHUDI_", extra="forbid", frozen=True)
 
@@ -134,11 +134,11 @@ class ServiceSettings(BaseSettings):
 
     @property
     def snapshot_path(self) -> Path | None:
-        """The directory that `snapshot_dir` means."""
+        """Return the directory of `snapshot_dir`."""
         if self.snapshot_dir != "auto":
             return Path(self.snapshot_dir) if self.snapshot_dir else None
         cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
-        # Without a home directory nothing is expanded, and nothing is kept.
+        # Without a home directory nothing is expanded, and nothing is cached.
         return Path(cache) / "pyhudi" if os.path.isabs(cache) else None
 
     @classmethod
@@ -150,14 +150,14 @@ class ServiceSettings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Leave the order to `load`, which knows the file."""
+        """Leave the order to `load`, which has the file."""
         file = cls.model_config.get("toml_file")
         toml = (TomlConfigSettingsSource(settings_cls, Path(str(file))),) if file else ()
         return (init_settings, env_settings, *toml)
 
 
 def load(file: Path | None = None, **overrides: Any) -> ServiceSettings:
-    """The settings; `overrides` that are None are left to the environment and the file.
+    """Load the settings; `overrides` that are None are left to the environment and the file.
 
     Raises SettingsError.
     """

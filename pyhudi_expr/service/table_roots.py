@@ -1,4 +1,4 @@
-"""Which tables the service may read."""
+"""Restrict which tables the service may read."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _S3 = ("s3a", "s3n")
 
 
 class RootError(ValueError):
-    """The table lies outside of the allowed directories, or its path makes no sense."""
+    """The table is outside of the allowed directories, or its path is invalid."""
 
 
 class TableRoots:
-    """The directories and URIs below which tables may be read; none: everywhere.
+    """The directories and URIs below which tables may be read; without any, all tables.
 
     Local paths are compared after resolving symbolic links and "..", so a link inside of a root
     that leads out of it is refused.
@@ -28,7 +28,7 @@ class TableRoots:
         self._roots = tuple(map(_location, roots))
 
     def resolve(self, base_path: str) -> str:
-        """The path to open for a table, a local one without symbolic links. Raises RootError."""
+        """Return the path to open for a table, without symbolic links. Raises RootError."""
         scheme, _ = _split(base_path)
         if scheme and not self._roots:
             return base_path
@@ -42,7 +42,7 @@ class TableRoots:
 
 
 def _split(location: str) -> tuple[str, str]:
-    """The scheme in lower case, "" for local files, and what follows it."""
+    """Return the scheme in lower case, "" for local files, and the rest."""
     match = _URI.fullmatch(location)
     scheme = match[1].lower() if match else ""
     rest = match[2] if match else location
@@ -50,7 +50,7 @@ def _split(location: str) -> tuple[str, str]:
 
 
 def _location(location: str) -> tuple[str, str]:
-    """The store ("" for local files, else scheme and authority) and the normal path in it."""
+    """Return the store ("" for local files, else scheme and authority) and the normalised path."""
     scheme, rest = _split(location)
     if not scheme:
         if not rest.startswith("/") or "\0" in rest:

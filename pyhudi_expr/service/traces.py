@@ -1,7 +1,7 @@
-"""A span of OpenTelemetry for each request, sent to a collector; only where one is set.
+"""Send an OpenTelemetry span for each request to a collector, if one is set.
 
-Spans are sent by a thread of their own: a collector that does not answer costs spans, not time.
-Their attributes hold no constants of queries.
+A separate thread sends the spans: a collector that does not answer costs spans, not time. Their
+attributes hold no constants of queries.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Traces:
     """The spans of one service, until it is closed."""
 
     def __init__(self, endpoint: str) -> None:
-        """endpoint: the collector's URL for OTLP over HTTP, http://host:4318/v1/traces say."""
+        """Use a collector's URL for OTLP over HTTP, for example http://host:4318/v1/traces."""
         resource = Resource.create(
             {
                 "service.name": "pyhudi",
@@ -40,7 +40,7 @@ class Traces:
         self._tracer = self._provider.get_tracer(__name__)
 
     def answered(self, request: AnsweredRequest) -> None:
-        """Send a request's span: it ended when it was answered."""
+        """Send a request's span, which ends with the response."""
         end = int(request.at.timestamp() * 1e9)
         span = self._tracer.start_span(
             "prune",
@@ -62,6 +62,6 @@ class Traces:
         span.end(end_time=end)
 
     def close(self) -> None:
-        """Send what waits, for a while."""
+        """Send waiting spans, within a time limit."""
         self._provider.force_flush(_FLUSH_MILLIS)
         self._provider.shutdown()

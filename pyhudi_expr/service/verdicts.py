@@ -1,4 +1,4 @@
-"""A pruning result as the protocol's verdicts: what was proved, in as few bytes as possible."""
+"""Encode a pruning result as the protocol's verdicts, in as few bytes as possible."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NO_VERDICT = 0
 
 
 def verdicts(result: PruneResult) -> list[PartitionVerdict]:
-    """One verdict for each partition of which something is dropped.
+    """Return one verdict for each partition of which something is dropped.
 
-    A partition that its own values exclude is dropped whole. Of the others go, whichever is
-    shorter, the tokens of the dropped files, or those of the kept ones together with the digest
-    of the listing that was judged (for none kept: the digest alone).
+    A partition that its own values exclude is dropped whole. For others it has, whichever is
+    shorter, the tokens of the dropped files, or those of the kept ones with the digest of the
+    listing (the digest alone if none is kept).
     """
     plan = _plan(result)
     listing = result.listing
@@ -41,7 +41,7 @@ def verdicts(result: PruneResult) -> list[PartitionVerdict]:
 
 
 def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> PruneCounts:
-    """What was considered and dropped. rows: of what is kept, as far as they are known."""
+    """Return the counts of considered and dropped files; `rows` are those kept, if known."""
     listing = result.listing
     kept = result.file_keep
     size = listing.file_size
@@ -64,14 +64,19 @@ def counts(result: PruneResult, elapsed_micros: int, rows: RowCount | None) -> P
 
 @dataclass(frozen=True)
 class _Plan:
-    """kinds: the verdict's kind for each partition, 0 for none. sent: the files to be named."""
+    """How partitions are encoded.
+
+    Attributes:
+        kinds: The verdict's kind for each partition, 0 for none.
+        sent: The files to name.
+    """
 
     kinds: Int64Array
     sent: BoolArray
 
 
 def _plan(result: PruneResult) -> _Plan:
-    """Compares, for each partition, what naming the dropped files costs with naming the kept."""
+    """Compare, for each partition, the costs of naming the dropped files and the kept ones."""
     listing = result.listing
     partition, partitions = listing.file_partition, len(listing.partitions)
     kept = result.file_keep
@@ -102,6 +107,6 @@ def _plan(result: PruneResult) -> _Plan:
 
 
 def _texts(tokens: pa.StringArray) -> list[str]:
-    # Far faster than to_pylist, which makes a scalar of each.
+    # Far faster than to_pylist, which creates a scalar for each.
     texts: list[str] = tokens.to_numpy(zero_copy_only=False).tolist()
     return texts

@@ -253,12 +253,8 @@ def _latest_merged(
 ) -> tuple[Int64Array, Int64Array]:
     """Return the newest slice of each group and, if it awaits compaction, the one before it.
 
-    Args:
-        slices: Sorted keys of slices.
-
-    Returns:
-        The key that each of these slices is shown as (that of the older one of the two), and their
-        own keys, sorted.
+    The slices are sorted keys. The result is the key that each of these slices is shown as (that of
+    the older one of the two), and their own keys, sorted.
     """
     group = slices // instants
     last = np.flatnonzero(np.append(group[1:] != group[:-1], True)) if len(slices) else group
@@ -329,7 +325,7 @@ def _assemble(
 
 
 def _distinct(keys: Int64Array) -> Int64Array:
-    """Return the distinct keys, sorted. (numpy's `unique` hashes, which is far slower.)"""
+    """Return the distinct keys, sorted; numpy's `unique` hashes, which is far slower."""
     ordered = np.sort(keys)
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 

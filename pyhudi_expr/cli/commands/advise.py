@@ -1,4 +1,4 @@
-"""`pyhudi advise`: which indexes a table's queries would gain by."""
+"""`pyhudi advise`: recommend indexes for a table's queries."""
 
 from __future__ import annotations
 
@@ -76,9 +76,8 @@ def advise(
 ) -> None:
     """Print which indexes of TABLE would save its queries most, and what they cost.
 
-    Queries come from files of SQL, from a service's query log, or from Hive's session history; one
-    that stands there several times counts as often. Footers and a sample of the rows are read,
-    nothing is changed.
+    Queries come from files of SQL, from a service's query log, or from Hive's session history. A
+    repeated query counts as often. Footers and a sample of the rows are read; nothing is changed.
     """
     if not (queries or query_logs or histories):
         raise click.UsageError("name what was asked: --queries, --query-log or --hive-history")

@@ -1,4 +1,4 @@
-"""`pyhudi completion`: what a shell needs to complete commands and options."""
+"""`pyhudi completion`: complete commands and options in a shell."""
 
 from __future__ import annotations
 

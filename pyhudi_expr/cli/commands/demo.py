@@ -1,4 +1,4 @@
-"""`pyhudi demo` and `pyhudi bench`: what pruning does, on a table of the demo's or one's own."""
+"""`pyhudi demo` and `pyhudi bench`: show what pruning does, on a demo table or any other one."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _QUERIES = (
 def demo(directory: Path | None, as_json: bool) -> None:
     """Write a small Hudi table and show which of its files six queries have to read.
 
-    The table (copy on write, 80 files, 160,000 rows) stays, for the other commands. Nothing but
-    this package is needed; the demo with Hive and Spark is `make demo` in a checkout.
+    The table (copy on write, 80 files, 160,000 rows) stays, for the other commands. Only this
+    package is needed. The demo with Hive and Spark is `make demo` in a checkout.
     """
     path = directory or Path(mkdtemp(prefix="pyhudi-")) / "trips"
     with progress_while("writing the table"):
@@ -101,10 +101,10 @@ def bench(
     zone: str | None,
     as_json: bool,
 ) -> None:
-    """Measure how long it takes to prune TABLE by each of PREDICATES, and what that spares.
+    """Measure how long it takes to prune TABLE by each of PREDICATES, and what that saves.
 
-    The first answer reads the table's metadata; later ones find it in memory, as a service's do.
-    The project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
+    The first request reads the table's metadata; later ones use the cache, as in a service. The
+    project's own benchmarks, with Spark and Hive, are `make bench` in a checkout.
     """
     options = PruneOptions(footers=footers, footer_wait=_FOOTERS.footer_wait)
     reader = reader_of(dialect)
@@ -134,7 +134,7 @@ def bench(
 
 
 def _predicates_table(*headings: str) -> Table:
-    """Of a predicate, whole on a narrow terminal too, and numbers."""
+    """Return a table of predicates, not truncated on a narrow terminal, and numbers."""
     shown = Table()
     shown.add_column("WHERE", overflow="fold")
     for heading in headings:

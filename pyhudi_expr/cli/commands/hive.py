@@ -31,11 +31,11 @@ _LOCATION = click.option(
 
 @click.group(cls=Commands, short_help="Register tables in Hive; find out why they are not pruned.")
 def hive() -> None:
-    """Tables in Hive that are read by the storage handler."""
+    """Manage tables in Hive that the storage handler reads."""
 
 
 def _with_address(command: _Command) -> _Command:
-    """The options that say where HiveServer2 is; the parameter `address`."""
+    """Add the options of HiveServer2's address; the parameter `address`."""
 
     @wraps(command)
     def with_address(
@@ -155,12 +155,11 @@ def register(
     dry_run: bool,
     as_json: bool,
 ) -> None:
-    """Make Hive's table what the Hudi table TABLE is: create it, or follow its columns.
+    """Register the Hudi table TABLE in Hive: create Hive's table, or update its columns.
 
-    Columns, types and comments are those of the Hudi table; what it has gained is added, and a
-    table that has changed in other ways is dropped and created again (the data stays). Types such
-    as varchar(n), comments and hudi. properties that were given in Hive stay. Run it again at any
-    time.
+    Columns, types and comments are those of the Hudi table. New columns are added. A table that has
+    changed in other ways is dropped and created again (the data stays). Types such as varchar(n),
+    comments and hudi. properties that were set in Hive stay. You can run it again at any time.
     """
     given = key_values(properties)
     with require_extra("hive"):
@@ -194,11 +193,10 @@ def doctor(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Say whether Hive's queries on TABLE are pruned and, if not, why and how to mend it.
+    """Check whether Hive's queries on TABLE are pruned and, if not, why and how to fix it.
 
-    Looks at each link from HiveServer2 to the service and the indexes, and asks HiveServer2 to
-    explain a query by which a file must be ruled out. Nothing is changed. Exit code 1 where a link
-    is broken.
+    Checks each link from HiveServer2 to the service and the indexes, and has HiveServer2 explain a
+    query that must exclude a file. Nothing is changed. The exit code is 1 if a link is broken.
     """
     given = key_values(settings)
     with require_extra("hive"):

@@ -51,7 +51,7 @@ def _table(command: _Command) -> _Command:
 
 
 def _writing(command: _Command) -> _Command:
-    """Options of the commands that change a table."""
+    """Add the options of the commands that change a table."""
     for option in (
         click.option(
             "--lock-dir",
@@ -140,7 +140,7 @@ def create(
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Build the index NAME of a table, and have it kept from then on."""
+    """Build the index NAME of a table, and register it."""
     options = {**key_values(extra), "store": store}
     if shards is not None:
         options["shards"] = str(shards)
@@ -234,7 +234,7 @@ def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @_table
 @AS_JSON
 def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
-    """Print a table's indexes: what they are over, where they are, and how fresh."""
+    """Print a table's indexes: their columns, where they are stored, and how fresh they are."""
     path = _located(table, settings)
     with progress_while("reading the table"):
         found = checked_statuses(HudiTable.open(path))
@@ -261,7 +261,7 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
 @_table
 @AS_JSON
 def stats(name: str | None, table: str, as_json: bool, **settings: Any) -> None:
-    """Print how large the index NAME is, or each index of a table: entries, shards, bytes, logs."""
+    """Print the size of the index NAME, or of each index: entries, shards, bytes, logs."""
     print_stats(_located(table, settings), name, as_json)
 
 
@@ -284,7 +284,7 @@ def _report_built(built: BuildResult | None, as_json: bool, nothing_done: str) -
 
 
 def _located(table: str, settings: dict[str, Any]) -> str:
-    """The base path of a table that is named by it, or in the metastore."""
+    """Return the base path of a table given by its path, or by its name in the metastore."""
     if not is_table_name(table):
         return table_location(table)
     purpose, master, own = f"looking up {table}", settings["master"], settings["settings"]

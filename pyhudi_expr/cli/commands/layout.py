@@ -1,4 +1,4 @@
-"""`pyhudi layout ...`: what a layout would do for queries, and laying a table out."""
+"""`pyhudi layout ...`: estimate what a layout would do for queries, and lay a table out."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _SHOWN = 12
     cls=Commands, short_help="Which order of the rows queries would gain by; rewrite them so."
 )
 def layout() -> None:
-    """Choose in which order rows lie in a table's files, and rewrite them so."""
+    """Choose the order of rows in a table's files, and rewrite them."""
 
 
 @layout.command(
@@ -149,15 +149,15 @@ def cluster_table(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Rewrite the files of TABLE in the order of a layout, in one commit of Hudi's.
+    """Rewrite the files of TABLE in the order of a layout, in one commit of Hudi.
 
-    Spark needs Apache Hudi's bundle, by --conf spark.jars=... or spark.jars.packages, say.
+    Spark needs Apache Hudi's bundle, for example by --conf spark.jars=... or spark.jars.packages.
     """
     wanted = Layout(comma_separated(columns), Curve(curve), Mapping(mapping))
     size, options = Size(files, target_file_size), spark_session.key_values(writer)
     with progress_while(
         "reading the table"
-    ):  # what is wrong with the command is told before Spark starts
+    ):  # what is wrong with the command is reported before Spark starts
         wanted.check(HudiTable.open(table_location(table)).schema())
     with spark_session.spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
         from pyhudi_expr.spark.clustering.clustering import ClusterOptions, cluster
@@ -179,14 +179,14 @@ def _told(done: Clustered) -> str:
 
 
 def _layouts_of(columns: tuple[str, ...]) -> list[Layout]:
-    """Every curve and mapping of these columns, in this order."""
+    """Return every curve and mapping of these columns, in this order."""
     curves = [curve for curve in Curve if curve is not Curve.LINEAR and len(columns) > 1]
     some = [Layout(columns, curve, mapping) for curve in curves for mapping in Mapping]
     return [Layout(columns, Curve.LINEAR), *some]
 
 
 def _drawn(found: Analysis) -> tuple[Layout, tuple[str, str]]:
-    """The best layout, and the two columns over which files are drawn."""
+    """Return the best layout, and the two columns over which files are drawn."""
     best = found.candidates[0].layout
     assert best is not None
     columns = list(dict.fromkeys([*best.columns, *found.sample.rows.column_names]))

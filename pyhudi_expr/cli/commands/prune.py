@@ -1,4 +1,4 @@
-"""The commands about a table's files: what it is, which of them can match, and why."""
+"""Commands about a table's files: what the table is, which files can match, and why."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyhudi_expr.index.snapshot import NO_STATISTICS, TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
 
-#: The command line has time to read every footer that a predicate needs.
+#: Long enough to read every footer that a predicate needs.
 _FOOTER_WAIT_SECONDS = 600.0
 
 _HINT = (
@@ -31,7 +31,7 @@ _Command = Callable[..., None]
 
 
 def _question(command: _Command) -> _Command:
-    """The arguments and options of a command that prunes."""
+    """Add the arguments and options of a command that prunes."""
     for option in reversed(
         (
             click.argument("table", shell_complete=complete_directories),
@@ -64,8 +64,7 @@ def _question(command: _Command) -> _Command:
 def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **question: Any) -> None:
     """Print the files of TABLE that can hold a row for which PREDICATE is true.
 
-    The files go to standard output, one on a line; what was found out about them to standard
-    error.
+    The files go to standard output, one on a line; the counts and notes go to standard error.
     """
     _, result = _pruned(table, predicate, **question)
     if as_json:

@@ -1,4 +1,4 @@
-"""`pyhudi scan`: rows of a table on the terminal, or as JSON."""
+"""`pyhudi scan`: print rows of a table on the terminal, or as JSON."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def scan(
     as_of: str | None,
     zone: str,
 ) -> None:
-    """Print the rows of TABLE for which PREDICATE is true, tab by tab (or as JSON, one on a line).
+    """Print the rows of TABLE for which PREDICATE is true, tab separated (or as JSON lines).
 
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
     bar = ProgressBar("reading rows")
     with progress_while("judging files"):
-        from pyhudi_expr.reading.scan import scan as scanned  # what it imports takes a while
+        from pyhudi_expr.reading.scan import scan as scanned  # on use: the import takes time
 
         rows = scanned(
             table_location(table),
@@ -74,7 +74,7 @@ def scan(
         )
     if not as_json:
         click.echo("\t".join(rows.schema.names))
-    if sys.stdout.isatty():  # the rows are the sign that it goes on
+    if sys.stdout.isatty():  # the rows themselves show progress
         _print(iter_with_progress(rows.batches(), "reading rows"), as_json)
     else:
         with bar:
@@ -108,7 +108,7 @@ def _text(value: Any) -> str:
 
 
 def _json(value: Any) -> str:
-    """JSON has no NaN and no infinity: they are texts."""
+    """Return a value for JSON, which has no NaN and no infinity: they are texts."""
     try:
         return json.dumps(value, ensure_ascii=False, default=_text, allow_nan=False)
     except ValueError:

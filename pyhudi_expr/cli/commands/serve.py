@@ -36,8 +36,8 @@ def serve(
 ) -> None:
     """Run the pruning service until SIGTERM or Ctrl-C.
 
-    Options go before environment variables (PYHUDI_...), these before the file. SIGHUP has the
-    settings read again.
+    Options override environment variables (PYHUDI_...), which override the file. SIGHUP reloads the
+    settings.
     """
     with require_extra("service"):
         from pyhudi_expr.service.process import serve as serve_until_stopped

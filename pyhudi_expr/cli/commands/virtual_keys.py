@@ -1,4 +1,4 @@
-"""`pyhudi virtual-keys ...`: leaving `_hoodie_record_key` off the disk, and back."""
+"""`pyhudi virtual-keys ...`: stop storing `_hoodie_record_key`, and restore it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _Command = Callable[..., None]
 
 @click.group("virtual-keys", cls=Commands, short_help="Leave record keys off the disk, and back.")
 def virtual_keys() -> None:
-    """Leave a table's record keys off the disk: readers make them from the key's columns.
+    """Do not store a table's record keys: readers compute them from the key's columns.
 
     `rewrite` and `disable` write through Apache Hudi: its bundle has to be on Spark's class path
     (--conf spark.jars=...).
@@ -71,9 +71,9 @@ def enable(
     lock_wait: float,
     as_json: bool,
 ) -> None:
-    """Make readers of TABLE make its keys, and writers leave them out from now on.
+    """Make readers of TABLE compute its keys, and writers omit them from now on.
 
-    Only hoodie.properties changes; files that are there keep their column.
+    Only hoodie.properties changes; existing files keep their column.
     """
     key = None if columns is None else comma_separated(columns)
     settings = VirtualKeySettings(key, concatenator, class_name, keep_column)
@@ -94,7 +94,7 @@ def enable(
 @_table
 @AS_JSON
 def report(table: str, as_json: bool) -> None:
-    """Print what stored keys take in TABLE, and what leaving them out saves, from the footers."""
+    """Print what stored keys take in TABLE, and what omitting them saves, from the footers."""
     with progress_while("reading footers"):
         opened = HudiTable.open(table_location(table))
         found = key_storage(opened)
@@ -132,7 +132,7 @@ def rewrite(
 ) -> None:
     """Rewrite the files of TABLE that still have stored keys, without them.
 
-    File group by file group, committed by Hudi's clustering; what was begun before goes on.
+    It works file group by file group, committed by Hudi's clustering, and continues an earlier run.
     """
     path = table_location(table)
     with spark_session("rewriting files", master, settings, HUDI_SESSION) as spark:
@@ -159,9 +159,9 @@ def disable(
     lock_wait: float,
     as_json: bool,
 ) -> None:
-    """Restore the stored keys of TABLE, and go back to reading them.
+    """Restore the stored keys of TABLE, and read them again.
 
-    The rows are written anew by one insert overwrite; nobody else may write meanwhile.
+    The rows are rewritten by one insert overwrite; no other writer may run in the meantime.
     """
     path = table_location(table)
     with spark_session("restoring keys", master, settings, HUDI_SESSION) as spark:

@@ -104,6 +104,7 @@ class Within:
     greatest: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         return self.result(lower, upper, (lower >= self.least) & (upper <= self.greatest), operand)
@@ -127,6 +128,7 @@ class Scale:
     factor: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         limit = MAX_ORDINAL // self.factor
@@ -149,6 +151,7 @@ class FitDigits:
     digits: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         converted = self.convert(*operands)
         most = 10**self.digits - 1
         return Within(-most, most)(converted)
@@ -161,6 +164,7 @@ class Rounded:
     factor: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         bounds = where_known(
@@ -186,6 +190,7 @@ class Truncated:
     bits: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         least, greatest = integer_range(self.bits)
@@ -206,6 +211,7 @@ class FloatsToIntegers:
     bits: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         least, greatest = integer_range(self.bits)
@@ -223,6 +229,7 @@ class DecimalsToDoubles:
     scale: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         factor = 10.0**self.scale
@@ -254,6 +261,7 @@ class Widened:
     target: Domain
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         if not self.source.is_ordinal:
             lower, upper = operand.lower, operand.upper
@@ -295,6 +303,7 @@ class ReaderMargins:
     fold_days: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         start = _GREGORIAN_START_DAY * self.day
@@ -337,6 +346,7 @@ class DatesToTimestamps:
     per_day: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         return Scale(self.per_day)(DATES_AS_READ(*operands))
 
 
@@ -347,6 +357,7 @@ class FloorTo:
     size: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         return where_known(
@@ -365,6 +376,7 @@ class CutTo:
     size: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         floor = FloorTo(self.size)(*operands)
         lower, upper = ordinals(floor)
         return replace(floor, upper=np.where(upper < 0, upper + 1, upper), lower=lower)
@@ -378,6 +390,7 @@ class Hull:
     other: Function
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         one, other = self.one(*operands), self.other(*operands)
         (lower, upper), (least, greatest) = ordinals(one), ordinals(other)
         return replace(one, lower=np.minimum(lower, least), upper=np.maximum(upper, greatest))
@@ -390,6 +403,7 @@ class UpperMargin:
     amount: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         with np.errstate(over="ignore"):

@@ -85,6 +85,7 @@ class Opaque:
     reason: str
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         return unknown(self.domain)
 
 
@@ -105,6 +106,7 @@ class OnOperands:
     operands: tuple[tuple[int, Function | None], ...]
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         return self.function(
             *(
                 operands[index] if convert is None else convert(operands[index])
@@ -121,6 +123,7 @@ class After:
     before: Function
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         return self.function(self.before(*operands))
 
 

@@ -189,6 +189,7 @@ class Beginning:
     count: int
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         texts = texts_of(operands[0])
         lower, upper = texts.lower, texts.upper
         given = np.asarray(arrow(operands[0].upper).is_valid())
@@ -308,6 +309,7 @@ class IntegersToStrings:
     """Integers in decimal digits: in order if all have one sign and one number of digits."""
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = (np.atleast_1d(end) for end in ordinals(operand))
         known = (lower != MIN_ORDINAL) & (upper != MAX_ORDINAL)

@@ -45,6 +45,7 @@ class Refitted:
     target: Domain
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, fits_lower = self._fitted(operand.lower)
         upper, fits_upper = self._fitted(operand.upper)
@@ -97,6 +98,7 @@ class Whole:
     up: bool
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         whole = pc.ceil if self.up else pc.floor
         return replace(operand, lower=whole(operand.lower), upper=whole(operand.upper))
@@ -179,6 +181,7 @@ class FromDoubles:
     relative: float = RELATIVE_ERROR
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         first = self._decimals(lower, -np.inf)

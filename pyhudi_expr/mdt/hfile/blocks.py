@@ -39,7 +39,8 @@ Bytes: TypeAlias = bytes | memoryview
 class RandomAccess(Protocol):
     """The interface of a pyarrow NativeFile."""
 
-    def read_at(self, nbytes: int, offset: int) -> bytes: ...
+    def read_at(self, nbytes: int, offset: int) -> bytes:
+        """Read `nbytes` at an offset."""
 
 
 class BlockReader:

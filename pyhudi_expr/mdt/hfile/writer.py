@@ -49,7 +49,8 @@ _COMPARATOR = b"org.apache.hudi.io.storage.HoodieHBaseKVComparator"
 class Sink(Protocol):
     """The interface of a binary file and of io.BytesIO."""
 
-    def write(self, content: bytes, /) -> object: ...
+    def write(self, content: bytes, /) -> object:
+        """Write the content."""
 
 
 def write(sink: Sink, cells: Iterable[tuple[bytes, bytes]], schema: str) -> int:

@@ -50,6 +50,7 @@ class PrefixScan:
     prefixes: tuple[bytes, ...]
 
     def __call__(self, hfile: HFile) -> Iterator[Cells]:
+        """Return the bounds of the results."""
         return hfile.prefix_scan(self.prefixes)
 
 

@@ -84,7 +84,7 @@ class SparkBatches:
     frame: DataFrame
 
     def together(self, tasks: int, *columns: str) -> SparkBatches:
-        # A single task needs no shuffle.
+        """Repartition, see `Batches`."""
         # A single task needs no shuffle.
         some = self.frame.coalesce(1) if tasks == 1 else self.frame.repartition(tasks, *columns)
         return SparkBatches(some)

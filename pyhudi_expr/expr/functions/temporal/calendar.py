@@ -158,6 +158,7 @@ class DayFunction:
     greatest: Callable[[np.ndarray], np.ndarray]
 
     def __call__(self, *operands: Bounds) -> Bounds:
+        """Return the bounds of the results."""
         (operand,) = operands
         lower, upper = ordinals(operand)
         first = self.least(moments_of(lower).astype("datetime64[D]"))
