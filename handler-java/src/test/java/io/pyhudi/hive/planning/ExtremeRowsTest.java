@@ -160,10 +160,10 @@ class ExtremeRowsTest {
   @Test
   void runsOfRowsThatAreAlikeEndWhereAColumnChanges() {
     ExtremeRows rows = rows(counts(5000, true), counted("n")).get();
-    assertEquals(1, rows.endOfAlike(0));
-    assertEquals(4998, rows.endOfAlike(1));
-    assertEquals(4998, rows.endOfAlike(4997));
-    assertEquals(5000, rows.endOfAlike(4998));
+    assertEquals(1, rows.endOfRun(0));
+    assertEquals(4998, rows.endOfRun(1));
+    assertEquals(4998, rows.endOfRun(4997));
+    assertEquals(5000, rows.endOfRun(4998));
   }
 
   @Test

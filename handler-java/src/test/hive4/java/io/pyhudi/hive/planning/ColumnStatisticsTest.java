@@ -133,9 +133,9 @@ class ColumnStatisticsTest {
                     new ColumnSummary("sorted").setKeptByEquality(0.1),
                     new ColumnSummary("unknown")),
                 null));
-    assertTrue(known.leavesMostFiles("spread"));
+    assertTrue(known.keepsMostFiles("spread"));
     for (String column : Arrays.asList("sorted", "unknown", "missing")) {
-      assertFalse(known.leavesMostFiles(column));
+      assertFalse(known.keepsMostFiles(column));
     }
   }
 }
