@@ -68,7 +68,7 @@ public final class ExtremeRows {
       return Optional.empty();
     }
     return MinMaxQuery.of(job, locations)
-        .flatMap(asked -> of(asked, TableDescription.of(table, settings)))
+        .flatMap(query -> of(query, TableDescription.of(table, settings)))
         .filter(found -> isQuick(found.rows, Utilities.getIsVectorized(job)));
   }
 
@@ -77,23 +77,23 @@ public final class ExtremeRows {
     return rows <= (vectorized ? MOST_IN_BATCHES : MOST_ONE_BY_ONE);
   }
 
-  static Optional<ExtremeRows> of(MinMaxQuery asked, TableDescription table) {
+  static Optional<ExtremeRows> of(MinMaxQuery query, TableDescription table) {
     PruneCounts counts = table.counts();
     boolean isCounted = counts != null && counts.isSetRowsKept() && counts.isRowsAreExact();
-    if (counts == null || (asked.countsAny() && !isCounted)) {
+    if (counts == null || (query.countsAny() && !isCounted)) {
       return Optional.empty();
     }
-    long rows = asked.countsAny() ? counts.getRowsKept() : 2;
+    long rows = query.countsAny() ? counts.getRowsKept() : 2;
     Map<String, ColumnSummary> columns = new TreeMap<>();
-    for (Map.Entry<String, TypeInfo> column : asked.columns().entrySet()) {
+    for (Map.Entry<String, TypeInfo> column : query.columns().entrySet()) {
       String name = column.getKey();
       ColumnSummary known = table.columns().get(name);
-      if (known == null || !isExact(known, column.getValue(), asked.counts(name))) {
+      if (known == null || !isExact(known, column.getValue(), query.counts(name))) {
         return Optional.empty();
       }
       ColumnSummary given = new ColumnSummary(name);
       given.setLeast(known.getLeast()).setGreatest(known.getGreatest());
-      given.setNulls(asked.counts(name) ? known.getNulls() : 0);
+      given.setNulls(query.counts(name) ? known.getNulls() : 0);
       if (!fits(given, rows)) {
         return Optional.empty();
       }

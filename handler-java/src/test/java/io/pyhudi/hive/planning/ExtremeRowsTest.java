@@ -93,7 +93,7 @@ class ExtremeRowsTest {
   }
 
   @Test
-  void rowsHaveTheEndsOfWhatIsAsked() throws IOException {
+  void rowsHaveMinimumAndMaximumOfQueriedColumns() throws IOException {
     ExtremeRows rows = rows(COUNTS, ends("n", "t")).get();
     assertEquals("-1 5", values(rows, "n"));
     assertEquals("-1 5", values(rows, "N"));
@@ -167,7 +167,7 @@ class ExtremeRowsTest {
   }
 
   @Test
-  void moreRowsThanAreMadeQuicklyAreRead() {
+  void tooManyRowsAreReadFromFiles() {
     assertTrue(ExtremeRows.isQuick(5_000_000, false));
     assertFalse(ExtremeRows.isQuick(5_000_001, false));
     assertTrue(ExtremeRows.isQuick(1_000_000_000, true));

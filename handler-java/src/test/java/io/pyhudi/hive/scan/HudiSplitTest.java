@@ -71,7 +71,7 @@ class HudiSplitTest {
   }
 
   @Test
-  void aSliceOfLogFilesAloneTravels() throws Exception {
+  void sliceOfLogFilesAloneIsSerialized() throws Exception {
     FileSlice slice = new FileSlice("", "001", "aaaa-0");
     slice.addLogFile(new HoodieLogFile(info("file:/table/.aaaa-0_001.log.1_0-2-2", 7)));
     HudiSplit copy = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "001"));

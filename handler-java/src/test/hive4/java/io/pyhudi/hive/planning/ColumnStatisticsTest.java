@@ -108,7 +108,7 @@ class ColumnStatisticsTest {
   }
 
   @Test
-  void whatIsNotKnownIsLeftToHive() {
+  void unknownStatisticsAreLeftToHive() {
     // An integer without ends would be one between 0 and 0.
     assertTrue(statistics("int", summary("c", null, null)).isEmpty());
     assertTrue(statistics("double", summary("c", null, null)).isEmpty());
@@ -124,7 +124,7 @@ class ColumnStatisticsTest {
   }
 
   @Test
-  void anEqualityThatLeavesMostFilesIsKnown() {
+  void detectsEqualitiesThatKeepMostFiles() {
     ColumnStatistics known =
         ColumnStatistics.of(
             TableDescription.of(
