@@ -14,10 +14,11 @@ import java.util.List;
 import java.util.Map;
 
 /**
- * Runs Hive 3.1, which is made for JDK 8, on JDK 17: {@code java Launcher.java CLASSPATH MAIN ARGS}.
+ * Runs Hive 3.1, which requires JDK 8, on JDK 17: {@code java Launcher.java CLASSPATH MAIN ARGS}.
  *
- * <p>Two things keep it from that. It casts the loader of its classes to URLClassLoader; here it is
- * one. And it serializes plans by private fields of ArrayList's sublists, whose names have changed.
+ * <p>It solves two problems. Hive casts its class loader to URLClassLoader, so this launcher provides
+ * one. Hive also serializes plans by private fields of ArrayList's sublists, whose names have
+ * changed.
  */
 public final class Launcher {
   private static final String SUBLISTS =
@@ -38,7 +39,7 @@ public final class Launcher {
     }
   }
 
-  /** A class path's directories and jars; "directory/*" is every jar in it. */
+  /** Returns a class path's directories and jars; "directory/*" is every jar in it. */
   private static URL[] urls(String classPath) throws MalformedURLException {
     List<URL> urls = new ArrayList<>();
     for (String entry : classPath.split(File.pathSeparator)) {
@@ -74,7 +75,7 @@ public final class Launcher {
     }
   }
 
-  /** A class file with other texts in its constant pool (JVM specification, 4.4). */
+  /** Replaces texts in the constant pool of a class file (JVM specification, 4.4). */
   private static byte[] withTexts(InputStream stored, Map<String, String> replacements)
       throws IOException {
     DataInputStream in = new DataInputStream(stored);

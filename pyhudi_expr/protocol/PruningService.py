@@ -21,7 +21,7 @@ all_structs = []
 class Iface(object):
     def prune(self, request):
         """
-        Says which files cannot hold a matching row. Never throws: the status tells.
+        Reports which files cannot hold a matching row. Never throws: see the status.
 
         Parameters:
          - request
@@ -31,7 +31,7 @@ class Iface(object):
 
     def info(self):
         """
-        Who answers, and in which version.
+        Reports the version of the service.
 
         """
         pass
@@ -46,7 +46,7 @@ class Client(Iface):
 
     def prune(self, request):
         """
-        Says which files cannot hold a matching row. Never throws: the status tells.
+        Reports which files cannot hold a matching row. Never throws: see the status.
 
         Parameters:
          - request
@@ -80,7 +80,7 @@ class Client(Iface):
 
     def info(self):
         """
-        Who answers, and in which version.
+        Reports the version of the service.
 
         """
         self.send_info()

@@ -145,7 +145,7 @@ class TableView(object):
 
 class VerdictKind(object):
     """
-    How a partition's verdict is to be read.
+    The meaning of a partition's verdict.
 
     """
     DROP_PARTITION = 1
@@ -709,7 +709,7 @@ class PruneRequest(object):
 
 class PartitionVerdict(object):
     """
-    What was proved for one partition. A partition without a verdict is kept whole.
+    The proof for one partition. Every file of a partition without a verdict is kept.
 
     Attributes:
      - partitionPath: The partition path relative to the table's base path, as Hudi writes it; "" for none.
@@ -823,7 +823,7 @@ class PruneCounts(object):
      - bytesConsidered
      - bytesDropped
      - elapsedMicros: Time spent in the service, microseconds.
-     - rowsKept: Rows of the files that are kept, at most; absent: not asked for, or not known.
+     - rowsKept: Rows of the files that are kept, at most; absent: not requested, or unknown.
      - rowsAreExact: Whether a scan of these files gives exactly so many rows, without any filter.
      - filesDroppedBy: The dropped files by the index that excluded them: of those that the indexes before it left.
 
@@ -995,7 +995,7 @@ class PruneCounts(object):
 
 class ColumnSummary(object):
     """
-    What statistics say of one column over all files of the table; absent: not known.
+    Statistics of one column over all files of the table; absent: unknown.
 
     Attributes:
      - name: As in the table's schema.
@@ -1138,13 +1138,13 @@ class PruneResponse(object):
     Attributes:
      - protocolVersion
      - requestId
-     - basePath: The base path that was asked for, unchanged: an answer for another table is no answer.
+     - basePath: The base path of the request, unchanged: callers reject a response for another table.
      - status
-     - instant: The instant that was judged (requested time).
+     - instant: The instant of the evaluated files (requested time).
      - verdicts
      - counts
      - message: Why nothing, or less, was pruned, for the log.
-     - columns: Of the table's columns, in its order; absent: not asked for, or not known.
+     - columns: Of the table's columns, in its order; absent: not requested, or unknown.
 
     """
 

@@ -14,7 +14,7 @@
 namespace java io.pyhudi.hive.protocol
 namespace py pyhudi_expr.protocol
 
-/** The version that both sides speak; another one is answered with UNSUPPORTED_VERSION. */
+/** The version of both sides; a service answers any other one with UNSUPPORTED_VERSION. */
 const i32 PROTOCOL_VERSION = 1
 
 /** Kinds of nodes. AND, OR, NOT, CONSTANT, LEAF are a SearchArgument's; the others are value terms. */
@@ -32,7 +32,7 @@ enum NodeKind {
   LITERAL = 7,
   /** A function of the children, by its Hive name in `functionName`; its result type in `type`. */
   FUNCTION = 8,
-  /** What the caller could not say; `text` tells what it was. It may be true, false or null. */
+  /** An expression that the protocol cannot express, shown in `text`. It may be true, false or null. */
   UNKNOWN = 9
 }
 
@@ -128,9 +128,9 @@ struct PruneRequest {
   10: optional bool describeColumns
 }
 
-/** How a partition's verdict is to be read. */
+/** The meaning of a partition's verdict. */
 enum VerdictKind {
-  /** By its partition values no row can match: drop it whatever files it has. */
+  /** By its partition values no row can match: drop it with all its files. */
   DROP_PARTITION = 1,
   /** Drop every file, if the caller's own listing of the partition has the digest. */
   DROP_LISTED = 2,
@@ -141,7 +141,7 @@ enum VerdictKind {
   KEEP_TOKENS = 4
 }
 
-/** What was proved for one partition. A partition without a verdict is kept whole. */
+/** The proof for one partition. Every file of a partition without a verdict is kept. */
 struct PartitionVerdict {
   /** The partition path relative to the table's base path, as Hudi writes it; "" for none. */
   1: required string partitionPath,
@@ -171,7 +171,7 @@ struct PruneCounts {
   6: required i64 bytesDropped,
   /** Time spent in the service, microseconds. */
   7: required i64 elapsedMicros,
-  /** Rows of the files that are kept, at most; absent: not asked for, or not known. */
+  /** Rows of the files that are kept, at most; absent: not requested, or unknown. */
   8: optional i64 rowsKept,
   /** Whether a scan of these files gives exactly so many rows, without any filter. */
   9: optional bool rowsAreExact,
@@ -179,7 +179,7 @@ struct PruneCounts {
   10: optional map<string, i64> filesDroppedBy
 }
 
-/** What statistics say of one column over all files of the table; absent: not known. */
+/** Statistics of one column over all files of the table; absent: unknown. */
 struct ColumnSummary {
   /** As in the table's schema. */
   1: required string name,
@@ -201,16 +201,16 @@ struct ColumnSummary {
 struct PruneResponse {
   1: required i32 protocolVersion,
   2: required string requestId,
-  /** The base path that was asked for, unchanged: an answer for another table is no answer. */
+  /** The base path of the request, unchanged: callers reject a response for another table. */
   3: required string basePath,
   4: required PruneStatus status,
-  /** The instant that was judged (requested time). */
+  /** The instant of the evaluated files (requested time). */
   5: optional string instant,
   6: optional list<PartitionVerdict> verdicts,
   7: optional PruneCounts counts,
   /** Why nothing, or less, was pruned, for the log. */
   8: optional string message,
-  /** Of the table's columns, in its order; absent: not asked for, or not known. */
+  /** Of the table's columns, in its order; absent: not requested, or unknown. */
   9: optional list<ColumnSummary> columns
 }
 
@@ -220,8 +220,8 @@ struct ServiceInfo {
 }
 
 service PruningService {
-  /** Says which files cannot hold a matching row. Never throws: the status tells. */
+  /** Reports which files cannot hold a matching row. Never throws: see the status. */
   PruneResponse prune(1: PruneRequest request),
-  /** Who answers, and in which version. */
+  /** Reports the version of the service. */
   ServiceInfo info()
 }

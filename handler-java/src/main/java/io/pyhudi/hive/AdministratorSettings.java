@@ -9,17 +9,17 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.conf.HiveConf;
 
 /**
- * What HiveServer2's own files say (hive-site.xml, hiveserver2-site.xml): which settings sessions
- * and tables may change, and the values of all others.
+ * Settings from HiveServer2's own files (hive-site.xml, hiveserver2-site.xml): which settings
+ * sessions and tables may change, and the values of all others.
  *
- * <p>Otherwise whoever owns a table could have every query on it ask, and believe, a service of
- * his.
+ * <p>Without these restrictions the owner of a table could redirect every query on it to a service
+ * of his own choice.
  */
 final class AdministratorSettings {
   static final String SESSION_SETTINGS = "hudi.pruning.session.settings";
   static final String TABLE_SETTINGS = "hudi.pruning.table.settings";
 
-  /** What costs nobody but the one who asks. */
+  /** Settings that affect only the query that sets them. */
   static final String HARMLESS =
       String.join(
           ",",
@@ -31,7 +31,7 @@ final class AdministratorSettings {
 
   private static final String EVERYTHING = "*";
 
-  /** Of this JVM; read once, like Hive's own. */
+  /** The settings of this JVM; read once, like Hive's own. */
   private static final class Holder {
     private static final AdministratorSettings OURS =
         of(HiveConf.getHiveSiteLocation(), HiveConf.getHiveServer2SiteLocation());
@@ -50,7 +50,8 @@ final class AdministratorSettings {
   }
 
   /**
-   * @param locations of configuration files, the last one wins; null for one that is not there
+   * @param locations of configuration files; later files override earlier ones; null entries are
+   *     skipped
    */
   static AdministratorSettings of(URL... locations) {
     Configuration files = new Configuration(false);
@@ -68,7 +69,7 @@ final class AdministratorSettings {
     return Holder.OURS;
   }
 
-  /** The administrator's value, or null. */
+  /** Returns the administrator's value, or null. */
   String get(String name) {
     return files.get(name);
   }
@@ -82,8 +83,8 @@ final class AdministratorSettings {
   }
 
   /**
-   * Whether a job's value counts. Where there are no files of the administrator (in a cluster's
-   * containers) the job has what HiveServer2 has decided.
+   * Returns whether a job may set the value. Containers of a cluster have no configuration files of
+   * the administrator; there the job carries the values that HiveServer2 chose.
    */
   boolean jobsMaySet(String name) {
     return !found || sessionsMaySet(name) || tablesMaySet(name);

@@ -23,7 +23,7 @@ import org.apache.hadoop.hive.serde2.objectinspector.primitive.PrimitiveObjectIn
 import org.apache.hudi.common.table.HoodieTableMetaClient;
 
 /**
- * What this JVM knows of the handler, its settings and the services, as one JSON text; for {@code
+ * Reports the handler's version, settings and services in this JVM as one JSON text, for {@code
  * pyhudi hive doctor}:
  *
  * <pre>
@@ -31,7 +31,7 @@ import org.apache.hudi.common.table.HoodieTableMetaClient;
  * SELECT hudi_diagnosis('hudi.view=snapshot');
  * </pre>
  *
- * The arguments are properties of a table whose queries are looked at.
+ * The arguments are table properties, which are applied to the settings.
  */
 @UDFType(deterministic = false)
 public final class HudiDiagnosis extends GenericUDF {
@@ -79,7 +79,7 @@ public final class HudiDiagnosis extends GenericUDF {
     int timeout = (int) Math.min(MAX_TIMEOUT_MILLIS, Math.max(1, settings.timeoutMillis()));
     List<Object> services = new ArrayList<>();
     for (ServiceAddress address : settings.addresses()) {
-      services.add(ServiceProbe.ask(address, settings.credentials(), timeout));
+      services.add(ServiceProbe.probe(address, settings.credentials(), timeout));
     }
     found.put("services", services);
     return found;

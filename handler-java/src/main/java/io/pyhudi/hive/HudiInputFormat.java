@@ -27,16 +27,16 @@ import org.apache.hadoop.mapred.Reporter;
  * Reads Hudi tables, or partitions of them, and only the files that can hold matching rows.
  *
  * <p>Files are dropped here, when splits are made, and never while reading: a split may serve
- * several scans with different filters. Hive keeps one instance for all queries, so there is no
- * state.
+ * several scans with different filters. Hive keeps one instance for all queries, so the class holds
+ * no state.
  *
- * <p>This is no MapredParquetInputFormat on purpose: Hive would collect statistics from all Parquet
- * files that it finds in the directories, old versions included.
+ * <p>This class does not extend MapredParquetInputFormat on purpose: Hive would then collect
+ * statistics from all Parquet files that it finds in the directories, old versions included.
  */
 abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritable>
     implements VectorizedInputFormatInterface, CombineHiveInputFormat.AvoidSplitCombination {
 
-  /** What the format makes of a table's settings. */
+  /** Returns the settings of a scan, as this format applies them. */
   abstract PruningSettings settings(JobConf job);
 
   @Override
@@ -50,12 +50,12 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     return splits.toArray(new InputSplit[0]);
   }
 
-  /** The locations to scan, by the base path of their table. */
+  /** Groups the locations to scan by the base path of their table. */
   private static Map<Path, List<Path>> tables(JobConf job) throws IOException {
     Map<Path, List<Path>> tables = new LinkedHashMap<>();
     Path last = null;
     for (Path location : getInputPaths(job)) {
-      // Partitions of one table follow each other: one look-up for all of them.
+      // Partitions of one table are adjacent, so one look-up serves all of them.
       if (last == null || !isBelow(location, last)) {
         last = HudiTable.basePathOf(job, location);
       }
@@ -83,7 +83,7 @@ abstract class HudiInputFormat extends FileInputFormat<NullWritable, ArrayWritab
     return SliceReaders.open(hudi, job, reporter);
   }
 
-  /** Combined splits would be made of every file in the directories. */
+  /** Skips combined splits: Hive would build them from every file in the directories. */
   @Override
   public boolean shouldSkipCombine(Path path, Configuration conf) {
     return true;

@@ -4,7 +4,7 @@ import org.apache.hadoop.mapred.JobConf;
 
 /**
  * Reads base files merged with their log files, or the read-optimised view if {@code hudi.view}
- * says so.
+ * selects it.
  */
 public final class HudiMergeOnReadInputFormat extends HudiInputFormat {
   @Override

@@ -14,13 +14,13 @@ import org.apache.hadoop.mapred.RecordWriter;
 import org.apache.hadoop.util.Progressable;
 
 /**
- * Writes nothing: a file that Hive has written into a Hudi table would be none of the table's.
+ * Refuses every write: a file that Hive writes into a Hudi table would not be part of the table.
  *
- * <p>Hive asks the storage handler before it plans; a table that has but an input format is kept by
- * this from within the tasks, before a row is written.
+ * <p>Hive checks with the storage handler before it plans a write. A table without the storage
+ * handler is protected by this class: the tasks fail before they write a row.
  */
 public final class HudiOutputFormat implements HiveOutputFormat<NullWritable, ArrayWritable> {
-  /** Why a write is refused, wherever. */
+  /** The error message of every refused write. */
   public static final String READ_ONLY =
       "Hudi tables are read-only in Hive; write them with Apache Hudi (Spark, Flink)";
 

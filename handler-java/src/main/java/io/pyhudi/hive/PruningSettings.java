@@ -14,11 +14,11 @@ import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hive.ql.session.SessionState;
 
 /**
- * What can be set: by SET in a session or as a table property (SET wins) as far as the
+ * The handler's settings: set by SET in a session or as a table property (SET wins) as far as the
  * administrator allows it, else in HiveServer2's configuration files.
  *
- * <p>A value that cannot be understood is replaced by its default: a typing error must not make a
- * query fail.
+ * <p>A value that cannot be parsed is replaced by its default: a typing error must not make a query
+ * fail.
  */
 public final class PruningSettings {
   public static final String ENABLED = "hudi.pruning.enabled";
@@ -69,7 +69,7 @@ public final class PruningSettings {
   }
 
   /**
-   * The settings of one table, decided when a query is compiled.
+   * Returns the settings of one table, resolved when a query is compiled.
    *
    * @param table the table's properties
    */
@@ -82,7 +82,7 @@ public final class PruningSettings {
         key -> administrator.tablesMaySet(key) ? table.getProperty(key) : null, administrator);
   }
 
-  /** The settings of a scan, from the job in which Hive has put the table's properties. */
+  /** Returns the settings of a scan, from the job into which Hive copied the table's properties. */
   public static PruningSettings ofJob(Configuration job) {
     return ofJob(job, AdministratorSettings.ours());
   }
@@ -112,14 +112,14 @@ public final class PruningSettings {
     return new PruningSettings(values);
   }
 
-  /** The same settings for base files only. */
+  /** Returns the same settings for base files only. */
   PruningSettings readOptimized() {
     Map<String, String> copy = new LinkedHashMap<>(values);
     copy.put(VIEW, "read_optimized");
     return new PruningSettings(copy);
   }
 
-  /** Every setting with its value, to travel in a job's properties. */
+  /** Returns every setting with its value, for a job's properties. */
   public Map<String, String> asMap() {
     return Collections.unmodifiableMap(values);
   }
@@ -128,32 +128,37 @@ public final class PruningSettings {
     return !"false".equalsIgnoreCase(values.get(ENABLED));
   }
 
-  /** Whether splits wait for the keys of a join's other side, to be pruned by them. */
+  /** Returns whether splits wait for the keys of a join's other side and are pruned by them. */
   public boolean joins() {
     return enabled() && !"false".equalsIgnoreCase(values.get(JOINS));
   }
 
-  /** The services to ask, in order; empty if none could be understood. */
+  /** Returns the services to call, in order; empty if no address could be parsed. */
   public List<ServiceAddress> addresses() {
     return ServiceAddress.parseList(values.get(ADDRESSES));
   }
 
-  /** The time that pruning may cost a scan, connecting and all addresses together. */
+  /**
+   * Returns the time limit of pruning for one scan, over all addresses and including connecting.
+   */
   public long timeoutMillis() {
     return number(TIMEOUT_MS);
   }
 
-  /** The largest answer that is read, in bytes. */
+  /** Returns the size limit of a response, in bytes. */
   public int maxResponseBytes() {
     return (int) Math.min(number(MAX_RESPONSE_BYTES), Integer.MAX_VALUE - 8);
   }
 
-  /** How long an address that keeps failing is not asked. */
+  /** Returns how long requests to a failing address are suspended. */
   public long breakerMillis() {
     return number(BREAKER_MS);
   }
 
-  /** What the services are shown, and what they have to show. */
+  /**
+   * Returns the credentials for the services, and the authorities that the services' certificates
+   * need.
+   */
   public Credentials credentials() {
     return new Credentials(
         values.get(TLS_CA),
@@ -170,12 +175,15 @@ public final class PruningSettings {
     }
   }
 
-  /** A local directory that gets one JSON line per scan, or empty. */
+  /** Returns a local directory that receives one JSON line per scan, or an empty text. */
   public String reportDir() {
     return values.get(REPORT_DIR);
   }
 
-  /** Whether log files are read; anything but read_optimized reads them. */
+  /**
+   * Returns the view, which decides whether log files are read; any value but read_optimized reads
+   * them.
+   */
   public TableView view() {
     return "read_optimized".equalsIgnoreCase(values.get(VIEW))
         ? TableView.READ_OPTIMIZED

@@ -15,7 +15,7 @@ import org.apache.hadoop.mapred.InputFormat;
 import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.OutputFormat;
 
-/** What the storage handlers of all versions of Hive have in common: how a table is read. */
+/** The common base of the storage handlers of all Hive versions: how a table is read. */
 abstract class ReadingStorageHandler extends DefaultStorageHandler
     implements HiveStoragePredicateHandler {
 
@@ -42,7 +42,7 @@ abstract class ReadingStorageHandler extends DefaultStorageHandler
     return new HudiMetaHook(getConf());
   }
 
-  /** The whole filter is pushed, and the whole filter stays with Hive. */
+  /** Pushes the whole filter down and also keeps it in Hive as the residual predicate. */
   @Override
   public DecomposedPredicate decomposePredicate(
       JobConf job, Deserializer deserializer, ExprNodeDesc predicate) {

@@ -84,7 +84,7 @@ class PruningSettingsTest {
   }
 
   @Test
-  void theAdministratorDecidesWhichServiceIsAsked() throws Exception {
+  void administratorDecidesWhichServiceIsCalled() throws Exception {
     AdministratorSettings ours = administrator(PruningSettings.ADDRESSES, "good:1");
     Properties evil = table(PruningSettings.ADDRESSES, "evil:1");
     setInSession(PruningSettings.ADDRESSES, "evil:2");
@@ -123,7 +123,7 @@ class PruningSettingsTest {
   }
 
   @Test
-  void withoutTheAdministratorsFilesAJobHasWhatHiveServerDecided() throws Exception {
+  void jobKeepsHiveServersValuesWithoutAdministratorFiles() throws Exception {
     Configuration job = new Configuration(false);
     job.set(PruningSettings.ADDRESSES, "decided:1");
     AdministratorSettings none = AdministratorSettings.of((URL) null);
@@ -131,7 +131,7 @@ class PruningSettingsTest {
   }
 
   @Test
-  void nonsenseIsReplacedByTheDefault() {
+  void invalidValuesAreReplacedByTheDefault() {
     assertEquals(
         2000, PruningSettings.ofTable(table(PruningSettings.TIMEOUT_MS, "soon")).timeoutMillis());
     assertEquals(

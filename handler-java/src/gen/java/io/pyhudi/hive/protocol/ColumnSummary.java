@@ -7,7 +7,7 @@
 package io.pyhudi.hive.protocol;
 
 /**
- * What statistics say of one column over all files of the table; absent: not known.
+ * Statistics of one column over all files of the table; absent: unknown.
  */
 @SuppressWarnings({"cast", "rawtypes", "serial", "unchecked", "unused"})
 public class ColumnSummary implements org.apache.thrift.TBase<ColumnSummary, ColumnSummary._Fields>, java.io.Serializable, Cloneable, Comparable<ColumnSummary> {

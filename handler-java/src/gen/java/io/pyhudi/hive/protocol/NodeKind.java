@@ -35,7 +35,7 @@ public enum NodeKind implements org.apache.thrift.TEnum {
    */
   FUNCTION(8),
   /**
-   * What the caller could not say; `text` tells what it was. It may be true, false or null.
+   * An expression that the protocol cannot express, shown in `text`. It may be true, false or null.
    */
   UNKNOWN(9);
 

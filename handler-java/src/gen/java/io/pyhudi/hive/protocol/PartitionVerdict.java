@@ -7,7 +7,7 @@
 package io.pyhudi.hive.protocol;
 
 /**
- * What was proved for one partition. A partition without a verdict is kept whole.
+ * The proof for one partition. Every file of a partition without a verdict is kept.
  */
 @SuppressWarnings({"cast", "rawtypes", "serial", "unchecked", "unused"})
 public class PartitionVerdict implements org.apache.thrift.TBase<PartitionVerdict, PartitionVerdict._Fields>, java.io.Serializable, Cloneable, Comparable<PartitionVerdict> {

@@ -38,7 +38,7 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
    */
   public long elapsedMicros; // required
   /**
-   * Rows of the files that are kept, at most; absent: not asked for, or not known.
+   * Rows of the files that are kept, at most; absent: not requested, or unknown.
    */
   public long rowsKept; // optional
   /**
@@ -63,7 +63,7 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
      */
     ELAPSED_MICROS((short)7, "elapsedMicros"),
     /**
-     * Rows of the files that are kept, at most; absent: not asked for, or not known.
+     * Rows of the files that are kept, at most; absent: not requested, or unknown.
      */
     ROWS_KEPT((short)8, "rowsKept"),
     /**
@@ -437,14 +437,14 @@ public class PruneCounts implements org.apache.thrift.TBase<PruneCounts, PruneCo
   }
 
   /**
-   * Rows of the files that are kept, at most; absent: not asked for, or not known.
+   * Rows of the files that are kept, at most; absent: not requested, or unknown.
    */
   public long getRowsKept() {
     return this.rowsKept;
   }
 
   /**
-   * Rows of the files that are kept, at most; absent: not asked for, or not known.
+   * Rows of the files that are kept, at most; absent: not requested, or unknown.
    */
   public PruneCounts setRowsKept(long rowsKept) {
     this.rowsKept = rowsKept;

@@ -26,7 +26,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   public int protocolVersion; // required
   public @org.apache.thrift.annotation.Nullable java.lang.String requestId; // required
   /**
-   * The base path that was asked for, unchanged: an answer for another table is no answer.
+   * The base path of the request, unchanged: callers reject a response for another table.
    */
   public @org.apache.thrift.annotation.Nullable java.lang.String basePath; // required
   /**
@@ -35,7 +35,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    */
   public @org.apache.thrift.annotation.Nullable PruneStatus status; // required
   /**
-   * The instant that was judged (requested time).
+   * The instant of the evaluated files (requested time).
    */
   public @org.apache.thrift.annotation.Nullable java.lang.String instant; // optional
   public @org.apache.thrift.annotation.Nullable java.util.List<PartitionVerdict> verdicts; // optional
@@ -45,7 +45,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
    */
   public @org.apache.thrift.annotation.Nullable java.lang.String message; // optional
   /**
-   * Of the table's columns, in its order; absent: not asked for, or not known.
+   * Of the table's columns, in its order; absent: not requested, or unknown.
    */
   public @org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns; // optional
 
@@ -54,7 +54,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
     PROTOCOL_VERSION((short)1, "protocolVersion"),
     REQUEST_ID((short)2, "requestId"),
     /**
-     * The base path that was asked for, unchanged: an answer for another table is no answer.
+     * The base path of the request, unchanged: callers reject a response for another table.
      */
     BASE_PATH((short)3, "basePath"),
     /**
@@ -63,7 +63,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
      */
     STATUS((short)4, "status"),
     /**
-     * The instant that was judged (requested time).
+     * The instant of the evaluated files (requested time).
      */
     INSTANT((short)5, "instant"),
     VERDICTS((short)6, "verdicts"),
@@ -73,7 +73,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
      */
     MESSAGE((short)8, "message"),
     /**
-     * Of the table's columns, in its order; absent: not asked for, or not known.
+     * Of the table's columns, in its order; absent: not requested, or unknown.
      */
     COLUMNS((short)9, "columns");
 
@@ -307,7 +307,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   }
 
   /**
-   * The base path that was asked for, unchanged: an answer for another table is no answer.
+   * The base path of the request, unchanged: callers reject a response for another table.
    */
   @org.apache.thrift.annotation.Nullable
   public java.lang.String getBasePath() {
@@ -315,7 +315,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   }
 
   /**
-   * The base path that was asked for, unchanged: an answer for another table is no answer.
+   * The base path of the request, unchanged: callers reject a response for another table.
    */
   public PruneResponse setBasePath(@org.apache.thrift.annotation.Nullable java.lang.String basePath) {
     this.basePath = basePath;
@@ -371,7 +371,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   }
 
   /**
-   * The instant that was judged (requested time).
+   * The instant of the evaluated files (requested time).
    */
   @org.apache.thrift.annotation.Nullable
   public java.lang.String getInstant() {
@@ -379,7 +379,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   }
 
   /**
-   * The instant that was judged (requested time).
+   * The instant of the evaluated files (requested time).
    */
   public PruneResponse setInstant(@org.apache.thrift.annotation.Nullable java.lang.String instant) {
     this.instant = instant;
@@ -515,7 +515,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   }
 
   /**
-   * Of the table's columns, in its order; absent: not asked for, or not known.
+   * Of the table's columns, in its order; absent: not requested, or unknown.
    */
   @org.apache.thrift.annotation.Nullable
   public java.util.List<ColumnSummary> getColumns() {
@@ -523,7 +523,7 @@ public class PruneResponse implements org.apache.thrift.TBase<PruneResponse, Pru
   }
 
   /**
-   * Of the table's columns, in its order; absent: not asked for, or not known.
+   * Of the table's columns, in its order; absent: not requested, or unknown.
    */
   public PruneResponse setColumns(@org.apache.thrift.annotation.Nullable java.util.List<ColumnSummary> columns) {
     this.columns = columns;

@@ -12,14 +12,14 @@ public class PruningService {
   public interface Iface {
 
     /**
-     * Says which files cannot hold a matching row. Never throws: the status tells.
+     * Reports which files cannot hold a matching row. Never throws: see the status.
      * 
      * @param request
      */
     public PruneResponse prune(PruneRequest request) throws org.apache.thrift.TException;
 
     /**
-     * Who answers, and in which version.
+     * Reports the version of the service.
      */
     public ServiceInfo info() throws org.apache.thrift.TException;
 

@@ -8,11 +8,11 @@ package io.pyhudi.hive.protocol;
 
 
 /**
- * How a partition's verdict is to be read.
+ * The meaning of a partition's verdict.
  */
 public enum VerdictKind implements org.apache.thrift.TEnum {
   /**
-   * By its partition values no row can match: drop it whatever files it has.
+   * By its partition values no row can match: drop it with all its files.
    */
   DROP_PARTITION(1),
   /**

@@ -10,7 +10,7 @@ package io.pyhudi.hive.protocol;
 public class pruningConstants {
 
   /**
-   * The version that both sides speak; another one is answered with UNSUPPORTED_VERSION.
+   * The version of both sides; a service answers any other one with UNSUPPORTED_VERSION.
    */
   public static final int PROTOCOL_VERSION = 1;
 

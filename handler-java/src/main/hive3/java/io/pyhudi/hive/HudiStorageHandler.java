@@ -9,17 +9,20 @@ import org.apache.hadoop.hive.ql.metadata.InputEstimator;
 import org.apache.hadoop.mapred.JobConf;
 
 /**
- * Hive 3.1's view of an existing Hudi table, for reading:
+ * The storage handler for Hive 3.1, which reads an existing Hudi table:
  *
  * <pre>
  * CREATE EXTERNAL TABLE t STORED BY 'io.pyhudi.hive.HudiStorageHandler' LOCATION '/path/of/table'
  * </pre>
  *
- * The filter of each scan is asked of the pruning service; Hive filters the rows again.
+ * The filter of each scan is sent to the pruning service; Hive filters the rows again.
  */
 public final class HudiStorageHandler extends ReadingStorageHandler implements InputEstimator {
 
-  /** Hive 3.1 asks for nothing else: without it, it would count every file below the location. */
+  /**
+   * Estimates the input size. Hive 3.1 requests no other statistics; without this method it would
+   * count every file below the location.
+   */
   @Override
   public Estimation estimate(JobConf job, TableScanOperator scan, long remaining)
       throws HiveException {

@@ -27,21 +27,21 @@ import org.apache.hadoop.hive.ql.session.SessionStateUtil;
 import org.apache.hadoop.hive.ql.stats.Partish;
 
 /**
- * Hive's view of an existing Hudi table, for reading:
+ * The storage handler for Hive 4, which reads an existing Hudi table:
  *
  * <pre>
  * CREATE EXTERNAL TABLE t STORED BY 'io.pyhudi.hive.HudiStorageHandler' LOCATION '/path/of/table'
  * </pre>
  *
- * The filter of each scan is asked of the pruning service; Hive filters the rows again.
+ * The filter of each scan is sent to the pruning service; Hive filters the rows again.
  */
 public final class HudiStorageHandler extends ReadingStorageHandler {
 
   /**
-   * What authorisation by location (Ranger's storage handler policies) is asked about: {@code
+   * Returns the URI for authorisation by location (Ranger's storage handler policies): {@code
    * hudi://AUTHORITY/PATH} of the table's location.
    *
-   * <p>Hive asks about CREATE TABLE with a table that has no location yet; it is in the query's
+   * <p>For CREATE TABLE Hive passes a table without a location; the location is in the query's
    * state.
    */
   @Override
@@ -49,7 +49,7 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
       throws URISyntaxException {
     String written = table.getSd().getLocation();
     if (written == null) {
-      // Not known at all: whoever may do it anywhere.
+      // The location is unknown: require permission for every location.
       written =
           SessionStateUtil.getProperty(getConf(), hive_metastoreConstants.META_TABLE_LOCATION)
               .orElse("/");
@@ -58,7 +58,10 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return new URI("hudi", location.getAuthority(), location.getPath(), null, null);
   }
 
-  /** PARTITIONED BY columns are ordinary columns: Hudi knows the partitions, not the metastore. */
+  /**
+   * Treats PARTITIONED BY columns as ordinary columns: Hudi, not the metastore, manages the
+   * partitions.
+   */
   @Override
   public boolean alwaysUnpartitioned() {
     return true;
@@ -81,10 +84,10 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   }
 
   /**
-   * Column statistics come from the index for each query.
+   * Returns whether column statistics come from the index for each query.
    *
-   * <p>What ANALYZE TABLE has left in the metastore is as old as that, and Hive would answer by it:
-   * in the table of this one query it is taken back.
+   * <p>The statistics that ANALYZE TABLE stored in the metastore may be outdated, and Hive would
+   * answer queries by them. They are cleared in the table object of this query.
    */
   @Override
   public boolean canProvideColStatistics(Table table) {
@@ -106,8 +109,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   }
 
   /**
-   * Whether count(*) may be answered by the number of rows. Hive 4 then takes it from the
-   * parameters of this one query's table, and nothing else from there.
+   * Returns whether the number of rows may answer count(*). Hive 4 then reads it, and nothing else,
+   * from the parameters of this query's table object.
    */
   @Override
   public boolean canComputeQueryUsingStats(Table table) {
@@ -130,8 +133,8 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
   }
 
   /**
-   * Whether Tez is to hold back the table's splits until the other side of a join has told its
-   * keys, which then are in the scan's filter. Not where the keys would rule out few files.
+   * Returns whether Tez delays the table's splits until the other side of a join has sent its keys,
+   * which then are in the scan's filter. Returns false if the keys would exclude few files.
    */
   @Override
   public boolean addDynamicSplitPruningEdge(Table table, ExprNodeDesc condition) {
@@ -139,10 +142,10 @@ public final class HudiStorageHandler extends ReadingStorageHandler {
     return settings.joins()
         && DynamicPruning.mayRestrict(table, condition)
         && !ColumnStatistics.of(getConf(), table.getPath(), settings)
-            .leavesMostFiles(DynamicPruning.columnOf(condition));
+            .keepsMostFiles(DynamicPruning.columnOf(condition));
   }
 
-  /** EXPLAIN shows what would be pruned: the service is asked as a scan would ask it. */
+  /** Adds the pruning result to EXPLAIN; it sends the same request as a scan. */
   @Override
   public Map<String, String> getOperatorDescProperties(
       OperatorDesc operator, Map<String, String> properties) {

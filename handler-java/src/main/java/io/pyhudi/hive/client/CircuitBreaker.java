@@ -5,11 +5,11 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.LongSupplier;
 
 /**
- * Remembers which addresses fail, so that a dead service costs the time-out a few times and not
- * once for each query.
+ * Tracks which addresses fail, so that an unavailable service costs the time-out a few times and
+ * not once for each query.
  *
- * <p>After the pause one call tries the address; the others leave it alone until that one has
- * succeeded, or for another pause.
+ * <p>After the pause one call tries the address; the others skip it until that call succeeds, or
+ * for another pause.
  */
 final class CircuitBreaker {
   private static final int FAILURES_TO_OPEN = 3;
@@ -36,7 +36,7 @@ final class CircuitBreaker {
     this.clock = clock;
   }
 
-  /** Whether {@link #allows} could say yes. */
+  /** Returns whether {@link #allows} could return true. */
   boolean mayAllow(ServiceAddress address) {
     State state = states.get(address);
     return state == null
@@ -44,7 +44,10 @@ final class CircuitBreaker {
         || clock.getAsLong() - state.closedAtNanos >= 0;
   }
 
-  /** Whether to ask the address now. Who is told so asks it, and tells how that ended. */
+  /**
+   * Returns whether to call the address now. After true, the caller must call it and report success
+   * or failure.
+   */
   boolean allows(ServiceAddress address) {
     State state = states.get(address);
     if (state == null || state.failures < FAILURES_TO_OPEN) {
@@ -61,7 +64,7 @@ final class CircuitBreaker {
   }
 
   /**
-   * @param pauseMillis how long the address is left alone once it has failed often enough
+   * @param pauseMillis how long the address is skipped after it has failed often enough
    */
   void failed(ServiceAddress address, long pauseMillis) {
     long pause = TimeUnit.MILLISECONDS.toNanos(pauseMillis);

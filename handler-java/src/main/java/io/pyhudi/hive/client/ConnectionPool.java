@@ -11,7 +11,7 @@ final class ConnectionPool {
   private final ConcurrentHashMap<ServiceAddress, Deque<ServiceConnection>> idle =
       new ConcurrentHashMap<>();
 
-  /** An idle connection with these credentials and this limit, or null. */
+  /** Takes an idle connection with these credentials and this limit, or returns null. */
   ServiceConnection take(ServiceAddress address, Credentials credentials, int maxResponseBytes) {
     Deque<ServiceConnection> connections = idle.get(address);
     ServiceConnection connection = connections == null ? null : connections.pollFirst();

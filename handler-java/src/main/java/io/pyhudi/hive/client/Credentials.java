@@ -21,14 +21,14 @@ import javax.net.ssl.SSLSocket;
 import javax.net.ssl.TrustManagerFactory;
 
 /**
- * How this side and a service know each other. All are names of files, which are read for each new
- * connection: a renewed certificate or token needs no restart.
+ * The credentials by which the handler and a service authenticate each other. All are names of
+ * files, which are read for each new connection: a renewed certificate or token needs no restart.
  */
 public final class Credentials {
   /** Plain connections without a token. */
   static final Credentials NONE = new Credentials("", "", "", "");
 
-  /** Begins a connection's first frame; the service's own constant. */
+  /** The prefix of a connection's first frame, the same constant as in the service. */
   private static final String PREFACE = "pyhudi-token ";
 
   private final List<String> files;
@@ -37,21 +37,21 @@ public final class Credentials {
    * @param authorities PEM file with the authorities of the services' certificates; empty: no TLS
    * @param keystore PKCS #12 file with this side's key and certificate, or empty
    * @param passwordFile file with its password, or empty
-   * @param tokenFile file with the token that services want to be shown, or empty
+   * @param tokenFile file with the token that services require, or empty
    */
   public Credentials(String authorities, String keystore, String passwordFile, String tokenFile) {
     files = Arrays.asList(authorities, keystore, passwordFile, tokenFile);
   }
 
-  /** The first frame of a connection, or null. */
+  /** Returns the first frame of a connection, or null. */
   byte[] preface() throws IOException {
     String file = files.get(3);
     return file.isEmpty() ? null : (PREFACE + text(file)).getBytes(StandardCharsets.UTF_8);
   }
 
   /**
-   * The connected socket with TLS around it, where that is wanted; the service's certificate has
-   * been checked then, its name included.
+   * Wraps a connected socket in TLS if TLS is configured. The service's certificate, including its
+   * host name, has then been verified.
    */
   Socket secured(Socket connected, ServiceAddress address) throws IOException {
     if (files.get(0).isEmpty()) {

@@ -1,6 +1,6 @@
 package io.pyhudi.hive.client;
 
-/** How a scan's pruning ended; but for the first two every file is read. */
+/** The outcome of a scan's pruning; every file is read for all but the first two. */
 public enum Outcome {
   PRUNED,
   /** Statistics answer the query: no file is read. */
@@ -9,19 +9,19 @@ public enum Outcome {
   DISABLED,
   /** The query has no filter on this scan. */
   NO_FILTER,
-  /** Nothing in the filter could be said in the protocol. */
+  /** The protocol cannot express any part of the filter. */
   NOT_EXPRESSIBLE,
-  /** The service judged and proved nothing. */
+  /** The service evaluated the filter and proved nothing. */
   NOTHING_PROVED,
   /** No service could be reached. */
   UNREACHABLE,
   TIMED_OUT,
-  /** What came back was no answer to the question: garbage, another table, another query. */
+  /** The response does not match the request: invalid data, another table or another query. */
   WRONG_ANSWER,
   OTHER_VERSION,
   /** The request broke a limit of the service. */
   REFUSED,
   SERVICE_FAILED,
-  /** This side failed; the log tells how. */
+  /** The handler failed; the log has the details. */
   FAILED
 }

@@ -19,7 +19,7 @@ import org.apache.thrift.TException;
 import org.apache.thrift.transport.TTransportException;
 
 /**
- * Asks the pruning services of a list in turn, until one answers or the time is up.
+ * Calls the pruning services of a list in turn, until one responds or the time limit expires.
  *
  * <p>The time limit holds for everything together: name look-up, connecting, sending, the service's
  * work and reading its answer. Each call therefore runs in a thread of its own, whose socket is
@@ -48,14 +48,14 @@ public final class PruningClient {
     return SHARED;
   }
 
-  /** How much a call may cost. */
+  /** The limits of a call. */
   public static final class Limits {
     final long timeoutMillis;
     final int maxResponseBytes;
     final long breakerMillis;
 
     /**
-     * @param breakerMillis how long an address that keeps failing is left alone
+     * @param breakerMillis how long an address that keeps failing is skipped
      */
     public Limits(long timeoutMillis, int maxResponseBytes, long breakerMillis) {
       this.timeoutMillis = timeoutMillis;
@@ -65,10 +65,10 @@ public final class PruningClient {
   }
 
   /**
-   * The answer of the first service that gives one.
+   * Returns the response of the first service that gives one.
    *
-   * @return an answer to exactly this request, with status OK
-   * @throws PruningException if there is none; its outcome and message say why
+   * @return a response to exactly this request, with status OK
+   * @throws PruningException if there is none; its outcome and message give the reason
    */
   public PruneResponse prune(
       PruneRequest request, List<ServiceAddress> addresses, Credentials credentials, Limits limits)
@@ -81,12 +81,12 @@ public final class PruningClient {
             Outcome.UNREACHABLE,
             addresses.isEmpty()
                 ? "no service address is set"
-                : "not asked, it failed a moment ago: " + addresses);
+                : "skipped after recent failures: " + addresses);
     for (int i = 0; i < allowed.size(); i++) {
       ServiceAddress address = allowed.get(i);
       long left = TimeUnit.NANOSECONDS.toMillis(deadline - System.nanoTime());
       if (left <= 0) {
-        failure = new PruningException(Outcome.TIMED_OUT, "no time left to ask a service");
+        failure = new PruningException(Outcome.TIMED_OUT, "no time left to call a service");
         break;
       }
       if (!breaker.allows(address)) {
@@ -153,7 +153,7 @@ public final class PruningClient {
       try {
         return exchange(address, pooled, request, timeoutMillis, used);
       } catch (TTransportException e) {
-        // The service may have been restarted since; a new connection tells.
+        // The service may have been restarted since; retry on a new connection.
         if (isTimeout(e)) {
           throw e;
         }
@@ -219,7 +219,7 @@ public final class PruningClient {
             || cause.getCause() instanceof SocketTimeoutException);
   }
 
-  /** Whether this is an answer to this request at all. */
+  /** Checks that the response belongs to the request and has status OK. */
   private static PruneResponse check(
       PruneRequest request, PruneResponse response, ServiceAddress address)
       throws PruningException {
@@ -228,9 +228,9 @@ public final class PruningClient {
       throw new PruningException(
           Outcome.OTHER_VERSION,
           address
-              + " speaks protocol version "
+              + " uses protocol version "
               + response.getProtocolVersion()
-              + ", this handler "
+              + ", this handler uses "
               + pruningConstants.PROTOCOL_VERSION);
     }
     if (!request.getRequestId().equals(response.getRequestId())
@@ -242,7 +242,7 @@ public final class PruningClient {
               + response.getRequestId()
               + " for "
               + response.getBasePath()
-              + " when asked "
+              + ", expected "
               + request.getRequestId()
               + " for "
               + request.getBasePath());

@@ -1,6 +1,6 @@
 package io.pyhudi.hive.client;
 
-/** No usable answer came from the pruning service. The scan goes on unpruned. */
+/** Thrown if the pruning service gave no usable response. The scan continues without pruning. */
 public final class PruningException extends Exception {
   private static final long serialVersionUID = 1L;
 
@@ -20,7 +20,7 @@ public final class PruningException extends Exception {
     return outcome;
   }
 
-  /** Whether the service itself is to blame, so that another one may do better. */
+  /** Returns whether the service itself failed, so that another one may succeed. */
   boolean blamesService() {
     return outcome != Outcome.NOTHING_PROVED && outcome != Outcome.REFUSED;
   }

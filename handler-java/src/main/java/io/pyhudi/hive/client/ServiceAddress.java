@@ -5,7 +5,7 @@ import java.util.Collections;
 import java.util.List;
 import java.util.Objects;
 
-/** Where a pruning service listens. */
+/** The host and port of a pruning service. */
 public final class ServiceAddress {
   private final String host;
   private final int port;
@@ -15,10 +15,7 @@ public final class ServiceAddress {
     this.port = port;
   }
 
-  /**
-   * Reads "host:port, [::1]:port, ...". Parts that are no address are left out: they cannot be
-   * asked.
-   */
+  /** Parses "host:port, [::1]:port, ...". Parts that are not an address are skipped. */
   public static List<ServiceAddress> parseList(String text) {
     List<ServiceAddress> addresses = new ArrayList<>();
     for (String part : text.split(",")) {

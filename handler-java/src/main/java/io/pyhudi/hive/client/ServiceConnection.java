@@ -93,13 +93,13 @@ final class ServiceConnection implements Closeable {
     }
   }
 
-  /** Without a farewell of TLS, which would wait for a service that hangs. */
+  /** Closes the socket without TLS's closing message, which would wait for a service that hangs. */
   @Override
   public void close() {
     try {
       plain.close();
     } catch (IOException e) {
-      // It is gone, which is all that was wanted.
+      // The connection is closed either way.
     }
   }
 }

@@ -6,14 +6,17 @@ import java.util.Map;
 import java.util.concurrent.TimeUnit;
 import org.apache.thrift.TException;
 
-/** Asks one service who it is, for people who look for a fault: no pool, no circuit breaker. */
+/**
+ * Requests the version of one service, for diagnosis. It uses no connection pool and no circuit
+ * breaker.
+ */
 public final class ServiceProbe {
   private static final int MAX_RESPONSE_BYTES = 1 << 20;
 
   private ServiceProbe() {}
 
-  /** Its address with its version and protocol, or with the problem. */
-  public static Map<String, Object> ask(
+  /** Returns the service's address with its version and protocol, or with the error. */
+  public static Map<String, Object> probe(
       ServiceAddress address, Credentials credentials, int timeoutMillis) {
     Map<String, Object> found = new LinkedHashMap<>();
     found.put("address", address.toString());

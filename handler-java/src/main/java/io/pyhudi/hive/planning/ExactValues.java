@@ -25,21 +25,25 @@ import org.apache.hadoop.io.Text;
 import org.apache.hadoop.io.Writable;
 
 /**
- * Constants of the protocol as values of Hive's Parquet rows.
+ * Converts constants of the protocol to values of Hive's Parquet rows.
  *
- * <p>The least of a column's values has to be the least of what Hive reads for them. So there are
- * only those for which its readers keep the order: none beyond the type's range, from before the
- * Gregorian calendar, or in a time zone whose clocks are ever set back.
+ * <p>The minimum of the stored values must be the minimum of the values that Hive reads for them.
+ * So only values whose order Hive's readers preserve are converted: none beyond the type's range,
+ * none before the Gregorian calendar, and no instants in a time zone whose clocks are ever set
+ * back.
  */
 final class ExactValues {
-  /** The first day of the Gregorian calendar where it follows the Julian one. */
+  /** The first day of the Gregorian calendar, where it replaces the Julian one. */
   private static final long FIRST_DAY = LocalDate.of(1582, 10, 15).toEpochDay();
 
   private static final long SECONDS_PER_DAY = 86_400;
 
   private ExactValues() {}
 
-  /** What a reader gives for the constant in a column of the type, if that is certain. */
+  /**
+   * Returns the value that a reader returns for the constant in a column of the type, if that is
+   * certain.
+   */
   static Optional<Writable> of(Literal value, TypeInfo type) {
     return value != null && type instanceof PrimitiveTypeInfo
         ? Optional.ofNullable(value(value, (PrimitiveTypeInfo) type))
@@ -87,7 +91,7 @@ final class ExactValues {
     return read != null && read.equals(exact) ? new HiveDecimalWritable(read) : null;
   }
 
-  /** The same wall clock as readers show: instants in the JVM's zone. */
+  /** Returns the same wall clock time as Hive's readers: instants in the JVM's zone. */
   private static Writable timestamp(Literal value) {
     boolean isInstant = value.getType().contains("zone");
     ZoneId zone = isInstant ? ZoneId.systemDefault() : ZoneOffset.UTC;

@@ -24,17 +24,18 @@ import org.apache.thrift.TException;
 import org.apache.thrift.TSerializer;
 
 /**
- * Rows that stand for all rows of a table in a query of nothing but least and greatest values and
- * counts: the first has the least of each column that is asked, the others the greatest.
+ * Rows that represent all rows of a table in a query of minimum and maximum values and counts only:
+ * the first row has the minimum of each queried column, the others the maximum.
  *
- * <p>Where nothing is counted there are two. Else there are as many as the table has, and the last
- * of them have NULL in a column whose values are counted.
+ * <p>If the query counts nothing, there are two rows. Otherwise there are as many as the table has,
+ * and the last rows have NULL in a column whose values are counted, as many as the column has
+ * NULLs.
  */
 public final class ExtremeRows {
-  /** Hive's own: whether queries may be answered by statistics. */
+  /** Hive's own setting: whether statistics may answer queries. */
   private static final String BY_STATISTICS = "hive.compute.query.using.stats";
 
-  /** One task makes so many in a few seconds; the files may be read by many tasks. */
+  /** One task generates this many rows in a few seconds; many tasks may read the files. */
   private static final long MOST_IN_BATCHES = 1_000_000_000;
 
   private static final long MOST_ONE_BY_ONE = 5_000_000;
@@ -45,7 +46,8 @@ public final class ExtremeRows {
   private final long bytes;
 
   /**
-   * @param columns by their names in lower case, with both ends and the nulls to give
+   * @param columns by lower-case name, with the minimum, the maximum and the number of NULLs to
+   *     generate
    */
   private ExtremeRows(Map<String, ColumnSummary> columns, long rows, long files, long bytes) {
     this.columns = columns;
@@ -55,42 +57,43 @@ public final class ExtremeRows {
   }
 
   /**
-   * The rows, if they are all that the query wants of a table, and are known.
+   * Returns the rows, if they are all that the query needs of the table and the statistics are
+   * known.
    *
    * @param locations of the table, as the query reads it
    */
   public static Optional<ExtremeRows> of(
       JobConf job, HudiTable table, List<Path> locations, PruningSettings settings) {
-    if (!job.getBoolean(BY_STATISTICS, true) || !table.isWholeIn(locations)) {
+    if (!job.getBoolean(BY_STATISTICS, true) || !table.isScannedWhole(locations)) {
       return Optional.empty();
     }
     return MinMaxQuery.of(job, locations)
-        .flatMap(asked -> of(asked, TableDescription.of(table, settings)))
+        .flatMap(query -> of(query, TableDescription.of(table, settings)))
         .filter(found -> isQuick(found.rows, Utilities.getIsVectorized(job)));
   }
 
-  /** Whether so many rows are made before the files could be read. */
+  /** Returns whether generating this many rows is faster than reading the files. */
   static boolean isQuick(long rows, boolean vectorized) {
     return rows <= (vectorized ? MOST_IN_BATCHES : MOST_ONE_BY_ONE);
   }
 
-  static Optional<ExtremeRows> of(MinMaxQuery asked, TableDescription table) {
+  static Optional<ExtremeRows> of(MinMaxQuery query, TableDescription table) {
     PruneCounts counts = table.counts();
     boolean isCounted = counts != null && counts.isSetRowsKept() && counts.isRowsAreExact();
-    if (counts == null || (asked.countsAny() && !isCounted)) {
+    if (counts == null || (query.countsAny() && !isCounted)) {
       return Optional.empty();
     }
-    long rows = asked.countsAny() ? counts.getRowsKept() : 2;
+    long rows = query.countsAny() ? counts.getRowsKept() : 2;
     Map<String, ColumnSummary> columns = new TreeMap<>();
-    for (Map.Entry<String, TypeInfo> column : asked.columns().entrySet()) {
+    for (Map.Entry<String, TypeInfo> column : query.columns().entrySet()) {
       String name = column.getKey();
       ColumnSummary known = table.columns().get(name);
-      if (known == null || !isExact(known, column.getValue(), asked.counts(name))) {
+      if (known == null || !isExact(known, column.getValue(), query.counts(name))) {
         return Optional.empty();
       }
       ColumnSummary given = new ColumnSummary(name);
       given.setLeast(known.getLeast()).setGreatest(known.getGreatest());
-      given.setNulls(asked.counts(name) ? known.getNulls() : 0);
+      given.setNulls(query.counts(name) ? known.getNulls() : 0);
       if (!fits(given, rows)) {
         return Optional.empty();
       }
@@ -107,28 +110,31 @@ public final class ExtremeRows {
         && (column.isSetNulls() || !isCounted);
   }
 
-  /** Whether so many rows have room for both ends. */
+  /** Returns whether this many rows can hold both the minimum and the maximum. */
   private static boolean fits(ColumnSummary column, long rows) {
     long values = rows - column.getNulls();
     return values > 1 || (values == 1 && column.getLeast().equals(column.getGreatest()));
   }
 
-  /** How many files they save from being read. */
+  /** Returns the number of files that need not be read. */
   public long files() {
     return files;
   }
 
-  /** The size of these files. */
+  /** Returns the size of these files, in bytes. */
   public long bytes() {
     return bytes;
   }
 
-  /** How many rows there are. */
+  /** Returns the number of rows. */
   public long rows() {
     return rows;
   }
 
-  /** The value of a column in a row; null: it is NULL, or the column is not asked. */
+  /**
+   * Returns the value of a column in a row; null if it is NULL or the query does not use the
+   * column.
+   */
   public Writable value(String column, TypeInfo type, long row) {
     ColumnSummary found = columns.get(column.toLowerCase(Locale.ROOT));
     if (found == null || row >= rows - found.getNulls()) {
@@ -138,8 +144,8 @@ public final class ExtremeRows {
     return ExactValues.of(end, type).orElseThrow(IllegalStateException::new);
   }
 
-  /** The first row after a row that has other values, or {@link #rows}. */
-  public long endOfAlike(long row) {
+  /** Returns the first row after a row whose values differ from it, or {@link #rows}. */
+  public long endOfRun(long row) {
     LongStream nulls = columns.values().stream().mapToLong(column -> rows - column.getNulls());
     return LongStream.concat(LongStream.of(1, rows), nulls)
         .filter(end -> end > row)

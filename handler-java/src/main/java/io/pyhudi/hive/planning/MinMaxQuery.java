@@ -22,7 +22,7 @@ import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.mapred.JobConf;
 
-/** What a query wants of a scan, where it is nothing but least and greatest values and counts. */
+/** A query that needs only minimum and maximum values and counts from a scan. */
 final class MinMaxQuery {
   private final Map<String, TypeInfo> columns;
   private final Set<String> counted;
@@ -30,7 +30,7 @@ final class MinMaxQuery {
 
   /**
    * @param columns see {@link #columns}
-   * @param counted those of them of which the values that are not NULL are counted
+   * @param counted the columns whose non-NULL values are counted
    * @param countsRows whether all rows are counted
    */
   MinMaxQuery(Map<String, TypeInfo> columns, Set<String> counted, boolean countsRows) {
@@ -39,22 +39,28 @@ final class MinMaxQuery {
     this.countsRows = countsRows;
   }
 
-  /** The columns by their names in lower case, with their types in Hive. */
+  /** Returns the columns' types in Hive by lower-case column name. */
   Map<String, TypeInfo> columns() {
     return columns;
   }
 
-  /** Whether the values of a column that are not NULL are counted. */
+  /** Returns whether the non-NULL values of a column are counted. */
   boolean counts(String column) {
     return counted.contains(column);
   }
 
-  /** Whether anything is counted: then there have to be as many rows as the table has. */
+  /**
+   * Returns whether anything is counted. The replacement rows must then be as many as the table's
+   * rows.
+   */
   boolean countsAny() {
     return countsRows || !counted.isEmpty();
   }
 
-  /** What is wanted; none: the query wants other things of the rows too, or it cannot be told. */
+  /**
+   * Returns the query of a scan; empty if it needs anything else from the rows, or if that is
+   * unknown.
+   */
   static Optional<MinMaxQuery> of(JobConf job, List<Path> locations) {
     TableScanOperator scan = SingleScan.of(job, locations);
     if (scan == null || !wantsEveryRow(scan.getConf())) {
@@ -82,7 +88,7 @@ final class MinMaxQuery {
   }
 
   /**
-   * @param selected what is selected of the scan for the aggregates, or null
+   * @param selected the projection between the scan and the aggregates, or null
    */
   static Optional<MinMaxQuery> of(GroupByDesc grouping, SelectDesc selected) {
     if (!grouping.getKeys().isEmpty() || grouping.getAggregators().isEmpty()) {
@@ -109,7 +115,10 @@ final class MinMaxQuery {
     return Optional.of(new MinMaxQuery(columns, counted, countsRows));
   }
 
-  /** Whether it is count(*), or count of a constant, which is the same unless that is NULL. */
+  /**
+   * Returns whether the aggregate is count(*), or count of a constant, which is the same unless the
+   * constant is NULL.
+   */
   private static boolean isOfRows(AggregationDesc aggregation, SelectDesc selected) {
     if (!isCount(aggregation) || aggregation.getParameters().isEmpty()) {
       return isCount(aggregation);
@@ -128,7 +137,10 @@ final class MinMaxQuery {
     return name.equals("min") || name.equals("max");
   }
 
-  /** The column of the scan that is counted, or of which an end is asked; null: another thing. */
+  /**
+   * Returns the column of the scan that is counted or whose minimum or maximum is requested; null
+   * for any other aggregate.
+   */
   private static ExprNodeColumnDesc column(AggregationDesc aggregation, SelectDesc selected) {
     if (!isExtreme(aggregation) && !isCount(aggregation)) {
       return null;
@@ -137,7 +149,10 @@ final class MinMaxQuery {
     return parameter instanceof ExprNodeColumnDesc ? (ExprNodeColumnDesc) parameter : null;
   }
 
-  /** What is aggregated, as an expression of the scan's columns; null: unknown, or several. */
+  /**
+   * Returns the aggregated expression over the scan's columns; null if it is unknown or there are
+   * several.
+   */
   private static ExprNodeDesc onlyParameter(AggregationDesc aggregation, SelectDesc selected) {
     if (aggregation.getParameters().size() != 1) {
       return null;

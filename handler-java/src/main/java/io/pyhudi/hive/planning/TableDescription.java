@@ -50,12 +50,12 @@ final class TableDescription {
     return new TableDescription(byName, counts);
   }
 
-  /** The columns by their names in lower case. */
+  /** Returns the columns by lower-case name. */
   Map<String, ColumnSummary> columns() {
     return columns;
   }
 
-  /** The files and rows of the table; null if unknown. */
+  /** Returns the counts of the table's files and rows; null if unknown. */
   PruneCounts counts() {
     return counts;
   }

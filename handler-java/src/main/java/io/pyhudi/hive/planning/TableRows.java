@@ -6,7 +6,7 @@ import io.pyhudi.hive.protocol.PruneResponse;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.fs.Path;
 
-/** How many rows a table has, as the pruning service counts them. */
+/** The number of rows of a table, as the pruning service counts them. */
 public final class TableRows {
   private static final TableRows UNKNOWN = new TableRows(-1, false);
   private static final TableMetadataCache<TableRows> COUNTED =
@@ -20,7 +20,7 @@ public final class TableRows {
     this.exact = exact;
   }
 
-  /** The rows as of now, or unknown; never fails. */
+  /** Returns the number of rows as of now, or unknown. Never fails. */
   public static TableRows of(Configuration conf, Path basePath, PruningSettings settings) {
     return COUNTED.of(conf, basePath, settings);
   }
@@ -36,7 +36,10 @@ public final class TableRows {
     return rows >= 0;
   }
 
-  /** Whether a scan of the table gives exactly {@link #rows}; they are an upper bound otherwise. */
+  /**
+   * Returns whether a scan of the table returns exactly {@link #rows}; the number is an upper bound
+   * otherwise.
+   */
   public boolean isExact() {
     return isKnown() && exact;
   }

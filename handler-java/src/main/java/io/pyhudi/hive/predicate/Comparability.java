@@ -10,11 +10,13 @@ import org.apache.hadoop.hive.serde2.objectinspector.PrimitiveObjectInspector.Pr
 import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 
-/** When Hive compares two types as they are, and what it converts them to when it does not. */
+/**
+ * Determines when Hive compares two types directly, and to which type it converts them otherwise.
+ */
 final class Comparability {
   private Comparability() {}
 
-  /** Whether values of the two types are compared without any conversion. */
+  /** Returns whether values of the two types are compared without any conversion. */
   static boolean isDirect(TypeInfo left, TypeInfo right) {
     PrimitiveCategory a = category(left);
     PrimitiveCategory b = category(right);
@@ -22,8 +24,8 @@ final class Comparability {
   }
 
   /**
-   * Refuses {@code <=>} of decimals. Hive's vectors have no such operator; what they use in its
-   * place finds rows that are not equal.
+   * Rejects {@code <=>} of decimals. Hive's vectorised execution has no such operator; its
+   * replacement returns rows that are not equal.
    */
   static void checkNullSafe(GenericUDF function, List<ExprNodeDesc> operands)
       throws InexpressibleException {
@@ -46,10 +48,10 @@ final class Comparability {
   }
 
   /**
-   * The type in which Hive compares two numbers of different types.
+   * Returns the type in which Hive compares two numbers of different types.
    *
-   * @return null if they are not both numbers, or if Hive's execution modes do not agree (a float
-   *     with another type is compared as float by rows and as double by vectors)
+   * @return null if they are not both numbers, or if Hive's execution modes do not agree (row mode
+   *     compares a float with another type as float, vectorised mode as double)
    */
   static PrimitiveTypeInfo common(TypeInfo left, TypeInfo right) {
     if (!isNumber(left) || !isNumber(right)) {

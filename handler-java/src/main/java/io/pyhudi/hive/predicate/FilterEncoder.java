@@ -39,12 +39,12 @@ import org.apache.hadoop.hive.ql.udf.generic.GenericUDFOPOr;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
 
 /**
- * A scan's filter as the protocol's nodes.
+ * Encodes a scan's filter as nodes of the protocol.
  *
- * <p>AND, OR and NOT keep their shape. Each condition below them goes through Hive's SearchArgument
- * where that says exactly the same, else it is written out as a comparison of typed terms, else it
- * is UNKNOWN. What travels is never stronger than the filter, in either direction: UNKNOWN may be
- * true, false or null.
+ * <p>AND, OR and NOT keep their shape. Each condition below them is converted by Hive's
+ * SearchArgument if that is exactly equivalent, else it is encoded as a comparison of typed terms,
+ * else it is UNKNOWN. The encoded filter is never stronger than the original one, in either
+ * direction: UNKNOWN may be true, false or null.
  */
 public final class FilterEncoder {
   private static final int MAX_DEPTH = 50;
@@ -62,7 +62,7 @@ public final class FilterEncoder {
   /**
    * Encodes a filter; never fails.
    *
-   * @param opaqueColumns lower-case names of columns whose values are not what the files hold
+   * @param opaqueColumns lower-case names of columns whose values differ from those in the files
    * @return nodes in post-order, the last one the root
    */
   public static List<Node> encode(
@@ -109,7 +109,7 @@ public final class FilterEncoder {
     throw new InexpressibleException(value.toString());
   }
 
-  /** A boolean column or field that stands for itself. */
+  /** Encodes a boolean column or field that is used as a predicate. */
   private int isTrue(ExprNodeDesc expression) throws InexpressibleException {
     if (!TypeInfoFactory.booleanTypeInfo.equals(expression.getTypeInfo())) {
       throw new InexpressibleException(expression.getTypeString());
@@ -132,7 +132,7 @@ public final class FilterEncoder {
       return nodes.tree(NodeKind.NOT, predicates(children, depth));
     }
     if (children.size() > MAX_OPERANDS) {
-      throw new InexpressibleException("more operands than a service takes");
+      throw new InexpressibleException("more operands than a service accepts");
     }
     Comparability.checkNullSafe(function, children);
     int start = nodes.size();
@@ -144,7 +144,9 @@ public final class FilterEncoder {
     }
   }
 
-  /** The operands of a chain of one connective, however it is nested, from left to right. */
+  /**
+   * Returns the operands of a chain of one connective from left to right, flattening any nesting.
+   */
   private static List<ExprNodeDesc> operandsOfChain(ExprNodeGenericFuncDesc chain) {
     Class<?> connective = chain.getGenericUDF().getClass();
     List<ExprNodeDesc> operands = new ArrayList<>();
@@ -173,14 +175,16 @@ public final class FilterEncoder {
     return indexes;
   }
 
-  /** A condition on one plain column and constants of its own type, as Hive's SearchArgument. */
+  /**
+   * Encodes a condition on one plain column and constants of its own type by Hive's SearchArgument.
+   */
   private int searchArgument(ExprNodeGenericFuncDesc expression) throws InexpressibleException {
     ExprNodeColumnDesc column = null;
     List<ExprNodeConstantDesc> constants = new ArrayList<>();
     List<ExprNodeDesc> children = expression.getChildren();
     boolean between = expression.getGenericUDF() instanceof GenericUDFBetween;
     if (between && isInverted(children.get(0))) {
-      throw new InexpressibleException("Hive 3.1 forgets the NOT");
+      throw new InexpressibleException("Hive 3.1 drops the NOT");
     }
     for (ExprNodeDesc child : between ? children.subList(1, children.size()) : children) {
       if (child instanceof ExprNodeConstantDesc) {
@@ -203,14 +207,14 @@ public final class FilterEncoder {
     }
     SearchArgument argument = ConvertAstToSearchArg.create(conf, expression);
     if (argument.getExpression().toString().contains("YES_NO_NULL")) {
-      throw new InexpressibleException("Hive makes no search argument of it");
+      throw new InexpressibleException("not expressible as a search argument");
     }
     return new SearchArguments(
             nodes, terms.pathOf(column), column.getTypeString().toLowerCase(Locale.ROOT), literals)
         .encode(argument);
   }
 
-  /** x > 1 and 1 < x are not NOT x <= 1 when x is NaN; both travel as 1 < x. */
+  /** x > 1 and 1 < x are not NOT x <= 1 when x is NaN; both are sent as 1 < x. */
   private static boolean isOrderOfFloats(ExprNodeGenericFuncDesc expression, ExprNodeDesc column) {
     GenericUDF function = expression.getGenericUDF();
     return Comparability.isFloating(column.getTypeInfo())
@@ -249,7 +253,7 @@ public final class FilterEncoder {
       return terms.leaf(PredicateOperator.LESS_THAN_EQUALS, reversed(children));
     }
     if (function instanceof GenericUDFIn && children.size() == 1) {
-      // The keys of a join's other side, of which there is none.
+      // The keys of a join's other side, which is empty.
       return nodes.constant(TruthValue.NO_NULL);
     }
     if (function instanceof GenericUDFIn) {

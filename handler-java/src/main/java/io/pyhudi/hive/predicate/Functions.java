@@ -5,17 +5,17 @@ import org.apache.hadoop.hive.ql.exec.FunctionRegistry;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDF;
 import org.apache.hadoop.hive.ql.udf.generic.GenericUDFBridge;
 
-/** The names under which Hive's own functions travel. */
+/** Determines the names of Hive's own functions in the protocol. */
 final class Functions {
   private static final String HIVE = "org.apache.hadoop.hive.ql.udf.";
 
   private Functions() {}
 
   /**
-   * The function's first documented name, "cast" for every cast.
+   * Returns the function's first documented name, "cast" for every cast.
    *
    * @throws InexpressibleException for functions that are not Hive's own (their names mean nothing
-   *     elsewhere) and for those that do not give one value for one argument
+   *     elsewhere) and for those that are non-deterministic or stateful
    */
   static String nameOf(GenericUDF function) throws InexpressibleException {
     Class<?> type =

@@ -1,6 +1,6 @@
 package io.pyhudi.hive.predicate;
 
-/** An expression that the protocol cannot say exactly; it travels as UNKNOWN. */
+/** Thrown for an expression that the protocol cannot express exactly; it is sent as UNKNOWN. */
 final class InexpressibleException extends Exception {
   private static final long serialVersionUID = 1L;
 

@@ -16,7 +16,7 @@ import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.io.BytesWritable;
 
-/** Hive's constants as typed, exact literals. */
+/** Converts Hive's constants to typed, exact literals. */
 final class Literals {
   private static final long EXACT_DOUBLE = 1L << 53;
 
@@ -26,7 +26,7 @@ final class Literals {
   private Literals() {}
 
   /**
-   * A constant of an expression.
+   * Converts a constant of an expression.
    *
    * @param value as Hive keeps it in a constant's description; null for a typed null
    */
@@ -130,7 +130,7 @@ final class Literals {
   }
 
   /**
-   * A numeric literal as the same number of another type.
+   * Converts a numeric literal to the same number of another type.
    *
    * @return null if the other type cannot hold exactly what Hive would compare with
    */

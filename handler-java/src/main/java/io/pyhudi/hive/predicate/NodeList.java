@@ -8,7 +8,7 @@ import io.pyhudi.hive.protocol.TruthValue;
 import java.util.ArrayList;
 import java.util.List;
 
-/** A tree in post-order, being built: each method adds one node and returns its index. */
+/** Builds a tree in post-order: each method adds one node and returns its index. */
 final class NodeList {
   private static final int MAX_TEXT = 200;
 
@@ -22,7 +22,7 @@ final class NodeList {
     return nodes.size();
   }
 
-  /** Takes back every node from an index on. */
+  /** Removes every node from an index on. */
   void truncate(int size) {
     nodes.subList(size, nodes.size()).clear();
   }

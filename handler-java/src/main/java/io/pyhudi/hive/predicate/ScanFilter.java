@@ -15,16 +15,16 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.ql.plan.TableScanDesc;
 import org.apache.hadoop.mapred.JobConf;
 
-/** The filter that holds for all rows that a scan of some locations has to give. */
+/** Finds the filter that holds for all rows that a scan of some locations has to return. */
 public final class ScanFilter {
   private ScanFilter() {}
 
   /**
-   * The filter of a scan, or null if there is none that can be trusted.
+   * Returns the filter of a scan, or null if there is none that can be trusted.
    *
    * <p>One MapReduce job may scan several tables, and one table for several aliases, with one
-   * configuration: what stands there can be another scan's filter. Where there is a plan, the
-   * filter must be that of the only alias that reads these locations.
+   * configuration, which may then hold another scan's filter. If there is a plan, the filter must
+   * be that of the only alias that reads these locations.
    */
   public static ExprNodeGenericFuncDesc of(JobConf job, List<Path> locations) {
     String serialized = job.get(TableScanDesc.FILTER_EXPR_CONF_STR);
@@ -46,8 +46,8 @@ public final class ScanFilter {
   }
 
   /**
-   * Lower-case names of the columns whose values come from the metastore's partitions and not from
-   * the files.
+   * Returns the lower-case names of the columns whose values come from the metastore's partitions
+   * and not from the files.
    */
   public static Set<String> metastoreColumns(JobConf job) {
     String columns = job.get(hive_metastoreConstants.META_TABLE_PARTITION_COLUMNS);

@@ -11,10 +11,10 @@ import org.apache.hadoop.hive.ql.io.sarg.PredicateLeaf;
 import org.apache.hadoop.hive.ql.io.sarg.SearchArgument;
 
 /**
- * Hive's SearchArgument as nodes.
+ * Converts Hive's SearchArgument to nodes.
  *
  * <p>A SearchArgument's own literals are not exact (a char is padded, a float widened, a date goes
- * through the JVM's zone), so the literals come from the expression that it was made of.
+ * through the JVM's zone), so the literals come from the original expression.
  */
 final class SearchArguments {
   private final NodeList nodes;

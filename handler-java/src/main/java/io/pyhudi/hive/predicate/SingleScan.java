@@ -13,11 +13,14 @@ import org.apache.hadoop.hive.ql.plan.MapWork;
 import org.apache.hadoop.hive.ql.plan.OperatorDesc;
 import org.apache.hadoop.mapred.JobConf;
 
-/** The scan of a job's plan that some locations are read for. */
+/** Finds the scan in a job's plan that reads some locations. */
 public final class SingleScan {
   private SingleScan() {}
 
-  /** The scan of the only alias that reads the locations; null: no plan, or several aliases. */
+  /**
+   * Returns the scan of the only alias that reads the locations; null if there is no plan or there
+   * are several aliases.
+   */
   public static TableScanOperator of(JobConf job, List<Path> locations) {
     MapWork work = Utilities.getPlanPath(job) == null ? null : Utilities.getMapWork(job);
     Set<String> aliases = work == null ? Collections.emptySet() : aliasesOf(work, locations);

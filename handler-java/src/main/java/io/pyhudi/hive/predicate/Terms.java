@@ -15,7 +15,7 @@ import org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc;
 import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 
-/** Values in a filter: columns, fields, constants and functions of them. */
+/** Encodes the values in a filter: columns, fields, constants and functions of them. */
 final class Terms {
   private static final int MAX_DEPTH = 40;
 
@@ -27,7 +27,7 @@ final class Terms {
     this.opaqueColumns = opaqueColumns;
   }
 
-  /** A comparison of terms. Conversions that Hive makes on the way become visible casts. */
+  /** Encodes a comparison of terms. Hive's implicit conversions become explicit casts. */
   int leaf(PredicateOperator op, List<ExprNodeDesc> operands) throws InexpressibleException {
     TypeInfo common = null;
     for (ExprNodeDesc operand : operands) {
@@ -105,7 +105,7 @@ final class Terms {
     return Literals.of(constant.getValue(), constant.getTypeInfo());
   }
 
-  /** The path of a column, or of a field inside structs (not inside arrays or maps). */
+  /** Returns the path of a column, or of a field inside structs (not inside arrays or maps). */
   List<String> pathOf(ExprNodeDesc expression) throws InexpressibleException {
     if (expression instanceof ExprNodeFieldDesc) {
       ExprNodeFieldDesc field = (ExprNodeFieldDesc) expression;

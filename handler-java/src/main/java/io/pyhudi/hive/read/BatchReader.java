@@ -25,8 +25,8 @@ import org.apache.hadoop.mapred.JobConf;
 import org.apache.hadoop.mapred.RecordReader;
 
 /**
- * Rows packed into batches, for vectorised queries over what Hive's vectorised Parquet reader
- * cannot read: merged slices, types nested in nested types, and rows that stand for others.
+ * Packs rows into batches, for vectorised queries over data that Hive's vectorised Parquet reader
+ * cannot read: merged slices, nested types within nested types, and rows that represent others.
  */
 final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch> {
   private final RecordReader<NullWritable, ArrayWritable> rows;
@@ -98,7 +98,7 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
     return size;
   }
 
-  /** One row stands for all of a batch. */
+  /** Fills a whole batch with one row. */
   private int repeat(VectorizedRowBatch batch, ExtremeRowsReader extremes) {
     if (!extremes.next(NullWritable.get(), row)) {
       return 0;
@@ -109,7 +109,7 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
         batch.cols[column].isRepeating = true;
       }
     }
-    return 1 + extremes.skipAlike(batch.getMaxSize() - 1);
+    return 1 + extremes.skipEqualRows(batch.getMaxSize() - 1);
   }
 
   private void assign(VectorizedRowBatch batch, int index) {
@@ -128,7 +128,7 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
     }
   }
 
-  /** A copy in Hive's standard objects; fields that were not read are null. */
+  /** Copies a value to Hive's standard objects; fields that were not read are null. */
   private static Object standard(Object value, ObjectInspector type, FieldSelection selection) {
     if (value == null
         || selection.isEverything()

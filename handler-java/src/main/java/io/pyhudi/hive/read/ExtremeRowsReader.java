@@ -3,19 +3,19 @@ package io.pyhudi.hive.read;
 import io.pyhudi.hive.planning.ExtremeRows;
 import org.apache.hadoop.io.Writable;
 
-/** The rows by which statistics answer a query; long runs of them are alike. */
+/** Reads the rows by which statistics answer a query; they contain long runs of equal rows. */
 final class ExtremeRowsReader extends RowReader {
   private final ExtremeRows extremes;
   private final Projection projection;
-  private final Writable[] alike;
+  private final Writable[] current;
   private long given;
-  private long endOfAlike;
+  private long endOfRun;
 
   ExtremeRowsReader(ExtremeRows extremes, Projection projection) {
     super(projection.columns());
     this.extremes = extremes;
     this.projection = projection;
-    this.alike = new Writable[projection.columns()];
+    this.current = new Writable[projection.columns()];
   }
 
   @Override
@@ -25,19 +25,19 @@ final class ExtremeRowsReader extends RowReader {
 
   @Override
   void fill(Writable[] values) {
-    if (given == endOfAlike) {
+    if (given == endOfRun) {
       for (int column : projection.wanted()) {
-        alike[column] = extremes.value(projection.name(column), projection.type(column), given);
+        current[column] = extremes.value(projection.name(column), projection.type(column), given);
       }
-      endOfAlike = extremes.endOfAlike(given);
+      endOfRun = extremes.endOfRun(given);
     }
-    System.arraycopy(alike, 0, values, 0, alike.length);
+    System.arraycopy(current, 0, values, 0, current.length);
     given++;
   }
 
-  /** Leaves out rows like the last one, so many at most; returns how many. */
-  int skipAlike(int most) {
-    int skipped = (int) Math.min(most, endOfAlike - given);
+  /** Skips up to a number of rows that equal the last one; returns how many it skipped. */
+  int skipEqualRows(int most) {
+    int skipped = (int) Math.min(most, endOfRun - given);
     given += skipped;
     return skipped;
   }

@@ -5,8 +5,8 @@ import java.util.Locale;
 import java.util.Map;
 
 /**
- * Which fields of a struct a scan reads. Hive's row format leaves the others out of the struct's
- * array, so that positions shift; below arrays and maps everything is read.
+ * Which fields of a struct a scan reads. Hive's row format omits the others from the struct's
+ * array, so positions shift. Below arrays and maps every field is read.
  */
 final class FieldSelection {
   private final Map<String, FieldSelection> fields = new HashMap<>();

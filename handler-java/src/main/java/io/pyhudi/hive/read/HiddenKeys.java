@@ -12,8 +12,9 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The record key column of tables with virtual keys: it reads as NULL, in files too that were
- * written with keys. All readers find columns by their names, so it gets one that no file has.
+ * Hides the record key column of tables with virtual keys: it reads as NULL, also in files that
+ * were written with keys. All readers find columns by name, so the column is renamed to one that no
+ * file has.
  */
 final class HiddenKeys {
   private static final Logger LOG = LoggerFactory.getLogger(HiddenKeys.class);
@@ -23,7 +24,7 @@ final class HiddenKeys {
 
   private HiddenKeys() {}
 
-  /** The settings of a task that reads a table, without its record key column. */
+  /** Returns the settings of a task that reads a table, without its record key column. */
   static JobConf in(JobConf job, String table) {
     // Hive's own names of virtual columns, too: each has its type in another setting.
     Collection<String> names = StringUtils.getStringCollection(job.get(IOConstants.COLUMNS, ""));

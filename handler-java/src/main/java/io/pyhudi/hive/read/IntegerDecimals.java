@@ -19,10 +19,10 @@ import org.apache.parquet.schema.LogicalTypeAnnotation.DecimalLogicalTypeAnnotat
 import org.apache.parquet.schema.Type;
 
 /**
- * Decimals that a Parquet file keeps as integers (Spark's newer format for up to 18 digits).
+ * Reads decimals that a Parquet file stores as integers (Spark's newer format for up to 18 digits).
  *
- * <p>Avro has no such decimals: Hudi's Avro reader takes the unscaled integer for the number. Here
- * such columns are requested as the integers that they are, and turned into decimals afterwards.
+ * <p>Avro has no such decimals: Hudi's Avro reader would use the unscaled integer as the number.
+ * This class requests such columns as integers and converts them to decimals afterwards.
  */
 final class IntegerDecimals {
   private static final DecimalConversion CONVERSION = new DecimalConversion();
@@ -30,9 +30,9 @@ final class IntegerDecimals {
   private IntegerDecimals() {}
 
   /**
-   * The schema to ask of a file.
+   * Returns the schema to request from a file.
    *
-   * @param wanted the schema that the caller wants
+   * @param wanted the schema that the caller requests
    * @param file the file's schema as Avro sees it, without the scale of integer decimals
    * @return {@code wanted} itself if the file has no integer decimals among its columns
    */
@@ -99,9 +99,10 @@ final class IntegerDecimals {
   }
 
   /**
-   * What turns values read with {@link #asStored} into values of the wanted schema.
+   * Returns the converter from values read with {@link #asStored} to values of the requested
+   * schema.
    *
-   * @param parquet the file's own type, which knows the scales
+   * @param parquet the file's own type, which has the scales
    */
   static UnaryOperator<Object> converter(Schema wanted, Schema stored, Type parquet) {
     if (wanted == stored) {
@@ -171,7 +172,7 @@ final class IntegerDecimals {
     };
   }
 
-  /** The scale in the file; a plain integer has none. */
+  /** Returns the scale in the file; a plain integer has none. */
   private static int scaleOf(Type parquet) {
     LogicalTypeAnnotation annotation = parquet.getLogicalTypeAnnotation();
     return annotation instanceof DecimalLogicalTypeAnnotation

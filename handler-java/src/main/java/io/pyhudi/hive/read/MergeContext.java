@@ -21,7 +21,7 @@ import org.apache.hudi.storage.StoragePath;
 import org.apache.hudi.storage.StoragePathInfo;
 import org.apache.parquet.schema.MessageType;
 
-/** Hudi's Avro reader, which it uses to merge, with integer decimals read as what they are. */
+/** Hudi's Avro reader for merging, extended to read integer decimals correctly. */
 final class MergeContext extends HoodieAvroReaderContext {
   private HoodieStorage storage;
 

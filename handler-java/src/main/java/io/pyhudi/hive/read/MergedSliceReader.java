@@ -14,7 +14,7 @@ import org.apache.hudi.common.table.HoodieTableMetaClient;
 import org.apache.hudi.common.table.read.HoodieFileGroupReader;
 import org.apache.hudi.common.util.collection.ClosableIterator;
 
-/** The rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
+/** Reads the rows of a slice after Hudi has merged its log files, as Hive's Parquet rows. */
 final class MergedSliceReader extends RowReader {
   private final ClosableIterator<IndexedRecord> records;
   private final List<Integer> targets = new ArrayList<>();

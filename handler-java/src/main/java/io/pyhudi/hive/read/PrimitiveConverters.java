@@ -85,7 +85,7 @@ final class PrimitiveConverters {
     org.apache.hadoop.io.Writable apply(long value);
   }
 
-  /** Out of range is null, as when Hive reads Parquet. */
+  /** Returns null for a value out of range, as Hive's Parquet reader does. */
   private static WritableConverter integer(long min, long max, LongToWritable writable) {
     return value -> {
       long number = ((Number) value).longValue();
@@ -132,7 +132,7 @@ final class PrimitiveConverters {
     return value -> new BigDecimal(value.toString());
   }
 
-  /** The same wall clock as Hive 4's Parquet reader shows: instants in the JVM's zone. */
+  /** Returns the same wall clock time as Hive 4's Parquet reader: instants in the JVM's zone. */
   private static WritableConverter timestamp(Schema schema) {
     String logical = schema.getLogicalType() == null ? "" : schema.getLogicalType().getName();
     ZoneId zone = logical.startsWith("local-") ? ZoneOffset.UTC : ZoneId.systemDefault();

@@ -30,7 +30,7 @@ final class Projection {
     this.selections = selections;
   }
 
-  /** What Hive has put into a task's configuration. */
+  /** Reads the projection from a task's configuration. */
   static Projection of(Configuration conf) {
     List<String> names =
         new ArrayList<>(DataWritableReadSupport.getColumnNames(conf.get(IOConstants.COLUMNS, "")));
@@ -82,7 +82,7 @@ final class Projection {
     return types;
   }
 
-  /** The fields of a struct column that the rows have. */
+  /** Returns the fields of a struct column that the rows contain. */
   FieldSelection selection(int column) {
     return selections.getOrDefault(
         names.get(column).toLowerCase(Locale.ROOT), FieldSelection.all());

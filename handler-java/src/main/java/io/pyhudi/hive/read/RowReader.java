@@ -5,7 +5,7 @@ import org.apache.hadoop.io.NullWritable;
 import org.apache.hadoop.io.Writable;
 import org.apache.hadoop.mapred.RecordReader;
 
-/** Rows as Hive's Parquet reader gives them, from elsewhere: one value for each of its columns. */
+/** A base reader of rows in the format of Hive's Parquet reader: one value for each column. */
 abstract class RowReader implements RecordReader<NullWritable, ArrayWritable> {
   private final int columns;
   private long rows;
@@ -14,10 +14,10 @@ abstract class RowReader implements RecordReader<NullWritable, ArrayWritable> {
     this.columns = columns;
   }
 
-  /** Whether {@link #fill} has another row. */
+  /** Returns whether {@link #fill} has another row. */
   abstract boolean hasNext();
 
-  /** Sets what is known of the next row; the other values are NULL. */
+  /** Sets the values of the next row; values that are not set are NULL. */
   abstract void fill(Writable[] values);
 
   @Override

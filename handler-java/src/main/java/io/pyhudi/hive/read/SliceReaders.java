@@ -23,13 +23,15 @@ public final class SliceReaders {
   private SliceReaders() {}
 
   /**
-   * A reader of rows, or of batches where the query is vectorised: Hive passes batches through the
-   * type of rows.
+   * Opens a reader of rows, or of batches if the query is vectorised. Hive passes batches through
+   * the type of rows.
    */
   public static RecordReader<NullWritable, ArrayWritable> open(
       HudiSplit split, JobConf settings, Reporter reporter) throws IOException {
     JobConf job =
-        split.hidesKeysOf() == null ? settings : HiddenKeys.in(settings, split.hidesKeysOf());
+        split.hiddenKeysTable() == null
+            ? settings
+            : HiddenKeys.in(settings, split.hiddenKeysTable());
     boolean vectorized = Utilities.getIsVectorized(job);
     Projection projection = Projection.of(job);
     boolean isForHive =
@@ -55,15 +57,18 @@ public final class SliceReaders {
     return (RecordReader<NullWritable, ArrayWritable>) batches;
   }
 
-  /** Hive's vectorised Parquet reader reads nothing that is nested twice. */
+  /**
+   * Returns whether Hive's vectorised Parquet reader supports the type: it reads at most one level
+   * of nesting.
+   */
   private static boolean isForBatches(TypeInfo type) {
     return HiveVersion.readsInBatches(type.getCategory())
         && children(type).stream().allMatch(child -> child.getCategory() == Category.PRIMITIVE);
   }
 
-  /** Whether Hive 3.1's reader of plain files would read the split otherwise than Hive 4's. */
+  /** Returns whether Hive 3.1's Parquet reader would read the split differently from Hive 4's. */
   private static boolean isForHudi(HudiSplit split, Projection projection) {
-    return split.hidesKeysOf() != null || hasTimestamps(projection);
+    return split.hiddenKeysTable() != null || hasTimestamps(projection);
   }
 
   private static boolean hasTimestamps(Projection projection) {

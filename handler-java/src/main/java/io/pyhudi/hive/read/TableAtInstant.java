@@ -15,7 +15,7 @@ import org.apache.hudi.common.table.TableSchemaResolver;
 import org.apache.hudi.common.util.Option;
 import org.apache.hudi.internal.schema.InternalSchema;
 
-/** What every merged slice of one query needs of its table; opened once for many slices. */
+/** The state of a table that every merged slice of one query needs; opened once for many slices. */
 final class TableAtInstant {
   private static final int ENTRIES = 8;
 

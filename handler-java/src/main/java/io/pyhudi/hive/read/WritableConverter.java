@@ -2,7 +2,7 @@ package io.pyhudi.hive.read;
 
 import org.apache.hadoop.io.Writable;
 
-/** Turns one Avro value into the writable that ParquetHiveSerDe expects for a Hive type. */
+/** Converts one Avro value to the writable that ParquetHiveSerDe expects for a Hive type. */
 @FunctionalInterface
 interface WritableConverter {
   /**

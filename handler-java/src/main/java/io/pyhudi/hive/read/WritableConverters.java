@@ -78,7 +78,7 @@ final class WritableConverters {
     };
   }
 
-  /** A field by its name, whatever its case: Hive's names are lower-case. */
+  /** Returns a field by its name, ignoring case: Hive's names are lower-case. */
   static Schema.Field field(Schema record, String name) {
     for (Schema.Field field : record.getFields()) {
       if (field.name().equalsIgnoreCase(name)) {
@@ -124,7 +124,7 @@ final class WritableConverters {
   private static void requireType(Schema schema, Schema.Type expected, TypeInfo type) {
     if (schema.getType() != expected) {
       throw new UnsupportedOperationException(
-          "the table has " + schema.getType() + " where Hive declares " + type);
+          "the table's type is " + schema.getType() + ", but Hive declares " + type);
     }
   }
 }

@@ -11,10 +11,11 @@ import org.apache.hadoop.mapred.FileSplit;
 import org.apache.hadoop.mapred.Reporter;
 
 /**
- * A part of a plain Parquet file, a whole slice that Hudi has to merge, or rows that stand for all.
+ * A part of a plain Parquet file, a whole slice that Hudi has to merge, or rows that represent all
+ * rows.
  *
- * <p>Its path is a data file of the slice, or the table's, by which Hive finds the table that it
- * belongs to. The first split of a scan also carries the scan's numbers, since only a task has
+ * <p>Its path is a data file of the slice, or the table's base path. Hive finds the split's table
+ * by this path. The first split of a scan also carries the scan's numbers, since only a task has
  * counters.
  */
 public final class HudiSplit extends FileSplit {
@@ -25,7 +26,7 @@ public final class HudiSplit extends FileSplit {
   private String table;
   private ExtremeRows extremes;
 
-  /** For Hadoop, which fills it by {@link #readFields}. */
+  /** Creates an empty split, which Hadoop fills by {@link #readFields}. */
   public HudiSplit() {
     super();
   }
@@ -47,25 +48,28 @@ public final class HudiSplit extends FileSplit {
     return new HudiSplit(merged.anyFile(), 0, Math.max(1, slice.bytes()), new String[0], merged);
   }
 
-  /** Rows that stand for all rows of a table. */
+  /** Creates a split of rows that represent all rows of a table. */
   static HudiSplit extremes(Path basePath, ExtremeRows rows) {
     HudiSplit split = new HudiSplit(basePath, 0, 1, new String[0], null);
     split.extremes = rows;
     return split;
   }
 
-  /** The rows that stand for all rows of the table, or null where files are read. */
+  /** Returns the rows that represent all rows of the table, or null if files are read. */
   public ExtremeRows extremes() {
     return extremes;
   }
 
-  /** Makes Hive find the table by its own path, where it would not find it by a data file's. */
-  HudiSplit foundAt(Path basePath) {
+  /**
+   * Makes Hive find the table by its base path, for cases in which a data file's path does not
+   * identify it.
+   */
+  HudiSplit withTablePath(Path basePath) {
     this.table = basePath.toString();
     return this;
   }
 
-  /** By what Hive finds the table. */
+  /** Returns the path by which Hive finds the table. */
   @Override
   public Path getPath() {
     return table == null ? super.getPath() : new Path(table);
@@ -76,36 +80,42 @@ public final class HudiSplit extends FileSplit {
     return new FileSplit(super.getPath(), getStart(), getLength(), getLocations());
   }
 
-  /** The slice to merge, or null for what only Hive can read: a part of a plain Parquet file. */
+  /**
+   * Returns the slice to merge, or null for a part of a plain Parquet file, which only Hive can
+   * read.
+   */
   public MergedSlice mergedSlice() {
     return merged;
   }
 
-  /** Says that a slice is one plain Parquet file, which a reader may take as such. */
-  HudiSplit ofPlainFile() {
+  /** Marks the slice as one plain Parquet file, which Hive's Parquet reader may read. */
+  HudiSplit asPlainFile() {
     this.isPlain = true;
     return this;
   }
 
-  /** Whether the split is a plain Parquet file or a part of one, though Hudi may read it too. */
+  /** Returns whether the split is a plain Parquet file or a part of one. Hudi may read it too. */
   public boolean isPlainFile() {
     return merged == null || isPlain;
   }
 
-  /** Makes this split the one that brings the scan's numbers to the counters. */
-  public HudiSplit carrying(ScanReport scan) {
+  /** Attaches the scan's numbers; the task of this split adds them to the counters. */
+  public HudiSplit withReport(ScanReport scan) {
     this.report = scan;
     return this;
   }
 
   /** Makes the record key column read as NULL. */
-  HudiSplit hidingKeysOf(Path basePath) {
+  HudiSplit withHiddenKeysOf(Path basePath) {
     this.hidesKeysOf = basePath.toString();
     return this;
   }
 
-  /** The base path of the table whose record key column reads as NULL, or null where it is read. */
-  public String hidesKeysOf() {
+  /**
+   * Returns the base path of the table whose record key column reads as NULL, or null if the column
+   * is read.
+   */
+  public String hiddenKeysTable() {
     return hidesKeysOf;
   }
 

@@ -3,7 +3,10 @@ package io.pyhudi.hive.scan;
 import java.util.Map;
 import java.util.StringJoiner;
 
-/** The little JSON that a line of the scan log needs: strings, numbers, objects and null. */
+/**
+ * Writes the JSON of a scan log line: strings, numbers, objects and null. Jackson is not used, as
+ * hive-exec contains relocated copies of it only.
+ */
 final class Json {
   private Json() {}
 

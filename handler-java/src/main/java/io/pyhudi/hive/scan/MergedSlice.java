@@ -14,7 +14,7 @@ import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 import org.apache.hudi.storage.StoragePath;
 import org.apache.hudi.storage.StoragePathInfo;
 
-/** A file slice that travels to the task that merges it. */
+/** A file slice in the serialized form in which the merging task receives it. */
 public final class MergedSlice {
   private final String basePath;
   private final String instant;
@@ -38,7 +38,7 @@ public final class MergedSlice {
     return new Path(basePath);
   }
 
-  /** The newest instant that the query sees. */
+  /** Returns the newest instant that the query reads. */
   public String instant() {
     return instant;
   }

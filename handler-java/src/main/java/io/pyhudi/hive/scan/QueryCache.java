@@ -7,10 +7,10 @@ import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 
 /**
- * The last few judgements, for scans of one query that ask the same: the fetch task scans a table
- * with partitions in the metastore partition by partition.
+ * Caches the last few verdicts, for equal requests of one query: the fetch task scans a table with
+ * partitions in the metastore partition by partition.
  *
- * <p>A verdict is about files and their bytes, so it holds for a later listing too.
+ * <p>A verdict refers to files and their bytes, so it holds for a later listing too.
  */
 final class QueryCache {
   private static final int ENTRIES = 64;

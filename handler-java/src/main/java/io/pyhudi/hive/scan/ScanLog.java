@@ -18,7 +18,9 @@ import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** One structured line for each scan: in the log, and in the report directory if one is set. */
+/**
+ * Writes one structured line for each scan: to the log, and to the report directory if one is set.
+ */
 final class ScanLog {
   private static final Logger LOG = LoggerFactory.getLogger("io.pyhudi.hive.scan");
   private static final String FILE = "scans.jsonl";

@@ -27,7 +27,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Asks the pruning service which files a scan has to read. Never fails: it keeps every file then.
+ * Requests from the pruning service which files a scan has to read. Never fails: on an error it
+ * keeps every file.
  */
 final class ScanPruner {
   private static final Logger LOG = LoggerFactory.getLogger(ScanPruner.class);

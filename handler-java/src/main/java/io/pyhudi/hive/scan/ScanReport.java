@@ -11,7 +11,10 @@ import java.util.Map;
 import java.util.TreeMap;
 import org.apache.hadoop.mapred.Reporter;
 
-/** What one scan considered and what is left of it to read. Files are base and log files. */
+/**
+ * The files that one scan considered and the files that remain to be read. Files are base and log
+ * files.
+ */
 public final class ScanReport {
   private static final String COUNTERS = "Hudi pruning";
 
@@ -24,8 +27,9 @@ public final class ScanReport {
   private final long pruningMicros;
 
   /**
-   * @param filesDroppedBy by each index, of those that the ones before it left; empty: not known
-   * @param pruningMicros what asking cost this side
+   * @param filesDroppedBy the dropped files by index, each counted among those that the indexes
+   *     before it kept; empty if unknown
+   * @param pruningMicros the time that the caller spent on pruning, microseconds
    */
   ScanReport(
       Outcome outcome,
@@ -48,7 +52,7 @@ public final class ScanReport {
     return outcome;
   }
 
-  /** Name and value of each number, in the order in which it is shown. */
+  /** Returns the name and value of each number, in display order. */
   Map<String, Object> numbers() {
     Map<String, Object> numbers = new LinkedHashMap<>();
     numbers.put("filesConsidered", filesConsidered);
@@ -60,7 +64,7 @@ public final class ScanReport {
     return numbers;
   }
 
-  /** For a person: "PRUNED, reads 3 of 250 files, 1.5 of 30.2 MB". */
+  /** Formats the report for users: "PRUNED, reads 3 of 250 files, 1.5 of 30.2 MB". */
   String text() {
     return String.format(
         Locale.ROOT,
@@ -72,7 +76,7 @@ public final class ScanReport {
         bytesConsidered / 1e6);
   }
 
-  /** Adds the numbers to the job's counters, where the engine has them. */
+  /** Adds the numbers to the job's counters, if the engine has counters. */
   public void count(Reporter reporter) {
     reporter.incrCounter(COUNTERS, "FILES_CONSIDERED", filesConsidered);
     reporter.incrCounter(COUNTERS, "FILES_KEPT", filesKept);

@@ -6,7 +6,9 @@ import io.pyhudi.hive.planning.ExtremeRows;
 import io.pyhudi.hive.protocol.PruneCounts;
 import io.pyhudi.hive.protocol.PruneResponse;
 
-/** Which files of one table a scan may skip by its filter, or why none. */
+/**
+ * The files of one table that a scan may skip by its filter, or the reason why it may skip none.
+ */
 final class ScanVerdict {
   private final Outcome outcome;
   private final String message;
@@ -49,7 +51,7 @@ final class ScanVerdict {
     return new ScanVerdict(outcome, message, Verdicts.none(), null, null, elapsedMicros);
   }
 
-  /** Where the statistics answer the query, so that no file has to be read. */
+  /** Returns the verdict for a query that statistics answer, so that no file has to be read. */
   static ScanVerdict of(ExtremeRows extremes, long elapsedMicros) {
     return new ScanVerdict(Outcome.ANSWERED, null, Verdicts.none(), null, extremes, elapsedMicros);
   }
@@ -58,7 +60,7 @@ final class ScanVerdict {
     return outcome;
   }
 
-  /** Why no files, or fewer, were pruned; may be null. */
+  /** Returns why no files, or fewer, were pruned; may be null. */
   String message() {
     return message;
   }
@@ -72,7 +74,7 @@ final class ScanVerdict {
     return counts;
   }
 
-  /** The rows that stand for all rows of the table, or null. */
+  /** Returns the rows that represent all rows of the table, or null. */
   ExtremeRows extremes() {
     return extremes;
   }

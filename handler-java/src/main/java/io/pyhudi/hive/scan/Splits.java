@@ -20,15 +20,16 @@ import org.apache.hadoop.mapred.Reporter;
 import org.apache.hudi.common.model.HoodieBaseFile;
 import org.apache.hudi.hadoop.fs.HadoopFSUtils;
 
-/** Splits of the slices that a scan has to read. */
+/** Creates the splits for the slices that a scan has to read. */
 public final class Splits {
   private Splits() {}
 
   /**
-   * Plain Parquet files are cut by Hadoop's rules, with their hosts; a slice to merge is one split,
-   * and so is a file that Hive may not be able to read, which the reader decides by its columns.
+   * Creates the splits of a scan. Plain Parquet files are split by Hadoop's rules, with their
+   * hosts. A slice to merge is one split. A file that Hive may not be able to read is one split
+   * too; the reader decides by the columns of the query.
    *
-   * @param wanted how many splits the engine asks for
+   * @param wanted the number of splits that the engine requests
    */
   public static List<HudiSplit> of(TableScan scan, JobConf job, int wanted) throws IOException {
     List<HudiSplit> splits = new ArrayList<>();
@@ -46,31 +47,31 @@ public final class Splits {
         plain.add(status(slice.fileSlice().getBaseFile().get()));
       } else {
         HudiSplit split = HudiSplit.merged(table.basePath(), slice, table.newestInstant());
-        splits.add(isPlain ? split.ofPlainFile() : split);
+        splits.add(isPlain ? split.asPlainFile() : split);
       }
     }
     for (InputSplit part : new ListedFiles(plain).getSplits(job, wanted)) {
       splits.add(HudiSplit.plain((FileSplit) part));
     }
     if (table.hasVirtualKeys()) {
-      splits.forEach(split -> split.hidingKeysOf(table.basePath()));
+      splits.forEach(split -> split.withHiddenKeysOf(table.basePath()));
     }
-    if (scan.isOfWholeTable() && HiveVersion.findsTablesByTheirPath(job)) {
-      splits.forEach(split -> split.foundAt(table.basePath()));
+    if (scan.isOfWholeTable() && HiveVersion.findsTablesByBasePath(job)) {
+      splits.forEach(split -> split.withTablePath(table.basePath()));
     }
     if (!splits.isEmpty()) {
-      splits.get(0).carrying(scan.report());
+      splits.get(0).withReport(scan.report());
     }
     return splits;
   }
 
-  /** Whether Hive's own reader of Parquet may read any columns of the table. */
+  /** Returns whether Hive's own Parquet reader can read every column of the table. */
   private static boolean isForHive(HudiTable table) throws IOException {
     return (HiveVersion.readsTimestamps() || !hasTimestamps(table.schema()))
         && (HiveVersion.readsUnfiltered() || !table.hasVirtualKeys());
   }
 
-  /** Whether a column, or something in one, is a timestamp. */
+  /** Returns whether a column, or a field nested in one, is a timestamp. */
   private static boolean hasTimestamps(Schema schema) {
     switch (schema.getType()) {
       case RECORD:
@@ -90,7 +91,7 @@ public final class Splits {
     return HadoopFSUtils.convertToHadoopFileStatus(file.getPathInfo());
   }
 
-  /** Hadoop's way to cut files, for files that are listed already. */
+  /** Applies Hadoop's rules for splits to files that are already listed. */
   private static final class ListedFiles extends FileInputFormat<NullWritable, ArrayWritable> {
     private final List<FileStatus> files;
 

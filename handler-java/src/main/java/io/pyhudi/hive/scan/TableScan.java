@@ -36,7 +36,8 @@ public final class TableScan {
   }
 
   /**
-   * Asks the pruning service, lists what it did not rule out, and drops what it proved.
+   * Plans a scan: calls the pruning service, lists the partitions that it did not exclude, and
+   * drops the files that it proved to hold no matching row.
    *
    * @param locations the table's base path, or partitions of it
    */
@@ -51,7 +52,7 @@ public final class TableScan {
     return scan;
   }
 
-  /** In words what {@link #plan} would give for the whole table: nothing is logged or counted. */
+  /** Describes the result of {@link #plan} for the whole table. It logs and counts nothing. */
   public static String preview(JobConf job, Path basePath, PruningSettings settings)
       throws IOException {
     HudiTable table = HudiTable.open(job, basePath);
@@ -68,7 +69,7 @@ public final class TableScan {
     if (extremes != null) {
       return new TableScan(table, Collections.emptyList(), answered(verdict), true, extremes);
     }
-    boolean wholeTable = table.isWholeIn(locations);
+    boolean wholeTable = table.isScannedWhole(locations);
     Tally tally = new Tally();
     try (HudiTable.Listing listing = table.list(locations)) {
       List<String> partitions = listing.partitions();
@@ -94,7 +95,7 @@ public final class TableScan {
         verdict.elapsedMicros());
   }
 
-  /** Whether the table was scanned by its base path, and not by paths of its partitions. */
+  /** Returns whether the table is scanned by its base path, and not by paths of its partitions. */
   boolean isOfWholeTable() {
     return ofWholeTable;
   }
@@ -103,7 +104,7 @@ public final class TableScan {
     return table;
   }
 
-  /** The rows that stand for all rows of the table, of which no slice is read then, or null. */
+  /** Returns the rows that represent all rows of the table, or null if slices are read. */
   ExtremeRows extremes() {
     return extremes;
   }
@@ -116,7 +117,7 @@ public final class TableScan {
     return report;
   }
 
-  /** Counts while partitions are gone through. */
+  /** Counts files and bytes partition by partition. */
   private static final class Tally {
     private final List<Slice> kept = new ArrayList<>();
     private boolean unlisted;
@@ -132,7 +133,7 @@ public final class TableScan {
     ScanReport report(ScanVerdict verdict) {
       PruneCounts counts = verdict.counts();
       if (unlisted && counts != null) {
-        // Dropped partitions were not listed here; the service knows their size.
+        // Dropped partitions are not listed here; the service reports their size.
         files = Math.max(files, counts.getFilesConsidered());
         bytes = Math.max(bytes, counts.getBytesConsidered());
       }
@@ -147,7 +148,9 @@ public final class TableScan {
           verdict.elapsedMicros());
     }
 
-    /** The service's numbers for each index, if they are about just the files dropped here. */
+    /**
+     * Returns the service's counts for each index, if they cover exactly the files dropped here.
+     */
     private static Map<String, Long> droppedBy(PruneCounts counts, long dropped) {
       return counts != null && counts.isSetFilesDroppedBy() && counts.getFilesDropped() == dropped
           ? counts.getFilesDroppedBy()

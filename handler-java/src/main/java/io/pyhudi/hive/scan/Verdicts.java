@@ -19,10 +19,10 @@ import java.util.Map;
 import java.util.Set;
 
 /**
- * What an answer proves about the files that this side has listed.
+ * The verdicts of a response, applied to the files that the handler listed.
  *
  * <p>A slice is dropped only when each of its files is proved to hold no matching row. A verdict
- * that was judged on another listing, or that says less than its kind needs, proves nothing.
+ * about another listing, or without a field that its kind needs, proves nothing.
  */
 public final class Verdicts {
   private static final Verdicts NONE = new Verdicts(Collections.emptyMap());
@@ -33,13 +33,13 @@ public final class Verdicts {
     this.byPartition = byPartition;
   }
 
-  /** Keeps everything. */
+  /** Returns verdicts that keep every file. */
   public static Verdicts none() {
     return NONE;
   }
 
   /**
-   * @throws PruningException if the answer contradicts itself
+   * @throws PruningException if the response contradicts itself
    */
   public static Verdicts of(PruneResponse response) throws PruningException {
     Map<String, PartitionVerdict> byPartition = new HashMap<>();
@@ -54,16 +54,18 @@ public final class Verdicts {
     return new Verdicts(byPartition);
   }
 
-  /** Whether the partition needs no listing: whatever its files are, none can match. */
+  /**
+   * Returns whether the partition needs no listing: none of its files can match, whatever they are.
+   */
   public boolean dropsPartition(String partitionPath) {
     PartitionVerdict verdict = byPartition.get(partitionPath);
     return verdict != null && verdict.getKind() == VerdictKind.DROP_PARTITION;
   }
 
   /**
-   * The slices of one partition that must be read.
+   * Returns the slices of one partition that must be read.
    *
-   * @param listed all slices of the partition in the view that was asked for
+   * @param listed all slices of the partition in the requested view
    */
   public List<Slice> keep(String partitionPath, List<Slice> listed) {
     PartitionVerdict verdict = byPartition.get(partitionPath);
@@ -116,7 +118,9 @@ public final class Verdicts {
     return MessageDigest.isEqual(verdict.getDigest(), digest(tokens));
   }
 
-  /** The SHA-256 over tokens, sorted as unsigned UTF-8 bytes, each followed by a line feed. */
+  /**
+   * Returns the SHA-256 over tokens, sorted as unsigned UTF-8 bytes, each followed by a line feed.
+   */
   static byte[] digest(Collection<String> tokens) {
     List<byte[]> sorted = new ArrayList<>(tokens.size());
     for (String token : tokens) {

@@ -9,7 +9,7 @@ import org.apache.avro.Schema;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoFactory;
 
-/** Hive's type for each Avro type that Hudi tables are made of. */
+/** Maps each Avro type of Hudi tables to Hive's type. */
 final class HiveTypes {
   private HiveTypes() {}
 

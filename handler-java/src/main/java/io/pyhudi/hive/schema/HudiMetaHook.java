@@ -19,7 +19,10 @@ import org.apache.hadoop.hive.metastore.api.Table;
 import org.apache.hadoop.hive.metastore.api.hive_metastoreConstants;
 import org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe;
 
-/** Lets a table into the metastore, and be altered, only as the Hudi table really is. */
+/**
+ * Checks that a table is created and altered in the metastore only in accordance with the Hudi
+ * table.
+ */
 public final class HudiMetaHook extends DefaultHiveMetaHook {
   private static final String PURGE = "external.table.purge";
   private static final Set<String> ALLOWED =
@@ -111,7 +114,7 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
         "Hudi table " + table.getDbName() + "." + table.getTableName() + ": " + reason);
   }
 
-  /** Hive 4 refuses earlier; Hive 3.1 knows only this way. */
+  /** Refuses a write. Hive 4 refuses earlier; Hive 3.1 has only this hook. */
   @Override
   public void preInsertTable(Table table, boolean overwrite) throws MetaException {
     throw refuse(table, HudiOutputFormat.READ_ONLY);
@@ -129,12 +132,12 @@ public final class HudiMetaHook extends DefaultHiveMetaHook {
 
   @Override
   public void rollbackCreateTable(Table table) {
-    // Nothing was made.
+    // Nothing was created.
   }
 
   @Override
   public void commitCreateTable(Table table) {
-    // The metastore has it.
+    // The metastore has removed it.
   }
 
   @Override

@@ -16,7 +16,9 @@ import org.apache.hudi.common.model.HoodieTableType;
 import org.apache.hudi.common.table.HoodieTableConfig;
 import org.apache.hudi.common.util.Option;
 
-/** A Hudi table's columns as Hive has to declare them: meta columns and partition columns too. */
+/**
+ * A Hudi table's columns as Hive has to declare them, meta columns and partition columns included.
+ */
 final class TableColumns {
   private final List<FieldSchema> columns;
   private final List<String> partitionColumns;
@@ -29,9 +31,9 @@ final class TableColumns {
   }
 
   /**
-   * Reads them from the table.
+   * Reads the columns from the table.
    *
-   * @throws IOException with what is wrong, if the location is no table that can be read
+   * @throws IOException with the reason, if the location is not a readable table
    */
   static TableColumns of(Configuration conf, Path location) throws IOException {
     if (!HudiTable.isBasePath(conf, location)) {
@@ -95,8 +97,8 @@ final class TableColumns {
   }
 
   /**
-   * What is wrong with declared columns, or null if nothing is. Names are compared without case.
-   * Partition columns may stand in their place or, as PARTITIONED BY puts them, at the end.
+   * Returns the error in declared columns, or null if there is none. Names are compared ignoring
+   * case. Partition columns may be in their place or, as PARTITIONED BY puts them, at the end.
    */
   String problemWith(List<FieldSchema> declared) {
     List<FieldSchema> expected = columns;
@@ -149,7 +151,10 @@ final class TableColumns {
     return names;
   }
 
-  /** Hive may know more than Hudi about texts and small integers, never less. */
+  /**
+   * Returns whether Hive may declare a type. It may be more specific than Hudi's for texts and
+   * small integers, never less.
+   */
   private static boolean accepts(String declared, String actual) {
     if (declared.equals(actual)) {
       return true;
@@ -164,7 +169,7 @@ final class TableColumns {
     return "`" + column.getName() + "` " + column.getType();
   }
 
-  /** The statement that registers the table. */
+  /** Returns the statement that registers the table. */
   String statement(String name, String handler, String location) {
     StringBuilder text = new StringBuilder("CREATE EXTERNAL TABLE ").append(name).append(" (");
     for (int i = 0; i < columns.size(); i++) {

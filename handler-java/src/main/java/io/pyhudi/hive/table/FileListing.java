@@ -15,7 +15,7 @@ import org.apache.hudi.storage.StoragePath;
 
 /**
  * Hudi's own file index of one table at its latest instant: partitions first, then the slices of
- * those partitions that are asked for.
+ * the requested partitions.
  */
 @SuppressWarnings("try")
 final class FileListing extends BaseHoodieTableFileIndex {

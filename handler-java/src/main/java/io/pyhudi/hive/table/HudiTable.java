@@ -33,7 +33,7 @@ public final class HudiTable {
   private static final Logger LOG = LoggerFactory.getLogger(HudiTable.class);
   private static final String PROPERTIES = ".hoodie/hoodie.properties";
 
-  /** Keys are made of other columns even where writers still store them. */
+  /** With virtual keys the key is computed from other columns, even if writers still store it. */
   private static final String VIRTUAL_KEYS = "hoodie.recordkey.virtual.enabled";
 
   private final HoodieTableMetaClient metaClient;
@@ -44,7 +44,7 @@ public final class HudiTable {
     this.basePath = basePath;
   }
 
-  /** Opens the table whose base path this is. */
+  /** Opens the table at a base path. */
   public static HudiTable open(Configuration conf, Path basePath) {
     HoodieTableMetaClient metaClient =
         HoodieTableMetaClient.builder()
@@ -55,17 +55,17 @@ public final class HudiTable {
     return new HudiTable(metaClient, basePath);
   }
 
-  /** Whether this directory is a table's base path. */
+  /** Returns whether a directory is a table's base path. */
   public static boolean isBasePath(Configuration conf, Path directory) throws IOException {
     FileSystem fs = directory.getFileSystem(conf);
     return fs.exists(new Path(directory, PROPERTIES));
   }
 
   /**
-   * The base path of the table that a location belongs to: the location itself, or for a partition
-   * the directory above it that holds the table.
+   * Returns the base path of the table that a location belongs to: the location itself, or for a
+   * partition the table's directory above it.
    *
-   * @throws FileNotFoundException if no directory on the way up is a Hudi table
+   * @throws FileNotFoundException if neither the location nor a parent directory is a Hudi table
    */
   public static Path basePathOf(Configuration conf, Path location) throws IOException {
     for (Path directory = location; directory != null; directory = directory.getParent()) {
@@ -85,26 +85,32 @@ public final class HudiTable {
     return metaClient;
   }
 
-  /** Whether locations to scan are the whole table, by its base path. */
-  public boolean isWholeIn(List<Path> locations) {
+  /** Returns whether the locations to scan are the whole table, given by its base path. */
+  public boolean isScannedWhole(List<Path> locations) {
     return locations.equals(Collections.singletonList(basePath()));
   }
 
-  /** The requested time of the newest completed instant, or null in a table without commits. */
+  /**
+   * Returns the requested time of the newest completed instant, or null for a table without
+   * commits.
+   */
   public String newestInstant() {
     Option<HoodieInstant> newest =
         metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().lastInstant();
     return newest.isPresent() ? newest.get().requestedTime() : null;
   }
 
-  /** Stands for the set of completed instants: the newest may have begun before another ended. */
+  /**
+   * Returns a key of the set of completed instants. The newest instant alone is not one: it may
+   * have started before another instant completed.
+   */
   public String completedInstants() {
     return metaClient.getCommitsAndCompactionTimeline().filterCompletedInstants().getTimelineHash();
   }
 
   /**
-   * Whether files of this table must be read through the history of its schemas (columns were
-   * renamed or dropped under schema-on-read): their names alone do not tell.
+   * Returns whether files of this table must be read through its schema history: columns were
+   * renamed or dropped under schema-on-read, so names alone do not identify them.
    */
   public boolean hasSchemaHistory() {
     return new TableSchemaResolver(metaClient)
@@ -112,7 +118,7 @@ public final class HudiTable {
         .isPresent();
   }
 
-  /** Whether the record key is not stored, or what is stored of it is to be ignored. */
+  /** Returns whether the record key is not stored, or the stored key must be ignored. */
   public boolean hasVirtualKeys() {
     HoodieTableConfig config = metaClient.getTableConfig();
     return !config.populateMetaFields()
@@ -120,7 +126,7 @@ public final class HudiTable {
   }
 
   /**
-   * The schema of the table's rows: without the meta columns if there is nothing in them.
+   * Returns the schema of the table's rows, without the meta columns if these are not populated.
    *
    * @throws IOException if the table has no schema yet, or none that can be read
    */
@@ -129,7 +135,7 @@ public final class HudiTable {
   }
 
   /**
-   * The schema with the meta columns, whether there is something in them or not.
+   * Returns the schema with the meta columns, populated or not.
    *
    * @throws IOException if the table has no schema yet, or none that can be read
    */
@@ -163,7 +169,7 @@ public final class HudiTable {
     return new FileListing(metaClient, paths, properties);
   }
 
-  /** The partitions below some locations of the table. */
+  /** A listing of the partitions below some locations of the table. */
   @SuppressWarnings("try")
   public final class Listing implements AutoCloseable {
     private FileListing files;
@@ -194,12 +200,12 @@ public final class HudiTable {
       return prefix.isEmpty() || partition.equals(prefix) || partition.startsWith(prefix + "/");
     }
 
-    /** Partition paths relative to the base path. */
+    /** Returns the partition paths relative to the base path. */
     public List<String> partitions() {
       return new ArrayList<>(partitions.keySet());
     }
 
-    /** The slices of some partitions as the view reads them, by partition path. */
+    /** Returns the slices of some partitions as the view reads them, by partition path. */
     public Map<String, List<Slice>> slices(Collection<String> wanted, TableView view) {
       List<PartitionPath> paths = wanted.stream().map(partitions::get).collect(Collectors.toList());
       Map<String, List<Slice>> slices = new LinkedHashMap<>();

@@ -19,7 +19,7 @@ public final class Slice {
     this.bytes = bytes;
   }
 
-  /** The slice with its log files. */
+  /** Creates a slice with its log files. */
   public static Slice snapshot(FileSlice slice) {
     List<String> tokens = baseTokens(slice);
     long bytes = baseBytes(slice);
@@ -32,7 +32,7 @@ public final class Slice {
     return new Slice(slice, tokens, bytes);
   }
 
-  /** The slice's base file alone. */
+  /** Creates a slice of the base file alone. */
   public static Slice readOptimized(FileSlice slice) {
     FileSlice base = new FileSlice(slice.getFileGroupId(), slice.getBaseInstantTime());
     slice.getBaseFile().ifPresent(base::setBaseFile);
@@ -53,12 +53,15 @@ public final class Slice {
         : 0;
   }
 
-  /** The partition path relative to the table's base path; "" for none. */
+  /** Returns the partition path relative to the table's base path; "" for none. */
   public String partitionPath() {
     return slice.getPartitionPath();
   }
 
-  /** What identifies the bytes of each file: a base file's name, a log file's "name@length". */
+  /**
+   * Returns a token for each file that identifies its bytes: a base file's name, a log file's
+   * "name@length".
+   */
   public List<String> tokens() {
     return tokens;
   }
@@ -71,7 +74,7 @@ public final class Slice {
     return slice;
   }
 
-  /** Whether the slice is one Parquet file that holds the rows as they are. */
+  /** Returns whether the slice is one Parquet file whose rows need no merging. */
   public boolean isPlainParquet() {
     if (slice.hasLogFiles() || !slice.getBaseFile().isPresent()) {
       return false;

@@ -15,10 +15,10 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * How many files and bytes a table has, for Hive's planner.
+ * The number of files and bytes of a table, for Hive's planner.
  *
- * <p>Without it Hive asks the file system about every file below the table's location, old versions
- * and metadata too, each time that it compiles a query.
+ * <p>Without it Hive lists every file below the table's location, old versions and metadata
+ * included, each time that it compiles a query.
  */
 public final class TableSize {
   private static final Logger LOG = LoggerFactory.getLogger(TableSize.class);
@@ -45,8 +45,9 @@ public final class TableSize {
   }
 
   /**
-   * The table's size as Hive's basic statistics: numFiles and totalSize. Listed once for each
-   * instant of the table; empty if the table cannot be read, then Hive makes its own estimate.
+   * Returns the table's size as Hive's basic statistics: numFiles and totalSize. The table is
+   * listed once for each instant. The result is empty if the table cannot be read; Hive then makes
+   * its own estimate.
    */
   public static Map<String, String> statistics(Configuration conf, Path basePath) {
     try {

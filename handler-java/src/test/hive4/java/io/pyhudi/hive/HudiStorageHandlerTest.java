@@ -15,7 +15,7 @@ class HudiStorageHandlerTest {
   }
 
   @Test
-  void authorisationIsAskedAboutTheLocation() throws Exception {
+  void authorisationUsesTheLocation() throws Exception {
     assertEquals("hudi:/warehouse/trips", uriForAuth("/warehouse/trips"));
     assertEquals("hudi:/warehouse/trips", uriForAuth("file:/warehouse/trips/"));
     assertEquals("hudi://nn:8020/lake/a%20b", uriForAuth("hdfs://nn:8020/lake/a b"));

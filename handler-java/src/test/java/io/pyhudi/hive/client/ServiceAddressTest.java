@@ -18,7 +18,7 @@ class ServiceAddressTest {
   }
 
   @Test
-  void leavesOutWhatIsNoAddress() {
+  void skipsInvalidAddresses() {
     assertEquals(
         Collections.emptyList(), ServiceAddress.parseList("here, :9099, x:0, x:99999, x:y,"));
   }

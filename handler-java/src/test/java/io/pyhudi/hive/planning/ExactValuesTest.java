@@ -48,7 +48,7 @@ class ExactValuesTest {
   }
 
   @Test
-  void aValueIsWhatReadersGive() {
+  void valuesEqualThoseOfReaders() {
     assertValue("true", "boolean", new Literal("boolean").setBooleanValue(true));
     for (String type : new String[] {"tinyint", "smallint", "int", "bigint"}) {
       assertValue("-128", type, integer(-128));
@@ -75,7 +75,7 @@ class ExactValuesTest {
   }
 
   @Test
-  void whatReadersMayGiveOtherwiseIsLeftToThem() {
+  void ambiguousValuesAreNotConverted() {
     assertFalse(value("tinyint", integer(128)).isPresent());
     assertFalse(value("smallint", integer(-32_769)).isPresent());
     assertFalse(value("int", integer(1L << 31)).isPresent());

@@ -93,7 +93,7 @@ class ExtremeRowsTest {
   }
 
   @Test
-  void rowsHaveTheEndsOfWhatIsAsked() throws IOException {
+  void rowsHaveMinimumAndMaximumOfQueriedColumns() throws IOException {
     ExtremeRows rows = rows(COUNTS, ends("n", "t")).get();
     assertEquals("-1 5", values(rows, "n"));
     assertEquals("-1 5", values(rows, "N"));
@@ -160,14 +160,14 @@ class ExtremeRowsTest {
   @Test
   void runsOfRowsThatAreAlikeEndWhereAColumnChanges() {
     ExtremeRows rows = rows(counts(5000, true), counted("n")).get();
-    assertEquals(1, rows.endOfAlike(0));
-    assertEquals(4998, rows.endOfAlike(1));
-    assertEquals(4998, rows.endOfAlike(4997));
-    assertEquals(5000, rows.endOfAlike(4998));
+    assertEquals(1, rows.endOfRun(0));
+    assertEquals(4998, rows.endOfRun(1));
+    assertEquals(4998, rows.endOfRun(4997));
+    assertEquals(5000, rows.endOfRun(4998));
   }
 
   @Test
-  void moreRowsThanAreMadeQuicklyAreRead() {
+  void tooManyRowsAreReadFromFiles() {
     assertTrue(ExtremeRows.isQuick(5_000_000, false));
     assertFalse(ExtremeRows.isQuick(5_000_001, false));
     assertTrue(ExtremeRows.isQuick(1_000_000_000, true));

@@ -62,7 +62,7 @@ class MinMaxQueryTest {
   }
 
   @Test
-  void endsAreAskedOfColumns() {
+  void minAndMaxOfColumnsAreRecognised() {
     MinMaxQuery found = asked(call("min", column("A")), call("MAX", column("b"))).get();
     assertEquals(integers("a", "b"), found.columns());
     assertFalse(found.countsAny());

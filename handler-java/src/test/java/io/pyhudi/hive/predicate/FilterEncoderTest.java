@@ -132,7 +132,7 @@ class FilterEncoderTest {
   }
 
   @Test
-  void whatHiveConvertsBecomesVisible() {
+  void implicitConversionsBecomeCasts() {
     assertEquals("EQUALS(l:bigint, 1:bigint)", encode(call("=", column("l", "bigint"), one)));
     assertEquals(
         "EQUALS(cast(i:int):bigint, l:bigint)", encode(call("=", i, column("l", "bigint"))));
@@ -143,7 +143,7 @@ class FilterEncoderTest {
   }
 
   @Test
-  void comparisonsThatHiveMakesInSurprisingTypesAreUnknown() {
+  void comparisonsInUnexpectedTypesAreUnknown() {
     assertEquals("UNKNOWN", encode(call("=", column("s", "string"), one)));
     assertEquals("UNKNOWN", encode(call("=", column("f", "float"), column("d", "double"))));
     assertEquals("UNKNOWN", encode(call("=", column("c", "char(5)"), constant("x", "string"))));
@@ -175,7 +175,7 @@ class FilterEncoderTest {
   }
 
   @Test
-  void whatCannotBeSaidIsUnknownAndTheRestStays() {
+  void inexpressiblePartsAreUnknownAndTheRestStays() {
     ExprNodeDesc dynamic =
         new ExprNodeDynamicValueDesc(new DynamicValue("RS_1", TypeInfoFactory.intTypeInfo));
     assertEquals(
@@ -188,7 +188,7 @@ class FilterEncoderTest {
   }
 
   @Test
-  void metastorePartitionColumnsAreNotWhatTheFilesHold() {
+  void metastorePartitionColumnsAreOpaque() {
     assertEquals("UNKNOWN", encode(call("=", i, one), Collections.singleton("i")));
   }
 
@@ -215,7 +215,7 @@ class FilterEncoderTest {
   }
 
   @Test
-  void whatAServiceWouldRefuseIsUnknown() {
+  void partsThatAServiceWouldRejectAreUnknown() {
     String large = String.join("", Collections.nCopies(70_000, "x"));
     assertEquals("UNKNOWN", encode(call("=", column("s", "string"), constant(large, "string"))));
     ExprNodeDesc[] many = new ExprNodeDesc[100_002];

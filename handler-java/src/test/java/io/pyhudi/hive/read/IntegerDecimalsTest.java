@@ -57,7 +57,7 @@ class IntegerDecimalsTest {
   }
 
   @Test
-  void aFileWithoutThemIsReadAsAsked() {
+  void fileWithoutIntegerDecimalsIsReadUnchanged() {
     assertSame(WANTED, IntegerDecimals.asStored(WANTED, WANTED));
   }
 

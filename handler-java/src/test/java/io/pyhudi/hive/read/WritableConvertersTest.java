@@ -63,7 +63,7 @@ class WritableConvertersTest {
   }
 
   @Test
-  void integersWidenAndWhatDoesNotFitIsNull() {
+  void integersWidenAndOutOfRangeValuesAreNull() {
     assertEquals(new LongWritable(7), convert(INT, "bigint", 7));
     assertEquals(new ShortWritable((short) 7), convert(INT, "smallint", 7));
     assertNull(convert(INT, "tinyint", 128));

@@ -49,8 +49,9 @@ class HudiSplitTest {
     assertEquals(10, copy.getStart());
     assertEquals(20, copy.getLength());
     assertNull(copy.mergedSlice());
-    assertNull(copy.hidesKeysOf());
-    assertEquals("file:/table", copy(HudiSplit.plain(part).hidingKeysOf(TABLE)).hidesKeysOf());
+    assertNull(copy.hiddenKeysTable());
+    assertEquals(
+        "file:/table", copy(HudiSplit.plain(part).withHiddenKeysOf(TABLE)).hiddenKeysTable());
   }
 
   @Test
@@ -70,7 +71,7 @@ class HudiSplitTest {
   }
 
   @Test
-  void aSliceOfLogFilesAloneTravels() throws Exception {
+  void sliceOfLogFilesAloneIsSerialized() throws Exception {
     FileSlice slice = new FileSlice("", "001", "aaaa-0");
     slice.addLogFile(new HoodieLogFile(info("file:/table/.aaaa-0_001.log.1_0-2-2", 7)));
     HudiSplit copy = copy(HudiSplit.merged(TABLE, Slice.snapshot(slice), "001"));
@@ -84,7 +85,7 @@ class HudiSplitTest {
     slice.setBaseFile(new HoodieBaseFile(info("file:/table/aaaa-0_0-1-1_001.parquet", 100)));
     HudiSplit split = HudiSplit.merged(TABLE, Slice.snapshot(slice), "001");
     assertFalse(copy(split).isPlainFile());
-    HudiSplit copy = copy(split.ofPlainFile());
+    HudiSplit copy = copy(split.asPlainFile());
     assertTrue(copy.isPlainFile());
     assertEquals("001", copy.mergedSlice().instant());
     assertEquals(100, copy.file().getLength());
@@ -93,7 +94,7 @@ class HudiSplitTest {
   @Test
   void aSplitThatHiveFindsByTheTableStillNamesItsFile() throws Exception {
     FileSplit part = new FileSplit(new Path(TABLE, "f.parquet"), 10, 20, new String[0]);
-    HudiSplit copy = copy(HudiSplit.plain(part).foundAt(TABLE));
+    HudiSplit copy = copy(HudiSplit.plain(part).withTablePath(TABLE));
     assertEquals(TABLE, copy.getPath());
     assertEquals(part.getPath(), copy.file().getPath());
     assertEquals(10, copy.file().getStart());
@@ -108,7 +109,7 @@ class HudiSplitTest {
     droppedBy.put("partition values", 2L);
     ScanReport report = new ScanReport(Outcome.PRUNED, 10, 1, 1000, 100, droppedBy, 350);
     Counters counters = new Counters();
-    copy(HudiSplit.plain(part).carrying(report)).count(new CountingReporter(counters));
+    copy(HudiSplit.plain(part).withReport(report)).count(new CountingReporter(counters));
     copy(HudiSplit.plain(part)).count(new CountingReporter(counters));
     Map<String, Long> counted = new TreeMap<>();
     counters

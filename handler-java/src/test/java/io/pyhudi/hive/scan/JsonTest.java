@@ -9,7 +9,7 @@ import org.junit.jupiter.api.Test;
 
 class JsonTest {
   @Test
-  void escapesWhatJsonDoesNotAllow() {
+  void escapesCharactersThatJsonForbids() {
     Map<String, Object> fields = new LinkedHashMap<>();
     fields.put("text", "a\"b\\c\nd é 😀");
     fields.put("number", 3L);

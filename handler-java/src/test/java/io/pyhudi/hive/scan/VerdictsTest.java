@@ -101,7 +101,7 @@ class VerdictsTest {
   }
 
   @Test
-  void keptTokensDropTheOthersOfTheListingThatWasJudged() throws Exception {
+  void keptTokensDropTheOthersOfTheEvaluatedListing() throws Exception {
     PartitionVerdict keepLog =
         verdict(VerdictKind.KEEP_TOKENS, LOG + "@7").setDigest(digestOf(listed));
     assertEquals(Collections.singletonList(merged), verdicts(keepLog).keep(P, listed));

@@ -31,7 +31,7 @@ class TableColumnsTest {
   }
 
   @Test
-  void theTablesOwnColumnsAreRightWhateverTheCase() {
+  void acceptsTheTablesColumnsIgnoringCase() {
     assertNull(problem("_HOODIE_record_key STRING", "P string", "I int", "S string", "Q int"));
   }
 
@@ -48,7 +48,7 @@ class TableColumnsTest {
   }
 
   @Test
-  void whatDiffersIsNamed() {
+  void reportsTheDifference() {
     assertEquals(
         "column 3 is `i` bigint and has to be `i` int",
         problem("_hoodie_record_key string", "p string", "i bigint", "s string", "q int"));

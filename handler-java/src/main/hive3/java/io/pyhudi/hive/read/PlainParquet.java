@@ -29,7 +29,7 @@ final class PlainParquet {
     return HIVE.getRecordReader(split.file(), settings(job, false), reporter);
   }
 
-  /** Batches, which Hive passes through the type of rows. */
+  /** Opens a reader of batches, which Hive passes through the type of rows. */
   static RecordReader<NullWritable, ArrayWritable> batches(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
     return HIVE.getRecordReader(split.file(), settings(job, true), reporter);

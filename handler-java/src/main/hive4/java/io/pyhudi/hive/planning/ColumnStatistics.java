@@ -30,11 +30,11 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfoUtils;
 
 /**
- * What the pruning service's indexes say of a table's columns, as Hive's planner takes it:
- * estimates of how many rows pass a filter or a join, never a reason to leave one out.
+ * Column statistics from the pruning service's indexes, in the form of Hive's planner. The planner
+ * uses them to estimate how many rows pass a filter or a join, never to skip a row.
  */
 public final class ColumnStatistics {
-  /** Of a share of the files that an equality keeps, more than this is not worth waiting for. */
+  /** The largest share of files kept by an equality for which waiting for the keys pays off. */
   private static final double WORTHWHILE = 0.5;
 
   private final Map<String, ColumnSummary> columns;
@@ -43,7 +43,7 @@ public final class ColumnStatistics {
     this.columns = columns;
   }
 
-  /** The statistics as of now, or none; never fails. */
+  /** Returns the statistics as of now, or empty ones. Never fails. */
   public static ColumnStatistics of(Configuration conf, Path basePath, PruningSettings settings) {
     return of(TableDescription.of(conf, basePath, settings));
   }
@@ -52,8 +52,8 @@ public final class ColumnStatistics {
     return new ColumnStatistics(table.columns());
   }
 
-  /** Whether an equality on the column is known to leave most of the files. */
-  public boolean leavesMostFiles(String column) {
+  /** Returns whether an equality on the column is known to keep most of the files. */
+  public boolean keepsMostFiles(String column) {
     ColumnSummary summary = columns.get(column.toLowerCase(Locale.ROOT));
     return summary != null
         && summary.isSetKeptByEquality()
@@ -61,10 +61,12 @@ public final class ColumnStatistics {
   }
 
   /**
-   * In Hive's form, of those columns of which enough is known; the list may be changed.
+   * Returns the statistics in Hive's form, for the columns with enough information. The list is
+   * modifiable.
    *
-   * @param rows the table's, at most
-   * @param distinctShare of the rows, how many values a column has whose values are not counted
+   * @param rows an upper bound of the table's rows
+   * @param distinctShare the assumed ratio of distinct values to rows for a column without a
+   *     distinct count
    */
   public List<ColumnStatisticsObj> of(List<FieldSchema> fields, long rows, double distinctShare) {
     List<ColumnStatisticsObj> statistics = new ArrayList<>();

@@ -37,22 +37,22 @@ import org.apache.hadoop.hive.serde2.typeinfo.PrimitiveTypeInfo;
 import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 
 /**
- * When the values of a join's one side may restrict which files are listed of the other.
+ * Decides when the keys of one side of a join may restrict which files of the other side are read.
  *
- * <p>Tez can hold back the splits of a scan until the other side's keys are known, and then puts
- * {@code column IN (keys)} into the scan's filter. Hive asks for each pair of keys whether to do
- * so. It is done for the plainest case only, as Hive 4.0
+ * <p>Tez can delay the splits of a scan until the other side's keys are known, and then adds {@code
+ * column IN (keys)} to the scan's filter. Hive asks the handler for each pair of keys whether to do
+ * so. It is done only for the simplest case, because Hive 4.0
  *
  * <ul>
  *   <li>fails while it makes splits if a key is NULL, is of another type than the column, or of a
  *       type with parameters;
- *   <li>gives comparisons other than IN all the keys as operands;
- *   <li>restricts the scan for all that read from it, whether they are in the join or not, and
- *       makes one scan of several that it then restricts by the keys of each.
+ *   <li>passes all the keys as operands to comparisons other than IN;
+ *   <li>restricts the scan for all its consumers, in the join or not, and merges several scans into
+ *       one that it then restricts by the keys of each.
  * </ul>
  */
 public final class DynamicPruning {
-  /** Types without parameters, whose values are equal in a join if they are in a filter. */
+  /** Types without parameters, for which equality in a join is the same as in a filter. */
   private static final Set<PrimitiveCategory> EXACT =
       EnumSet.of(
           PrimitiveCategory.BYTE,
@@ -66,7 +66,7 @@ public final class DynamicPruning {
   private DynamicPruning() {}
 
   /**
-   * Whether a condition that a join implies may restrict the scan of a table.
+   * Returns whether a condition that a join implies may restrict the scan of a table.
    *
    * @param condition as Hive puts it above the scan: a function of a column and of the keys of the
    *     join's other side
@@ -89,7 +89,7 @@ public final class DynamicPruning {
         && isReadForOneJoin(table, keys.getSource());
   }
 
-  /** The column that a condition which {@link #mayRestrict} a scan is about. */
+  /** Returns the column of a condition that {@link #mayRestrict} accepts. */
   public static String columnOf(ExprNodeDesc condition) {
     return ((ExprNodeColumnDesc) condition.getChildren().get(0)).getColumn();
   }
@@ -109,7 +109,7 @@ public final class DynamicPruning {
         && EXACT.contains(((PrimitiveTypeInfo) type).getPrimitiveCategory());
   }
 
-  /** Whether something on the way to a join removes the rows whose key is NULL. */
+  /** Returns whether an operator before the join removes the rows whose key is NULL. */
   private static boolean areNeverNull(ReduceSinkOperator side, ExprNodeDynamicListDesc keys) {
     ExprNodeDesc key =
         keys.getTarget() != null
@@ -147,7 +147,7 @@ public final class DynamicPruning {
       return children.stream().anyMatch(child -> rejectsNull(child, key));
     }
     if (!children.stream().allMatch(DynamicPruning::isPlain)) {
-      // Hive may yet take out what is known only while the query runs.
+      // Hive may later remove conditions whose values are known only at run time.
       return false;
     }
     if (function instanceof GenericUDFBetween) {
@@ -167,9 +167,9 @@ public final class DynamicPruning {
   }
 
   /**
-   * Whether the query scans the table once, and for the join that this side leads to.
+   * Returns whether the query scans the table once, and only for the join that this side feeds.
    *
-   * <p>Hive may yet make one scan of two, and would restrict it by the keys of both.
+   * <p>Hive may later merge two scans into one, and would restrict it by the keys of both.
    */
   private static boolean isReadForOneJoin(Table table, Operator<? extends OperatorDesc> side) {
     List<Operator<? extends OperatorDesc>> joins = side.getChildOperators();
@@ -180,7 +180,7 @@ public final class DynamicPruning {
     return scans.size() == 1 && leadsOnlyTo(joins.get(0), scans.get(0));
   }
 
-  /** The table's scans in the plan that an operator belongs to. */
+  /** Returns the table's scans in the plan that an operator belongs to. */
   private static List<TableScanOperator> scansOf(
       Table table, Operator<? extends OperatorDesc> start) {
     List<TableScanOperator> scans = new ArrayList<>();
@@ -230,7 +230,7 @@ public final class DynamicPruning {
     return true;
   }
 
-  /** Whether nothing comes of these rows but keys for other scans. */
+  /** Returns whether these rows only provide keys for other scans. */
   private static boolean isForPruning(Operator<? extends OperatorDesc> start) {
     Operator<? extends OperatorDesc> operator = start;
     while (operator.getNumChild() == 1) {

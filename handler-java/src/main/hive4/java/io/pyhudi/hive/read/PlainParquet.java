@@ -25,8 +25,8 @@ import org.apache.parquet.schema.MessageType;
  * the configuration, and Hive's readers drop row groups and rows by it. Hive filters every row
  * anyway.
  *
- * <p>Where a file does not name its calendar, Hive takes days before 1582-10-15 for Julian ones.
- * Hudi's are Gregorian, and are so where it merges log files.
+ * <p>If a file does not name its calendar, Hive reads days before 1582-10-15 as Julian. Hudi writes
+ * and merges Gregorian ones.
  */
 final class PlainParquet {
   private PlainParquet() {}
@@ -41,7 +41,7 @@ final class PlainParquet {
     }
   }
 
-  /** Batches, which Hive passes through the type of rows. */
+  /** Opens a reader of batches, which Hive passes through the type of rows. */
   static RecordReader<NullWritable, ArrayWritable> batches(
       HudiSplit split, JobConf job, Reporter reporter) throws IOException {
     return SliceReaders.asRows(new Batches(split.file(), withGregorianDays(job)));

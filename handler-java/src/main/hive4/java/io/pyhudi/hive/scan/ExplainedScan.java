@@ -13,14 +13,14 @@ import org.apache.hadoop.mapred.JobConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What EXPLAIN says of a scan's pruning. */
+/** Describes a scan's pruning in EXPLAIN. */
 public final class ExplainedScan {
   private static final Logger LOG = LoggerFactory.getLogger(ExplainedScan.class);
   private static final String PROPERTY = "hudi.pruning";
 
   private ExplainedScan() {}
 
-  /** The properties with one more, which tells the outcome and the files; never fails. */
+  /** Returns the properties with an added entry for the outcome and the files. Never fails. */
   public static Map<String, String> properties(
       Configuration conf, TableScanDesc scan, Map<String, String> properties) {
     Map<String, String> more =

@@ -108,7 +108,7 @@ class ColumnStatisticsTest {
   }
 
   @Test
-  void whatIsNotKnownIsLeftToHive() {
+  void unknownStatisticsAreLeftToHive() {
     // An integer without ends would be one between 0 and 0.
     assertTrue(statistics("int", summary("c", null, null)).isEmpty());
     assertTrue(statistics("double", summary("c", null, null)).isEmpty());
@@ -124,7 +124,7 @@ class ColumnStatisticsTest {
   }
 
   @Test
-  void anEqualityThatLeavesMostFilesIsKnown() {
+  void detectsEqualitiesThatKeepMostFiles() {
     ColumnStatistics known =
         ColumnStatistics.of(
             TableDescription.of(
@@ -133,9 +133,9 @@ class ColumnStatisticsTest {
                     new ColumnSummary("sorted").setKeptByEquality(0.1),
                     new ColumnSummary("unknown")),
                 null));
-    assertTrue(known.leavesMostFiles("spread"));
+    assertTrue(known.keepsMostFiles("spread"));
     for (String column : Arrays.asList("sorted", "unknown", "missing")) {
-      assertFalse(known.leavesMostFiles(column));
+      assertFalse(known.keepsMostFiles(column));
     }
   }
 }

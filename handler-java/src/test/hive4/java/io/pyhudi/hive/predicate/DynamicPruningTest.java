@@ -105,12 +105,12 @@ class DynamicPruningTest {
   }
 
   @Test
-  void keysThatAreKnownRestrictAScan() {
+  void knownKeysRestrictAScan() {
     assertTrue(mayRestrict(KNOWN, KEY));
   }
 
   @Test
-  void whatNoNullPassesIsAsGood() {
+  void nullRejectingConditionsAreSufficient() {
     ExprNodeDesc five = constant(5L, "bigint");
     for (ExprNodeDesc condition :
         Arrays.asList(
@@ -144,7 +144,7 @@ class DynamicPruningTest {
   }
 
   @Test
-  void whatIsKnownOnlyWhileTheQueryRunsProvesNothing() {
+  void conditionsKnownOnlyAtRunTimeProveNothing() {
     DynamicPruningTest other = new DynamicPruningTest();
     ExprNodeDesc dynamic = call("in", KEY, keysOf(other.stops(KNOWN, KEY)));
     assertFalse(mayRestrict(dynamic, KEY));
@@ -215,7 +215,7 @@ class DynamicPruningTest {
   }
 
   @Test
-  void theKeysOfNobodyAreAFilterThatNothingPasses() {
+  void emptyKeySetMatchesNoRow() {
     ExprNodeDesc nothing =
         new org.apache.hadoop.hive.ql.plan.ExprNodeGenericFuncDesc(
             type("boolean"),
