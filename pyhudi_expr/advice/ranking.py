@@ -82,7 +82,7 @@ def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) 
         HudiError: There is no query, or the table cannot be read.
     """
     if not asked:
-        raise HudiError(f"{base_path}: there is no query on it to judge indexes by")
+        raise HudiError(f"{base_path}: there is no query on it to rank indexes by")
     pruner = Pruner()
     requests = (PruneRequest(each.predicate, reader=PartitionReader.ENGINE) for each in asked)
     results = [pruner.prune(base_path, request) for request in requests]
@@ -117,7 +117,7 @@ def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) 
     found, left = _ranked(today, what_ifs, offered, sizes, {each.kind for each in built})
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
     if len(looked.positions) == MOST_FILES:
-        notes.append(f"{MOST_FILES} base files were looked into: others count as read")
+        notes.append(f"{MOST_FILES} base files were sampled: others count as read")
     return Advice(
         table=base_path,
         instant=results[0].instant,

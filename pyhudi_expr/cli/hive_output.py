@@ -105,9 +105,9 @@ def doctor(
 
 def _tell(finding: Finding) -> None:
     verdict = click.style(f"{finding.verdict.value:8}", fg=_COLOURS[finding.verdict])
-    click.echo(f"{verdict} {finding.link}: {finding.told}")
-    if finding.mend:
-        click.echo(f"         mend: {finding.mend}")
+    click.echo(f"{verdict} {finding.link}: {finding.message}")
+    if finding.remedy:
+        click.echo(f"         fix:  {finding.remedy}")
 
 
 def _run(address: HiveAddress, wanted: Registration, replacing: bool) -> tuple[str, ...]:

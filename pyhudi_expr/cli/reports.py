@@ -40,7 +40,7 @@ def explain_report(
 def index_timings(result: PruneResult) -> str:
     """Return a line with the indexes that were used, and the time of each, reading included."""
     times = ", ".join(f"{of.name} {1000 * of.seconds:.1f} ms" for of in result.evidence)
-    return f"asked: {times}"
+    return f"indexes used: {times}"
 
 
 def summary(result: PruneResult) -> str:

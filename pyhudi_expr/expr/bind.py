@@ -193,7 +193,7 @@ def _is_written_as(literal: Domain, domain: Domain) -> bool:
 
 @singledispatch
 def _bind(node: Any, scope: Scope) -> BoundExpression:
-    raise UnboundError(f"{type(node).__name__} is no predicate")
+    raise UnboundError(f"{type(node).__name__} is not a predicate")
 
 
 @_bind.register
@@ -255,7 +255,7 @@ def _nan_between(node: Between, scope: Scope) -> list[BoundExpression]:
     floats = [
         term for term in terms if not isinstance(term, Literal) and float_widths([term], scope)
     ]
-    doubt = Unknown("NaN in BETWEEN, which engines judge differently")
+    doubt = Unknown("NaN in BETWEEN, which engines evaluate differently")
     return [conjunction([compare(Op.EQ, term, nan, scope), doubt]) for term in floats]
 
 
@@ -291,7 +291,7 @@ def _in_terms(node: In, term: BoundTerm, scope: Scope) -> BoundExpression:
     """Bind IN with columns among the options, if no engine converts an operand first."""
     types = [bind_term(option, scope).domain for option in node.options if not _is_null(option)]
     if any(domain != term.domain for domain in types):
-        raise UnboundError("IN with options of several types that are no literals")
+        raise UnboundError("IN with options of several types that are not literals")
     return _bind(Or(tuple(Comparison(Op.EQ, node.term, option) for option in node.options)), scope)
 
 
@@ -312,6 +312,6 @@ def _(node: Matches, scope: Scope) -> BoundExpression:
     term = bind_term(node.term, scope)
     char = term.char if isinstance(term, BoundColumn) else None
     if term.domain.kind is not Kind.TEXT or char is not None:
-        raise UnboundError("a pattern for something that is no plain string")
+        raise UnboundError("a pattern for something that is not a plain string")
     classes = tuple(ANY if letter is None else frozenset({ord(letter)}) for letter in node.begin)
     return BoundMatches(term, classes, node.whole)

@@ -154,7 +154,7 @@ def compare_prefix(term: BoundTerm, prefix: str) -> BoundExpression:
     """Bind whether a text has a prefix. Raises UnboundError."""
     char = term.char if isinstance(term, BoundColumn) else None
     if term.domain.kind is not Kind.TEXT or char is not None:
-        raise UnboundError("a prefix of something that is no plain string")
+        raise UnboundError("a prefix of something that is not a plain string")
     if not prefix:
         return Constant(Truth.YES_NULL)
     begin = interval(Literal(prefix, pa.string()), term.domain, None, None).lower
@@ -326,7 +326,7 @@ def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
     return BoundIn(term, tuple(options))
 
 
-_SIGNED_ZEROS = "NOT IN with zero, whose signs a hashed IN tells apart"
+_SIGNED_ZEROS = "NOT IN with zero, whose signs a hashed IN distinguishes"
 
 
 def _doubt_of_not_in(

@@ -208,7 +208,7 @@ def _parse_timestamp(text: str) -> Fraction:
     """Return seconds of the wall clock in ISO text, in the one form that all engines read alike."""
     match = _ISO_TEXT.fullmatch(text)
     if match is None:
-        raise NotComparableError("a text literal that is no plain ISO date or time")
+        raise NotComparableError("a text literal that is not a plain ISO date or time")
     try:
         moment = datetime.fromisoformat(match["seconds"] or match["day"])
     except ValueError as error:
@@ -236,7 +236,7 @@ def _text(value: str, char: CharType | None) -> Interval:
     try:
         encoded = value.encode()
     except UnicodeEncodeError as error:
-        raise NotComparableError("a text literal that is no UTF-8") from error
+        raise NotComparableError("a text literal that is not UTF-8") from error
     if char is None:
         return Interval(encoded, encoded)
     # Stored values may be longer than the declared length (read truncated) and char(n) values

@@ -95,7 +95,7 @@ def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Fun
 @singledispatch
 def bind_term(term: Any, scope: Scope) -> BoundTerm:
     """Bind a term to the scope's columns. Raises UnboundError, NotComparableError."""
-    raise UnboundError(f"{type(term).__name__} cannot be judged")
+    raise UnboundError(f"{type(term).__name__} cannot be evaluated")
 
 
 @bind_term.register
@@ -174,7 +174,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     domains = tuple(arg.domain for arg in args)
     found = lookup(Site(term.name, domains, literals, known_zone(scope.zone)))
     if found is None:
-        raise UnboundError(f"{term.name}() cannot be judged from its operand's bounds")
+        raise UnboundError(f"{term.name}() cannot be bounded by its operand's bounds")
     if term.name in READINGS and found == Signature(identity, args[0].domain):
         return args[0]
     return BoundCall(term.name, found.function, args, found.domain)

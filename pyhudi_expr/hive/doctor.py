@@ -54,14 +54,14 @@ class Finding:
     """The finding for one link.
 
     Attributes:
-        told: What was found.
-        mend: What to do; empty if all is well.
+        message: What was found.
+        remedy: What to do; empty if all is well.
     """
 
     link: str
     verdict: Verdict
-    told: str
-    mend: str = ""
+    message: str
+    remedy: str = ""
 
 
 def examine(
@@ -84,8 +84,8 @@ def examine(
             session.set(settings)
             yield from _inside(address, session, table, wanted, is_old=version.startswith("3."))
     except ConnectionFailed as error:
-        told, _, mend = str(error).partition("; ")
-        yield Finding("HiveServer2", Verdict.BROKEN, told, mend)
+        message, _, remedy = str(error).partition("; ")
+        yield Finding("HiveServer2", Verdict.BROKEN, message, remedy)
         yield Finding("all others", Verdict.SKIPPED, "there is no session with HiveServer2")
     yield _indexes(table)
 
@@ -114,8 +114,8 @@ def _inside(
     if diagnosis is None or there is None or there.handler != STORAGE_HANDLER:
         yield Finding("probe", Verdict.SKIPPED, "it takes a table with the storage handler")
     elif is_old:
-        told = "EXPLAIN of Hive 3.1 shows no pruning; the line that each scan logs does"
-        yield Finding("probe", Verdict.SKIPPED, told)
+        message = "EXPLAIN of Hive 3.1 shows no pruning; the line that each scan logs does"
+        yield Finding("probe", Verdict.SKIPPED, message)
     else:
         yield _probed(session, wanted, find_probe(table))
 
@@ -138,65 +138,66 @@ def _handler(diagnosis: Mapping[str, Any]) -> Finding:
     seen = f"{diagnosis['version']} from {diagnosis['jar']}"
     if diagnosis["protocol"] == PROTOCOL_VERSION:
         return Finding("handler", Verdict.GOOD, seen)
-    told = f"{seen}: protocol {diagnosis['protocol']}, and {PROTOCOL_VERSION} here"
-    return Finding("handler", Verdict.BROKEN, told, "take jar and package from one release")
+    message = f"{seen}: protocol {diagnosis['protocol']}, and {PROTOCOL_VERSION} here"
+    return Finding("handler", Verdict.BROKEN, message, "take jar and package from one release")
 
 
 def _no_handler(error: QueryError) -> Finding:
     text = " ".join(str(error).split())
     if "NoClassDefFoundError" in text or "org/apache/hudi" in text:
-        mend = "put a Hudi bundle and kryo-shaded beside the handler's jar (hive.aux.jars.path)"
+        remedy = "put a Hudi bundle and kryo-shaded beside the handler's jar (hive.aux.jars.path)"
     else:
-        mend = (
+        remedy = (
             "put pyhudi-hive-handler.jar on HiveServer2's auxiliary path (hive.aux.jars.path) and"
             " restart it, or ADD JAR it in each session; without the right to create functions, ask"
             " an administrator to run this"
         )
-    return Finding("handler", Verdict.BROKEN, text, mend)
+    return Finding("handler", Verdict.BROKEN, text, remedy)
 
 
 def _no_handler_of_hive_3(error: QueryError) -> Finding:
-    mend = (
+    remedy = (
         "put pyhudi-hive3-handler.jar, which holds Hudi, on HiveServer2's auxiliary path"
         " (hive.aux.jars.path) without a Hudi bundle, and restart it"
     )
-    return Finding("handler", Verdict.BROKEN, " ".join(str(error).split()), mend)
+    return Finding("handler", Verdict.BROKEN, " ".join(str(error).split()), remedy)
 
 
 def _settings(settings: Mapping[str, str], there: MetastoreTable | None) -> Finding:
-    told = ", ".join(f"{key}={value}" for key, value in settings.items() if value)
+    message = ", ".join(f"{key}={value}" for key, value in settings.items() if value)
     properties = {} if there is None else there.properties
     overruled = [key for key in settings if properties.get(key, settings[key]) != settings[key]]
     if settings["hudi.pruning.enabled"].lower() == "false":
-        mend = "SET hudi.pruning.enabled=true, or take the table property away"
-        return Finding("settings", Verdict.BROKEN, told, mend)
+        remedy = "SET hudi.pruning.enabled=true, or take the table property away"
+        return Finding("settings", Verdict.BROKEN, message, remedy)
     if not settings["hudi.pruning.timeout.ms"].isdecimal():
-        mend = "hudi.pruning.timeout.ms is no number of milliseconds: its default holds"
-        return Finding("settings", Verdict.DOUBTFUL, told, mend)
+        remedy = "hudi.pruning.timeout.ms is not a number of milliseconds: the default is used"
+        return Finding("settings", Verdict.DOUBTFUL, message, remedy)
     if overruled:
-        mend = (
+        remedy = (
             f"the table's {', '.join(overruled)} does not count: the session says otherwise, or"
             " hudi.pruning.table.settings does not allow it"
         )
-        return Finding("settings", Verdict.DOUBTFUL, told, mend)
-    return Finding("settings", Verdict.GOOD, told)
+        return Finding("settings", Verdict.DOUBTFUL, message, remedy)
+    return Finding("settings", Verdict.GOOD, message)
 
 
 def _service_from_hive(diagnosis: Mapping[str, Any]) -> Finding:
     link = "service, from HiveServer2"
     services = diagnosis["services"]
     if not services:
-        told = f"no address can be read from {_ADDRESSES}={diagnosis['settings'][_ADDRESSES]!r}"
-        return Finding(link, Verdict.BROKEN, told, f"set {_ADDRESSES}=host:port in hive-site.xml")
+        message = f"no address can be read from {_ADDRESSES}={diagnosis['settings'][_ADDRESSES]!r}"
+        remedy = f"set {_ADDRESSES}=host:port in hive-site.xml"
+        return Finding(link, Verdict.BROKEN, message, remedy)
     good = [one for one in services if one.get("protocol") == PROTOCOL_VERSION]
-    told = "; ".join(_service_text(one) for one in services)
+    message = "; ".join(_service_text(one) for one in services)
     if len(good) == len(services):
-        return Finding(link, Verdict.GOOD, told)
-    mend = (
+        return Finding(link, Verdict.GOOD, message)
+    remedy = (
         f"start `pyhudi serve` where {_ADDRESSES} points, with a --host that HiveServer2 can reach,"
         " and let the port through"
     )
-    return Finding(link, Verdict.DOUBTFUL if good else Verdict.BROKEN, told, mend)
+    return Finding(link, Verdict.DOUBTFUL if good else Verdict.BROKEN, message, remedy)
 
 
 def _service_text(one: Mapping[str, Any]) -> str:
@@ -211,34 +212,34 @@ def _services_from_here(address: HiveAddress, diagnosis: Mapping[str, Any]) -> I
         host, _, port = one["address"].rpartition(":")
         host = host.strip("[]")
         if host.startswith(_LOOPBACK) and not address.host.startswith(_LOOPBACK):
-            told = f"{one['address']} is HiveServer2's own; run this on {address.host} to ask it"
-            yield Finding(link, Verdict.SKIPPED, told)
+            message = f"{one['address']} is HiveServer2's own; run this on {address.host} to ask it"
+            yield Finding(link, Verdict.SKIPPED, message)
             continue
         try:
             with PruningClient(host, int(port)) as client:
-                told = f"{one['address']}: version {client.info().version}"
-            yield Finding(link, Verdict.GOOD, told)
+                message = f"{one['address']}: version {client.info().version}"
+            yield Finding(link, Verdict.GOOD, message)
         except (TException, OSError, EOFError) as error:
-            told = f"{one['address']}: {error}"
-            mend = "HiveServer2's own finding counts; from here it may be closed on purpose"
-            yield Finding(link, Verdict.DOUBTFUL, told, mend)
+            message = f"{one['address']}: {error}"
+            remedy = "HiveServer2's own finding counts; from here it may be closed on purpose"
+            yield Finding(link, Verdict.DOUBTFUL, message, remedy)
 
 
 def _registered(wanted: Registration, there: MetastoreTable | None) -> Iterator[Finding]:
     name = str(wanted.name).replace("`", "")
     register = f"pyhudi hive register {quote(wanted.location)} --name {quote(name)}"
     if there is None:
-        told = f"{wanted.name} is not in the metastore"
-        yield Finding("registration", Verdict.BROKEN, told, register)
+        message = f"{wanted.name} is not in the metastore"
+        yield Finding("registration", Verdict.BROKEN, message, register)
         return
     if not there.is_ours:
-        told = f"{wanted.name} is read by {there.handler or there.input_format}: never pruned"
-        yield Finding("registration", Verdict.BROKEN, told, f"{register} --replace")
+        message = f"{wanted.name} is read by {there.handler or there.input_format}: never pruned"
+        yield Finding("registration", Verdict.BROKEN, message, f"{register} --replace")
         return
     if not same_place(there.location, wanted.location):
-        told = f"{wanted.name} reads {there.location}, not {wanted.location}"
-        mend = "name Hive's location with --location, or another table with --name"
-        yield Finding("registration", Verdict.BROKEN, told, mend)
+        message = f"{wanted.name} reads {there.location}, not {wanted.location}"
+        remedy = "name Hive's location with --location, or another table with --name"
+        yield Finding("registration", Verdict.BROKEN, message, remedy)
         return
     by = "the storage handler" if there.handler else there.input_format
     yield Finding("registration", Verdict.GOOD, f"{wanted.name}, read by {by}")
@@ -256,21 +257,21 @@ def _indexes(table: HudiTable) -> Finding:
     path = quote(table.base_path)
     create = f"pyhudi index create NAME --table {path} --using column_stats --columns ..."
     if not found:
-        told = "none: only partition values prune"
-        return Finding("indexes", Verdict.DOUBTFUL, told, create)
-    told = "; ".join(f"{each.name} {each.state.value}" for each in found)
+        message = "none: only partition values prune"
+        return Finding("indexes", Verdict.DOUBTFUL, message, create)
+    message = "; ".join(f"{each.name} {each.state.value}" for each in found)
     stale = [each for each in found if each.state is not State.ACTIVE]
     if stale:
-        mend = "; ".join(f"{each.name}: {each.note}" for each in stale if each.note)
-        return Finding("indexes", Verdict.DOUBTFUL, told, mend or "wait until it is built")
-    return Finding("indexes", Verdict.GOOD, told)
+        remedy = "; ".join(f"{each.name}: {each.note}" for each in stale if each.note)
+        return Finding("indexes", Verdict.DOUBTFUL, message, remedy or "wait until it is built")
+    return Finding("indexes", Verdict.GOOD, message)
 
 
 def _probed(session: HiveSession, wanted: Registration, probe: Probe | None) -> Finding:
     if probe is None:
-        told = "no file can be ruled out by any column, whatever is asked"
-        mend = "create an index, or lay the table out (pyhudi layout analyze)"
-        return Finding("probe", Verdict.DOUBTFUL, told, mend)
+        message = "no column's statistics can exclude a file"
+        remedy = "create an index, or lay the table out (pyhudi layout analyze)"
+        return Finding("probe", Verdict.DOUBTFUL, message, remedy)
     session.set({"hive.explain.user": "false", "hudi.pruning.timeout.ms": str(_PROBE_MILLIS)})
     query = f"SELECT * FROM {wanted.name} WHERE {probe.predicate}"
     try:
@@ -279,13 +280,13 @@ def _probed(session: HiveSession, wanted: Registration, probe: Probe | None) -> 
         return Finding("probe", Verdict.BROKEN, str(error), f"run it by hand: EXPLAIN {query}")
     shown = _SHOWN.search(plan)
     if shown is None:
-        told = f"EXPLAIN {query} tells nothing of pruning"
-        return Finding("probe", Verdict.BROKEN, told, "compare the jar's version with this one")
+        message = f"EXPLAIN {query} does not mention pruning"
+        return Finding("probe", Verdict.BROKEN, message, "compare the jar's version with this one")
     outcome, kept = shown[1], int(shown[2])
-    told = f"WHERE {probe.predicate}: {shown[0]}"
+    message = f"WHERE {probe.predicate}: {shown[0]}"
     if outcome != "PRUNED":
-        return Finding("probe", Verdict.BROKEN, told, "see HiveServer2's log and the service's")
+        return Finding("probe", Verdict.BROKEN, message, "see HiveServer2's log and the service's")
     if kept > probe.kept:
-        mend = f"this host keeps {probe.kept} files: compare the service's version and its log"
-        return Finding("probe", Verdict.DOUBTFUL, told, mend)
-    return Finding("probe", Verdict.GOOD, told)
+        remedy = f"this host keeps {probe.kept} files: compare the service's version and its log"
+        return Finding("probe", Verdict.DOUBTFUL, message, remedy)
+    return Finding("probe", Verdict.GOOD, message)

@@ -100,7 +100,7 @@ def _connect(address: HiveAddress) -> tuple[HiveTransport, Any]:
         socket.create_connection((address.host, address.port), address.timeout).close()
     except OSError as error:
         raise ConnectionFailed(
-            f"nobody listens at {address}: {error}; start HiveServer2, or name its host and port"
+            f"no server listens at {address}: {error}; start HiveServer2, or name its host and port"
         ) from error
     try:
         wire = HiveTransport(address)

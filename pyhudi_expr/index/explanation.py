@@ -181,7 +181,7 @@ def _gap(node: BoundExpression, source: NamedEvidence, listing: FileListing) -> 
             continue
         count = int(np.count_nonzero(~as_array(known, listing.num_files)))
         if count:
-            gaps.append(f"no bounds of {column.name} that are read and believed, for {count} files")
+            gaps.append(f"no bounds of {column.name} that are read and trusted, for {count} files")
     return "; ".join(gaps) or None
 
 
@@ -200,7 +200,7 @@ def _reason(
     if not evidence:
         return "there is no index"
     if not any(_has_columns(node, source) for source in evidence):
-        return "no index has what it asks of"
+        return "no index has its columns"
     return "what the indexes know of each file admits a match"
 
 

@@ -56,7 +56,7 @@ _MOST_SUMMARISED = 1_000_000
 _NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another type")
 #: A note.
-NO_STATISTICS = "the table has no column_stats: files are not judged"
+NO_STATISTICS = "the table has no column_stats: files are not pruned"
 
 
 @dataclass(frozen=True)
@@ -380,7 +380,7 @@ def _column_stats(
     elif options.footers:
         source = None
     elif COLUMN_STATS in available:
-        return None, ("column_stats lags behind the table: files are not judged",)
+        return None, ("column_stats lags behind the table: files are not pruned",)
     else:
         return None, (NO_STATISTICS,)
     return ColumnStats(source, listing, table.storage, options.bounds_limit), ()

@@ -101,7 +101,7 @@ def plan_index(table: HudiTable, request: CreateIndex) -> IndexPlan:
     """
     if not _NAME.fullmatch(request.name):
         raise InvalidIndex(
-            f"{request.name!r} is no name for an index: letters, digits and _, no digit first"
+            f"{request.name!r} is not a valid index name: use letters, digits and _, no digit first"
         )
     if request.kind not in KINDS:
         raise InvalidIndex(

@@ -139,11 +139,11 @@ def analyze(
         sample_rows: Number of rows to sample.
 
     Raises:
-        InvalidLayout: There is no predicate or row, or a candidate is not possible.
+        InvalidLayout: There is not a predicate or row, or a candidate is not possible.
         HudiError: The table cannot be read.
     """
     if not predicates:
-        raise InvalidLayout(f"{table}: name at least one predicate to judge layouts by")
+        raise InvalidLayout(f"{table}: name at least one predicate to evaluate layouts by")
     pruner = Pruner(PruneOptions(footers=True, footer_wait=_FOOTER_WAIT))
     asked = (PruneRequest(each, zone=zone, reader=PartitionReader.ENGINE) for each in predicates)
     results = [pruner.prune(table, request) for request in asked]
@@ -228,7 +228,7 @@ def _sampled(
         tables = list(pool.map(read, range(len(paths))))
     found = pa.concat_tables(tables) if tables else schema.empty_table()
     if not found.num_rows:
-        raise InvalidLayout(f"{table.base_path}: there is no row in its base files to judge by")
+        raise InvalidLayout(f"{table.base_path}: its base files have no row to sample")
     lengths = [one.num_rows for one in tables]
     sample = Sample(
         found.combine_chunks(),

@@ -19,7 +19,7 @@ class AnsweredRequest:
 
     Attributes:
         files: Number of files considered and dropped; 0 if nothing was evaluated.
-        told: Why nothing, or less, was pruned; without text of predicates.
+        note: Why nothing, or less, was pruned; without text of predicates.
     """
 
     at: datetime
@@ -30,7 +30,7 @@ class AnsweredRequest:
     files: int
     dropped: int
     millis: float
-    told: str
+    note: str
 
 
 def overview_page(answers: Sequence[AnsweredRequest]) -> str:
@@ -51,7 +51,7 @@ def overview_page(answers: Sequence[AnsweredRequest]) -> str:
     return page(
         "Pruning service",
         [
-            section("Tables", shown if rows else "<p>Nobody has asked yet.</p>"),
+            section("Tables", shown if rows else "<p>No requests yet.</p>"),
             section(f"The last {len(answers)} requests", _requests(answers)),
         ],
     )
@@ -100,7 +100,7 @@ def _requests(answers: Sequence[AnsweredRequest]) -> str:
             text(answer.status),
             _share(answer.dropped, answer.files),
             f"{answer.millis:.1f}",
-            text(answer.told),
+            text(answer.note),
         )
         for answer in answers
     ]

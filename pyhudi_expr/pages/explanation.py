@@ -40,7 +40,7 @@ def explain_page(
     parts = [
         facts(counts),
         section("What each part rules out", tree(explanation)),
-        section("Indexes that were asked", table(("index", "time"), asked)),
+        section("Indexes used", table(("index", "time"), asked)),
     ]
     drawn = _boxes(result)
     if drawn is not None:

@@ -74,7 +74,7 @@ def timeline(instants: Sequence[Instant], judged: str | None) -> str:
             f'<circle class="{kind}" cx="{at}" cy="24" r="5"><title>{text(name)}</title></circle>'
         )
         if instant.requested == judged:
-            marks.append(f'<text x="{at}" y="52" text-anchor="middle">judged</text>')
+            marks.append(f'<text x="{at}" y="52" text-anchor="middle">pruned</text>')
     label = f"the last {len(shown)} of {len(instants)} instants, the oldest first"
     return (
         f'<div class="scroll"><svg viewBox="0 0 {width} 60" width="{width}" role="img"'

@@ -104,7 +104,7 @@ class FileColumns:
             return values.cast(type_)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             raise UnsupportedTable(
-                f"{self.path}: column {name!r} is no {type_}: {error}"
+                f"{self.path}: column {name!r} is not a {type_}: {error}"
             ) from error
 
 

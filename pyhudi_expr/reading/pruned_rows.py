@@ -83,7 +83,7 @@ class PrunedRows:
         """
         if self._merged().any():
             raise UnsupportedTable(
-                f"{self.table.base_path}: slices with log files are no files of a dataset; read "
+                f"{self.table.base_path}: slices with log files cannot be files of a dataset; read "
                 "batches, or the read-optimised view"
             )
         schema = self.table.schema(self.result.instant)

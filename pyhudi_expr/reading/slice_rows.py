@@ -62,7 +62,7 @@ class SliceReader:
     def of(table: HudiTable, instant: str | None) -> SliceReader:
         """Create a reader for slices of a listing at `instant`."""
         if table.properties.base_file_format != "PARQUET":
-            raise UnsupportedTable(f"{table.base_path}: its base files are no Parquet files")
+            raise UnsupportedTable(f"{table.base_path}: its base files are not Parquet files")
         if table.has_schema_history:
             raise UnsupportedTable(
                 f"{table.base_path}: columns were renamed or retyped by schema-on-read evolution, "

@@ -14,7 +14,7 @@ def check_supported(table: HudiTable) -> None:
     """
     properties = table.properties
     for applies, reason in (
-        (properties.base_file_format != "PARQUET", "its base files are no Parquet files"),
+        (properties.base_file_format != "PARQUET", "its base files are not Parquet files"),
         (properties.drop_partition_columns, "its partition columns are kept in paths only"),
         ("hoodie.bootstrap.base.path" in properties.raw, "it was made by bootstrap"),
     ):

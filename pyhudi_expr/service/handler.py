@@ -140,10 +140,10 @@ def _answered(
         basePath=request.basePath or "",
         status=PruneStatus.OK,
     )
-    reason = told = None
+    reason = note = None
     try:
         _check_request(request)
-        told = judge(request, response)
+        note = judge(request, response)
     except _OtherVersionError as error:
         reason = "other_version"
         _failed(response, PruneStatus.UNSUPPORTED_VERSION, str(error))
@@ -168,9 +168,9 @@ def _answered(
             trace="".join(traceback.format_tb(error.__traceback__)),
         )
     seconds = (time.perf_counter_ns() - begun) / 1e9
-    told = told if reason is None else response.message
-    metrics.answered(response, seconds, reason, told)
-    _logged(response, told, seconds * 1e3)
+    note = note if reason is None else response.message
+    metrics.answered(response, seconds, reason, note)
+    _logged(response, note, seconds * 1e3)
     return response
 
 
@@ -212,10 +212,10 @@ def _without_literals(result: PruneResult) -> list[str]:
     """Return the notes for the log, with a count instead of notes that quote the predicate."""
     quoting = set(unknown_reasons(result.predicate))
     notes = [note for note in result.notes if note not in quoting]
-    return notes + ([f"parts of the filter not judged: {len(quoting)}"] if quoting else [])
+    return notes + ([f"parts of the filter not supported: {len(quoting)}"] if quoting else [])
 
 
-def _logged(response: PruneResponse, told: str | None, millis: float) -> None:
+def _logged(response: PruneResponse, note: str | None, millis: float) -> None:
     done = response.counts
     event = {
         "request": response.requestId,
@@ -225,7 +225,7 @@ def _logged(response: PruneResponse, told: str | None, millis: float) -> None:
     }
     if done is not None:
         event |= {"considered": done.filesConsidered, "dropped": done.filesDropped}
-    if told:
-        event["reason"] = told
+    if note:
+        event["reason"] = note
     log = _log.info if response.status == PruneStatus.OK else _log.warning
     log("prune", **event)

@@ -55,8 +55,8 @@ class Metrics:
             buckets=_SECONDS,
             registry=registry,
         )
-        self._files = _dropped("pyhudi_files", "Files of tables that were asked for", registry)
-        self._bytes = _dropped("pyhudi_bytes", "Bytes of tables that were asked for", registry)
+        self._files = _dropped("pyhudi_files", "Files of requested tables", registry)
+        self._bytes = _dropped("pyhudi_bytes", "Bytes of requested tables", registry)
         self._partitions = _dropped("pyhudi_partitions", "Partitions", registry)
         self._index_files = Counter(
             "pyhudi_index_files_dropped",
@@ -72,12 +72,12 @@ class Metrics:
         )
         self._notes = Counter(
             "pyhudi_notes",
-            "Reasons, told in answers, why less was pruned than could be.",
+            "Reasons in answers why less was pruned than could be.",
             registry=registry,
         )
 
     def answered(
-        self, response: PruneResponse, seconds: float, reason: str | None, told: str | None = None
+        self, response: PruneResponse, seconds: float, reason: str | None, note: str | None = None
     ) -> None:
         """Count a response.
 
@@ -85,9 +85,9 @@ class Metrics:
             response: The response.
             seconds: The time of the request.
             reason: Why nothing was pruned, one of a few words; None if files were pruned.
-            told: What may be shown of the response's message.
+            note: What may be shown of the response's message.
         """
-        remembered = _remembered(response, seconds, told or "")
+        remembered = _remembered(response, seconds, note or "")
         self._recent.appendleft(remembered)
         for listener in self._listeners:
             listener(remembered)
@@ -132,7 +132,7 @@ class Metrics:
         return generate_latest(self._registry) + generate_latest(REGISTRY)
 
 
-def _remembered(response: PruneResponse, seconds: float, told: str) -> AnsweredRequest:
+def _remembered(response: PruneResponse, seconds: float, note: str) -> AnsweredRequest:
     done = response.counts
     return AnsweredRequest(
         at=datetime.now(timezone.utc),
@@ -143,7 +143,7 @@ def _remembered(response: PruneResponse, seconds: float, told: str) -> AnsweredR
         files=done.filesConsidered if done else 0,
         dropped=done.filesDropped if done else 0,
         millis=seconds * 1e3,
-        told=told,
+        note=note,
     )
 
 

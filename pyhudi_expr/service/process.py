@@ -87,7 +87,9 @@ class _Service:
     def _watch(self, server: PruningServer) -> None:
         watch = self._metrics.watch
         watch("pyhudi_connections", "Connections that are open.", lambda: server.open_connections)
-        watch("pyhudi_unanswered", "Requests that wait or are judged.", lambda: server.unanswered)
+        watch(
+            "pyhudi_unanswered", "Requests that wait or are evaluated.", lambda: server.unanswered
+        )
         watch("pyhudi_cached_tables", "Tables that are kept.", lambda: self._pruner.held()[0])
         watch("pyhudi_cached_bytes", "Their memory.", lambda: self._pruner.held()[1])
 

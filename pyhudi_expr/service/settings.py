@@ -96,9 +96,13 @@ class ServiceSettings(BaseSettings):
     snapshot_bytes: int = Field(
         4 << 30, ge=0, description="Size of that directory's files, in bytes."
     )
-    workers: int = Field(4, ge=1, le=256, description="Requests that are judged at once.")
+    workers: int = Field(
+        4, ge=1, le=256, description="Requests that are evaluated at the same time."
+    )
     max_waiting: int = Field(
-        128, ge=0, description="Requests that may wait for a worker; more are told to go unpruned."
+        128,
+        ge=0,
+        description="Requests that may wait for a worker; more get the answer that it is busy.",
     )
     max_connections: int = Field(
         512, ge=1, description="Open connections; further ones are closed at once."
@@ -114,7 +118,9 @@ class ServiceSettings(BaseSettings):
         1 << 16, ge=1, description="Size of one string or binary constant, in bytes."
     )
     request_seconds: float = Field(
-        30, gt=0, description="Time that a request may wait and be judged; then it goes unpruned."
+        30,
+        gt=0,
+        description="Time to wait for a worker and evaluate a request; then it goes unpruned.",
     )
     idle_seconds: float = Field(
         600, gt=0, description="A connection without a request for so long is closed."

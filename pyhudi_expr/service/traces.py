@@ -54,11 +54,11 @@ class Traces:
                 "pyhudi.status": request.status,
                 "pyhudi.files.considered": request.files,
                 "pyhudi.files.dropped": request.dropped,
-                "pyhudi.told": request.told,
+                "pyhudi.note": request.note,
             },
         )
         if request.status != "OK":
-            span.set_status(Status(StatusCode.ERROR, request.told))
+            span.set_status(Status(StatusCode.ERROR, request.note))
         span.end(end_time=end)
 
     def close(self) -> None:

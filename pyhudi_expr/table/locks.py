@@ -137,7 +137,7 @@ def _seconds(millis: str) -> float:
     try:
         return int(millis) / 1000
     except ValueError as error:
-        raise HudiError(f"{WAIT} is {millis!r}, which is no number of milliseconds") from error
+        raise HudiError(f"{WAIT} is {millis!r}, which is not a number of milliseconds") from error
 
 
 def _is_left_behind(place: Storage) -> bool:

@@ -255,7 +255,7 @@ def test_the_command_prints_a_plan(table, tmp_path, capsys):
     assert f"pyhudi index create ranges --table {table} --using column_stats" in shown
     # In the table, and in the statement.
     assert shown.count("secondary_index") == 2
-    _, besides = shown.split("judged besides, and not worth it:")
+    _, besides = shown.split("considered, but not recommended:")
     assert "bloom_filters" in besides
     assert main(["advise", table, "--queries", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

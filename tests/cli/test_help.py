@@ -162,9 +162,9 @@ def test_colours_can_be_turned_off(monkeypatch, no_color, coloured):
 
 def test_what_takes_longer_than_a_second_shows_that_it_goes_on():
     screen = io.StringIO()
-    with progress_while("judging files", Console(file=screen, force_terminal=True, width=80)):
+    with progress_while("pruning files", Console(file=screen, force_terminal=True, width=80)):
         limit = time.monotonic() + 20
-        while "judging files" not in screen.getvalue():
+        while "pruning files" not in screen.getvalue():
             assert time.monotonic() < limit
             time.sleep(0.05)
 
@@ -172,6 +172,6 @@ def test_what_takes_longer_than_a_second_shows_that_it_goes_on():
 @pytest.mark.parametrize("terminal", [True, False])
 def test_what_is_quick_shows_nothing(terminal):
     screen = io.StringIO()
-    with progress_while("judging files", Console(file=screen, force_terminal=terminal)):
+    with progress_while("pruning files", Console(file=screen, force_terminal=terminal)):
         pass
     assert "judging" not in screen.getvalue()

@@ -30,15 +30,16 @@ def test_a_table_without_indexes_is_told_how_to_get_one(
 ) -> None:
     path = golden["cow_v9_txns_nonpart_nometa"]
     found = indexes(capsys, path)
-    assert (found["verdict"], found["told"]) == ("warning", "none: only partition values prune")
-    assert found["mend"].startswith(f"pyhudi index create NAME --table {path} --using column_stats")
+    assert (found["verdict"], found["message"]) == ("warning", "none: only partition values prune")
+    create = f"pyhudi index create NAME --table {path} --using column_stats"
+    assert found["remedy"].startswith(create)
 
 
 def test_a_path_with_spaces_is_mended_as_one_word(
     golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = shutil.copytree(golden["cow_v9_txns_nonpart_nometa"], tmp_path / "my trips")
-    assert str(path) in shlex.split(indexes(capsys, path)["mend"])
+    assert str(path) in shlex.split(indexes(capsys, path)["remedy"])
 
 
 def test_an_index_that_is_gone_is_told_with_its_way_back(
@@ -52,10 +53,10 @@ def test_an_index_that_is_gone_is_told_with_its_way_back(
     Registry().with_index(shops).write(HudiTable.open(str(path)).storage)
     found = indexes(capsys, path)
     assert found["verdict"] == "warning"
-    assert "shops dropped" in found["told"]
-    assert "record_index active" in found["told"]
-    assert found["mend"].startswith("shops: deleted by ")
-    assert "refresh it" in found["mend"]
+    assert "shops dropped" in found["message"]
+    assert "record_index active" in found["message"]
+    assert found["remedy"].startswith("shops: deleted by ")
+    assert "refresh it" in found["remedy"]
 
 
 @pytest.mark.hive
@@ -78,7 +79,7 @@ def test_the_doctor_says_what_else_is_wrong_and_how_to_mend_it(
         findings = json.loads(said.out)["findings"]
         assert code == any(one["verdict"] == "failed" for one in findings), said.err
         return {
-            one["link"]: (one["verdict"], one["told"], one["mend"])
+            one["link"]: (one["verdict"], one["message"], one["remedy"])
             for one in findings
             if one["verdict"] not in ("ok", "skipped")
         }

@@ -88,7 +88,7 @@ def test_without_hiveserver2_a_dry_run_shows_the_new_table(
     assert main(["hive", "register", path, "--hs2", "127.0.0.1:9", "--dry-run"]) == 0
     shown = capsys.readouterr()
     assert shown.out.startswith("CREATE EXTERNAL TABLE `default`.`v9_txns_cow_simple_meta` (")
-    assert "nobody listens at 127.0.0.1:9" in shown.err
+    assert "no server listens at 127.0.0.1:9" in shown.err
     assert main(["hive", "register", path, "--hs2", "127.0.0.1:9"]) == 1
     assert "start HiveServer2" in capsys.readouterr().err
 
@@ -106,7 +106,7 @@ def test_the_doctor_finds_a_pruned_table_well_and_names_each_broken_link(
     code, out, err = run("doctor", path, "--name", "patient", "--set", addresses, "--json")
     assert (code, set(verdicts(out).values())) == (0, {"ok"}), out + err
     probe = next(found for found in json.loads(out)["findings"] if found["link"] == "probe")
-    assert "PRUNED, reads 1 of 5 files" in probe["told"]
+    assert "PRUNED, reads 1 of 5 files" in probe["message"]
 
     nobody = "hudi.pruning.service.addresses=127.0.0.1:9"
     code, out, err = run("doctor", path, "--name", "patient", "--set", nobody, "--json")
@@ -129,8 +129,8 @@ def test_without_hiveserver2_the_doctor_says_so_and_looks_at_the_indexes(
     path = str(golden["mor_v9_txns_simple_meta"])
     assert main(["hive", "doctor", path, "--hs2", "127.0.0.1:9"]) == 1
     shown = capsys.readouterr().out
-    assert "failed   HiveServer2: nobody listens at 127.0.0.1:9" in shown
-    assert "mend: start HiveServer2" in shown
+    assert "failed   HiveServer2: no server listens at 127.0.0.1:9" in shown
+    assert "fix:  start HiveServer2" in shown
     assert "ok       indexes: column_stats active" in shown
 
 

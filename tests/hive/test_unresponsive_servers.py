@@ -91,8 +91,8 @@ def test_the_doctor_names_the_link_and_looks_at_the_rest(
     assert main(["hive", "doctor", table, *options]) == 1
     found = {each["link"]: each for each in json.loads(capsys.readouterr().out)["findings"]}
     assert found["HiveServer2"]["verdict"] == "failed"
-    assert silent in found["HiveServer2"]["told"]
-    assert "wait longer with --timeout" in found["HiveServer2"]["mend"]
+    assert silent in found["HiveServer2"]["message"]
+    assert "wait longer with --timeout" in found["HiveServer2"]["remedy"]
     assert found["indexes"]["verdict"] == "warning"
 
 

@@ -96,12 +96,12 @@ def test_reasons_name_what_cannot_be_bounded() -> None:
     assert explained("length(s) = 7", STATS).reason == "length() has no order"
     assert explained("x > -1", STATS).reason == "what the indexes know of each file admits a match"
     assert explained("x = 1").reason == "there is no index"
-    assert explained("p = 'a'", STATS).reason == "no index has what it asks of"
+    assert explained("p = 'a'", STATS).reason == "no index has its columns"
     assert "no column" in (explained("y = 1", STATS).reason or "")
     assert "against" in (explained("x = DATE '2020-01-01'", STATS).reason or "")
     doubted = RowStatistics(ROWS, given={("x", 1): NOTHING, ("x", 2): NOTHING})
     found = explained("x = 1", ("column_stats", doubted))
-    assert found.answers[0].reason == "no bounds of x that are read and believed, for 2 files"
+    assert found.answers[0].reason == "no bounds of x that are read and trusted, for 2 files"
     assert found.excluded == 1
 
 

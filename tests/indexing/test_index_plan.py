@@ -72,7 +72,7 @@ def test_a_secondary_index_brings_the_record_index_unless_it_is_there(planned: P
         ("CREATE INDEX i ON t USING colum_stats(amount)", INDEXED, "did you mean column_stats"),
         ("CREATE INDEX i ON t (amout)", INDEXED, "no column 'amout'.*did you mean amount"),
         ("CREATE INDEX i ON t (a.b)", INDEXED, "no column 'a.b'"),
-        ("CREATE INDEX `my index` ON t (merchant_name)", INDEXED, "no name for an index"),
+        ("CREATE INDEX `my index` ON t (merchant_name)", INDEXED, "not a valid index name"),
         ("CREATE INDEX i ON t (merchant_name, amount)", INDEXED, "over one column, not 2"),
         ("CREATE INDEX i ON t", INDEXED, "over one column, not 0"),
         ("CREATE INDEX i ON t USING record_index(merchant_name)", INDEXED, "name no columns"),

@@ -143,5 +143,5 @@ def test_what_cannot_be_judged_is_refused(
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:
     table = written(tmp_path / "t", {"p": [rows(0)]})
-    with pytest.raises(InvalidLayout, match="no row in its base files"):
+    with pytest.raises(InvalidLayout, match="its base files have no row"):
         analysis(table)

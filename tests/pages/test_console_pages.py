@@ -17,9 +17,9 @@ ANSWERED = AnsweredRequest(
     files=10,
     dropped=4,
     millis=2.5,
-    told="no index on a column",
+    note="no index on a column",
 )
-OTHER = replace(ANSWERED, request="query-2", files=30, dropped=29, told="")
+OTHER = replace(ANSWERED, request="query-2", files=30, dropped=29, note="")
 FAILED = AnsweredRequest(
     at=ANSWERED.at,
     request="query-3",
@@ -29,7 +29,7 @@ FAILED = AnsweredRequest(
     files=0,
     dropped=0,
     millis=0.1,
-    told="no Hudi table here",
+    note="no Hudi table here",
 )
 INDEX = IndexStatus(
     name="riders",
@@ -74,4 +74,4 @@ def test_what_cannot_be_read_is_a_problem_and_nothing_asked_is_said():
     assert ["problem", "no Hudi table here"] in rows(
         table_page("/warehouse/none", None, [], [FAILED], "no Hudi table here")
     )
-    assert "Nobody has asked yet." in overview_page([])
+    assert "No requests yet." in overview_page([])

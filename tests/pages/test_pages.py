@@ -135,7 +135,7 @@ def test_the_files_that_each_predicate_reads_are_marked_before_and_after(tmp_pat
         assert found.reads(found.tiling(best.layout))[number].mean() == best.files[number]
     assert best.files[0] < found.today.files[0]
     assert content.count("<circle") == len(instants) == 1
-    assert "judged" in content
+    assert ">pruned<" in content
 
 
 def nodes(explanation):
@@ -175,8 +175,8 @@ def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_it_is_read(tmp_path
         (4, 4, 1): "dropped",
         (6, 6, 1): "dropped",
     }
-    (judged,) = re.findall(r'<text x="(\d+)" y="52" text-anchor="middle">judged', content)
-    assert f'cx="{judged}"' in content
+    (pruned,) = re.findall(r'<text x="(\d+)" y="52" text-anchor="middle">pruned', content)
+    assert f'cx="{pruned}"' in content
 
 
 def test_many_files_are_drawn_in_part_the_read_ones_always():

@@ -103,9 +103,9 @@ def test_an_instant_may_be_written_as_a_date(golden: Mapping[str, Path]) -> None
     before = datetime.strptime(every[0].requested[:8], "%Y%m%d").date()
     found = [scan(path, as_of=f"{day}").to_table().num_rows for day in (before, date(2100, 1, 1))]
     assert found == [0, scan(path).to_table().num_rows]
-    with pytest.raises(HudiError, match="'yesterday' is no instant"):
+    with pytest.raises(HudiError, match="'yesterday' is not an instant"):
         scan(path, as_of="yesterday")
-    with pytest.raises(HudiError, match="'now' is no instant"):
+    with pytest.raises(HudiError, match="'now' is not an instant"):
         PruneRequest(ALWAYS, since="now")
 
 

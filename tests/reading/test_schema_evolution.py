@@ -123,7 +123,7 @@ def test_types_are_widened(
 REFUSED = [
     (pa.array([1.5]), "double", pa.string(), "string", "was double and is string now"),
     (pa.array(["1970-01-01"]), "string", pa.date32(), "date", "was string and is date32"),
-    (pa.array([2**60 + 1]), "long", pa.float64(), "double", "is no double"),
+    (pa.array([2**60 + 1]), "long", pa.float64(), "double", "is not a double"),
     (
         *(pa.array([[{"x": 1}]]), array(1, struct(field(2, "x", "int")))),
         *(pa.list_(pa.struct([("x", pa.int64())])), array(1, struct(field(3, "x", "int")))),

@@ -173,7 +173,7 @@ def test_a_request_that_takes_too_long_goes_unpruned_and_holds_its_worker():
         for one in late:
             assert one.result(PATIENCE).status == PruneStatus.NOT_PRUNED
             assert "more than 0.2 s" in one.result().message
-        # The one that waited is not judged any more; the one that runs cannot be stopped.
+        # The one that waited is not supported any more; the one that runs cannot be stopped.
         while server.server.unanswered > 1:
             time.sleep(0.01)
         assert handler.entered.acquire(timeout=PATIENCE)

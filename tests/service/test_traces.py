@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry: what a collector is told of each request."""
+"""Spans of OpenTelemetry: what a collector is note of each request."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_each_request_is_a_span(
         "pyhudi.status": "OK",
         "pyhudi.files.considered": done.counts.filesConsidered,
         "pyhudi.files.dropped": done.counts.filesDropped,
-        "pyhudi.told": "",
+        "pyhudi.note": "",
     }
     assert 0 < pruned.end_time_unix_nano - pruned.start_time_unix_nano < PATIENCE * 1e9
     assert failed.status == PruneStatus.NOT_PRUNED

@@ -43,7 +43,7 @@ TYPES = (
 )
 
 
-#: How often a template is filled: with some constants it is not judged.
+#: How often a template is filled: with some constants it is not supported.
 _TRIES = 10
 
 

@@ -80,8 +80,10 @@ def advise(
     repeated query counts as often. Footers and a sample of the rows are read; nothing is changed.
     """
     if not (queries or query_logs or histories):
-        raise click.UsageError("name what was asked: --queries, --query-log or --hive-history")
-    with progress_while("judging indexes"):
+        raise click.UsageError(
+            "name the source of queries: --queries, --query-log or --hive-history"
+        )
+    with progress_while("ranking indexes"):
         read = merge_queries(
             [
                 *(read_queries(file.read_text(), dialect, name) for file in queries),
@@ -116,7 +118,7 @@ def _tell(found: Advice) -> None:
     for each in found.recommendations:
         click.echo(each.statement)
     if found.passed_over:
-        click.echo("\njudged besides, and not worth it:")
+        click.echo("\nconsidered, but not recommended:")
         _show(found.passed_over)
 
 

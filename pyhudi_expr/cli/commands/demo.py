@@ -84,7 +84,7 @@ def demo(directory: Path | None, as_json: bool) -> None:
     type=click.IntRange(min=1),
     default=20,
     show_default=True,
-    help="How often each is asked once the table is known.",
+    help="How often to repeat each one with a warm cache.",
 )
 @click.option("--footers", is_flag=True, help="Read Parquet footers where statistics lack.")
 @DIALECT

@@ -73,7 +73,7 @@ def _writing(command: _Command) -> _Command:
             "--wait",
             default=600.0,
             show_default=True,
-            help="Seconds to wait for writers that had begun before.",
+            help="Seconds to wait for writers that started before.",
         ),
     ):
         command = option(command)

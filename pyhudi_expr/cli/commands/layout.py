@@ -83,7 +83,7 @@ def analyze_table(
     """Print which share of TABLE the predicates would read under each layout, the best first."""
     parsed = [parse_predicate(text) for text in predicates]
     candidates = None if columns is None else _layouts_of(comma_separated(columns))
-    with progress_while("judging layouts"):
+    with progress_while("evaluating layouts"):
         found = analyze(
             table_location(table), parsed, candidates=candidates, files=files, zone=zone
         )
@@ -123,7 +123,7 @@ def analyze_table(
     "--wait",
     default=600.0,
     show_default=True,
-    help="Seconds to wait for writers that had begun before.",
+    help="Seconds to wait for writers that started before.",
 )
 @click.option(
     "--writer-option",

@@ -24,7 +24,7 @@ from pyhudi_expr.table.listing import TableView
 _FOOTER_WAIT_SECONDS = 600.0
 
 _HINT = (
-    "hint: --footers judges files by their own footers; `pyhudi index create` builds column_stats"
+    "hint: --footers prunes files by their own footers; `pyhudi index create` builds column_stats"
 )
 
 _Command = Callable[..., None]
@@ -139,7 +139,7 @@ def _pruned(
     asked = parse_predicate(predicate, DIALECTS[dialect])
     request = PruneRequest(asked, view, zone, as_of, since, reader_of(dialect))
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
-    with progress_while("judging files"):
+    with progress_while("pruning files"):
         pruner = Pruner(options)
         snapshot = pruner.snapshot(table_location(table), request)
         result = pruner.prune_snapshot(snapshot, request)

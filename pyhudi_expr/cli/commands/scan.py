@@ -58,7 +58,7 @@ def scan(
     Log files of merge-on-read tables are merged by the package 'hudi'.
     """
     bar = ProgressBar("reading rows")
-    with progress_while("judging files"):
+    with progress_while("pruning files"):
         from pyhudi_expr.reading.scan import scan as scanned  # on use: the import takes time
 
         rows = scanned(

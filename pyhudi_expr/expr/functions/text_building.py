@@ -34,7 +34,7 @@ def _rpad(site: Site) -> Signature | None:
         return None
     count, filling = site.integer(1), _text(site, 2)
     if not count or count < 0 or not filling:
-        return opaque(TEXT, "a text that is padded by what is no constant")
+        return opaque(TEXT, "padding by a text that is not constant")
     return Signature(_Padded(Beginning(min(count, _MOST_CHARACTERS))), TEXT)
 
 
@@ -55,7 +55,7 @@ def _concat_ws(site: Site) -> Signature | None:
     """Return the signature of ``concat_ws(',', 'a', s, ...)``, which skips NULLs."""
     separator = _text(site, 0)
     if separator is None or len(site.domains) < 2 or not _texts(site):
-        return opaque(TEXT, "texts joined by what is no constant") if _texts(site) else None
+        return opaque(TEXT, "a separator that is not constant") if _texts(site) else None
     constants: list[str] = []
     for place in range(1, len(site.domains)):
         constant = _text(site, place)
@@ -102,7 +102,7 @@ def _replace(site: Site) -> Signature | None:
         return None
     old, new = _text(site, 1), _text(site, 2)
     if not old or new is None or not old.isascii():
-        return opaque(TEXT, "a replacement by what is no constant, or of other than ASCII")
+        return opaque(TEXT, "a replacement by a text that is not constant, or not ASCII")
     return Signature(_Replaced(old, new), TEXT)
 
 

@@ -53,7 +53,7 @@ def _leaf(triple: Any) -> HudiExpression:
     name, operator, value = triple
     column = _column(name)
     if not isinstance(operator, str):
-        raise FilterError(f"{shown(operator)} is no operator")
+        raise FilterError(f"{shown(operator)} is not an operator")
     words = " ".join(operator.lower().split())
     try:
         return _built(column, words, value)
@@ -81,11 +81,11 @@ def _built(column: Column, operator: str, value: Any) -> HudiExpression:
 
 def _in(column: Column, values: Any) -> HudiExpression:
     if isinstance(values, str | bytes) or not isinstance(values, Collection):
-        raise FilterError(f"{shown(values)} is no collection of values for IN")
+        raise FilterError(f"{shown(values)} is not a collection of values for IN")
     try:
         options = tuple(values)
     except TypeError as error:  # an array of no dimension
-        raise FilterError(f"{shown(values)} is no collection of values for IN") from error
+        raise FilterError(f"{shown(values)} is not a collection of values for IN") from error
     return is_in(column, tuple(map(literal_of_python, options)))
 
 
@@ -96,5 +96,5 @@ def _column(name: Any) -> Column:
         or not path
         or not all(isinstance(part, str) and part for part in path)
     ):
-        raise FilterError(f"{shown(name)} is no column's name")
+        raise FilterError(f"{shown(name)} is not a column name")
     return Column(tuple(path))

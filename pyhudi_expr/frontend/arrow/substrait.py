@@ -82,7 +82,7 @@ def parse_arrow(expression: pc.Expression, schema: pa.Schema) -> HudiExpression:
     if _depth(expression) > _MAX_ARROW_DEPTH:
         return Unknown(
             f"a pyarrow expression nested more than {_MAX_ARROW_DEPTH} levels deep; a filter list, "
-            "or SQL text, of the same is judged"
+            "or SQL text, of the same is supported"
         )
     try:
         message = bytes(expression.to_substrait(schema))
@@ -153,14 +153,14 @@ class _Walk:
         kind = node.WhichOneof("rex_type")
         read = _KINDS.get(kind)
         if read is None:
-            raise InexpressibleError(f"not judged: {kind}")
+            raise InexpressibleError(f"not supported: {kind}")
         return read(self, getattr(node, kind), depth + 1)
 
     def _function(self, call: Any, depth: int) -> _Value:
         name = self._functions.get(call.function_reference, "")
         args = [one.value for one in call.arguments if one.WhichOneof("arg_type") == "value"]
         if len(args) != len(call.arguments):
-            raise InexpressibleError(f"not judged: {name}() with options")
+            raise InexpressibleError(f"not supported: {name}() with options")
         if name in ("and", "or"):
             join = conjunction if name == "and" else disjunction
             return join([self.predicate(arg, depth) for arg in args])
@@ -170,7 +170,7 @@ class _Walk:
         if name == "coalesce":
             return Call(name, tuple(self._term(arg, depth) for arg in args))
         if build is None:
-            raise InexpressibleError(f"{name}() is not judged")
+            raise InexpressibleError(f"{name}() is not supported")
         return build(*(self._term(arg, depth) for arg in args))
 
     def _selection(self, reference: Any, depth: int) -> Term:
@@ -188,7 +188,7 @@ class _Walk:
             if not step.HasField("child"):
                 return Column(tuple(path))
             segment = step.child
-        raise InexpressibleError("not judged: an element of a list or a map")
+        raise InexpressibleError("not supported: an element of a list or a map")
 
     def _in(self, node: Any, depth: int) -> HudiExpression:
         term = self._term(node.value, depth)
@@ -214,7 +214,7 @@ class _Walk:
         kind = node.WhichOneof("literal_type")
         read = _LITERALS.get(kind)
         if read is None:
-            raise InexpressibleError(f"not judged: a literal of type {kind}")
+            raise InexpressibleError(f"not supported: a literal of type {kind}")
         return read(getattr(node, kind))
 
 
@@ -231,7 +231,7 @@ def _starts_with(term: Term, prefix: Term) -> HudiExpression:
     match prefix:
         case Literal(value=str(text)):
             return StartsWith(term, text)
-    raise InexpressibleError("not judged: a prefix that is no constant")
+    raise InexpressibleError("not supported: a prefix that is not constant")
 
 
 def _plain(type_: pa.DataType) -> Callable[[Any], Literal]:
@@ -240,7 +240,7 @@ def _plain(type_: pa.DataType) -> Callable[[Any], Literal]:
 
 def _instant(node: Any, zone: str | None) -> Literal:
     if node.precision not in _UNITS:
-        raise InexpressibleError(f"not judged: a time of precision {node.precision}")
+        raise InexpressibleError(f"not supported: a time of precision {node.precision}")
     return Literal(node.value, pa.timestamp(_UNITS[node.precision], zone))
 
 

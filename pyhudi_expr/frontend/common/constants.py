@@ -45,7 +45,7 @@ def decimal_literal(value: Decimal) -> Literal:
     """Return a decimal literal with its digits. Raises ValueError beyond 76 digits."""
     _, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
-        raise ValueError("a decimal that is no number")
+        raise ValueError("a decimal that is not a number")
     scale = max(0, -exponent)
     return Literal(value, decimal_type(max(len(digits) + max(exponent, 0), scale, 1), scale))
 
@@ -75,7 +75,7 @@ def instant_of_text(text: str) -> Literal | None:
 def split_timestamp(literal: Literal) -> tuple[int, int]:
     """Return the seconds and the nanoseconds within the second of a timestamp literal."""
     if not isinstance(literal.type, pa.TimestampType):
-        raise ValueError(f"a literal of type {literal.type} is no timestamp")
+        raise ValueError(f"a literal of type {literal.type} is not a timestamp")
     per_second = _UNITS[literal.type.unit]
     seconds, rest = divmod(literal.value, per_second)
     return seconds, rest * (_NANOS // per_second)

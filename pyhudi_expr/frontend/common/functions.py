@@ -65,7 +65,7 @@ def supported_call(vocabulary: frozenset[str], name: str, args: tuple[Term, ...]
     """
     found = call(name, args)
     if isinstance(found, Call) and found.name not in vocabulary and not _is_condition(found):
-        raise InexpressibleError(f"{name[:60]}() is not judged")
+        raise InexpressibleError(f"{name[:60]}() is not supported")
     return found
 
 
@@ -110,7 +110,7 @@ def as_condition(term: Term) -> HudiExpression:
             return Comparison(Op.EQ, term, TRUE)
         case Call():
             return _predicate(term)
-    return Unknown("a value that is no boolean column in a predicate's place")
+    return Unknown("a predicate that is not a boolean column")
 
 
 def as_value(term: Term) -> Term:
@@ -143,7 +143,7 @@ def _predicate(function: Call) -> HudiExpression:
         return Comparison(operation, *map(as_value, args))
     found = _PREDICATES.get(name)
     built = found(args) if found else None
-    return built or Unknown(f"{name}() is not judged")
+    return built or Unknown(f"{name}() is not supported")
 
 
 def _like(args: tuple[Term, ...]) -> HudiExpression | None:

@@ -37,7 +37,7 @@ def plus_interval(
     if isinstance(amount, exp.Neg):
         sign, amount = -sign, amount.this
     if not isinstance(unit, exp.Var) or not isinstance(amount, exp.Literal):
-        raise ValueError(f"not judged: {interval.sql('hive')[:100]}")
+        raise ValueError(f"not supported: {interval.sql('hive')[:100]}")
     return shift_time(time, amount.name, unit.name, sign, function)
 
 
@@ -52,8 +52,8 @@ def shift_time(
     name, text = unit.upper().removesuffix("S"), amount.strip()
     known = any(name in units for units in (_MONTHS, _DAYS, _MICROS))
     if not known or not _NUMBER.fullmatch(text):
-        raise ValueError(f"not judged: an interval of {text[:40]} {name[:40]}")
+        raise ValueError(f"not supported: an interval of {text[:40]} {name[:40]}")
     parts = [Decimal(text) * sign * units.get(name, 0) for units in (_MONTHS, _DAYS, _MICROS)]
     if any(part != int(part) for part in parts):
-        raise ValueError(f"not judged: an interval of {text[:40]} {name}")
+        raise ValueError(f"not supported: an interval of {text[:40]} {name}")
     return Call(function, (time, *(Literal(int(part), pa.int64()) for part in parts)))

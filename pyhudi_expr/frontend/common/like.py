@@ -53,7 +53,7 @@ def standard_like(term: Term, pattern: str, escape: str | None) -> HudiExpressio
     if escape is None or escape not in pattern:
         return _in_part(term, pattern, text, _match(_STANDARD_ONE_BY_ONE, pattern))
     if not _is_well_escaped(rest, escape):
-        return Unknown(f"LIKE {pattern[:100]!r}, which escapes what is no sign")
+        return Unknown(f"LIKE {pattern[:100]!r}, which escapes another character than a wildcard")
     return _in_part(term, pattern, text, "")
 
 
@@ -81,7 +81,9 @@ def _in_part(term: Term, pattern: str, prefix: str, begin: str) -> HudiExpressio
     if "_" in begin:
         letters = tuple(None if letter == "_" else letter for letter in begin)
         necessary.append(Matches(term, letters, begin == pattern))
-    return conjunction((*necessary, Unknown(f"the rest of LIKE {pattern[:100]!r} is not judged")))
+    return conjunction(
+        (*necessary, Unknown(f"the rest of LIKE {pattern[:100]!r} is not supported"))
+    )
 
 
 def _is(term: Term, text: str) -> HudiExpression:

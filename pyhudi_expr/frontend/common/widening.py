@@ -24,5 +24,5 @@ def widen(term: Term, source: pa.DataType | None, target: pa.DataType | None) ->
     if source is not None and source == target:
         return term
     if source is None or target is None or target not in _WIDER.get(source, ()):
-        raise InexpressibleError(f"not judged: a cast from {source} to {target}")
+        raise InexpressibleError(f"not supported: a cast from {source} to {target}")
     return Cast(term, target)

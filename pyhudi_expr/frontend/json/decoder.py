@@ -69,7 +69,7 @@ class _Reader:
     def texts(self, name: str) -> tuple[str, ...]:
         found = self.get(name, list)
         if not found or not all(isinstance(text, str) and text for text in found):
-            raise self.error(f"{name} is no list of names")
+            raise self.error(f"{name} is not a list of names")
         return tuple(found)
 
     def type(self, name: str) -> pa.DataType | CharType:
@@ -147,7 +147,7 @@ def _comparison(at: _Reader) -> HudiExpression:
 def _matches(at: _Reader) -> HudiExpression:
     begin = at.get("begin", list)
     if not all(one is None or (isinstance(one, str) and len(one) == 1) for one in begin):
-        raise at.error("begin is no list of characters")
+        raise at.error("expected a list of characters for begin")
     if not all(one is None or one.isascii() for one in begin):
         raise at.error("begin has characters beyond ASCII")
     return e.Matches(at.term("term"), tuple(begin), at.get("whole", bool))

@@ -173,7 +173,7 @@ class _Reader:
         except InexpressibleError as reason:
             return Unknown(str(reason))
         except (LookupError, TypeError, ValueError, ArithmeticError) as error:
-            return Unknown(f"not judged: {node.name}: {error!s:.100}")
+            return Unknown(f"not supported: {node.name}: {error!s:.100}")
 
     def _predicate(self, node: _Node) -> HudiExpression:
         match node.name, node.children:
@@ -206,7 +206,7 @@ class _Reader:
             case name, (child, *_) if name in _TRANSPARENT:
                 return self._predicate(child)
             case name, operands if name in _CONDITIONS:
-                raise InexpressibleError(f"not judged: {name} of {len(operands)} operands")
+                raise InexpressibleError(f"not supported: {name} of {len(operands)} operands")
         return as_condition(self._term(node))
 
     def _is_null(self, child: _Node) -> HudiExpression:
@@ -224,13 +224,13 @@ class _Reader:
         match prefix:
             case Literal(value=str(text)):
                 return StartsWith(term, text)
-        raise InexpressibleError("not judged: a prefix that is no constant")
+        raise InexpressibleError("not supported: a prefix that is not constant")
 
     def _like(self, node: _Node, term: Term, pattern: Term) -> HudiExpression:
         match pattern:
             case Literal(value=str(text)):
                 return standard_like(term, text, str(self._constants(node.number)))
-        raise InexpressibleError("not judged: a pattern that is no constant")
+        raise InexpressibleError("not supported: a pattern that is not constant")
 
     def _term(self, node: _Node) -> Term:
         match node.name, node.children:
@@ -269,7 +269,7 @@ class _Reader:
                 return Call("round", (self._term(value),))
         function = _FUNCTIONS.get((node.name, len(node.children)))
         if function is None:
-            raise InexpressibleError(f"not judged: {node.name[:60]}")
+            raise InexpressibleError(f"not supported: {node.name[:60]}")
         return Call(function, tuple(map(self._term, node.children)))
 
     def _case(self, children: tuple[_Node, ...]) -> Term:
@@ -282,7 +282,7 @@ class _Reader:
     def _cast(term: Term, type_name: Any) -> Term:
         type_ = _leaf_type(type_name)
         if type_ is None:
-            raise InexpressibleError(f"not judged: a cast to {type_name!s:.60}")
+            raise InexpressibleError(f"not supported: a cast to {type_name!s:.60}")
         clock = pa.timestamp("ns") if type_ in _TIMES.values() else type_
         folded = fold_cast(term, clock) if isinstance(term, Literal) else None
         return folded or Cast(term, clock)
@@ -291,7 +291,7 @@ class _Reader:
         type_name, text = node.fields["dataType"], node.fields.get("value")
         type_ = _leaf_type(type_name)
         if type_ is None:
-            raise InexpressibleError(f"not judged: a constant of type {type_name!s:.60}")
+            raise InexpressibleError(f"not supported: a constant of type {type_name!s:.60}")
         if text is None:
             return Literal(None, type_)
         if type_name in OPAQUE_CONSTANTS:
@@ -318,7 +318,7 @@ def _value(text: str, type_: Type) -> Any:
             try:
                 return Decimal(text)
             except InvalidOperation:
-                raise ValueError(f"{text[:40]!r} is no decimal") from None
+                raise ValueError(f"{text[:40]!r} is not a decimal") from None
     return text
 
 
@@ -334,7 +334,7 @@ def _interval(node: _Node) -> int:
             return -_interval(child)
         case "Literal", () if str(node.fields["dataType"]).startswith("interval "):
             return int(str(node.fields["value"]))
-    raise InexpressibleError(f"not judged: an interval by {node.name[:60]}")
+    raise InexpressibleError(f"not supported: an interval by {node.name[:60]}")
 
 
 def _days_and_rest(micros: int) -> tuple[int, int]:
@@ -358,7 +358,7 @@ def _column_type(type_: Any) -> Type | None:
     """Return `_leaf_type`; None also for unknown types, such as texts with a collation."""
     found = _leaf_type(type_)
     if found is None and isinstance(type_, str):
-        raise InexpressibleError(f"not judged: a column of type {type_[:60]}")
+        raise InexpressibleError(f"not supported: a column of type {type_[:60]}")
     return found
 
 
@@ -369,7 +369,7 @@ def _path(node: _Node) -> tuple[str, ...]:
             return (str(node.fields["name"]),)
         case "GetStructField", (child,):
             return (*_path(child), _field(node)["name"])
-    raise InexpressibleError(f"not judged: a field of {node.name[:60]}")
+    raise InexpressibleError(f"not supported: a field of {node.name[:60]}")
 
 
 def _field(node: _Node) -> dict[str, Any]:
@@ -386,7 +386,7 @@ def _data_type(node: _Node) -> Any:
 def _type_of(node: _Node) -> Type:
     found = _leaf_type(_data_type(node))
     if found is None:
-        raise InexpressibleError("not judged: a set of values of no simple type")
+        raise InexpressibleError("not supported: a set of values of a nested type")
     return found
 
 

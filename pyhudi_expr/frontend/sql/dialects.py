@@ -106,7 +106,7 @@ def _cast(term: Term, type_: Type) -> Term:
 
 def _hive_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
     if escape is not None:
-        raise InexpressibleError("not judged: LIKE with ESCAPE")
+        raise InexpressibleError("not supported: LIKE with ESCAPE")
     return like(term, pattern)
 
 
@@ -119,7 +119,7 @@ def _no_decimals(terms: tuple[Term, ...]) -> tuple[Term, ...]:
         return terms  # Hive makes IS NULL of it
     types = [term.type for term in terms if isinstance(term, Literal)]
     if any(isinstance(type_, pa.Decimal128Type | pa.Decimal256Type) for type_ in types):
-        raise InexpressibleError("not judged: <=> of decimals")
+        raise InexpressibleError("not supported: <=> of decimals")
     return tuple(term if isinstance(term, Literal) else Call(NO_DECIMAL, (term,)) for term in terms)
 
 
@@ -184,13 +184,13 @@ def _trino_cast(read: Read, term: Term, to: exp.DataType) -> Term:
             number = fold_cast(term, pa.decimal128(38, len(term.value.partition(".")[2])))
             return number or trino_cast(read, term, pa.decimal128(38, 0))
         if to.this in _CLOCKS and not _keeps_digits(term.value, parameters):
-            raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
+            raise InexpressibleError(f"not supported: a cast to {to.sql('trino')}")
         if to.this is _Type.TIMESTAMPTZ:
             return instant_of_text(term.value) or trino_cast(
                 read, term, _TRINO_TYPES[_Type.TIMESTAMPTZ]
             )
     elif to.this in _CLOCKS and not _has_millis(parameters):
-        raise InexpressibleError(f"not judged: a cast to {to.sql('trino')}")
+        raise InexpressibleError(f"not supported: a cast to {to.sql('trino')}")
     if to.this in (_Type.VARCHAR, _Type.CHAR) and parameters:
         return trino_cast(read, term, parse_type(to.sql("hive")))
     return trino_cast(read, term, _type_of(to, _TRINO_TYPES, "decimal(38,0)"))
@@ -225,7 +225,7 @@ def _spark_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
 
 def _trino_arithmetic(sign: str, args: tuple[Term, ...]) -> Term:
     if sign in ("/", "div"):
-        raise InexpressibleError("not judged: a quotient, which may be one of integers")
+        raise InexpressibleError("not supported: a quotient, which may be an integer division")
     return Call(sign, args)
 
 
@@ -246,16 +246,14 @@ def _check_presto(node: exp.Expr) -> None:
     match node:
         case exp.Extract() if node.this.name.upper() in ("HOUR", "MINUTE", "SECOND"):
             raise InexpressibleError(
-                "not judged: hours of what may be a date, whose days it counts"
+                "not supported: hours of a possible date, for which Presto counts days"
             )
         case exp.Case(this=exp.Expr()) if not _are_alike([one.this for one in node.args["ifs"]]):
-            raise InexpressibleError(
-                "not judged: a CASE of values of several types, which it mixes"
-            )
+            raise InexpressibleError("not supported: a CASE with values of several types")
         case exp.Case() if any(map(_has_product, _compared_by_case(node))):
             # A product may be a decimal zero with a minus sign, which then equals none of the
             # constants.
-            raise InexpressibleError("not judged: a CASE of a product, which may be NULL")
+            raise InexpressibleError("not supported: a CASE of a product, which may be NULL")
 
 
 def _compared_by_case(case: exp.Case) -> list[exp.Expr]:
@@ -271,7 +269,7 @@ def _has_product(term: exp.Expr) -> bool:
 
 def _presto_call(name: str, args: tuple[Term, ...]) -> Term:
     if name == "second":
-        raise InexpressibleError("not judged: second(), which Presto takes from the time in UTC")
+        raise InexpressibleError("not supported: second(), which Presto takes from the time in UTC")
     return trino_call(presto_as_read, name, args)
 
 

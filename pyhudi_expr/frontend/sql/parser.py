@@ -293,7 +293,7 @@ def _number(text: str) -> Literal:
     try:
         return decimal_literal(Decimal(text))
     except InvalidOperation as error:  # which sqlglot returns for `.1.5`
-        raise _UnsupportedError(f"{text[:100]!r} is no number") from error
+        raise _UnsupportedError(f"{text[:100]!r} is not a number") from error
 
 
 def _negative(term: Term) -> Term:
@@ -337,4 +337,4 @@ def _check_read(node: exp.Expr) -> None:
 
 
 def _unsupported(node: exp.Expr) -> _UnsupportedError:
-    return _UnsupportedError(f"not judged: {node.sql('hive')[:100]}")
+    return _UnsupportedError(f"not supported: {node.sql('hive')[:100]}")

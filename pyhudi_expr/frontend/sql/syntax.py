@@ -43,7 +43,7 @@ def parse(text: str, reader: type[Dialect], exact: Exact) -> exp.Expr:
         _check_nesting(tokens)
         trees = dialect.parser().parse_into(exp.Condition, tokens, text)
     except TokenError:
-        raise _at("an open quote, or text that is no SQL", text, _open_quote(text)) from None
+        raise _at("an open quote, or text that is not SQL", text, _open_quote(text)) from None
     except ParseError as error:
         first = error.errors[0]
         # sqlglot counts to the last character of the token.

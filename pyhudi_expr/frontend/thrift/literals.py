@@ -128,7 +128,7 @@ def encode_literal(literal: nodes.Literal) -> ttypes.Literal:
     elif field == "doubleValue":
         value = float(value)
         if math.isfinite(value) and Decimal(value) != Decimal(literal.value):
-            raise ValueError(f"{literal.value} is no double")
+            raise ValueError(f"{literal.value} is not a double")
     setattr(wire, field, value)
     return wire
 
@@ -136,7 +136,7 @@ def encode_literal(literal: nodes.Literal) -> ttypes.Literal:
 def _unscaled(value: Decimal) -> tuple[bytes, int]:
     sign, digits, exponent = value.as_tuple()
     if not isinstance(exponent, int):
-        raise ValueError("a decimal that is no number")
+        raise ValueError("a decimal that is not a number")
     unscaled = int("".join(map(str, digits))) * 10 ** max(exponent, 0)
     unscaled = -unscaled if sign else unscaled
     return unscaled.to_bytes(unscaled.bit_length() // 8 + 1, "big", signed=True), max(-exponent, 0)

@@ -80,11 +80,11 @@ def _value(node: Any, depth: int) -> _Value:
     if depth > MAX_DEPTH:
         raise InexpressibleError(f"more than {MAX_DEPTH} levels")
     if not isinstance(node, dict):
-        raise RowExpressionError(f"{shown(node)} is no expression")
+        raise RowExpressionError(f"{shown(node)} is not an expression")
     kind = node.get("@type")
     read = _KINDS.get(kind) if isinstance(kind, str) else None
     if read is None:
-        raise InexpressibleError(f"not judged: {str(kind)[:40]}")
+        raise InexpressibleError(f"not supported: {str(kind)[:40]}")
     return read(node, depth + 1)
 
 
@@ -97,7 +97,7 @@ def _variable(node: dict[str, Any], _: int) -> Term:
     if type_.startswith(("char(", "varchar(")):
         return Column((name,), parse_type(type_))  # it is read truncated, or padded
     if type_.startswith("timestamp("):
-        raise InexpressibleError(f"not judged: the type {type_[:40]}")
+        raise InexpressibleError(f"not supported: the type {type_[:40]}")
     return as_read(Column((name,))) if type_.startswith("timestamp") else Column((name,))
 
 
@@ -116,7 +116,7 @@ def _constant(node: dict[str, Any], _: int) -> Term:
         return NULL
     found = value_type(type_)
     if found.rounded_by:
-        raise InexpressibleError(f"not judged: the type {type_[:40]}")
+        raise InexpressibleError(f"not supported: the type {type_[:40]}")
     return found.read(values[0])
 
 
@@ -125,7 +125,7 @@ def _call(node: dict[str, Any], depth: int) -> _Value:
     signature = handle.get("signature") if isinstance(handle, dict) else None
     name = signature.get("name") if isinstance(signature, dict) else None
     if not isinstance(name, str):
-        raise InexpressibleError("not judged: a function without a signature")
+        raise InexpressibleError("not supported: a function without a signature")
     name = name.lower().removeprefix("presto.default.").removeprefix("$operator$")
     args = _arguments(node)
     if name == "not" and len(args) == 1:
@@ -134,7 +134,7 @@ def _call(node: dict[str, Any], depth: int) -> _Value:
         return _cast(args[0], node.get("returnType"), depth)
     build = _FUNCTIONS.get((name, len(args)))
     if build is None:
-        raise InexpressibleError(f"{name[:60]}() is not judged")
+        raise InexpressibleError(f"{name[:60]}() is not supported")
     return build(*(_term(arg, depth) for arg in args))
 
 
@@ -163,8 +163,8 @@ def _special(node: dict[str, Any], depth: int) -> _Value:
         case "IF", [condition, yes, no]:
             return Case(((_predicate(condition, depth), _term(yes, depth)),), _term(no, depth))
         case "DEREFERENCE", [_, _]:
-            raise InexpressibleError("not judged: the field of a row, which is named by its place")
-    raise InexpressibleError(f"not judged: {str(form)[:40]}")
+            raise InexpressibleError("not supported: the field of a row, which has no name")
+    raise InexpressibleError(f"not supported: {str(form)[:40]}")
 
 
 def _operands(form: str, args: list[Any]) -> list[Any]:
@@ -184,7 +184,7 @@ def _operands(form: str, args: list[Any]) -> list[Any]:
 def _arguments(node: dict[str, Any]) -> list[Any]:
     args = node.get("arguments")
     if not isinstance(args, list):
-        raise RowExpressionError("arguments are no list")
+        raise RowExpressionError("expected a list of arguments")
     return args
 
 

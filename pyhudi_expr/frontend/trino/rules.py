@@ -69,7 +69,7 @@ Read = Callable[[Term], Term]
 def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
     """Return a call by Hive's name. Raises InexpressibleError."""
     if name not in function_vocabularies.TRINO and name not in _PARTS:  # EXTRACT has Hive's names
-        raise InexpressibleError(f"not judged: {name[:60]}()")
+        raise InexpressibleError(f"not supported: {name[:60]}()")
     match name, args:
         case "nullif", (_, _):
             return call(name, trino_operands(read, args))
@@ -93,7 +93,7 @@ def trino_call(read: Read, name: str, args: tuple[Term, ...]) -> Term:
             return Call("%", args)
         case "from_hex", (Literal(),):
             return call("unhex", args)
-    raise InexpressibleError(f"not judged: {name[:60]}() of these arguments")
+    raise InexpressibleError(f"not supported: {name[:60]}() of these arguments")
 
 
 def trino_predicate(name: str, args: tuple[Term, ...]) -> HudiExpression | None:
@@ -113,12 +113,12 @@ def presto_like(term: Term, pattern: str, escape: str | None) -> HudiExpression:
     '%%'``, and '😀😀' is not ``LIKE '😀%'``.
     """
     if any(ord(letter) > _LAST_OF_ONE_UNIT for letter in pattern):
-        raise InexpressibleError("not judged: LIKE with letters of two UTF-16 units")
+        raise InexpressibleError("not supported: LIKE with letters of two UTF-16 units")
     signs = pattern if not escape else re.sub(re.escape(escape) + ".", "", pattern, flags=re.DOTALL)
     if "_" not in signs and "%%" not in signs:
         return standard_like(term, pattern, escape)
     begin = standard_like(term, pattern + "%", escape)
-    return conjunction((begin, Unknown(f"the rest of LIKE {pattern[:100]!r} is not judged")))
+    return conjunction((begin, Unknown(f"the rest of LIKE {pattern[:100]!r} is not supported")))
 
 
 _LAST_OF_ONE_UNIT = 0xFFFF
@@ -165,7 +165,7 @@ def trino_cast(read: Read, term: Term, type_: Type) -> Term:
             return Cast(read(term), type_)
         if any(applies(type_) for applies in _CHANGES_NOTHING):
             return Cast(term, type_)
-    raise InexpressibleError(f"not judged: a cast to {type_}, which rounds or writes otherwise")
+    raise InexpressibleError(f"not supported: a cast to {type_}, which rounds or writes otherwise")
 
 
 def trino_operands(read: Read, terms: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -220,7 +220,7 @@ def presto_as_read(term: Term) -> Term:
 
 def _as_read(term: Term, reading: str) -> Term:
     if _may_have_zone(term):
-        raise InexpressibleError("not judged: a time with a zone")
+        raise InexpressibleError("not supported: a time with a zone")
     return _read(term, reading)
 
 

@@ -60,13 +60,13 @@ def parse_tuple_domain(text: str) -> HudiExpression:
     if columns is None:
         return NEVER
     if not isinstance(columns, list):
-        raise DomainError("columnDomains is no list")
+        raise DomainError("expected a list for columnDomains")
     return conjunction(map(_column_domain, columns)) if columns else ALWAYS
 
 
 def _column_domain(entry: Any) -> HudiExpression:
     if not isinstance(entry, dict):
-        raise DomainError("a domain of a column is no object")
+        raise DomainError("expected an object for the domain of a column")
     column = column_of(entry.get("column"))
     domain = entry.get("domain")
     try:
@@ -92,12 +92,12 @@ def column_of(handle: Any) -> Column:
 def _domain(column: Column, domain: Any) -> HudiExpression:
     values, nulls = domain["values"], domain["nullAllowed"]
     if not isinstance(nulls, bool):
-        raise DomainError("nullAllowed is no truth")
+        raise DomainError("expected a boolean for nullAllowed")
     kind = values["@type"]
     if kind == "allOrNone":
         return _all(column, nulls) if values["all"] else _none(column, nulls)
     if kind != "sortable":
-        raise InexpressibleError(f"not judged: {str(kind)[:40]} values")
+        raise InexpressibleError(f"not supported: {str(kind)[:40]} values")
     type_ = value_type(values["type"])
     ranges = list(_trino(values, type_) if "sortedRanges" in values else _presto(values, type_))
     if not ranges:
@@ -159,7 +159,7 @@ def _trino(values: dict[str, Any], type_: ValueType) -> Iterator[_Range]:
     sides: list[_Bound] = []
     for bound, sign in zip(bounds, inclusive, strict=True):
         if not isinstance(sign, bool):
-            raise DomainError("inclusive is no list of truths")
+            raise DomainError("expected a list of booleans for inclusive")
         sides.append(None if bound is None else (type_.read(bound), sign))
     yield from zip(sides[::2], sides[1::2], strict=True)
 

@@ -96,7 +96,7 @@ def _text(value: Any) -> str:
             return value.decode("utf-8")
         except UnicodeDecodeError:
             pass
-    raise InexpressibleError("a text that is no UTF-8")
+    raise InexpressibleError("a text that is not UTF-8")
 
 
 def _bits(integer: str, floating: str, value: Any) -> float:

@@ -43,7 +43,7 @@ class State(str, Enum):
     """A writer whose settings do not enable it has deleted it, or a restore took it back; REFRESH
     INDEX brings it back."""
     DOUBTED = "doubted"
-    """Queries do not believe it about some or all file slices, which are read; the note says why.
+    """Queries do not trust it about some or all file slices, which are read; the note says why.
     Told by `checked_statuses` alone."""
 
 

@@ -316,7 +316,7 @@ def _value(literal: BoundLiteral, domain: Domain) -> Any:
             try:
                 return value.decode()
             except UnicodeDecodeError as error:
-                raise HudiError(f"{value!r} is no text") from error
+                raise HudiError(f"{value!r} is not a text") from error
         case Kind.DECIMAL if domain.is_ordinal:
             return Decimal(value).scaleb(-domain.scale)
         case Kind.INTEGER | Kind.DATE | Kind.INSTANT | Kind.WALL_CLOCK | Kind.DECIMAL:

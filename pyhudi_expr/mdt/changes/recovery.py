@@ -66,7 +66,7 @@ def _ended(
             complete(found, str(infos[0].get("indexUptoInstant") or ""))
             return f"completed {', '.join(names)}, which an earlier run had built"
         take_back(found)
-        return f"took back {', '.join(names)}, which an earlier run had begun"
+        return f"took back {', '.join(names)}, which an earlier run had started"
 
 
 def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
@@ -77,12 +77,12 @@ def _without_action(table: HudiTable, lock: TableLock) -> Iterator[str]:
     """
     if not _unplanned(table):
         return
-    with lock.held("takes back what nobody builds"):
+    with lock.held("rolls back abandoned partitions"):
         lock.check()
         names = _unplanned(table.refreshed())
         remove_unread(table, names)
     if names:
-        yield f"took back {', '.join(names)}, which nobody builds any more"
+        yield f"took back {', '.join(names)}, which no process builds any more"
 
 
 def _unplanned(table: HudiTable) -> list[str]:

@@ -180,13 +180,13 @@ def _opened(content: pa.Buffer, identity: bytes) -> list[pa.Table]:
         raise ValueError("it has no header")
     magic, version, identity_size, arrow_size, checksum = _HEADER.unpack_from(content)
     if magic != _MAGIC or version != _VERSION:
-        raise ValueError("it is no cache file of this version")
+        raise ValueError("it is not a cache file of this version")
     start = _ALIGNMENT
     arrow = start + _aligned(identity_size)
     if arrow + arrow_size != content.size:
         raise ValueError("it is truncated")
     if content.slice(start, identity_size).to_pybytes() != identity:
-        raise ValueError("it was made of another file")
+        raise ValueError("it was built from another file")
     streams = content.slice(arrow, arrow_size)
     if _checksum(identity, streams) != checksum:
         raise ValueError("it is damaged")

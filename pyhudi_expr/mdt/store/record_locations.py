@@ -105,19 +105,19 @@ def _whole(column: Column, size: int) -> Any:
 
 def _struct(column: Column) -> Struct:
     if not isinstance(column, Struct):
-        raise UndecodedError("a location is no record")
+        raise UndecodedError("a location is not a record")
     return column
 
 
 def _numbers(column: Column, size: int) -> npt.NDArray[Any]:
     found = _whole(column, size)
     if not isinstance(found, Numbers):
-        raise UndecodedError("a part of a location is no number")
+        raise UndecodedError("a part of a location is not a number")
     return found.values
 
 
 def _texts(column: Column, size: int) -> Any:
     found = _whole(column, size)
     if not isinstance(found, Texts):
-        raise UndecodedError("a partition is no text")
+        raise UndecodedError("a partition is not a text")
     return found.values.array()

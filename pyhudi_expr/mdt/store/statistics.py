@@ -230,13 +230,13 @@ def _branches(column: Column) -> tuple[Branch, ...]:
 
 def _fields(column: Column) -> dict[str, Column]:
     if not isinstance(column, Struct):
-        raise UndecodedError("a value is no record")
+        raise UndecodedError("a value is not a record")
     return column.fields
 
 
 def _numbers(column: Column) -> npt.NDArray[Any]:
     if not isinstance(column, Numbers):
-        raise UndecodedError("a value is no number")
+        raise UndecodedError("a value is not a number")
     return column.values
 
 

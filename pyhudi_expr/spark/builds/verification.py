@@ -115,7 +115,7 @@ def _definition(stored: MetadataTable, partition: str) -> IndexDefinition:
             )
     if partition == BLOOM_FILTERS:
         return IndexDefinition(partition, partition, partition, (), {}, "V1")
-    raise HudiError(f"{stored.table.base_path}: nothing tells what {partition} is over")
+    raise HudiError(f"{stored.table.base_path}: there is no definition of what {partition} is over")
 
 
 def _held(

@@ -105,7 +105,7 @@ def cluster(
     settings = {**clustering_options(opened), **options.writer}
     with closing(ClusteringClient(spark, table, settings)) as client:
         notes = [
-            f"took back the clustering {instant}, which an earlier run had begun"
+            f"rolled back the clustering {instant}, which an earlier run had started"
             for instant in client.take_back(LAYOUT)
         ]
         for _ in range(_ATTEMPTS):
@@ -137,7 +137,7 @@ def _refuse_unsupported(table: HudiTable) -> None:
         raise InvalidLayout(f"{table.base_path}: tables made by bootstrap cannot be laid out")
     if "BUCKET" in raw.get("hoodie.index.type", "").upper():
         raise InvalidLayout(
-            f"{table.base_path}: a bucket index decides in which file a row is; there is no layout"
+            f"{table.base_path}: a bucket index decides the file of each row; it cannot be laid out"
         )
 
 

@@ -176,7 +176,7 @@ def _cast(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
     try:
         return values.cast(type_)
     except pa.ArrowException as error:
-        raise CorruptFile(shown, f"its values are no {type_}: {error}") from error
+        raise CorruptFile(shown, f"its values are not {type_}: {error}") from error
 
 
 def _of_merged_slice(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:

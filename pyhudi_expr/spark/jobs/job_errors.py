@@ -73,5 +73,5 @@ def _cause(text: str) -> str:
         return str(ours[-1])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
-    told = (causes or lines or ["nothing is told"])[-1 if causes else 0]
+    told = (causes or lines or ["there is no message"])[-1 if causes else 0]
     return f"the Spark job failed: {told[:_LONGEST]}"

@@ -30,7 +30,7 @@ from pyhudi_expr.spark.query.query_plans import (
 MAX_SET = 10_000
 
 #: To the rule that computes constants, 'today' is not a date.
-_SPECIAL = "not judged: a text such as 'today' as a date or a time"
+_SPECIAL = "not supported: a text such as 'today' as a date or a time"
 _ZONE = "spark.sql.session.timeZone"
 
 
@@ -92,7 +92,7 @@ def _filters(
     if _is_empty(leaf):
         return NEVER  # Spark found that no row can match
     if not reads_files(leaf):
-        return Unknown("a DataFrame of which Spark has kept rows")
+        return Unknown("a DataFrame whose rows Spark has cached")
     chain: list[Any] = []
     for plan in _nodes(optimised):
         if _is_filter(plan):

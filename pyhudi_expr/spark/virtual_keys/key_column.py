@@ -1,7 +1,7 @@
 """Compute record keys in DataFrames whose rows do not have them.
 
 `key_column` is an expression of Spark's own, for values that it formats as Hudi does; `with_keys`
-adds keys of any definition, computed in Arrow batches if there is no expression.
+adds keys of any definition, computed in Arrow batches if there is not an expression.
 """
 
 from __future__ import annotations

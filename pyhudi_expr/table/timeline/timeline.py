@@ -188,6 +188,6 @@ def query_instant(text: str | None) -> str | None:
     text = text.strip()
     if not _QUERIED.fullmatch(text):
         raise HudiError(
-            f"{text!r} is no instant: 20240131, 20240131235959000, '2024-01-31 23:59:59' are some"
+            f"{text!r} is not an instant: write 20240131 or '2024-01-31 23:59:59', for example"
         )
     return text if text.isdigit() else re.sub(r"\D", "", text).ljust(_DIGITS, "0")

@@ -73,7 +73,7 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
         (["create", "i", "--columns", "merchant_nam"], "no column 'merchant_nam': did you mean"),
         (["create", "i", "--columns", "merchant_name,amount"], "over one column, not 2"),
         (["create", "i"], "over one column, not 0; name the column"),
-        (["create", "my index", "--columns", "merchant_name"], "no name for an index"),
+        (["create", "my index", "--columns", "merchant_name"], "not a valid index name"),
         (["create", "ranges", "--using", "column_stats"], "there is column_stats already"),
         (["create", "keys", "--using", "record_index"], "there is record_index already"),
         (["create", "merchant_idx", "--columns", "txn_id"], "as the index 'merchant_idx'; drop it"),

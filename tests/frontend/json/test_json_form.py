@@ -43,7 +43,7 @@ def test_predicates_come_back(text: str) -> None:
         e.StartsWith(A, "né"),
         e.IsNull(e.Not(e.IsNull(A))),
         e.Constant(e.Truth.NO_NULL),
-        e.Unknown("not judged: {}"),
+        e.Unknown("not supported: {}"),
         e.In(e.Column(("st", "a"), pa.int16()), ()),
         e.Comparison(e.Op.EQ, e.Case(((e.IsNull(A), A),), e.Literal(None, pa.null())), A),
         literal(2**63 - 1, pa.int64()),

@@ -78,7 +78,7 @@ ROW = {
 @pytest.mark.parametrize(
     ("node", "reason"),
     [
-        (call("regexp_like", INT, INT), "regexp_like() is not judged"),
+        (call("regexp_like", INT, INT), "regexp_like() is not supported"),
         (call("$operator$equal", call("$operator$cast", DOUBLE, returns="bigint"), INT), "a cast"),
         (call("$operator$equal", variable("t", "timestamp"), {"@type": "lambda"}), "lambda"),
         ({"@type": "special", "form": "SWITCH", "arguments": [INT]}, "SWITCH"),
@@ -180,12 +180,12 @@ def test_deep_expressions_are_unknown_inside() -> None:
     [
         ("{", "no JSON"),
         ("[" * 100_000, "no JSON"),
-        ("1", "1 is no expression"),
+        ("1", "1 is not an expression"),
         ('{"@type": "variable"}', "without a name"),
         ('{"@type": "variable", "name": "a"}', "'a' has no type"),
         ('{"@type": "constant", "type": "bigint"}', "without a value"),
         ('{"@type": "constant", "type": "bigint", "valueBlock": "!"}', "no base64"),
-        ('{"@type": "special", "form": "AND"}', "arguments are no list"),
+        ('{"@type": "special", "form": "AND"}', "expected a list of arguments"),
     ],
 )
 def test_what_is_no_row_expression(text: str, problem: str) -> None:

@@ -254,9 +254,9 @@ def test_a_bounded_varchar_may_be_cut() -> None:
     [
         ("", "no JSON"),
         ("[]", "no object"),
-        ('{"columnDomains": 1}', "no list"),
+        ('{"columnDomains": 1}', "expected a list"),
         (domain("", EVERY), "a column without a name"),
-        (domain("i", EVERY, nulls=1), "column i: nullAllowed"),
+        (domain("i", EVERY, nulls=1), "column i: expected a boolean for nullAllowed"),
         (domain("i", {"@type": "sortable", "type": "integer"}), "column i: 'ranges'"),
         (
             domain(

@@ -85,8 +85,8 @@ def test_the_doctor_looks_at_each_link(
     assert code == 0, err
     assert found.pop("probe")["verdict"] == "skipped"
     assert {each["verdict"] for each in found.values()} == {"ok"}
-    assert found["HiveServer2"]["told"].startswith("3.1.3 ")
-    assert "pyhudi-hive3-handler.jar" in found["handler"]["told"]
+    assert found["HiveServer2"]["message"].startswith("3.1.3 ")
+    assert "pyhudi-hive3-handler.jar" in found["handler"]["message"]
 
     nobody = ("--set", "hudi.pruning.service.addresses=127.0.0.1:9")
     code, out, _ = run("doctor", path, "--name", name, *nobody)

@@ -155,5 +155,5 @@ def test_columns_declared_as_char_varchar_and_small_integers_lose_no_row(
         assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate), predicate
         read[predicate] = answer.scan.files_kept / answer.scan.files_considered
     assert read["s > 'name_031'"] < 0.6
-    # What a narrower integer is read as is the reader's affair, so it is not judged.
+    # What a narrower integer is read as is the reader's affair, so it is not supported.
     assert read["ti = 0"] == read["si = -1600"] == 1

@@ -72,7 +72,7 @@ def test_partitions_that_no_action_is_left_of_are_taken_back(path: str) -> None:
         file.unlink()
     assert HudiTable.open(path).properties.metadata_partitions_inflight == {COLUMN_STATS}
     done = index_recovery.recover(HudiTable.open(path), lock(path))
-    assert done == ["took back column_stats, which nobody builds any more"]
+    assert done == ["took back column_stats, which no process builds any more"]
     assert contents(Path(path)) == dropped
 
 

@@ -102,5 +102,5 @@ def test_queries_name_instants_by_their_digits_or_as_dates(text: str, digits: st
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2024-01", "2024-1-31", "20240131235959123456"])
 def test_what_is_no_instant_is_refused(text: str) -> None:
-    with pytest.raises(HudiError, match=f"'{text}' is no instant"):
+    with pytest.raises(HudiError, match=f"'{text}' is not an instant"):
         query_instant(text)

@@ -51,7 +51,7 @@ _OPTIONS = (
     # Arrow's buffers are Netty's, by reflection.
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dorg.apache.logging.log4j.level=OFF",
-    # Hive casts a text that is no number by an exception, a row at a time.
+    # Hive casts a text that is not a number by an exception, a row at a time.
     "-XX:-StackTraceInThrowable",
 )
 _TRUTH, _NULL = 1, 2
