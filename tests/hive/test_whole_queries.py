@@ -34,7 +34,7 @@ from tests.truth.predicates import Grammar
 from tests.truth.templates import HIVE
 from tests.truth.witnesses import predicates
 
-pytestmark = [pytest.mark.spark, pytest.mark.hive]
+pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.timeout(7200, func_only=True)]
 
 #: Repeats a run; otherwise each has a new one, and prints it.
 SEED = os.environ.get("PYHUDI_SEED", "") or secrets.token_hex(4)
