@@ -75,6 +75,15 @@ QUERIES = (
 
 
 @dataclass(frozen=True)
+class _Run:
+    """The rows of a query, its time, and its scans."""
+
+    rows: list[str]
+    seconds: float
+    scan: ScanTotals
+
+
+@dataclass(frozen=True)
 class Outcome:
     """What one query did, without pruning and with it; times in seconds."""
 
@@ -148,23 +157,27 @@ def _compare(
     session: HiveSession, query: Query, reports: ScanReports, order: tuple[bool, bool]
 ) -> Outcome:
     session.set(ENGINES[query.engine])
-    runs = {}
+    runs: dict[bool, list[_Run]] = {}
     for pruning in order:
         session.set({"hudi.pruning.enabled": str(pruning).lower()})
         reports.take()
-        for _ in range(_ATTEMPTS if pruning else 1):
-            runs[pruning] = (*_timed(session, query.sql), reports.take())
-            if runs[pruning][2].files_kept <= query.files_read:
-                break
-    rows_off, seconds_off, _ = runs[False]
-    rows_on, seconds_on, scan = runs[True]
-    return Outcome(query, len(rows_on), rows_off == rows_on, scan, seconds_off, seconds_on)
+        runs[pruning] = [_run_query(session, query, reports)]
+        while (
+            pruning
+            and runs[pruning][-1].scan.files_kept > query.files_read
+            and len(runs[pruning]) < _ATTEMPTS
+        ):
+            runs[pruning].append(_run_query(session, query, reports))
+    (off,), on = runs[False], runs[True]
+    equal = all(run.rows == off.rows for run in on)
+    return Outcome(query, len(off.rows), equal, on[-1].scan, off.seconds, on[-1].seconds)
 
 
-def _timed(session: HiveSession, sql: str) -> tuple[list[str], float]:
+def _run_query(session: HiveSession, query: Query, reports: ScanReports) -> _Run:
     begun = time.monotonic()
-    rows = session.run(sql)
-    return sorted(map(repr, rows)), time.monotonic() - begun
+    rows = session.run(query.sql)
+    seconds = time.monotonic() - begun
+    return _Run(sorted(map(repr, rows)), seconds, reports.take())
 
 
 def _table(outcomes: list[Outcome]) -> Table:

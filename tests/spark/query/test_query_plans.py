@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import random
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from pyhudi_expr.expr.nodes import ALWAYS, NEVER, Column, HudiExpression, Unknow
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.query.predicates import filters_of, predicate_of
+from tests.example_counts import examples
 
 pytestmark = pytest.mark.spark
 
@@ -137,6 +139,56 @@ def test_filters_of_other_rows(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, name: str
 ) -> None:
     assert check(table, pruner, frame, rows, OTHERS[name]) == 0
+
+
+KEEPING: Sequence[Callable[[DataFrame, int], DataFrame]] = (
+    lambda t, n: t.cache(),
+    lambda t, n: t.localCheckpoint(),
+)
+#: Of the columns i, l, s and p, which each of them has again.
+STEPS: Sequence[Callable[[DataFrame, int], DataFrame]] = (
+    lambda t, n: t.where(f"i > {n}"),
+    lambda t, n: t.where(f"l <= {n}"),
+    lambda t, n: t.where(f"i < {n} OR l < {n // 2}"),
+    lambda t, n: t.where(f"s = 's{n % 7}'"),
+    lambda t, n: t.where(f"p = {n % 2}"),
+    lambda t, n: t.selectExpr("l AS i", "i AS l", "s", "p"),
+    lambda t, n: t.withColumn("i", f.col("i") + n),
+    lambda t, n: t.groupBy("s", "p").agg(f.max("i").alias("i"), f.min("l").alias("l")),
+    lambda t, n: t.groupBy("i").agg(
+        f.sum("l").alias("l"), f.max("s").alias("s"), f.max("p").alias("p")
+    ),
+    lambda t, n: t.withColumn("l", f.sum("i").over(Window.partitionBy("s"))),
+    lambda t, n: t.orderBy("i", "l", "s", "p").limit(n),
+    lambda t, n: t.select("i", "l", "s", "p").distinct(),
+    *KEEPING,
+    lambda t, n: t.union(t.where(f"i > {n}")),
+    lambda t, n: t.repartition(2),
+)
+
+
+@pytest.mark.parametrize("seed", range(examples(30)))
+def test_random_plans(
+    table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, seed: int
+) -> None:
+    """A plan gives the same rows of the kept files.
+
+    Two of three end with a condition on computed columns, every third after Spark has cached them.
+    """
+    chance = random.Random(seed)
+    steps = [(chance.choice(STEPS), chance.randrange(40)) for _ in range(chance.randrange(1, 4))]
+    if seed % 3 == 2:
+        steps.append((chance.choice(KEEPING), 0))
+    if seed % 3:
+        steps.append((chance.choice(STEPS[:5]), chance.randrange(40)))
+
+    def shape(t: DataFrame) -> DataFrame:
+        t = t.select("i", "l", "s", "p", "_hoodie_file_name")
+        for step, number in steps:
+            t = step(t, number)
+        return t.select("i", "l", "s", "p")
+
+    check(table, pruner, frame, rows, shape)
 
 
 def kept_by_spark(frame: DataFrame) -> Iterator[DataFrame]:
