@@ -94,7 +94,7 @@ def test_the_doctor_says_what_else_is_wrong_and_how_to_mend_it(
     assert "DISABLED" in off["probe"][1]
     mistyped = wrong("--name", "ailing", "--set", "hudi.pruning.timeout.ms=soon")
     assert mistyped["settings"][0] == "warning"
-    assert "no number of milliseconds" in mistyped["settings"][2]
+    assert "not a number of milliseconds" in mistyped["settings"][2]
 
     elsewhere = wrong("--name", "ailing", "--location", "/elsewhere")
     assert elsewhere["registration"][0] == "failed"

@@ -286,7 +286,7 @@ def test_a_service_that_keeps_failing_is_left_alone_for_a_while(
         # Scans stop at the third failure, what counts the planner's rows at the first.
         assert len(connections) == 3 + 1
     for each in asked:
-        assert_unpruned(each, rows, "UNREACHABLE", "not asked")
+        assert_unpruned(each, rows, "UNREACHABLE", "skipped after recent failures")
         assert each[1].pruning_micros < TIMEOUT_MS * 1000
 
 
