@@ -70,9 +70,13 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
     return tables
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture
 def chromium() -> Iterator[Any]:
-    """Debian's Chromium, through Playwright."""
+    """Debian's Chromium, through Playwright.
+
+    One for each test: Playwright keeps an event loop running in the thread of the tests, and no
+    other test of the process could call `asyncio.run` until it is stopped.
+    """
     program = shutil.which("chromium")
     if program is None:
         told = "there is no Chromium here: apt-get install chromium"
