@@ -14,8 +14,8 @@ from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.explanation import Explanation
-from pyhudi_expr.pages.html import facts, megabytes, page, section, table, text
-from pyhudi_expr.pages.svg import Boxes, bar, rectangles, timeline
+from pyhudi_expr.pages.drawings import FileDrawing, draw_files, draw_timeline
+from pyhudi_expr.pages.render import megabytes, render
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.table.timeline.timeline import Instant
 
@@ -28,7 +28,7 @@ def explain_page(
     instants: Sequence[Instant],
 ) -> str:
     """Return the page for a result; `instants` are those of the timeline, oldest first."""
-    counts = (
+    facts = (
         ("table", base_path),
         ("predicate", predicate),
         ("instant", result.instant or "none"),
@@ -36,45 +36,19 @@ def explain_page(
         ("size", f"{megabytes(result.bytes_kept)} of {megabytes(result.bytes_total)}"),
         *(("note", note) for note in result.notes),
     )
-    asked = [(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence]
-    parts = [
-        facts(counts),
-        section("What each part rules out", tree(explanation)),
-        section("Indexes used", table(("index", "time"), asked)),
-    ]
-    drawn = _boxes(result)
-    if drawn is not None:
-        note = "<p class='faint'>Axes are ranks of the files' bounds: each has the same space.</p>"
-        parts.append(section("Where the files lie", note, rectangles(drawn)))
-    parts.append(section("Timeline", timeline(instants, result.instant)))
-    return page(f"explain: {predicate}", parts)
-
-
-def tree(node: Explanation) -> str:
-    """Return a node of a predicate with what it excludes, and its children."""
-    says = "NOT " if node.negated else ""
-    share = node.excluded / node.files if node.files else 0.0
-    size = f", {megabytes(node.excluded_bytes)}" if node.excluded else ""
-    rows = "" if node.excluded_rows is None else f", {node.excluded_rows:,} rows"
-    head = (
-        f"<code>{text(says + node.predicate)}</code> {bar(share)} rules out {node.excluded:,} of"
-        f" {node.files:,} files{size}{rows if node.excluded else ''}"
+    return render(
+        "explanation.html",
+        title=f"explain: {predicate}",
+        facts_of_result=facts,
+        explanation=explanation,
+        sources=[(source.name, f"{1000 * source.seconds:.1f} ms") for source in result.evidence],
+        drawing=_drawing(result),
+        instants=draw_timeline(instants, result.instant),
     )
-    answers = [
-        (answer.index, answer.files, megabytes(answer.bytes), answer.reason or "")
-        for answer in node.answers
-        if answer.files or answer.reason
-    ]
-    inner = [
-        *([f"<p>{text(node.reason)}</p>"] if node.reason else []),
-        *([table(("index", "files", "size", "what it lacks"), answers)] if answers else []),
-        *map(tree, node.children),
-    ]
-    return f"<details open><summary>{head}</summary>{''.join(inner)}</details>"
 
 
-def _boxes(result: PruneResult) -> Boxes | None:
-    """Return the files over the first two columns of the predicate with bounds, or None."""
+def _drawing(result: PruneResult) -> FileDrawing | None:
+    """Draw the files over the first two columns of the predicate that have bounds, if any."""
     found = list(_bounded(result))[:2]
     if not found:
         return None
@@ -90,7 +64,7 @@ def _boxes(result: PruneResult) -> Boxes | None:
     boxes = np.stack([lower, upper, bottom, top], axis=1)[known]
     lacking = int(np.count_nonzero(~known))
     title = "by their bounds" if not lacking else f"by their bounds; {lacking:,} without"
-    return Boxes(title, (name, second), boxes, result.file_keep[known])
+    return draw_files(title, (name, second), boxes, result.file_keep[known])
 
 
 def _bounded(result: PruneResult) -> Iterator[tuple[str, Float64Array, Float64Array]]:

@@ -1,6 +1,7 @@
 """Pages: what they show, and that they load nothing."""
 
 import re
+import shutil
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,10 +11,10 @@ import pytest
 from pyhudi_expr.cli.main import main
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.layout.analysis import analyze
+from pyhudi_expr.pages.drawings import draw_files, draw_timeline
 from pyhudi_expr.pages.explanation import explain_page
-from pyhudi_expr.pages.html import megabytes
 from pyhudi_expr.pages.layouts import layouts_page
-from pyhudi_expr.pages.svg import Boxes, rectangles, timeline
+from pyhudi_expr.pages.render import megabytes
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.layout.tables import rows as table_rows
@@ -184,16 +185,18 @@ def test_many_files_are_drawn_in_part_the_read_ones_always():
     edges = np.linspace(0, 0.9, count)
     boxes = np.stack([edges, edges + 0.1, edges, edges + 0.1], axis=1)
     kept = np.arange(count) % 100 == 0
-    drawn = rectangles(Boxes("many", ("a", "b"), boxes, kept))
-    assert drawn.count('<rect class="kept"') == 100
-    assert drawn.count('<rect class="dropped"') == 3900
-    assert "6,000 files are not drawn" in drawn
+    drawing = draw_files("many", ("a", "b"), boxes, kept)
+    assert [each.kept for each in drawing.rectangles] == [False] * 3900 + [True] * 100
+    assert drawing.omitted == 6_000
 
 
-def test_pending_instants_are_told_from_complete_ones(golden):
-    instants = HudiTable.open(str(golden["mor_v8_metadata_pending_compaction"])).timeline.instants
-    pending = sum(not instant.is_completed for instant in instants)
-    assert timeline(instants, None).count('class="pending"') == pending
+def test_pending_instants_are_marked_as_such(golden, tmp_path):
+    table = shutil.copytree(golden["mor_v9_txns_simple_meta"], tmp_path / "table")
+    pending = "20990101000000000"
+    (table / ".hoodie" / "timeline" / f"{pending}.deltacommit.requested").touch()
+    *others, last = draw_timeline(HudiTable.open(str(table)).timeline.instants, None).marks
+    assert (last.kind, last.name) == ("pending", f"{pending} deltacommit, requested")
+    assert "pending" not in {mark.kind for mark in others}
 
 
 def test_the_commands_write_pages(golden, tmp_path, capsys):
