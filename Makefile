@@ -143,7 +143,7 @@ truth-engines: $(JUDGES) ## fetch Trino and Presto into .work/truth; from then o
 	@touch $@
 
 venv: $(VENV) ## the virtual environment with the project in it
-$(VENV): pyproject.toml hatch_build.py pyhudi_expr/mdt/bytes/kernel.c
+$(VENV): pyproject.toml hatch_build.py $(wildcard pyhudi_expr/mdt/bytes/kernel.[ch])
 	@[ -n "$(PYTHON)" ] || { echo "no Python >= 3.10 with venv found; set PYTHON=..." >&2; exit 1; }
 	@echo "installing Python packages into .venv ..."
 	[ -x $(BIN)/python ] || $(PYTHON) -m venv .venv

@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 import sysconfig
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -19,21 +20,30 @@ try:
 except ImportError:  # run by hand
     BuildHookInterface = object
 
-_SOURCE = Path("pyhudi_expr/mdt/bytes/kernel.c")
+_HEADER = Path("pyhudi_expr/mdt/bytes/kernel.h")
+_SOURCE = _HEADER.with_name("kernel.c")
 _FLAGS = ["-std=c11", "-O3", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-Wextra"]
 
 
 def build(root: Path) -> Path | None:
-    """Compiles the kernel next to its source; None, said on stderr, where that does not work."""
+    """Compile the kernel next to its source; None, and a line on stderr, if it cannot be built."""
     target = root / _SOURCE.with_name(f"_kernel{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}")
     compiler = _compiler()
     if compiler is None:
         target.unlink(missing_ok=True)
-        print("no C compiler: pyhudi-expr goes without its compiled kernel", file=sys.stderr)
+        print("no C compiler: pyhudi-expr is built without its compiled kernel", file=sys.stderr)
         return None
     # Written beside and renamed: a process may have the old one open.
     fresh = target.with_name(f"{target.name}.{os.getpid()}")
-    command = [*compiler, *_FLAGS, "-o", str(fresh), str(root / _SOURCE)]
+    source = zlib.crc32((root / _SOURCE).read_bytes(), zlib.crc32((root / _HEADER).read_bytes()))
+    command = [
+        *compiler,
+        *_FLAGS,
+        f"-DKERNEL_SOURCE={source}u",
+        "-o",
+        str(fresh),
+        str(root / _SOURCE),
+    ]
     try:
         built = subprocess.run(command, capture_output=True, text=True)
         problem = built.stderr or f"status {built.returncode}" if built.returncode else ""

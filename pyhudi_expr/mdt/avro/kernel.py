@@ -9,7 +9,6 @@ reaches are never written, nor read.
 
 from __future__ import annotations
 
-import ctypes
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, TypeAlias
@@ -211,7 +210,7 @@ def _compiled(schema: str, wanted: frozenset[str] | None) -> _Program:
 
 
 def decode(
-    library: ctypes.CDLL, schema: str, values: ByteStrings, wanted: frozenset[str] | None
+    library: kernel.Kernel, schema: str, values: ByteStrings, wanted: frozenset[str] | None
 ) -> Struct:
     """Decode records in the kernel, see `columns.decode_columns`."""
     program = _compiled(schema, wanted)
@@ -226,26 +225,23 @@ def decode(
 
 
 def _run(
-    library: ctypes.CDLL, program: _Program, values: ByteStrings, rows: list[int]
+    library: kernel.Kernel, program: _Program, values: ByteStrings, rows: list[int]
 ) -> tuple[list[npt.NDArray[Any]], list[int]]:
     """Run a program; return the slots, with room for `rows` elements, and their used sizes."""
     slots, outputs = _allocated(program, rows)
     capacity, count = np.array(rows, np.int64), np.zeros(program.domains, np.int64)
     count[_RECORDS] = len(values)
-    data, failed = kernel.as_bytes(values.data), np.zeros(1, np.int64)
-    start, end = np.ascontiguousarray(values.start), np.ascontiguousarray(values.end)
+    failed = np.zeros(1, np.int64)
     status = library.kernel_avro(
-        kernel.address(data),
-        kernel.address(start),
-        kernel.address(end),
+        *values.pointers(),
         len(values),
-        kernel.address(program.code),
+        kernel.pointer(program.code),
         len(program.code),
         program.root,
-        kernel.address(outputs),
-        kernel.address(capacity),
-        kernel.address(count),
-        kernel.address(failed),
+        kernel.pointer(outputs),
+        kernel.pointer(capacity),
+        kernel.pointer(count),
+        kernel.pointer(failed),
     )
     if status:
         reason = _REASONS.get(status, f"the kernel gives up ({status})")
@@ -267,7 +263,7 @@ def _allocated(
         alike = [number for number, slot in enumerate(program.slots) if slot == (domain, element)]
         shape = (len(alike), rows[domain])
         block = np.zeros(shape, element) if element is np.uint8 else np.empty(shape, element)
-        outputs[alike] = kernel.address(block) + np.arange(len(alike)) * block[0].nbytes
+        outputs[alike] = block.ctypes.data + np.arange(len(alike)) * block[0].nbytes
         slots.update(zip(alike, block, strict=True))
     return [slots[number] for number in range(len(slots))], outputs
 

@@ -103,44 +103,32 @@ class ByteStrings:
         library = kernel.library()
         if library is None:
             return _search(self, wanted, position)
-        own, other = kernel.as_bytes(self.data), kernel.as_bytes(wanted.data)
-        columns = [
-            np.ascontiguousarray(c) for c in (self.start, self.end, wanted.start, wanted.end)
-        ]
-        start, end, wanted_start, wanted_end = map(kernel.address, columns)
         library.kernel_search(
-            kernel.address(own),
-            start,
-            end,
-            len(self),
-            kernel.address(other),
-            wanted_start,
-            wanted_end,
-            len(wanted),
-            kernel.address(position),
+            *self.pointers(), len(self), *wanted.pointers(), len(wanted), kernel.pointer(position)
         )
         return position
 
     def _gathered(self, lengths: Int64Array, offsets: Int64Array) -> UInt8Array:
         """Return the concatenated strings as an array."""
         total = int(offsets[-1])
-        data = kernel.as_bytes(self.data)
         library = kernel.library()
         if library is None:
             places = np.repeat(self.start - offsets[:-1], lengths) + np.arange(total)
-            return data[places]
+            return kernel.as_bytes(self.data)[places]
         gathered = np.empty(total, np.uint8)
-        start, end = np.ascontiguousarray(self.start), np.ascontiguousarray(self.end)
         written = library.kernel_gather(
-            kernel.address(data),
-            kernel.address(start),
-            kernel.address(end),
-            len(self),
-            kernel.address(gathered),
-            total,
+            *self.pointers(), len(self), kernel.pointer(gathered), total
         )
         assert written == total, "starts and ends were checked when they were read"
         return gathered
+
+    def pointers(self) -> tuple[kernel.Pointer, kernel.Pointer, kernel.Pointer]:
+        """Return data, starts and ends for the kernel."""
+        return (
+            kernel.pointer(kernel.as_bytes(self.data)),
+            kernel.pointer(np.ascontiguousarray(self.start)),
+            kernel.pointer(np.ascontiguousarray(self.end)),
+        )
 
 
 def concat_byte_strings(parts: Sequence[ByteStrings]) -> ByteStrings:

@@ -1,19 +1,18 @@
 /* The loops over the metadata table's bytes that Python would run once for each cell.
  *
- * Plain C over buffers that the caller allocates; `kernel.py` calls it and has the contract of each
- * function. Every length and offset comes from a file that may be damaged: each is compared with
- * what is left before it is used, and no sum of two of them can overflow, because both are known to
- * lie within one buffer by then.
+ * Plain C over buffers that the caller allocates; kernel.h has the contract of each function. Every
+ * length and offset comes from a file that may be damaged: each is compared with what is left
+ * before it is used, and no sum of two of them can overflow, because both are known to lie within
+ * one buffer by then.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-#ifdef _WIN32
-#define EXPORT __declspec(dllexport)
-#else
-#define EXPORT __attribute__((visibility("default")))
-#endif
+/* Only what the header declares can be called from outside. */
+#pragma GCC visibility push(default)
+#include "kernel.h"
+#pragma GCC visibility pop
 
 #ifdef __GNUC__
 #define PREFETCH(address) __builtin_prefetch(address)
@@ -21,31 +20,8 @@
 #define PREFETCH(address) ((void)(address))
 #endif
 
-/* kernel.py compares it: a library that was built from other source is not used. */
-#define ABI 2
-
-EXPORT int32_t kernel_abi(void);
-EXPORT int64_t kernel_cells(const uint8_t *data, int64_t at, int64_t end, int32_t has_mvcc,
-                            int64_t capacity, int64_t *key_start, int64_t *key_end,
-                            int64_t *value_start, int64_t *value_end);
-EXPORT int64_t kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end,
-                             int64_t count, const uint8_t *wanted_data,
-                             const int64_t *wanted_start, const int64_t *wanted_end,
-                             int64_t wanted_count, int64_t *position);
-EXPORT int64_t kernel_index(const uint8_t *data, const int64_t *start, const int64_t *end,
-                            int64_t count, int64_t *table, int64_t table_size);
-EXPORT void kernel_find(const uint8_t *data, const int64_t *start, const int64_t *end,
-                        const int64_t *table, int64_t table_size, const uint8_t *wanted_data,
-                        const int64_t *wanted_start, const int64_t *wanted_end,
-                        int64_t wanted_count, int64_t *position);
-EXPORT int64_t kernel_gather(const uint8_t *data, const int64_t *start, const int64_t *end,
-                             int64_t count, uint8_t *target, int64_t capacity);
-EXPORT int64_t kernel_avro(const uint8_t *data, const int64_t *start, const int64_t *end,
-                           int64_t rows, const int32_t *program, int32_t program_length,
-                           int32_t root, void *const *outputs, const int64_t *capacity, int64_t *count,
-                           int64_t *failed_row);
-
-int32_t kernel_abi(void) { return ABI; }
+/* The build gives the checksum of this file and the header (`hatch_build.py`). */
+uint32_t kernel_source(void) { return KERNEL_SOURCE; }
 
 /* ---- HFile data blocks ---- */
 
@@ -114,10 +90,9 @@ static int compare(const uint8_t *left, int64_t left_length, const uint8_t *righ
     return (left_length > right_length) - (left_length < right_length);
 }
 
-int64_t kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
-                      const uint8_t *wanted_data, const int64_t *wanted_start,
-                      const int64_t *wanted_end, int64_t wanted_count, int64_t *position) {
-    int64_t found = 0;
+void kernel_search(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
+                   const uint8_t *wanted_data, const int64_t *wanted_start,
+                   const int64_t *wanted_end, int64_t wanted_count, int64_t *position) {
     for (int64_t i = 0; i < wanted_count; i++) {
         const uint8_t *key = wanted_data + wanted_start[i];
         int64_t length = wanted_end[i] - wanted_start[i];
@@ -133,9 +108,7 @@ int64_t kernel_search(const uint8_t *data, const int64_t *start, const int64_t *
         int equal = low < count &&
                     compare(data + start[low], end[low] - start[low], key, length) == 0;
         position[i] = equal ? low : -1;
-        found += equal;
     }
-    return found;
 }
 
 static uint64_t hash(const uint8_t *at, int64_t length) {
@@ -158,7 +131,6 @@ static int is_same(const uint8_t *left, int64_t left_length, const uint8_t *righ
            (!left_length || memcmp(left, right, (size_t)left_length) == 0);
 }
 
-/* The table's size is a power of two and more than the count; its places hold a row + 1, or 0. */
 int64_t kernel_index(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t count,
                      int64_t *table, int64_t table_size) {
     uint64_t mask = (uint64_t)table_size - 1;
@@ -182,18 +154,18 @@ int64_t kernel_index(const uint8_t *data, const int64_t *start, const int64_t *e
     return repeated;
 }
 
-/* So many strings are looked up at a time: each step of one is a cache miss, and so the misses of
- * all of them are waited for together. */
-enum { FOUND_TOGETHER = 32 };
+/* Each step of a look-up is a cache miss. Strings are looked up in batches of this size, so that
+ * the misses of a batch overlap. */
+enum { BATCH = 32 };
 
 void kernel_find(const uint8_t *data, const int64_t *start, const int64_t *end,
                  const int64_t *table, int64_t table_size, const uint8_t *wanted_data,
                  const int64_t *wanted_start, const int64_t *wanted_end, int64_t wanted_count,
                  int64_t *position) {
-    uint64_t mask = (uint64_t)table_size - 1, places[FOUND_TOGETHER];
-    for (int64_t first = 0; first < wanted_count; first += FOUND_TOGETHER) {
+    uint64_t mask = (uint64_t)table_size - 1, places[BATCH];
+    for (int64_t first = 0; first < wanted_count; first += BATCH) {
         int64_t left = wanted_count - first;
-        int64_t count = left < FOUND_TOGETHER ? left : FOUND_TOGETHER;
+        int64_t count = left < BATCH ? left : BATCH;
         for (int64_t i = 0; i < count; i++) {
             int64_t at = wanted_start[first + i];
             places[i] = hash(wanted_data + at, wanted_end[first + i] - at) & mask;
@@ -244,7 +216,7 @@ int64_t kernel_gather(const uint8_t *data, const int64_t *start, const int64_t *
 
 /* ---- Avro ---- */
 
-/* A program is nodes of 32-bit integers: an operation, then what kernel.py's compiler says. */
+/* A program is nodes of 32-bit integers: an operation, then what the comment says. */
 enum operation {
     OP_NULL,    /* */
     OP_BOOLEAN, /* slot: uint8 */
@@ -270,7 +242,7 @@ typedef struct {
     int64_t end;
     const int32_t *program;
     int32_t program_length;
-    void *const *outputs;
+    void **outputs;
     const int64_t *capacity;
     int64_t *count;
 } Decoder;
@@ -480,7 +452,7 @@ static int run(Decoder *decoder, int32_t node, int64_t row, int depth) {
 
 int64_t kernel_avro(const uint8_t *data, const int64_t *start, const int64_t *end, int64_t rows,
                     const int32_t *program, int32_t program_length, int32_t root,
-                    void *const *outputs, const int64_t *capacity, int64_t *count, int64_t *failed_row) {
+                    void **outputs, const int64_t *capacity, int64_t *count, int64_t *failed_row) {
     Decoder decoder = {data, 0, 0, program, program_length, outputs, capacity, count};
     for (int64_t row = 0; row < rows; row++) {
         decoder.at = start[row];

@@ -1,62 +1,51 @@
 """The compiled kernel (`kernel.c`): loops over bytes that Python would run once for each cell.
 
 The wheel has it as a shared library if the machine that built it had a C compiler
-(`hatch_build.py`). It is called through ctypes, with buffers that are allocated here. Without it,
-`library` returns None and callers use slower numpy code.
+(`hatch_build.py`). `kernel.h` defines its functions, for the compiler and for cffi. The library
+holds no Python, so one build serves every interpreter of a platform, and building it takes no
+Python headers: that is why cffi opens it (its ABI mode) instead of compiling a module of its own.
 
-Every function checks the bytes against the buffer's end. Callers ensure that starts and ends lie
-within the buffer, as they do when they come from one of these functions.
+Without the library `library` returns None, and callers use slower numpy code.
 """
 
 from __future__ import annotations
 
-import ctypes
 import logging
 import sysconfig
+import zlib
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+from cffi import FFI
 
 from pyhudi_expr.arrays import UInt8Array
 
 LIBRARY = Path(__file__).with_name(f"_kernel{sysconfig.get_config_var('SHLIB_SUFFIX') or '.so'}")
-_ABI = 2
-
-_POINTER, _LONG, _INT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
-_SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
-    "kernel_abi": (_INT, []),
-    "kernel_cells": (_LONG, [_POINTER, _LONG, _LONG, _INT, _LONG, *[_POINTER] * 4]),
-    "kernel_search": (
-        _LONG,
-        [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _POINTER, _POINTER, _LONG, _POINTER],
-    ),
-    "kernel_index": (_LONG, [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _LONG]),
-    "kernel_find": (
-        None,
-        [*[_POINTER] * 4, _LONG, _POINTER, _POINTER, _POINTER, _LONG, _POINTER],
-    ),
-    "kernel_gather": (_LONG, [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _LONG]),
-    "kernel_avro": (
-        _LONG,
-        [_POINTER, _POINTER, _POINTER, _LONG, _POINTER, _INT, _INT, *[_POINTER] * 4],
-    ),
+_HEADER, _SOURCE = (LIBRARY.with_name(name) for name in ("kernel.h", "kernel.c"))
+_C_ARRAYS = {
+    np.dtype(np.uint8): "uint8_t[]",
+    np.dtype(np.int32): "int32_t[]",
+    np.dtype(np.int64): "int64_t[]",
+    np.dtype(np.uintp): "void *[]",
 }
+
+#: A pointer of cffi, which knows its C type.
+Pointer: TypeAlias = Any
+#: A library that cffi opened: it has the functions of `kernel.h` and checks their arguments.
+Kernel: TypeAlias = Any
 
 
 @cache
-def library() -> ctypes.CDLL | None:
+def library() -> Kernel | None:
     """Return the kernel; None, logged once, if it was not built or cannot be loaded."""
     try:
-        found = ctypes.CDLL(str(LIBRARY))
-        for name, (result, arguments) in _SIGNATURES.items():
-            function = getattr(found, name)
-            function.restype, function.argtypes = result, arguments
-        if found.kernel_abi() == _ABI:
-            return found
-        reason = "it was built from other source"
+        kernel: Kernel = _ffi().dlopen(str(LIBRARY))
+        if kernel.kernel_source() == _checksum():
+            return kernel
+        reason = "it was built from other source: python hatch_build.py"
     except (OSError, AttributeError) as error:
         reason = str(error)
     logging.getLogger(__name__).warning(
@@ -65,13 +54,26 @@ def library() -> ctypes.CDLL | None:
     return None
 
 
-def address(array: npt.NDArray[Any]) -> int:
-    """Return the address of a contiguous array's bytes, valid as long as the array lives."""
-    if not array.flags.c_contiguous:
-        raise ValueError("the array is not contiguous")
-    return int(array.ctypes.data)
+def pointer(array: npt.NDArray[np.generic]) -> Pointer:
+    """Return a pointer to a contiguous array, which keeps the array alive.
+
+    Its C type is that of the elements, and cffi refuses it where the kernel takes another one.
+    """
+    return _ffi().from_buffer(_C_ARRAYS[array.dtype], array)
 
 
 def as_bytes(data: bytes) -> UInt8Array:
     """Return a buffer as an array, without a copy."""
     return np.frombuffer(data, np.uint8)
+
+
+@cache
+def _ffi() -> FFI:
+    ffi = FFI()
+    ffi.cdef(_HEADER.read_text())
+    return ffi
+
+
+def _checksum() -> int:
+    """Return the checksum of the source, as `hatch_build.py` computes it."""
+    return zlib.crc32(_SOURCE.read_bytes(), zlib.crc32(_HEADER.read_bytes()))

@@ -27,12 +27,9 @@ class StringIndex:
             return
         # At least half of the slots stay free, so that searches are short.
         self._table = np.zeros(1 << (2 * len(strings)).bit_length(), np.int64)
-        columns = _addresses(self._strings)
+        self._pointers = _pointers(self._strings)
         repeated = library.kernel_index(
-            *columns,
-            len(strings),
-            kernel.address(self._table),
-            len(self._table),
+            *self._pointers, len(strings), kernel.pointer(self._table), len(self._table)
         )
         self.are_distinct = repeated == 0
 
@@ -44,21 +41,22 @@ class StringIndex:
             found = pc.index_in(values, self._strings).fill_null(-1)
             return np.asarray(found.to_numpy(zero_copy_only=False), np.int64)
         position = np.empty(len(values), np.int64)
-        own, other = _addresses(self._strings), _addresses(values)
         library.kernel_find(
-            *own,
-            kernel.address(self._table),
+            *self._pointers,
+            kernel.pointer(self._table),
             len(self._table),
-            *other,
+            *_pointers(values),
             len(values),
-            kernel.address(position),
+            kernel.pointer(position),
         )
         return position
 
 
-def _addresses(strings: pa.LargeBinaryArray) -> tuple[int, int, int]:
-    """Return the addresses of data, starts and ends, valid as long as the array lives."""
+def _pointers(
+    strings: pa.LargeBinaryArray,
+) -> tuple[kernel.Pointer, kernel.Pointer, kernel.Pointer]:
+    """Return data, starts and ends for the kernel."""
     _, offsets, data = strings.buffers()
-    width = np.dtype(np.int64).itemsize
-    start = int(offsets.address) + width * strings.offset
-    return (int(data.address) if data else 0), start, start + width
+    starts = np.frombuffer(offsets, np.int64)[strings.offset :]
+    content = np.frombuffer(data or b"", np.uint8)
+    return kernel.pointer(content), kernel.pointer(starts), kernel.pointer(starts[1:])

@@ -98,15 +98,12 @@ def parse(blocks: Sequence[bytes], has_mvcc: bool) -> Cells:
     capacity = len(content) // _LEAST_CELL_BYTES + 1
     # Pages that no cell is written to are never touched.
     columns = [np.empty(capacity, np.int64) for _ in range(4)]
-    data = kernel.as_bytes(content)
-    starts = [kernel.address(column) for column in columns]
+    data = kernel.pointer(kernel.as_bytes(content))
     count = at = 0
     for number, block in enumerate(blocks):
         end = at + len(block)
-        rest = [start + count * columns[0].itemsize for start in starts]
-        found = library.kernel_cells(
-            kernel.address(data), at, end, has_mvcc, capacity - count, *rest
-        )
+        rest = [kernel.pointer(column[count:]) for column in columns]
+        found = library.kernel_cells(data, at, end, has_mvcc, capacity - count, *rest)
         if found < 0:
             raise DamagedBlockError(number)
         count, at = count + found, end

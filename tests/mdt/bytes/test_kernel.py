@@ -29,7 +29,7 @@ def test_it_is_built_where_there_is_a_compiler() -> None:
 def test_a_library_of_other_source_is_not_used(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(kernel, "_ABI", -1)
+    monkeypatch.setattr(kernel, "_checksum", lambda: -1)
     assert kernel.library.__wrapped__() is None
     assert "kernel is not used" in caplog.text
 
@@ -136,7 +136,8 @@ def test_it_is_left_out_where_it_cannot_be_built(
 ) -> None:
     folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
     folder.mkdir(parents=True)
-    shutil.copy(kernel.LIBRARY.with_name("kernel.c"), folder)
+    for name in ("kernel.c", "kernel.h"):
+        shutil.copy(kernel.LIBRARY.with_name(name), folder)
     outdated = folder / kernel.LIBRARY.name
     outdated.write_text("of older source")
     monkeypatch.setenv("CC", compiler)
@@ -148,6 +149,7 @@ def test_it_is_left_out_where_it_cannot_be_built(
 def test_it_is_built_next_to_its_source(build_hook: ModuleType, tmp_path: Path) -> None:
     folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
     folder.mkdir(parents=True)
-    shutil.copy(kernel.LIBRARY.with_name("kernel.c"), folder)
+    for name in ("kernel.c", "kernel.h"):
+        shutil.copy(kernel.LIBRARY.with_name(name), folder)
     assert build_hook.build(tmp_path) == folder / kernel.LIBRARY.name
-    assert ctypes.CDLL(str(folder / kernel.LIBRARY.name)).kernel_abi() > 0
+    assert ctypes.CDLL(str(folder / kernel.LIBRARY.name)).kernel_source()
