@@ -16,8 +16,8 @@ from bench.reporting.measuring import Measurement, benchmark, median_seconds, se
 from bench.tables.key_tables import SECONDARY_INDEX, ensure_written
 from bench.tables.synthetic import ROWS_PER_FILE
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
 
 _FILES, _PARTITIONS = 10_000, 10
 _KEYS = 100_000

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from bench.reporting.measuring import Measurement, benchmark, seconds
 from bench.tables import synthetic
 from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, METADATA_DIR, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FILES, _PARTITIONS, _FILLERS = 100_000, 100, 96

@@ -31,11 +31,10 @@ from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
 from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
 from pyhudi_expr.index.sources import VALUES
-from pyhudi_expr.index.statistics.commit_times import COMMIT_TIME
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.metadata_table import PARTITION_STATS
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_names import COMMIT_TIME, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.schema_history import SchemaHistory

@@ -28,12 +28,8 @@ from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.mdt.records import payloads
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
-from pyhudi_expr.mdt.store.metadata_table import (
-    COLUMN_STATS,
-    METADATA_DIR,
-    RECORD_INDEX,
-    MetadataTable,
-)
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
 SECONDARY_INDEX = "secondary_index_spread"

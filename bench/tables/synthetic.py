@@ -43,7 +43,7 @@ from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STAT
 from pyhudi_expr.mdt.records.metadata_records import PARTITION_STATS as PARTITION_STATS_RECORD
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records.value_types import value_type
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, METADATA_DIR, PARTITION_STATS
 
 ROWS_PER_FILE = 1_000
 

@@ -14,12 +14,16 @@ from pyhudi_expr.expr.domains import Kind, domain_of, kind_of
 from pyhudi_expr.index.catalog.registry import Registry
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression
-from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
-from pyhudi_expr.index.row_counts import RECORD_KEY
 from pyhudi_expr.indexing.index_plan import EXPRESSION_OPTION, TYPE_OPTION
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.hudi_names import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    RECORD_INDEX,
+    RECORD_KEY,
+    SECONDARY_INDEX,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 
 #: The kinds of values that filters can be looked up by.

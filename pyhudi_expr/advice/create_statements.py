@@ -16,7 +16,7 @@ from pyhudi_expr.indexing.index_plan import (
     plan_index,
 )
 from pyhudi_expr.indexing.statements import CreateIndex
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _NO_LETTERS = re.compile(r"[^A-Za-z0-9_]+")

@@ -33,8 +33,8 @@ from pyhudi_expr.index.costs import LookupCost, RemainingRead, slices_hit
 from pyhudi_expr.index.lookups.bloom_filters import MOST_FILES
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, MatchingCalls
 from pyhudi_expr.index.lookups.record_index import look_up_bytes
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.prune import PruneResult
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
 
 
 @dataclass(frozen=True, order=True)

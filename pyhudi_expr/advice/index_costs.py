@@ -12,9 +12,13 @@ from pyhudi_expr.advice.bloom_samples import FilterSample
 from pyhudi_expr.advice.estimates import Candidate
 from pyhudi_expr.advice.table_sample import TableSample, location_bytes, secondary_bytes
 from pyhudi_expr.index.lookups.expression_index import IDENTITY
-from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
-from pyhudi_expr.index.row_counts import RECORD_KEY
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, COLUMN_STATS, RECORD_INDEX
+from pyhudi_expr.table.hudi_names import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    RECORD_INDEX,
+    RECORD_KEY,
+    SECONDARY_INDEX,
+)
 
 #: Seconds on two cores in a running Spark session (docs/benchmarks.md, index-builds
 #: and query-path): for a file's footer, for one of its columns, for a row.

@@ -18,12 +18,10 @@ from pyhudi_expr.advice.table_sample import MOST_FILES, TableSample, distinct_va
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.index.lookups.expression_index import Expression
-from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.index.row_counts import RECORD_KEY
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, RECORD_INDEX
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, RECORD_INDEX, RECORD_KEY, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
 #: An index that saves a smaller share of what is read is not recommended.

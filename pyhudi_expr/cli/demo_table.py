@@ -10,24 +10,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import HOODIE_DIR, PARTITION_MARKER, PROPERTIES_FILE
 
 DAYS, FILES_OF_DAY, ROWS_OF_FILE = 10, 8, 2_000
 _INSTANT, _COMPLETED = "20240111000000000", "20240111000001000"
 _CITIES = ("Berlin", "Lima", "Nairobi", "Oslo", "Pune", "Quito", "Rome", "Zagreb")
 _PROPERTIES = {
-    "hoodie.table.name": "trips",
-    "hoodie.table.type": "COPY_ON_WRITE",
-    "hoodie.table.version": "8",
-    "hoodie.timeline.layout.version": "2",
-    "hoodie.table.recordkey.fields": "id",
-    "hoodie.table.partition.fields": "day",
-    "hoodie.table.keygenerator.type": "SIMPLE",
-    "hoodie.datasource.write.hive_style_partitioning": "true",
-    "hoodie.populate.meta.fields": "false",
+    config_keys.TABLE_NAME: "trips",
+    config_keys.TABLE_TYPE: "COPY_ON_WRITE",
+    config_keys.TABLE_VERSION: "8",
+    config_keys.TIMELINE_LAYOUT_VERSION: "2",
+    config_keys.RECORDKEY_FIELDS: "id",
+    config_keys.PARTITION_FIELDS: "day",
+    config_keys.KEY_GENERATOR_TYPE: "SIMPLE",
+    config_keys.HIVE_STYLE_PARTITIONING: "true",
+    config_keys.POPULATE_META_FIELDS: "false",
     # Hudi's own readers fail without it in a table of version 8.
-    "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
-    "hoodie.table.create.schema": (
+    config_keys.RECORD_MERGE_MODE: "COMMIT_TIME_ORDERING",
+    config_keys.CREATE_SCHEMA: (
         '{"type"\\:"record","name"\\:"trips","fields"\\:['
         '{"name"\\:"id","type"\\:"long"},{"name"\\:"ts","type"\\:'
         '{"type"\\:"long","logicalType"\\:"timestamp-micros"}},{"name"\\:"city","type"\\:"string"},'
@@ -49,10 +51,10 @@ def write_demo_table(path: Path) -> None:
     """
     if path.exists():
         raise HudiError(f"{path}: there is something already; name another directory")
-    timeline = path / ".hoodie" / "timeline"
+    timeline = path / HOODIE_DIR / "timeline"
     timeline.mkdir(parents=True)
     lines = "".join(f"{name}={value}\n" for name, value in _PROPERTIES.items())
-    (path / ".hoodie" / "hoodie.properties").write_text(lines)
+    (path / PROPERTIES_FILE).write_text(lines)
     rng = np.random.default_rng(2024)
     for number in range(DAYS):
         day = datetime(2024, 1, 1 + number, tzinfo=timezone.utc)
@@ -62,7 +64,7 @@ def write_demo_table(path: Path) -> None:
 
 def _write_day(directory: Path, day: datetime, number: int, rng: np.random.Generator) -> None:
     directory.mkdir()
-    (directory / ".hoodie_partition_metadata").write_text("partitionDepth=1\n")
+    (directory / PARTITION_MARKER).write_text("partitionDepth=1\n")
     for place, city in enumerate(_CITIES):
         first = (number * FILES_OF_DAY + place) * ROWS_OF_FILE
         seconds = rng.integers(0, 86_400, ROWS_OF_FILE).tolist()

@@ -19,8 +19,8 @@ from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.hive.columns import quote_identifier
 from pyhudi_expr.index.partition_semantics import PartitionReader
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.schema import META_FIELDS
 
 _PLAIN = re.compile(r"[A-Za-z0-9 ._:/@+-]{1,200}")
 
@@ -55,7 +55,7 @@ def _request(predicate: HudiExpression) -> PruneRequest:
 def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
     for field in table.schema():
         simple = pa.types.is_string(field.type) or pa.types.is_integer(field.type)
-        if not simple or field.name in META_FIELDS:
+        if not simple or field.name in META_COLUMNS:
             continue
         asked = _request(Not(IsNull(Column((field.name,)))))
         result = pruner.prune(table.base_path, asked)

@@ -27,12 +27,12 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.timeline.commit_metadata import read_record
 from pyhudi_expr.table.timeline.timeline import Instant
 
-RECORD_KEY = "_hoodie_record_key"
 UNKNOWN = -1
 
 _DELETING = frozenset({"DELETE", "DELETE_PREPPED"})

@@ -31,14 +31,9 @@ from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluat
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.mdt.extension.reader import Extension
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.metadata_table import (
-    COLUMN_STATS,
-    FILES,
-    PARTITION_STATS,
-    MetadataTable,
-    current_listing,
-)
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType

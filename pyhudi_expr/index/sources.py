@@ -8,9 +8,9 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
-from pyhudi_expr.index.statistics.commit_times import COMMIT_TIME, CommitTimes
+from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, COMMIT_TIME
 from pyhudi_expr.table.listing import FileListing
 
 #: Name of the evidence from partition values.

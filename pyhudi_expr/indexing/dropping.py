@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pyhudi_expr.index.catalog.registry import Registry, Store
 from pyhudi_expr.index.catalog.status import IndexStatus, index_status, index_statuses
 from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.index_plan import SECONDARY_INDEX, InvalidIndex
+from pyhudi_expr.indexing.index_plan import InvalidIndex
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.indexing.statements import DropIndex
 from pyhudi_expr.mdt.changes import partitions
 from pyhudi_expr.mdt.extension import changes as extension
 from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
+from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 

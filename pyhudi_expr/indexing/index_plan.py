@@ -18,17 +18,21 @@ from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store
 from pyhudi_expr.indexing.expression_arguments import IDENTITY, arguments
 from pyhudi_expr.indexing.statements import CreateIndex
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.store.metadata_table import (
+from pyhudi_expr.table import hudi_names
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
+    COMMIT_TIME,
+    META_COLUMNS,
+    PARTITION_PATH,
     PARTITION_STATS,
     RECORD_INDEX,
+    RECORD_KEY,
+    SECONDARY_INDEX,
 )
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.schema import META_FIELDS
 
-SECONDARY_INDEX = "secondary_index"
 EXPRESSION = "expression"
 KINDS = (COLUMN_STATS, RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS, EXPRESSION)
 
@@ -39,8 +43,7 @@ TYPE_OPTION = "type"
 """What an expression index keeps of the results: `column_stats` or `bloom_filters`."""
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_COMMIT_TIME, _, _RECORD_KEY, _PARTITION_PATH, _ = META_FIELDS
-_ALWAYS_INDEXED = (_COMMIT_TIME, _PARTITION_PATH, _RECORD_KEY)
+_ALWAYS_INDEXED = (COMMIT_TIME, PARTITION_PATH, RECORD_KEY)
 _DEFAULT_COLUMNS = 32
 _SECOND_VERSION_FROM = 9  # table version
 _TYPES = (COLUMN_STATS, BLOOM_FILTERS)
@@ -222,7 +225,7 @@ def _check(
 
 def _are_keys(table: HudiTable, columns: Sequence[_Column]) -> bool:
     keys = table.properties.record_key_fields
-    return not columns or tuple(column.name for column in columns) in (keys, (_RECORD_KEY,))
+    return not columns or tuple(column.name for column in columns) in (keys, (RECORD_KEY,))
 
 
 def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column]) -> str | None:
@@ -234,7 +237,7 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
         return f"a table of version {properties.version} has no {kind} in Hudi"
     if kind == EXPRESSION and request.options.get(TYPE_OPTION) == BLOOM_FILTERS:
         function = request.options[EXPRESSION_OPTION]
-        is_key = columns[0].name in (*properties.record_key_fields, _RECORD_KEY)
+        is_key = columns[0].name in (*properties.record_key_fields, RECORD_KEY)
         if (columns[0].is_nullable and not is_key) or function not in _TOTAL:
             return (
                 f"Hudi's writers fail on nulls in Bloom filters of a column, and {function} of "
@@ -256,22 +259,22 @@ def _refusal(table: HudiTable, request: CreateIndex, columns: Sequence[_Column])
 def _partitions(table: HudiTable, request: CreateIndex, store: Store) -> Iterator[PlannedPartition]:
     version = "V2" if table.properties.version >= _SECOND_VERSION_FROM else "V1"
     match request.kind:
-        case "column_stats":
+        case hudi_names.COLUMN_STATS:
             columns = request.columns or tuple(_default_columns(table))
             fields = tuple(dict.fromkeys((*_ALWAYS_INDEXED, *columns)))
             yield _planned(COLUMN_STATS, COLUMN_STATS, fields, version)
             if table.properties.is_partitioned and table.properties.version >= 8:
                 yield _planned(PARTITION_STATS, PARTITION_STATS, fields, version, is_listed=False)
-        case "record_index":
+        case hudi_names.RECORD_INDEX:
             yield _record_index()
-        case "secondary_index":
+        case hudi_names.SECONDARY_INDEX:
             if RECORD_INDEX not in table.properties.metadata_partitions or (
                 store is Store.EXTENSION
             ):
                 yield _record_index()
             name = f"{SECONDARY_INDEX}_{request.name}"
             yield _planned(name, SECONDARY_INDEX, request.columns, version, function="identity")
-        case "bloom_filters":
+        case hudi_names.BLOOM_FILTERS:
             yield _planned(BLOOM_FILTERS, BLOOM_FILTERS, (), "V1", is_listed=False)
         case "expression":
             function = request.options[EXPRESSION_OPTION]
@@ -315,7 +318,7 @@ def _planned(
 def _default_columns(table: HudiTable) -> Iterator[str]:
     """Return the first columns whose values have an order, as Hudi selects them."""
     ordered = [f.name for f in table.schema() if not pa.types.is_nested(f.type)]
-    yield from [name for name in ordered if name not in META_FIELDS][:_DEFAULT_COLUMNS]
+    yield from [name for name in ordered if name not in META_COLUMNS][:_DEFAULT_COLUMNS]
 
 
 def _or(names: Sequence[str], wrong: str) -> str:

@@ -8,12 +8,12 @@ from typing import TypeAlias
 from pyhudi_expr.index.catalog.registry import Registry, Store, register
 from pyhudi_expr.index.catalog.status import State, checked_statuses, index_status
 from pyhudi_expr.indexing.build_options import BuildOptions
-from pyhudi_expr.indexing.index_plan import SECONDARY_INDEX, IndexPlan, InvalidIndex, plan_index
+from pyhudi_expr.indexing.index_plan import IndexPlan, InvalidIndex, plan_index
 from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
 from pyhudi_expr.mdt.changes import recovery as index_recovery
 from pyhudi_expr.mdt.changes.partitions import check_restores
 from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.store.metadata_table import PARTITION_STATS, RECORD_INDEX
+from pyhudi_expr.table.hudi_names import PARTITION_STATS, RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 import xxhash
 
 from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 
 if TYPE_CHECKING:  # dropping an index needs no Spark

@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.indexing.build_source import BuildSource
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
+from pyhudi_expr.table import hudi_names
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -46,11 +47,11 @@ def estimated_shard_count(
     columns = max(len(definition.fields), 1)
     floor = max(_STATISTICS_FLOOR, math.ceil(columns / _COLUMNS_PER_SHARD))
     match definition.type:
-        case "partition_stats":
+        case hudi_names.PARTITION_STATS:
             floor, size = 1, len(listing.partitions) * columns * _STATISTICS_BYTES
-        case "column_stats":
+        case hudi_names.COLUMN_STATS:
             size = listing.num_files * columns * _STATISTICS_BYTES
-        case "bloom_filters":
+        case hudi_names.BLOOM_FILTERS:
             floor, size = _FILTERS_FLOOR, listing.num_files * _FILTER_BYTES
         case _:
             floor, size = _KEYS_FLOOR, estimate_rows(table, listing) * _KEY_BYTES

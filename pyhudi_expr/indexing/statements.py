@@ -24,8 +24,8 @@ from sqlglot.errors import TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
 
-_DEFAULT_KIND = "secondary_index"
 _Item = TypeVar("_Item")
 
 
@@ -44,7 +44,7 @@ class CreateIndex:
 
     name: str
     table: str
-    kind: str = _DEFAULT_KIND
+    kind: str = SECONDARY_INDEX
     columns: tuple[str, ...] = ()
     options: Mapping[str, str] = field(default_factory=dict)
     if_not_exists: bool = False
@@ -123,7 +123,7 @@ class _Reader:
     def _create(self) -> CreateIndex:
         if_not_exists = self._has("IF", "NOT", "EXISTS")
         name, table = self._name("the index's name"), self._on()
-        kind = self._name("a kind of index").lower() if self._has("USING") else _DEFAULT_KIND
+        kind = self._name("a kind of index").lower() if self._has("USING") else SECONDARY_INDEX
         columns = self._listed(self._column) if self._sees("(") else []
         options = self._listed(self._option) if self._has("OPTIONS") else []
         return CreateIndex(name, table, kind, tuple(columns), dict(options), if_not_exists)

@@ -18,7 +18,6 @@ from pyhudi_expr.keys.definition import (
     COLUMNS,
     CONCATENATOR,
     ENABLED,
-    META_FIELDS,
     PREFIX,
     RESTORING,
     Generator,
@@ -30,19 +29,24 @@ from pyhudi_expr.keys.definition import (
     virtual_keys,
 )
 from pyhudi_expr.keys.hudi_limits import require_mergeable
-from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import (
+    BLOOM_FILTERS,
+    RECORD_INDEX,
+    SECONDARY_INDEX,
+    SECONDARY_INDEX_PREFIX,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
-_OF_KEYS = ("record_index", "secondary_index", "bloom_filters")
-_HUDIS_OF_KEYS = ("record_index", "secondary_index_")
+_OF_KEYS = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
+_HUDIS_OF_KEYS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX)
 _GENERATOR_TYPE, _GENERATOR_CLASS = (
-    "hoodie.table.keygenerator.type",
-    "hoodie.table.keygenerator.class",
+    config_keys.KEY_GENERATOR_TYPE,
+    config_keys.KEY_GENERATOR_CLASS,
 )
 _FIRST_WITH_TYPE = 8
-_CHECKSUM = "hoodie.table.checksum"
 
 
 class KeyDefinitionChanged(HudiError):  # noqa: N818 - names the finding
@@ -68,7 +72,7 @@ class VirtualKeySettings:
     def of(options: Mapping[str, str]) -> VirtualKeySettings:
         """Parse the settings from a writer's options."""
         columns = options.get(COLUMNS)
-        keeps = options.get(META_FIELDS, "false").lower() == "true"
+        keeps = options.get(config_keys.POPULATE_META_FIELDS, "false").lower() == "true"
         return VirtualKeySettings(
             None if columns is None else split_names(columns),
             options.get(CONCATENATOR),
@@ -112,7 +116,9 @@ def disable(table: HudiTable, lock: TableLock) -> None:
         changes: dict[str, str | None] = dict.fromkeys(
             key for key in table.properties.raw if key.startswith(PREFIX)
         )
-        properties_writer.update(table.storage, {**changes, META_FIELDS: "true"})
+        properties_writer.update(
+            table.storage, {**changes, config_keys.POPULATE_META_FIELDS: "true"}
+        )
 
 
 def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefinition:
@@ -231,7 +237,7 @@ def _changes(
     keeps = "true" if settings.keep_column else "false"
     changes: dict[str, str | None] = {
         **definition.settings(),
-        META_FIELDS: keeps,
+        config_keys.POPULATE_META_FIELDS: keeps,
         RESTORING: None,
     }
     if not properties.key_generator:
@@ -239,7 +245,7 @@ def _changes(
             changes[_GENERATOR_TYPE] = definition.hudi.name
         else:
             changes[_GENERATOR_CLASS] = definition.hudi.class_name
-    if _CHECKSUM not in properties.raw:
+    if config_keys.TABLE_CHECKSUM not in properties.raw:
         named = f"{properties.raw.get('hoodie.database.name', '')}.{properties.name}"
-        changes[_CHECKSUM] = str(zlib.crc32(named.encode()))
+        changes[config_keys.TABLE_CHECKSUM] = str(zlib.crc32(named.encode()))
     return changes

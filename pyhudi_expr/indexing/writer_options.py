@@ -11,14 +11,16 @@ from collections.abc import Iterable
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.mdt.store.metadata_table import (
+from pyhudi_expr.table import config_keys
+from pyhudi_expr.table.hudi_names import (
     BLOOM_FILTERS,
     COLUMN_STATS,
+    META_COLUMNS,
     PARTITION_STATS,
     RECORD_INDEX,
+    SECONDARY_INDEX,
 )
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.schema import META_FIELDS
 
 # To measure rows in memory, Hudi attaches a debugger to its own JVM, which
 # takes seconds, and sometimes never ends (apache/hudi#11879).
@@ -34,34 +36,34 @@ HUDI_SESSION = {
 }
 """What Hudi asks of a Spark session that writes."""
 
-_SECONDARY, _EXPRESSIONS = "secondary_index", "expr_index"
+_SECONDARY, _EXPRESSIONS = SECONDARY_INDEX, "expr_index"
 _ENABLED = {
-    COLUMN_STATS: ("hoodie.metadata.index.column.stats.enable",),
-    PARTITION_STATS: ("hoodie.metadata.index.partition.stats.enable",),
-    BLOOM_FILTERS: ("hoodie.metadata.index.bloom.filter.enable",),
+    COLUMN_STATS: (config_keys.METADATA_COLUMN_STATS_ENABLE,),
+    PARTITION_STATS: (config_keys.METADATA_PARTITION_STATS_ENABLE,),
+    BLOOM_FILTERS: (config_keys.METADATA_BLOOM_FILTER_ENABLE,),
     RECORD_INDEX: (
-        "hoodie.metadata.record.index.enable",
-        "hoodie.metadata.global.record.level.index.enable",
+        config_keys.METADATA_RECORD_INDEX_ENABLE,
+        config_keys.METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE,
     ),
-    _SECONDARY: ("hoodie.metadata.index.secondary.enable",),
-    _EXPRESSIONS: ("hoodie.metadata.index.expression.enable",),
+    _SECONDARY: (config_keys.METADATA_SECONDARY_INDEX_ENABLE,),
+    _EXPRESSIONS: (config_keys.METADATA_EXPRESSION_INDEX_ENABLE,),
 }
 # The writer needs these for partitions and keys that a table does not store.
 _KEY_SETTINGS = {
-    "hoodie.table.recordkey.fields": "hoodie.datasource.write.recordkey.field",
-    "hoodie.table.partition.fields": "hoodie.datasource.write.partitionpath.field",
-    "hoodie.table.keygenerator.type": "hoodie.datasource.write.keygenerator.type",
-    "hoodie.table.keygenerator.class": "hoodie.datasource.write.keygenerator.class",
+    config_keys.RECORDKEY_FIELDS: config_keys.WRITE_RECORDKEY_FIELD,
+    config_keys.PARTITION_FIELDS: config_keys.WRITE_PARTITIONPATH_FIELD,
+    config_keys.KEY_GENERATOR_TYPE: config_keys.WRITE_KEY_GENERATOR_TYPE,
+    config_keys.KEY_GENERATOR_CLASS: config_keys.WRITE_KEY_GENERATOR_CLASS,
 }
-_COLUMNS = "hoodie.metadata.index.column.stats.column.list"
-_METADATA = "hoodie.metadata.enable"
+_COLUMNS = config_keys.METADATA_COLUMN_STATS_COLUMNS
+_METADATA = config_keys.METADATA_ENABLE
 
 # Without it the tasks of Hudi 1.2 that make `partition_stats`, or update ranges of functions,
 # list files by the metadata table's reader that the driver sends them. If the driver has used
 # that reader before (for a secondary index, or for the ranges), it has cached the files of the
 # list, but Java's serialization drops how they are opened (`BaseFile.pathInfo` is transient;
 # measured: a NullPointerException). With it the tasks ask the driver for the list.
-_LISTED_BY_DRIVER = {"hoodie.embed.timeline.server": "true"}
+_LISTED_BY_DRIVER = {config_keys.EMBED_TIMELINE_SERVER: "true"}
 
 
 def writer_options(table: str) -> dict[str, str]:
@@ -108,12 +110,12 @@ def clustering_options(table: HudiTable) -> dict[str, str]:
         # The pending work of other writers must not be rolled back.
         "hoodie.clean.failed.writes.policy": "LAZY",
         # Enabled by themselves, they would be built.
-        "hoodie.metadata.index.column.stats.enable": "false",
-        "hoodie.metadata.index.partition.stats.enable": "false",
+        config_keys.METADATA_COLUMN_STATS_ENABLE: "false",
+        config_keys.METADATA_PARTITION_STATS_ENABLE: "false",
         **writer_options(table.base_path),
         _METADATA: str(has_metadata).lower(),
-        "hoodie.write.table.version": str(table.properties.version),
-        "hoodie.write.auto.upgrade": "false",
+        config_keys.WRITE_TABLE_VERSION: str(table.properties.version),
+        config_keys.WRITE_AUTO_UPGRADE: "false",
         **_LISTED_BY_DRIVER,
         **keys,
     }
@@ -129,4 +131,4 @@ def _kind(partition: str) -> str | None:
 
 
 def _without_meta_fields(columns: Iterable[str]) -> list[str]:
-    return [column for column in columns if column not in META_FIELDS]
+    return [column for column in columns if column not in META_COLUMNS]

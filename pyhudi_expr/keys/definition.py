@@ -27,17 +27,15 @@ from enum import Enum
 from pyhudi_expr.keys.generators import HudiKeys, JoinedKeys, KeyGenerator, registered
 from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_names import META_COLUMNS, RECORD_KEY
 from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.schema import META_FIELDS as META_COLUMNS
 
-RECORD_KEY = "_hoodie_record_key"
 PREFIX = "hoodie.recordkey.virtual."
 ENABLED, COLUMNS, CONCATENATOR, CLASS, TIMEZONE = (
     PREFIX + name for name in ("enabled", "columns", "concatenator", "class", "timezone")
 )
 RESTORING = PREFIX + "restoring"
 """Stands while stored keys are being restored: until then files may lack them."""
-META_FIELDS = "hoodie.populate.meta.fields"
 CONSISTENT_TIMESTAMPS = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 NEW_ENCODING = "hoodie.write.complex.keygen.new.encoding"
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.keys.definition import RECORD_KEY, key_definition
+from pyhudi_expr.keys.definition import key_definition
 from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.storage import Storage

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from pyhudi_expr.reading.slice_rows import leaf
 from pyhudi_expr.table.errors import UnsupportedTable
-from pyhudi_expr.table.schema import META_FIELDS, OPERATION_FIELD
+from pyhudi_expr.table.hudi_names import META_COLUMNS, OPERATION
 
 
 class HistoricNames(Protocol):
@@ -68,7 +68,7 @@ class FileColumns:
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _then(self, name: str) -> str | None:
-        return name if name in (*META_FIELDS, OPERATION_FIELD) else self.names.then(name)
+        return name if name in (*META_COLUMNS, OPERATION) else self.names.then(name)
 
     def _column(self, rows: pa.RecordBatch, field: pa.Field, name: str) -> pa.Array:
         """Return a current column by its dotted name."""

@@ -13,14 +13,13 @@ from typing import Protocol
 import pyarrow as pa
 
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
-from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.reading.file_columns import FileColumns
 from pyhudi_expr.reading.key_merging import KeyMerger
 from pyhudi_expr.reading.log_rows import LogRows, Written, one_batch, read_log
 from pyhudi_expr.reading.slice_files import FileSlice
 from pyhudi_expr.reading.slice_rows import SliceReader, UnmergeableSlice, leaf, parquet_batches
+from pyhudi_expr.table.hudi_names import OPERATION, RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.schema import OPERATION_FIELD
 
 WHAT_TO_DO = "compact the table, or read the read-optimised view"
 
@@ -79,8 +78,8 @@ class KeyMergedSlices:
         needed = [name.partition(".")[0] for name in merger.needed]
         present = [name for name in (*wanted.names, *needed) if name in schema.names]
         fields = [schema.field(name).remove_metadata() for name in dict.fromkeys(present)]
-        if OPERATION_FIELD not in present:
-            fields.append(pa.field(OPERATION_FIELD, pa.string()))
+        if OPERATION not in present:
+            fields.append(pa.field(OPERATION, pa.string()))
         every = pa.schema(fields)
         reader = SliceReader(table.base_path, instant or "", merges=True)
         return KeyMergedSlices(table, every, told, merger, reader)

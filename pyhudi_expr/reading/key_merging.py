@@ -17,14 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
-from pyhudi_expr.keys.definition import RECORD_KEY, KeyDefinition
+from pyhudi_expr.keys.definition import KeyDefinition
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.reading.log_rows import LogDeletes, Written
 from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.hudi_names import IS_DELETED, OPERATION, RECORD_KEY
 from pyhudi_expr.table.properties import TableProperties
-from pyhudi_expr.table.schema import OPERATION_FIELD
 
-IS_DELETED = "_hoodie_is_deleted"
 _REMOVING = ("D", "-U")
 """Operations of rows that are none, but end what was before them."""
 _MARKERS = (
@@ -78,7 +77,7 @@ class KeyMerger:
     @property
     def needed(self) -> tuple[str, ...]:
         """The columns that merging needs."""
-        return (*self.columns, *self.ordering, OPERATION_FIELD, IS_DELETED)
+        return (*self.columns, *self.ordering, OPERATION, IS_DELETED)
 
     def kept(
         self, base: Sequence[pa.Array], logs: Sequence[tuple[Written, Sequence[pa.Array]]]

@@ -19,7 +19,8 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
-from pyhudi_expr.table.schema import OPERATION_FIELD, arrow_schema
+from pyhudi_expr.table.hudi_names import OPERATION
+from pyhudi_expr.table.schema import arrow_schema
 from pyhudi_expr.table.storage import Storage
 
 _VERSION_WITH_COUNT = 1
@@ -93,7 +94,7 @@ def have_operations(storage: Storage, logs: Iterable[str]) -> frozenset[bool]:
         HudiError: A file cannot be read.
     """
     schemas = (schema for path in logs for schema in _schemas(storage, path))
-    return frozenset(OPERATION_FIELD in schema for schema in schemas)
+    return frozenset(OPERATION in schema for schema in schemas)
 
 
 def _schemas(storage: Storage, path: str) -> list[str]:

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
 from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.keys.definition import RECORD_KEY, hidden_columns, is_virtual
+from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
@@ -33,6 +33,7 @@ from pyhudi_expr.reading.slice_rows import (
     parquet_file,
 )
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _FORMAT = ds.ParquetFileFormat(coerce_int96_timestamp_unit="us")

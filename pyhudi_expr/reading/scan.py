@@ -22,7 +22,7 @@ from pyhudi_expr.frontend.arrow.expression_check import columns_read, validation
 from pyhudi_expr.frontend.arrow.filter_lists import parse_filters
 from pyhudi_expr.frontend.sql.parser import HIVE, SqlDialect, parse_predicate
 from pyhudi_expr.index.partition_semantics import PartitionReader
-from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
+from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.pruned_rows import PrunedRows
@@ -30,6 +30,7 @@ from pyhudi_expr.reading.row_filter import FilterNotApplicable, columns_of, row_
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.optional_dependencies import require_extra

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 
@@ -16,7 +17,7 @@ def check_supported(table: HudiTable) -> None:
     for applies, reason in (
         (properties.base_file_format != "PARQUET", "its base files are not Parquet files"),
         (properties.drop_partition_columns, "its partition columns are kept in paths only"),
-        ("hoodie.bootstrap.base.path" in properties.raw, "it was made by bootstrap"),
+        (config_keys.BOOTSTRAP_BASE_PATH in properties.raw, "it was made by bootstrap"),
     ):
         if applies:
             raise UnsupportedTable(f"{table.base_path} cannot be read by its files: {reason}")

@@ -12,15 +12,15 @@ import pyarrow as pa
 
 from pyhudi_expr.table.errors import CorruptFile, HudiError, UnsupportedTable
 from pyhudi_expr.table.file_slices import GroupId, SliceRules, select_slices
+from pyhudi_expr.table.hudi_names import HOODIE_DIR, PARTITION_MARKER, SCHEMA_DIR
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
-from pyhudi_expr.table.properties import HOODIE_DIR, TableProperties, TableType
+from pyhudi_expr.table.properties import TableProperties, TableType
 from pyhudi_expr.table.schema import arrow_schema, with_meta_fields
 from pyhudi_expr.table.storage import FileEntry, Storage
 from pyhudi_expr.table.timeline.archive import archived_completion_times
 from pyhudi_expr.table.timeline.commit_metadata import CommitMetadata, read_record
 from pyhudi_expr.table.timeline.timeline import Instant, Timeline
 
-PARTITION_MARKER = ".hoodie_partition_metadata"
 _LISTING_THREADS = 8
 
 
@@ -83,7 +83,7 @@ class HudiTable:
     @property
     def has_schema_history(self) -> bool:
         """Whether the table uses Hudi's schema-on-read evolution (columns renamed or retyped)."""
-        entries = self.storage.list(f"{HOODIE_DIR}/.schema")
+        entries = self.storage.list(SCHEMA_DIR)
         return any(entry.name.endswith(".schemacommit") for entry in entries)
 
     def schema(self, as_of: str | None = None) -> pa.Schema:

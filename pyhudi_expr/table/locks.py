@@ -22,8 +22,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.writer_settings import hudi_defaults
 

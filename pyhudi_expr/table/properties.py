@@ -13,13 +13,11 @@ from types import MappingProxyType
 
 import javaproperties
 
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError, TableNotFound, UnsupportedTable
+from pyhudi_expr.table.hudi_names import HOODIE_DIR, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.table.storage import Storage
 
-HOODIE_DIR = ".hoodie"
-PROPERTIES_FILE = f"{HOODIE_DIR}/hoodie.properties"
-# Hudi keeps this copy while it rewrites the file.
-BACKUP_FILE = f"{PROPERTIES_FILE}.backup"
 SUPPORTED_VERSIONS = frozenset({6, 8, 9})
 
 
@@ -72,7 +70,7 @@ class TableProperties:
             TableNotFound: There is no such file.
             UnsupportedTable: The table's version is not supported.
         """
-        file = next((f for f in (PROPERTIES_FILE, BACKUP_FILE) if storage.stat(f)), None)
+        file = next((f for f in (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE) if storage.stat(f)), None)
         if file is None:
             raise TableNotFound(f"{storage.uri}: no Hudi table here ({PROPERTIES_FILE} is missing)")
         try:
@@ -85,37 +83,37 @@ class TableProperties:
     def parse(raw: Mapping[str, str], uri: str) -> TableProperties:
         """Parse the properties of the table at `uri` (for messages)."""
         version = _version(raw, uri)
-        layout = int(raw.get("hoodie.timeline.layout.version") or (1 if version < 8 else 2))
-        inflight = _names(raw, "hoodie.table.metadata.partitions.inflight")
-        complete = _names(raw, "hoodie.table.metadata.partitions")
-        type_name = raw.get("hoodie.table.type", TableType.COPY_ON_WRITE.value)
+        layout = int(raw.get(config_keys.TIMELINE_LAYOUT_VERSION) or (1 if version < 8 else 2))
+        inflight = _names(raw, config_keys.METADATA_PARTITIONS_INFLIGHT)
+        complete = _names(raw, config_keys.METADATA_PARTITIONS)
+        type_name = raw.get(config_keys.TABLE_TYPE, TableType.COPY_ON_WRITE.value)
         if type_name not in TableType.__members__:
             raise UnsupportedTable(f"{uri}: table type {type_name!r} is not known")
         return TableProperties(
-            name=raw.get("hoodie.table.name", ""),
+            name=raw.get(config_keys.TABLE_NAME, ""),
             table_type=TableType(type_name),
             version=version,
             timeline_layout=layout,
             partition_fields=tuple(name for name, _ in _partition_fields(raw)),
-            record_key_fields=_names(raw, "hoodie.table.recordkey.fields"),
-            ordering_fields=_names(raw, "hoodie.table.ordering.fields")
-            or _names(raw, "hoodie.table.precombine.field"),
-            key_generator=raw.get("hoodie.table.keygenerator.type")
-            or raw.get("hoodie.table.keygenerator.class", ""),
-            hive_style_partitioning=_flag(raw, "hoodie.datasource.write.hive_style_partitioning"),
-            url_encoded_partitions=_flag(raw, "hoodie.datasource.write.partitionpath.urlencode"),
-            meta_fields=_flag(raw, "hoodie.populate.meta.fields", True),
-            drop_partition_columns=_flag(raw, "hoodie.datasource.write.drop.partition.columns"),
-            merge_mode=raw.get("hoodie.record.merge.mode", ""),
-            merge_strategy_id=raw.get("hoodie.record.merge.strategy.id")
+            record_key_fields=_names(raw, config_keys.RECORDKEY_FIELDS),
+            ordering_fields=_names(raw, config_keys.ORDERING_FIELDS)
+            or _names(raw, config_keys.PRECOMBINE_FIELD),
+            key_generator=raw.get(config_keys.KEY_GENERATOR_TYPE)
+            or raw.get(config_keys.KEY_GENERATOR_CLASS, ""),
+            hive_style_partitioning=_flag(raw, config_keys.HIVE_STYLE_PARTITIONING),
+            url_encoded_partitions=_flag(raw, config_keys.URL_ENCODE_PARTITIONING),
+            meta_fields=_flag(raw, config_keys.POPULATE_META_FIELDS, True),
+            drop_partition_columns=_flag(raw, config_keys.DROP_PARTITION_COLUMNS),
+            merge_mode=raw.get(config_keys.RECORD_MERGE_MODE, ""),
+            merge_strategy_id=raw.get(config_keys.RECORD_MERGE_STRATEGY_ID)
             or raw.get("hoodie.compaction.record.merger.strategy", ""),
-            payload_class=raw.get("hoodie.compaction.payload.class", ""),
-            partial_update_mode=raw.get("hoodie.table.partial.update.mode", ""),
-            base_file_format=raw.get("hoodie.table.base.file.format", "PARQUET").upper(),
-            create_schema=raw.get("hoodie.table.create.schema") or None,
-            timeline_path=raw.get("hoodie.timeline.path", "timeline"),
-            history_path=raw.get("hoodie.timeline.history.path", "history"),
-            timeline_zone=raw.get("hoodie.table.timeline.timezone", "LOCAL").upper(),
+            payload_class=raw.get(config_keys.PAYLOAD_CLASS, ""),
+            partial_update_mode=raw.get(config_keys.PARTIAL_UPDATE_MODE, ""),
+            base_file_format=raw.get(config_keys.BASE_FILE_FORMAT, "PARQUET").upper(),
+            create_schema=raw.get(config_keys.CREATE_SCHEMA) or None,
+            timeline_path=raw.get(config_keys.TIMELINE_PATH, "timeline"),
+            history_path=raw.get(config_keys.TIMELINE_HISTORY_PATH, "history"),
+            timeline_zone=raw.get(config_keys.TIMELINE_TIMEZONE, "LOCAL").upper(),
             metadata_partitions=frozenset(complete) - frozenset(inflight),
             metadata_partitions_inflight=frozenset(inflight),
             raw=MappingProxyType(dict(raw)),
@@ -146,7 +144,7 @@ def load_properties(content: bytes) -> Mapping[str, str]:
 
 
 def _version(raw: Mapping[str, str], uri: str) -> int:
-    text = raw.get("hoodie.table.version", "")
+    text = raw.get(config_keys.TABLE_VERSION, "")
     if not text.isdigit() or int(text) not in SUPPORTED_VERSIONS:
         supported = ", ".join(str(version) for version in sorted(SUPPORTED_VERSIONS))
         raise UnsupportedTable(
@@ -158,7 +156,7 @@ def _version(raw: Mapping[str, str], uri: str) -> int:
 
 def _partition_fields(raw: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
     """Return the fields without the types that custom key generators append (`field:TYPE`)."""
-    fields = (name.partition(":") for name in _names(raw, "hoodie.table.partition.fields"))
+    fields = (name.partition(":") for name in _names(raw, config_keys.PARTITION_FIELDS))
     return tuple((name, kind.upper()) for name, _, kind in fields)
 
 

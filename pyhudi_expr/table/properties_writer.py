@@ -12,7 +12,8 @@ from datetime import datetime, timezone
 import javaproperties
 
 from pyhudi_expr.table.errors import HudiError, TableNotFound
-from pyhudi_expr.table.properties import BACKUP_FILE, PROPERTIES_FILE, load_properties
+from pyhudi_expr.table.hudi_names import PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
+from pyhudi_expr.table.properties import load_properties
 from pyhudi_expr.table.storage import Storage
 
 
@@ -30,22 +31,22 @@ def update(storage: Storage, changes: Mapping[str, str | None]) -> None:
     kept = {key: value for key, value in changed.items() if value is not None}
     if kept == load_properties(content):
         return
-    storage.write(BACKUP_FILE, content)
+    storage.write(PROPERTIES_BACKUP_FILE, content)
     try:
         storage.write(PROPERTIES_FILE, dump_properties(kept))
     except HudiError:
         recover(storage)
         raise
-    storage.delete(BACKUP_FILE)
+    storage.delete(PROPERTIES_BACKUP_FILE)
 
 
 def recover(storage: Storage) -> None:
     """Complete what a failed writer started: keep its properties if whole, else the old ones."""
-    if storage.stat(BACKUP_FILE) is None:
+    if storage.stat(PROPERTIES_BACKUP_FILE) is None:
         return
     if storage.stat(PROPERTIES_FILE) is None:
-        storage.write(PROPERTIES_FILE, storage.read(BACKUP_FILE))
-    storage.delete(BACKUP_FILE)
+        storage.write(PROPERTIES_FILE, storage.read(PROPERTIES_BACKUP_FILE))
+    storage.delete(PROPERTIES_BACKUP_FILE)
 
 
 def dump_properties(properties: Mapping[str, str]) -> bytes:

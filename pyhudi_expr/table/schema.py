@@ -13,17 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi_expr.table.errors import UnsupportedTable
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 
-META_FIELDS = (
-    "_hoodie_commit_time",
-    "_hoodie_commit_seqno",
-    "_hoodie_record_key",
-    "_hoodie_partition_path",
-    "_hoodie_file_name",
-)
-#: The operation of a row in a changelog. Flink writes it into files where
-#: `changelog.enabled` is set; no schema of a commit has it.
-OPERATION_FIELD = "_hoodie_operation"
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
 
@@ -82,7 +73,7 @@ def _of_record(parsed: dict[str, Any]) -> pa.Schema:
 def with_meta_fields(schema: pa.Schema) -> pa.Schema:
     """Return the schema with Hudi's five meta columns first, where they are missing."""
     present = set(schema.names)
-    meta = [pa.field(name, pa.string()) for name in META_FIELDS if name not in present]
+    meta = [pa.field(name, pa.string()) for name in META_COLUMNS if name not in present]
     return pa.schema([*meta, *schema])
 
 

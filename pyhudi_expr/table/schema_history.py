@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pyhudi_expr.table.errors import CorruptFile
-from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.hudi_names import SCHEMA_DIR
 from pyhudi_expr.table.storage import Storage
 
 RECORD = "record"
@@ -83,11 +83,11 @@ def schema_history(storage: Storage, is_committed: Callable[[str], bool]) -> Sch
     Raises:
         CorruptFile: The history cannot be parsed.
     """
-    entries = storage.list(f"{HOODIE_DIR}/.schema")
+    entries = storage.list(SCHEMA_DIR)
     names = sorted(entry.name for entry in entries if entry.name.endswith(_SUFFIX))
     if not names:
         return None
-    path = f"{HOODIE_DIR}/.schema/{names[-1]}"
+    path = f"{SCHEMA_DIR}/{names[-1]}"
     history = _parsed(storage.read(path), f"{storage.uri}/{path}")
     counting = (v for v in history.versions if not v.since or is_committed(str(v.since)))
     return SchemaHistory(tuple(counting))

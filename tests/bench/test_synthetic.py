@@ -11,8 +11,9 @@ from bench.tables.synthetic import ROWS_PER_FILE, shards_of, write_table
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.mdt.bytes.keys import column_stats_key, partition_stats_key, shard
 from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS as COLUMN_STATS_RECORD
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 
 FILES, PARTITIONS = 400, 8

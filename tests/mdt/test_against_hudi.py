@@ -10,7 +10,8 @@ from pyspark.sql import functions as sql
 
 from devtools.tables import HudiTable as WrittenTable
 from devtools.tables import PartitionStyle, TableSpec, TableType, create, delete, upsert
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, FILES, MetadataTable, current_listing
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from tests.marks import long

@@ -17,13 +17,9 @@ from pyhudi_expr.mdt.bytes.keys import (
     split_secondary_key,
 )
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.metadata_table import (
-    COLUMN_STATS,
-    PARTITION_STATS,
-    MetadataTable,
-    current_listing,
-)
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import StoredFiles, TableView
 from tests.conftest import GOLDEN_DATA

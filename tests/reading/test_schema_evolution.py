@@ -17,9 +17,9 @@ from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_rows import parquet_batches
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
-from pyhudi_expr.table.schema import META_FIELDS
 from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 from pyhudi_expr.table.storage import Storage
 
@@ -157,7 +157,7 @@ def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
     def exchanged(name: str, since: int, one: str, other: str) -> str:
         table = tmp_path / "table"
         shutil.copytree(golden[name], table)
-        columns = [c for c in HudiTable.open(str(table)).schema() if c.name not in META_FIELDS]
+        columns = [c for c in HudiTable.open(str(table)).schema() if c.name not in META_COLUMNS]
         now, ids = described(columns, count()), {one: other, other: one}
         then = [{**field, "name": ids.get(str(field["name"]), field["name"])} for field in now]
         versions = [{"version_id": since, **struct(*now)}, {"version_id": 0, **struct(*then)}]

@@ -22,6 +22,7 @@ from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult
 from pyhudi_expr.indexing.index_plan import KINDS
 from pyhudi_expr.indexing.statements import CreateIndex, DropIndex, RefreshIndex
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import DIRECTORY, PROVIDER, TableLock
 from pyhudi_expr.table.storage import Storage
@@ -99,7 +100,7 @@ def _writing(command: _Command) -> _Command:
     "--using",
     "kind",
     type=click.Choice(KINDS),
-    default="secondary_index",
+    default=SECONDARY_INDEX,
     show_default=True,
     help="column_stats for ranges, secondary_index for equality of one column, record_index for"
     " keys, bloom_filters for equality at less cost, expression for functions (--option expr=...).",

@@ -15,8 +15,9 @@ from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.indexing import virtual_key_settings
 from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings
 from pyhudi_expr.indexing.writer_options import HUDI_SESSION
-from pyhudi_expr.keys.definition import META_FIELDS, is_virtual
+from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
@@ -81,7 +82,7 @@ def enable(
         opened = HudiTable.open(table_location(table))
         lock = TableLock.of(opened.storage, wait=lock_wait)
         definition = virtual_key_settings.enable(opened, settings, lock)
-    saved = {**definition.settings(), META_FIELDS: str(keep_column).lower()}
+    saved = {**definition.settings(), config_keys.POPULATE_META_FIELDS: str(keep_column).lower()}
     if as_json:
         click.echo(reports.as_json({"settings": saved}))
     else:

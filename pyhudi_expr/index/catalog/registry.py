@@ -13,13 +13,18 @@ from enum import Enum
 from types import MappingProxyType
 
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_names import (
+    EXPRESSION_INDEX_PREFIX,
+    HOODIE_DIR,
+    SECONDARY_INDEX,
+    SECONDARY_INDEX_PREFIX,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 
 _PATH = f"{HOODIE_DIR}/pyhudi/indexes.json"
 _FORMAT = 1
-_PREFIXES = {"secondary_index_": "secondary_index", "expr_index_": "expression"}
+_PREFIXES = {SECONDARY_INDEX_PREFIX: SECONDARY_INDEX, EXPRESSION_INDEX_PREFIX: "expression"}
 
 
 class Store(str, Enum):

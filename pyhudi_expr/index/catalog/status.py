@@ -8,19 +8,18 @@ from enum import Enum
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store, kind_of
 from pyhudi_expr.index.lookups.record_index import record_index, unusable_reason
-from pyhudi_expr.index.lookups.secondary_index import TYPE as SECONDARY_INDEX
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.extension.changes import Extension
-from pyhudi_expr.mdt.store.metadata_table import (
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import (
     COLUMN_STATS,
     FILES,
     METADATA_DIR,
     PARTITION_STATS,
     RECORD_INDEX,
-    MetadataTable,
-    current_listing,
+    SECONDARY_INDEX,
 )
-from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.timeline.timeline import WRITE_ACTIONS, Instant

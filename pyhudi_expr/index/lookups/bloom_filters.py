@@ -23,7 +23,6 @@ from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, Question
-from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
 from pyhudi_expr.mdt.records.bloom_filter import (
@@ -33,7 +32,8 @@ from pyhudi_expr.mdt.records.bloom_filter import (
     parse,
 )
 from pyhudi_expr.mdt.records.metadata_records import Payload
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing
 
 #: A filter takes some milliseconds to read; this is how many a query can wait for.

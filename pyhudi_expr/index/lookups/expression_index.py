@@ -52,10 +52,9 @@ from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.bytes.string_index import StringIndex
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, index_definitions
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, COLUMN_STATS, EXPRESSION_INDEX_PREFIX
 from pyhudi_expr.table.listing import FileListing
 
-_PREFIX = "expr_index_"
-_COLUMN_STATS, _BLOOM_FILTERS = "column_stats", "bloom_filters"
 IDENTITY = "identity"
 _DAYS = frozenset({Kind.DATE, Kind.WALL_CLOCK})
 _TEXTS = frozenset({Kind.TEXT})
@@ -84,14 +83,14 @@ def expression_indexes(
     """
     found: list[ExpressionStatistics | ExpressionFilters] = []
     for name, definition in sorted(index_definitions(mdt.table).items()):
-        if not name.startswith(_PREFIX) or name not in mdt.partitions:
+        if not name.startswith(EXPRESSION_INDEX_PREFIX) or name not in mdt.partitions:
             continue
         expression = _expression(definition)
         if expression is None:
             continue
-        if definition.type == _COLUMN_STATS and expression.function != IDENTITY:
+        if definition.type == COLUMN_STATS and expression.function != IDENTITY:
             found.append(ExpressionStatistics(name, expression, mdt, listing))
-        elif definition.type == _BLOOM_FILTERS:
+        elif definition.type == BLOOM_FILTERS:
             found.append(ExpressionFilters(name, expression, mdt, listing))
     return found
 

@@ -23,11 +23,11 @@ import pyarrow as pa
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.index.lookups.record_index import KeyLocations, RecordIndex
-from pyhudi_expr.index.lookups.secondary_index import TYPE, SecondaryIndex
+from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex
 from pyhudi_expr.mdt.changes.index_definitions import COLUMN_TYPE, IndexDefinition
 from pyhudi_expr.mdt.extension.coverage import UNCOVERED
 from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
+from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
@@ -74,7 +74,7 @@ def key_indexes(
 
 def _fits(definition: IndexDefinition, schema: pa.Schema) -> bool:
     """Return whether it is a secondary index whose column still has the type it was built with."""
-    if definition.type != TYPE or len(definition.fields) != 1:
+    if definition.type != SECONDARY_INDEX or len(definition.fields) != 1:
         return False
     return definition.options.get(COLUMN_TYPE) == str(_type_of(schema, definition.fields[0]))
 

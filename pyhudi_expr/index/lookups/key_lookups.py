@@ -17,9 +17,10 @@ from pyhudi_expr.mdt.bytes.key_shards import shards
 from pyhudi_expr.mdt.hfile.cells import Cells
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.table.file_slices import GroupId
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
 
 MOST_KEYS = 1000
 """How many keys are looked up one by one."""

@@ -51,9 +51,10 @@ from pyhudi_expr.expr.bound import (
 from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.nodes import Op, Unknown
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
-from pyhudi_expr.keys.definition import RECORD_KEY, KeyDefinition, virtual_keys
+from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.properties import TableProperties
 
 _TEXT = Domain(Kind.TEXT)

@@ -25,8 +25,9 @@ from pyhudi_expr.index.lookups.record_index import RecordIndex, record_index
 from pyhudi_expr.index.lookups.secondary_index import SecondaryIndex, secondary_indexes
 from pyhudi_expr.index.planner import Source
 from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 

@@ -51,15 +51,15 @@ from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
 from pyhudi_expr.index.lookups.lookup_evidence import LookupEvidence
 from pyhudi_expr.index.planner import Answer, CostedSource, Question, StillReadingError
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts, row_counts
-from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import Hashes, hashes
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
 from pyhudi_expr.mdt.store.hashed_records import newest
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.record_locations import group_of, locations
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import RECORD_INDEX, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.properties import TableType
 

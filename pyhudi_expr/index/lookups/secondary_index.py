@@ -62,9 +62,9 @@ from pyhudi_expr.mdt.store.hashed_records import newest
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.mdt.store.secondary_keys import NULL_VALUE, entries
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import SECONDARY_INDEX
 from pyhudi_expr.table.listing import FileListing
 
-TYPE = "secondary_index"
 _SPELLED_AS_NUMBERS = frozenset({Kind.INTEGER, Kind.DATE, Kind.INSTANT, Kind.DECIMAL, Kind.FLOAT})
 #: Changes whenever the columns or their meaning change.
 _CONTENT = "secondary_index 1"
@@ -81,7 +81,9 @@ def secondary_indexes(
     return [
         SecondaryIndex(definition, mdt, listing, records, _OfHudi(mdt, listing, name))
         for name, definition in sorted(index_definitions(mdt.table).items())
-        if definition.type == TYPE and name in mdt.partitions and len(definition.fields) == 1
+        if definition.type == SECONDARY_INDEX
+        and name in mdt.partitions
+        and len(definition.fields) == 1
     ]
 
 

@@ -37,14 +37,13 @@ from pyhudi_expr.index.statistics.statistics_decoding import (
     StatisticsEntries,
     decode,
 )
-from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bytes.keys import column_partition_prefix, column_prefix, id64, partition_key
 from pyhudi_expr.mdt.bytes.string_index import StringIndex
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 

@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.table.hudi_names import COMMIT_TIME
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
-
-COMMIT_TIME = "_hoodie_commit_time"
 
 _COMPLETION_TIMES_LAYOUT = 2
 

@@ -24,9 +24,8 @@ from pyhudi_expr.expr.bounds import Bounds, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, META_COLUMNS
 from pyhudi_expr.table.listing import FileListing
-from pyhudi_expr.table.schema import META_FIELDS
 from pyhudi_expr.table.schema_history import HistoricField, SchemaHistory
 
 #: For each type the types that widen to it without losing a value or its order.
@@ -56,7 +55,7 @@ class EvolvedColumnStats:
     def _names(self, column: BoundColumn) -> dict[BoundColumn, BoolArray]:
         """Return the column under each name that it had, with flags for the files of that time."""
         bases = ~self.listing.file_is_log
-        if column.name in META_FIELDS:
+        if column.name in META_COLUMNS:
             return {column: bases}
         now = self.history.at(self.listing.instant)
         id_ = now.id_of(column.name) if now else None

@@ -19,7 +19,8 @@ from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries, decode_merged
 from pyhudi_expr.index.statistics.tracked_partitions import tracked_partitions
 from pyhudi_expr.mdt.bytes.keys import column_prefix
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.table.listing import FileListing
 
 

@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
-from pyhudi_expr.table.hudi_table import PARTITION_MARKER
+from pyhudi_expr.table.hudi_names import PARTITION_MARKER
 from pyhudi_expr.table.listing import FileListing
 
 _COMPLETION_TIMES_LAYOUT = 2

@@ -38,8 +38,8 @@ from pyhudi_expr.mdt.changes.partitions import (
     remove_unread,
 )
 from pyhudi_expr.mdt.changes.rollback import rollback_on_failure
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.table.file_names import base_files, log_files
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.pending_writes import is_scheduled_clustering, wait_for_instants

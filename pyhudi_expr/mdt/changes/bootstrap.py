@@ -16,12 +16,12 @@ from pyhudi_expr.mdt.log import writer as log_writer
 from pyhudi_expr.mdt.records import payloads
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store import file_group_names
-from pyhudi_expr.mdt.store.metadata_table import FILES, METADATA_DIR
-from pyhudi_expr.table import properties_writer
-from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
+from pyhudi_expr.table import config_keys, properties_writer
+from pyhudi_expr.table.hudi_names import FILES, METADATA_DIR, PARTITION_MARKER, PROPERTIES_FILE
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import StoredFiles
 from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.properties import PROPERTIES_FILE, TableProperties
+from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
 from pyhudi_expr.table.timeline.writer import Action, next_time
@@ -59,8 +59,8 @@ def ensure_metadata_table(table: HudiTable, lock: TableLock) -> bool:
             properties_writer.update(
                 table.storage,
                 {
-                    "hoodie.table.metadata.partitions": FILES,
-                    "hoodie.table.metadata.partitions.inflight": "",
+                    config_keys.METADATA_PARTITIONS: FILES,
+                    config_keys.METADATA_PARTITIONS_INFLIGHT: "",
                 },
             )
     return True
@@ -70,23 +70,23 @@ def write_table(storage: Storage, name: str, data: TableProperties) -> HudiTable
     """Create an empty metadata table for a data table with the properties `data`."""
     layout = data.timeline_layout
     properties = {
-        "hoodie.table.name": name,
-        "hoodie.table.type": "MERGE_ON_READ",
-        "hoodie.table.version": str(data.version),
-        "hoodie.table.initial.version": str(data.version),
-        "hoodie.timeline.layout.version": str(layout),
-        "hoodie.timeline.path": "timeline",
-        "hoodie.timeline.history.path": "history",
+        config_keys.TABLE_NAME: name,
+        config_keys.TABLE_TYPE: "MERGE_ON_READ",
+        config_keys.TABLE_VERSION: str(data.version),
+        config_keys.INITIAL_VERSION: str(data.version),
+        config_keys.TIMELINE_LAYOUT_VERSION: str(layout),
+        config_keys.TIMELINE_PATH: "timeline",
+        config_keys.TIMELINE_HISTORY_PATH: "history",
         "hoodie.archivelog.folder": "archived" if layout == 1 else "history",
-        "hoodie.table.base.file.format": "HFILE",
-        "hoodie.table.recordkey.fields": "key",
-        "hoodie.table.keygenerator.type": "HOODIE_TABLE_METADATA",
-        "hoodie.compaction.payload.class": "org.apache.hudi.metadata.HoodieMetadataPayload",
-        "hoodie.record.merge.mode": "CUSTOM",
-        "hoodie.record.merge.strategy.id": "00000000-0000-0000-0000-000000000000",
-        "hoodie.populate.meta.fields": "false",
-        "hoodie.datasource.write.drop.partition.columns": "false",
-        "hoodie.table.checksum": str(zlib.crc32(f".{name}".encode())),
+        config_keys.BASE_FILE_FORMAT: "HFILE",
+        config_keys.RECORDKEY_FIELDS: "key",
+        config_keys.KEY_GENERATOR_TYPE: "HOODIE_TABLE_METADATA",
+        config_keys.PAYLOAD_CLASS: "org.apache.hudi.metadata.HoodieMetadataPayload",
+        config_keys.RECORD_MERGE_MODE: "CUSTOM",
+        config_keys.RECORD_MERGE_STRATEGY_ID: "00000000-0000-0000-0000-000000000000",
+        config_keys.POPULATE_META_FIELDS: "false",
+        config_keys.DROP_PARTITION_COLUMNS: "false",
+        config_keys.TABLE_CHECKSUM: str(zlib.crc32(f".{name}".encode())),
     }
     storage.write(PROPERTIES_FILE, properties_writer.dump_properties(properties))
     return HudiTable.at(storage)

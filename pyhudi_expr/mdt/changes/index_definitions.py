@@ -7,12 +7,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import CorruptFile
+from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.properties import HOODIE_DIR
 
-_PATH_PROPERTY = "hoodie.table.index.defs.path"
 _DEFAULT_PATH = f"{HOODIE_DIR}/.index_defs/index.json"
 
 COLUMN_TYPE = "columnType"
@@ -71,7 +70,7 @@ def remove_definitions(table: HudiTable, names: Iterable[str]) -> None:
 
 
 def _path(table: HudiTable) -> str:
-    return table.properties.raw.get(_PATH_PROPERTY) or _DEFAULT_PATH
+    return table.properties.raw.get(config_keys.INDEX_DEFINITIONS_PATH) or _DEFAULT_PATH
 
 
 def _entries(table: HudiTable) -> dict[str, Any]:
@@ -90,8 +89,8 @@ def _entries(table: HudiTable) -> dict[str, Any]:
 def _write(table: HudiTable, entries: Mapping[str, Any]) -> None:
     content = json.dumps({"indexDefinitions": entries}, indent=2)
     table.storage.write(_path(table), content.encode())
-    if not table.properties.raw.get(_PATH_PROPERTY):
-        properties_writer.update(table.storage, {_PATH_PROPERTY: _DEFAULT_PATH})
+    if not table.properties.raw.get(config_keys.INDEX_DEFINITIONS_PATH):
+        properties_writer.update(table.storage, {config_keys.INDEX_DEFINITIONS_PATH: _DEFAULT_PATH})
 
 
 def _entry(definition: IndexDefinition) -> dict[str, Any]:

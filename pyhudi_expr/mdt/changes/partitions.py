@@ -8,14 +8,11 @@ from dataclasses import dataclass
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition, remove_definitions
 from pyhudi_expr.mdt.log import writer as log_writer
 from pyhudi_expr.mdt.store import file_group_names
-from pyhudi_expr.mdt.store.metadata_table import METADATA_DIR
-from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_table import PARTITION_MARKER, HudiTable
+from pyhudi_expr.table.hudi_names import METADATA_DIR, PARTITION_MARKER
+from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
-
-_COMPLETE = "hoodie.table.metadata.partitions"
-_INFLIGHT = "hoodie.table.metadata.partitions.inflight"
 
 
 class IndexConflict(HudiError):  # noqa: N818 - names the finding
@@ -61,8 +58,12 @@ def move_partitions(
     properties_writer.update(
         table.storage,
         {
-            _COMPLETE: _joined((properties.metadata_partitions - gone) | complete),
-            _INFLIGHT: _joined((properties.metadata_partitions_inflight - gone - complete) | begun),
+            config_keys.METADATA_PARTITIONS: _joined(
+                (properties.metadata_partitions - gone) | complete
+            ),
+            config_keys.METADATA_PARTITIONS_INFLIGHT: _joined(
+                (properties.metadata_partitions_inflight - gone - complete) | begun
+            ),
         },
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.properties import HOODIE_DIR
+from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 
 _RESERVE = f"{HOODIE_DIR}/pyhudi/reserve"

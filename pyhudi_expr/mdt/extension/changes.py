@@ -59,12 +59,12 @@ from pyhudi_expr.mdt.extension.reader import (
     Extension,
     extension_exists,
 )
-from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.file_names import base_files, log_files
+from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
-from pyhudi_expr.table.properties import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.action_records import WrittenFile, commit_record
 from pyhudi_expr.table.timeline.writer import Action, next_time
@@ -83,7 +83,6 @@ __all__ = [
 ]
 
 _VERSION, _LAYOUT = 9, 2
-_COMPLETE = "hoodie.table.metadata.partitions"
 _KEPT_COVERAGES = 2
 _UPSERT, _COMPACT = "UPSERT", "COMPACT"
 _DELTA_COMMIT, _COMMIT = "deltacommit", "commit"
@@ -343,7 +342,9 @@ def _name_partitions(
 ) -> None:
     named = HudiTable.at(extension.storage).properties.metadata_partitions
     changed = (named - set(removed)) | set(added)
-    properties_writer.update(extension.storage, {_COMPLETE: ",".join(sorted(changed))})
+    properties_writer.update(
+        extension.storage, {config_keys.METADATA_PARTITIONS: ",".join(sorted(changed))}
+    )
 
 
 def _action(change: Change) -> Action:

@@ -10,8 +10,9 @@ from pyhudi_expr.mdt.extension.coverage import Coverage
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import TableNotFound
+from pyhudi_expr.table.hudi_names import HOODIE_DIR, PROPERTIES_BACKUP_FILE, PROPERTIES_FILE
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.properties import BACKUP_FILE, HOODIE_DIR, PROPERTIES_FILE, TableProperties
+from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Storage
 from pyhudi_expr.table.timeline.commit_metadata import read_record
 
@@ -65,7 +66,7 @@ class Extension:
 
 def extension_exists(storage: Storage) -> bool:
     """Return whether the extension exists in its directory `storage`."""
-    return any(storage.stat(file) is not None for file in (PROPERTIES_FILE, BACKUP_FILE))
+    return any(storage.stat(file) is not None for file in (PROPERTIES_FILE, PROPERTIES_BACKUP_FILE))
 
 
 def _coverage(extension: HudiTable) -> Coverage:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from pyhudi_expr.table.schema import META_FIELDS
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 
 # Makes Avro's Java readers return Strings, as in Hudi's own files.
 _STRING = {"type": "string", "avro.java.string": "String"}
@@ -104,7 +104,7 @@ RECORD_SCHEMA = json.dumps(
         "name": "HoodieMetadataRecord",
         "namespace": "org.apache.hudi.avro.model",
         "fields": [
-            *(_optional(name, "string") for name in META_FIELDS),
+            *(_optional(name, "string") for name in META_COLUMNS),
             _field("key", _STRING),
             _field("type", "int"),
             _field(

@@ -28,16 +28,12 @@ from pyhudi_expr.mdt.store.parallel_iter import iter_unordered
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics, concatenated, read_statistics
 from pyhudi_expr.table.errors import CorruptFile, HudiError, TableNotFound, UnsupportedTable
 from pyhudi_expr.table.file_names import log_files
+from pyhudi_expr.table.hudi_names import (
+    FILES,
+    METADATA_DIR,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
-from pyhudi_expr.table.properties import HOODIE_DIR
-
-METADATA_DIR = f"{HOODIE_DIR}/metadata"
-FILES = "files"
-COLUMN_STATS = "column_stats"
-PARTITION_STATS = "partition_stats"
-RECORD_INDEX = "record_index"
-BLOOM_FILTERS = "bloom_filters"
 
 _SHARD = re.compile(r"-(\d{4})(?:-0)?$")
 _OPEN_ATTEMPTS = 5

@@ -36,7 +36,6 @@ from pyhudi_expr.mdt.changes.partitions import NewPartition
 from pyhudi_expr.mdt.extension import changes as extension
 from pyhudi_expr.mdt.extension.changes import Change, Extension
 from pyhudi_expr.mdt.extension.coverage import Coverage, may_be_covered
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.reading.slice_files import FileSlice, slice_table
 from pyhudi_expr.spark.builds.key_changes import (
     DELETED,
@@ -60,6 +59,7 @@ from pyhudi_expr.spark.jobs.log_files import (
 )
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES, ShardTarget, write_shards
 from pyhudi_expr.spark.jobs.slice_frames import Extract, of_slices, read_slices
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.timeline.action_records import WrittenFile

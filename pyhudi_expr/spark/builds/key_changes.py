@@ -25,11 +25,11 @@ from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.spark.entries.batches import constant_entries, entry_batch
 from pyhudi_expr.spark.entries.secondary_index import escaped, prefixes, shard_keys
 from pyhudi_expr.spark.jobs.batch_runner import Step
 from pyhudi_expr.spark.jobs.log_files import as_log_entries
+from pyhudi_expr.table.hudi_names import RECORD_INDEX, SECONDARY_INDEX
 
 DELETED = b""
 """The payload of a key that is to be deleted."""
@@ -86,7 +86,7 @@ class IndexedSlice:
 
 def is_secondary(definition: IndexDefinition) -> bool:
     """Return whether the index maps values to record keys."""
-    return definition.type == "secondary_index"
+    return definition.type == SECONDARY_INDEX
 
 
 def rows_of(files: ReverseMapping, indexes: KeyIndexes, one: IndexedSlice) -> pa.RecordBatch:

@@ -24,9 +24,11 @@ from pyhudi_expr.mdt.extension.changes import Extension
 from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS, Payload, decode, wrapper_name
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store.file_group import all_cells
-from pyhudi_expr.mdt.store.metadata_table import BLOOM_FILTERS, MetadataTable, current_listing
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.spark.entries import entries, file_entries
+from pyhudi_expr.table import hudi_names
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import BLOOM_FILTERS, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 
@@ -107,8 +109,8 @@ def _definition(stored: MetadataTable, partition: str) -> IndexDefinition:
     known = index_definitions(stored.table).get(partition)
     if known is not None:
         return known
-    if partition == "partition_stats":
-        columns = index_definitions(stored.table).get("column_stats")
+    if partition == PARTITION_STATS:
+        columns = index_definitions(stored.table).get(hudi_names.COLUMN_STATS)
         if columns is not None:
             return IndexDefinition(
                 partition, partition, partition, columns.fields, {}, columns.version

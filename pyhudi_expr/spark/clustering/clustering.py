@@ -34,6 +34,8 @@ from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, slice
 from pyhudi_expr.spark.clustering.layout_frames import Part, arrange
 from pyhudi_expr.spark.clustering.layout_samples import samples
 from pyhudi_expr.spark.indexes import refresh_index
+from pyhudi_expr.table import config_keys
+from pyhudi_expr.table.hudi_names import FILE_NAME, PARTITION_PATH
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.pending_writes import wait_for_instants, writes_begun_before
 
@@ -133,9 +135,9 @@ def cluster(
 
 def _refuse_unsupported(table: HudiTable) -> None:
     raw = table.properties.raw
-    if raw.get("hoodie.bootstrap.base.path"):
+    if raw.get(config_keys.BOOTSTRAP_BASE_PATH):
         raise InvalidLayout(f"{table.base_path}: tables made by bootstrap cannot be laid out")
-    if "BUCKET" in raw.get("hoodie.index.type", "").upper():
+    if "BUCKET" in raw.get(config_keys.INDEX_TYPE, "").upper():
         raise InvalidLayout(
             f"{table.base_path}: a bucket index decides the file of each row; it cannot be laid out"
         )
@@ -195,7 +197,7 @@ def _constants(selected: Selection, partition: str) -> dict[str, str]:
     """Meta columns that need not be moved with the rows: the writer fills in the file's name."""
     if not selected.table.properties.meta_fields:
         return {}
-    known = {"_hoodie_partition_path": partition, "_hoodie_file_name": ""}
+    known = {PARTITION_PATH: partition, FILE_NAME: ""}
     return {
         name: text for name, text in known.items() if name not in selected.choice.layout.columns
     }

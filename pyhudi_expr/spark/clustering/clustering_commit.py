@@ -12,7 +12,7 @@ from pyhudi_expr.reading.log_rows import have_operations
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
 from pyhudi_expr.spark.jobs.java_calls import call_private, to_list
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.schema import OPERATION_FIELD
+from pyhudi_expr.table.hudi_names import OPERATION
 
 if TYPE_CHECKING:
     from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
@@ -66,7 +66,7 @@ class Clustering:
         for info, operations in slices:
             by_reading.setdefault(kept or operations == {True}, []).append(info)
         builder = self._client._hudi.avro.model.HoodieClusteringGroup.newBuilder
-        hidden = () if kept else (OPERATION_FIELD,)
+        hidden = () if kept else (OPERATION,)
         frames = (
             self._rows(builder(group).setSlices(infos).build(), with_operations).drop(*hidden)
             for with_operations, infos in by_reading.items()

@@ -12,7 +12,6 @@ from typing import TypeVar
 from pyspark.sql import DataFrame, SparkSession
 
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.spark.entries.bloom_filters import bloom_filters
 from pyhudi_expr.spark.entries.column_stats import both_statistics, column_stats, partition_stats
 from pyhudi_expr.spark.entries.expression_index import (
@@ -25,6 +24,14 @@ from pyhudi_expr.spark.entries.secondary_index import secondary_index
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
 from pyhudi_expr.spark.jobs.slice_frames import Extract, read_slices
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import (
+    BLOOM_FILTERS,
+    COLUMN_STATS,
+    EXPRESSION_INDEX_PREFIX,
+    PARTITION_STATS,
+    RECORD_INDEX,
+    SECONDARY_INDEX_PREFIX,
+)
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
@@ -37,19 +44,19 @@ _Builder = TypeVar("_Builder")
 
 #: By the prefixes of metadata partitions' names.
 _OF_SLICES: dict[str, _OfSlices] = {
-    "bloom_filters": bloom_filters,
-    "column_stats": column_stats,
-    "record_index": record_index,
-    "secondary_index_": secondary_index,
+    BLOOM_FILTERS: bloom_filters,
+    COLUMN_STATS: column_stats,
+    RECORD_INDEX: record_index,
+    SECONDARY_INDEX_PREFIX: secondary_index,
 }
 _BY_SPARK: dict[str, _BySpark] = {
-    "partition_stats": partition_stats,
-    "expr_index_": expression_index,
+    PARTITION_STATS: partition_stats,
+    EXPRESSION_INDEX_PREFIX: expression_index,
 }
-_BY_SPARK_OF_FILES: dict[str, _BySpark] = {"expr_index_": expression_of_files}
+_BY_SPARK_OF_FILES: dict[str, _BySpark] = {EXPRESSION_INDEX_PREFIX: expression_of_files}
 _BY_SPARK_OF_PARTITIONS: dict[str, _OfPartitions] = {
-    "partition_stats": partition_stats,
-    "expr_index_": expression_of_partitions,
+    PARTITION_STATS: partition_stats,
+    EXPRESSION_INDEX_PREFIX: expression_of_partitions,
 }
 
 

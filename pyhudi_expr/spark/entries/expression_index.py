@@ -25,11 +25,11 @@ from pyhudi_expr.spark.entries.batches import text_entries
 from pyhudi_expr.spark.entries.expression_filters import expression_filters
 from pyhudi_expr.spark.entries.function_results import function_results
 from pyhudi_expr.spark.jobs.shard_writer import ENTRIES
+from pyhudi_expr.table import hudi_names
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
-_COLUMN_STATS, _BLOOM_FILTERS = "column_stats", "bloom_filters"
 _UNCOMPRESSED_FACTOR = 2
 
 
@@ -41,7 +41,7 @@ def expression_index(
     shards: int,
 ) -> DataFrame:
     """Return the entries, see `entries.entries`."""
-    if definition.type == _BLOOM_FILTERS:
+    if definition.type == hudi_names.BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
     # A merged slice counts for its partition only.
@@ -57,7 +57,7 @@ def expression_of_files(
     shards: int,
 ) -> DataFrame:
     """Return the entries of base files, see `entries.file_entries`."""
-    if definition.type == _BLOOM_FILTERS:
+    if definition.type == hudi_names.BLOOM_FILTERS:
         return expression_filters(spark, table, listing, definition, shards)
     by_file, kind = _bounds(spark, table, listing, definition)
     return by_file.mapInArrow(_encoder(definition.fields[0], kind, shards), ENTRIES)
@@ -71,7 +71,7 @@ def expression_of_partitions(
     shards: int,
 ) -> DataFrame | None:
     """Return the entries of partitions, see `entries.partition_entries`."""
-    if definition.type == _BLOOM_FILTERS:
+    if definition.type == hudi_names.BLOOM_FILTERS:
         return None
     by_file, kind = _bounds(spark, table, listing, definition)
     encoder = _encoder(definition.fields[0], kind, shards)
@@ -94,7 +94,7 @@ def _bounds(
     spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> tuple[DataFrame, ValueType]:
     """Return the bounds and counts of each file (null for merged slices), and their type."""
-    if definition.type != _COLUMN_STATS:
+    if definition.type != hudi_names.COLUMN_STATS:
         raise HudiError(
             f"{table.base_path}: {definition.name} is of no kind that is known ({definition.type})"
         )

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from pyhudi_expr.keys.definition import RECORD_KEY, virtual_keys
+from pyhudi_expr.keys.definition import virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
 from pyhudi_expr.reading.slice_rows import scalar_type
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 
 

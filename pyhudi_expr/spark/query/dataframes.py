@@ -30,13 +30,14 @@ from pyhudi_expr.spark.query.partition_columns import ShownColumns
 from pyhudi_expr.spark.query.predicates import predicate_of
 from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
 from pyhudi_expr.spark.virtual_keys.reading import hide_keys
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
+from pyhudi_expr.table.hudi_names import COMMIT_TIME
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.timeline.timeline import query_instant
 
 _LOG = logging.getLogger(__name__)
-_COMMIT_TIME = "_hoodie_commit_time"
 #: The option with which Hudi's reader maps the columns of older files.
 _SCHEMA_WITH_IDS = "hoodie.internal.schema"
 #: Spark's own option: paths are names, and `[`, `{`, `*` are not patterns.
@@ -115,7 +116,7 @@ def prune_table(
         )
     rows = hide_keys(_rows(spark, opened, columns, result, evolution), opened).where(condition)
     if request.since is not None:
-        rows = rows.where(rows[_COMMIT_TIME] > request.since)
+        rows = rows.where(rows[COMMIT_TIME] > request.since)
     dropped = result.files_total - result.files_kept
     _LOG.info("%s: %d of %d files are dropped", table, dropped, result.files_total)
     return PrunedTable(rows.alias(f"{dropped} of {result.files_total} files dropped"), result)
@@ -204,10 +205,10 @@ def _by_hudi(
 ) -> DataFrame:
     """Return the rows of slices, merged by Hudi as of the listing's instant."""
     options = {
-        "hoodie.metadata.enable": "false",
-        "hoodie.embed.timeline.server": "false",
-        "hoodie.write.auto.upgrade": "false",
-        "hoodie.write.table.version": str(table.properties.version),
+        config_keys.METADATA_ENABLE: "false",
+        config_keys.EMBED_TIMELINE_SERVER: "false",
+        config_keys.WRITE_AUTO_UPGRADE: "false",
+        config_keys.WRITE_TABLE_VERSION: str(table.properties.version),
     }
     if evolution is not None:
         options[_SCHEMA_WITH_IDS] = evolution.now.json

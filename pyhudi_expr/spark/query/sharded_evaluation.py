@@ -28,11 +28,9 @@ from pyhudi_expr.index.statistics.streaming_evaluation import (
     StreamingEvidence,
     max_leaves,
 )
-from pyhudi_expr.keys.definition import RECORD_KEY
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_hashes import hashes
 from pyhudi_expr.mdt.store.file_group import FileGroup
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.mdt.store.statistics import (
     ColumnStatistics,
     column_statistics,
@@ -42,6 +40,7 @@ from pyhudi_expr.mdt.store.statistics import (
 )
 from pyhudi_expr.spark.jobs.batch_runner import Row, Runner, each_item
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
 from pyhudi_expr.table.listing import FileListing
 from pyhudi_expr.table.storage import Storage
 

@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
-from pyhudi_expr.keys.definition import RECORD_KEY, is_virtual
+from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
+from pyhudi_expr.table.hudi_names import RECORD_KEY
 from pyhudi_expr.table.hudi_table import HudiTable
 
 

@@ -13,14 +13,14 @@ from collections.abc import Mapping
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.indexing.virtual_key_settings import disable, require_no_key_indexes
-from pyhudi_expr.keys.definition import META_FIELDS, RESTORING, is_virtual
+from pyhudi_expr.keys.definition import RESTORING, is_virtual
 from pyhudi_expr.keys.key_storage import KeyStorage, key_storage
 from pyhudi_expr.spark.virtual_keys.writing import service_options
-from pyhudi_expr.table import properties_writer
+from pyhudi_expr.table import config_keys, properties_writer
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.schema import META_FIELDS as META_COLUMNS
 
 
 def restore(spark: SparkSession, path: str, lock_wait: float = 60.0) -> None:
@@ -55,11 +55,11 @@ def _require_no_logs(table: HudiTable, storage: KeyStorage) -> None:
 
 def _rewrite(spark: SparkSession, path: str, lock: TableLock) -> None:
     # Hudi's tasks read the properties, too: so all rows are read before they change.
-    _update(lock, {META_FIELDS: "false"})
+    _update(lock, {config_keys.POPULATE_META_FIELDS: "false"})
     rows = spark.read.format("hudi").load(path).drop(*META_COLUMNS).localCheckpoint()
-    _update(lock, {META_FIELDS: "true", RESTORING: "true"})
+    _update(lock, {config_keys.POPULATE_META_FIELDS: "true", RESTORING: "true"})
     writer = rows.write.format("hudi").options(**service_options(path))
-    writer = writer.option("hoodie.datasource.write.operation", "insert_overwrite_table")
+    writer = writer.option(config_keys.WRITE_OPERATION, "insert_overwrite_table")
     writer.mode("append").save(path)
 
 

@@ -26,9 +26,9 @@ from pyhudi_expr.spark.clustering.clustering_client import ClusteringClient
 from pyhudi_expr.spark.clustering.clustering_plan import SliceFiles, slice_files
 from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.pending_writes import writes_begun_before
-from pyhudi_expr.table.schema import META_FIELDS
 
 _PLAN = "pyhudi.virtual.keys"
 """Marks our plans among the parameters of their strategy."""
@@ -123,7 +123,7 @@ def _without_meta(frame: DataFrame) -> DataFrame:
     nothing = f.lit(None).cast("string")
     return frame.select(
         *(
-            nothing.alias(name) if name in META_FIELDS else f.col(f"`{name}`")
+            nothing.alias(name) if name in META_COLUMNS else f.col(f"`{name}`")
             for name in frame.columns
         )
     )

@@ -29,7 +29,6 @@ from pyhudi_expr.keys.definition import (
     CONSISTENT_TIMESTAMPS,
     ENABLED,
     HUDIS_CONCATENATOR,
-    META_FIELDS,
     PREFIX,
     Generator,
     KeyDefinition,
@@ -41,33 +40,29 @@ from pyhudi_expr.keys.generators import MissingKey
 from pyhudi_expr.keys.hudi_limits import require_mergeable
 from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.spark.virtual_keys.key_column import column, column_types
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import PROPERTIES_FILE
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
-from pyhudi_expr.table.properties import PROPERTIES_FILE
 from pyhudi_expr.table.storage import Storage
 
 OPERATIONS = ("bulk_insert", "insert", "upsert", "delete", "insert_overwrite")
-_COLUMNS = "hoodie.datasource.write.recordkey.field"
-_PARTITIONS = "hoodie.datasource.write.partitionpath.field"
-_GENERATOR = "hoodie.datasource.write.keygenerator.class"
-_OPERATION = "hoodie.datasource.write.operation"
-_INDEX = "hoodie.index.type"
 _PATHS = (
-    "hoodie.datasource.write.hive_style_partitioning",
-    "hoodie.datasource.write.partitionpath.urlencode",
+    config_keys.HIVE_STYLE_PARTITIONING,
+    config_keys.URL_ENCODE_PARTITIONING,
 )
 _INDEXES = frozenset({"SIMPLE"})
 """Indexes of Hudi's writers that were found to find rows by keys that are not stored."""
 _DEFAULTS = {
-    _INDEX: "SIMPLE",
+    config_keys.INDEX_TYPE: "SIMPLE",
     # Hudi's row writer leaves empty texts in the meta columns, all other writers nulls.
     "hoodie.datasource.write.row.writer.enable": "false",
 }
 _RECORD_INDEXES = (
-    "hoodie.metadata.record.index.enable",
-    "hoodie.metadata.global.record.level.index.enable",
-    "hoodie.metadata.record.level.index.enable",
+    config_keys.METADATA_RECORD_INDEX_ENABLE,
+    config_keys.METADATA_GLOBAL_RECORD_LEVEL_INDEX_ENABLE,
+    config_keys.METADATA_RECORD_LEVEL_INDEX_ENABLE,
 )
 
 
@@ -113,14 +108,14 @@ class VirtualTable:
     def writer_options(self) -> dict[str, str]:
         """Return the options of Hudi's writer that create the table."""
         kind = "MERGE_ON_READ" if self.is_merge_on_read else "COPY_ON_WRITE"
-        ordering = {"hoodie.datasource.write.precombine.field": self.ordering}
+        ordering = {config_keys.WRITE_PRECOMBINE_FIELD: self.ordering}
         return {
-            "hoodie.table.name": self.name,
-            "hoodie.datasource.write.table.type": kind,
-            _COLUMNS: ",".join(self.key),
-            _PARTITIONS: ",".join(self.partitions),
-            _GENERATOR: self.hudi.class_name,
-            META_FIELDS: "false",
+            config_keys.TABLE_NAME: self.name,
+            config_keys.WRITE_TABLE_TYPE: kind,
+            config_keys.WRITE_RECORDKEY_FIELD: ",".join(self.key),
+            config_keys.WRITE_PARTITIONPATH_FIELD: ",".join(self.partitions),
+            config_keys.WRITE_KEY_GENERATOR_CLASS: self.hudi.class_name,
+            config_keys.POPULATE_META_FIELDS: "false",
             **_DEFAULTS,
             **(ordering if self.ordering else {}),
             **_of_hudi(self.options),
@@ -139,7 +134,11 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     if storage.stat(PROPERTIES_FILE) is not None:
         raise HudiError(f"{path}: there is a table already; write to it")
     definition, options = table.definition, table.writer_options()
-    saying = {**definition.settings(), **_saying(definition), META_FIELDS: "false"}
+    saying = {
+        **definition.settings(),
+        **_saying(definition),
+        config_keys.POPULATE_META_FIELDS: "false",
+    }
     for key, asked, has in _differing(saying, table.options):
         raise HudiError(f"{path}: {key} is {asked!r}, but the table is to have {has!r}")
     _require_keys(frame, definition, path)
@@ -188,18 +187,18 @@ def service_options(path: str) -> dict[str, str]:
     ordering = ",".join(properties.ordering_fields)
     return {
         **writer_options(path),
-        "hoodie.table.name": properties.name,
-        "hoodie.datasource.write.table.type": properties.table_type.value,
-        "hoodie.write.table.version": str(properties.version),
-        "hoodie.write.auto.upgrade": "false",
-        _COLUMNS: ",".join(definition.columns),
-        _PARTITIONS: raw.get("hoodie.table.partition.fields", ""),
-        _GENERATOR: definition.hudi.class_name,
-        META_FIELDS: str(properties.meta_fields).lower(),
+        config_keys.TABLE_NAME: properties.name,
+        config_keys.WRITE_TABLE_TYPE: properties.table_type.value,
+        config_keys.WRITE_TABLE_VERSION: str(properties.version),
+        config_keys.WRITE_AUTO_UPGRADE: "false",
+        config_keys.WRITE_RECORDKEY_FIELD: ",".join(definition.columns),
+        config_keys.WRITE_PARTITIONPATH_FIELD: raw.get(config_keys.PARTITION_FIELDS, ""),
+        config_keys.WRITE_KEY_GENERATOR_CLASS: definition.hudi.class_name,
+        config_keys.POPULATE_META_FIELDS: str(properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: raw.get(CONSISTENT_TIMESTAMPS, "false"),
         # Checks whether an older Hudi formatted the stored keys; here there are none.
         "hoodie.write.complex.keygen.validation.enable": "false",
-        **({"hoodie.datasource.write.precombine.field": ordering} if ordering else {}),
+        **({config_keys.WRITE_PRECOMBINE_FIELD: ordering} if ordering else {}),
         **{key: raw[key] for key in _PATHS if key in raw},
     }
 
@@ -209,7 +208,7 @@ def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[st
     merge_definition(table, VirtualKeySettings.of(given))
     saved = {
         **_saying(definition),
-        META_FIELDS: str(table.properties.meta_fields).lower(),
+        config_keys.POPULATE_META_FIELDS: str(table.properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: str(definition.text.consistent_timestamps).lower(),
     }
     for key, asked, has in _differing(saved, given):
@@ -222,8 +221,8 @@ def _saying(definition: KeyDefinition) -> dict[str, str]:
     """Return the options of a writer that define the keys."""
     return {
         ENABLED: "true",
-        _COLUMNS: ",".join(definition.columns),
-        _GENERATOR: definition.hudi.class_name,
+        config_keys.WRITE_RECORDKEY_FIELD: ",".join(definition.columns),
+        config_keys.WRITE_KEY_GENERATOR_CLASS: definition.hudi.class_name,
     }
 
 
@@ -264,11 +263,11 @@ def _named_if_blank(name: str, definition: KeyDefinition) -> Column:
 
 def _require_index(options: Mapping[str, str], shown: str) -> None:
     """Raise HudiError if Hudi would look keys up where there are none."""
-    chosen = options.get(_INDEX, "SIMPLE").upper()
+    chosen = options.get(config_keys.INDEX_TYPE, "SIMPLE").upper()
     if chosen not in _INDEXES:
         raise HudiError(
-            f"{shown}: {_INDEX} {chosen} needs keys that are stored; with virtual keys take one of "
-            f"{', '.join(sorted(_INDEXES))}"
+            f"{shown}: {config_keys.INDEX_TYPE} {chosen} needs keys that are stored; with virtual"
+            f" keys take one of {', '.join(sorted(_INDEXES))}"
         )
     for key in _RECORD_INDEXES:
         if options.get(key, "false").lower() == "true":
@@ -286,5 +285,7 @@ def _of_hudi(given: Mapping[str, str]) -> dict[str, str]:
 def _save(
     frame: DataFrame, path: str, options: Mapping[str, str], operation: str, mode: str
 ) -> None:
-    writer = frame.write.format("hudi").options(**options).option(_OPERATION, operation)
+    writer = (
+        frame.write.format("hudi").options(**options).option(config_keys.WRITE_OPERATION, operation)
+    )
     writer.mode(mode).save(path)

@@ -15,8 +15,9 @@ from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
 from pyhudi_expr.index.statistics.column_stats import ColumnStats
 from pyhudi_expr.index.statistics.streaming_evaluation import StreamingEvidence
 from pyhudi_expr.mdt.hfile import reader as hfile
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, MetadataTable, current_listing
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
+from pyhudi_expr.table.hudi_names import COLUMN_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from tests.index.statistics_entries import column

@@ -17,7 +17,8 @@ from pyhudi_expr.mdt.changes.rollback import rollback_on_failure
 from pyhudi_expr.mdt.hfile import writer as hfile_writer
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store import file_group_names
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, METADATA_DIR, MetadataTable, Records
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, Records
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.storage import Storage

@@ -15,8 +15,8 @@ from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.changes.partitions import IndexConflict, NewPartition
 from pyhudi_expr.mdt.log import writer as log_writer
 from pyhudi_expr.mdt.store import file_group_names
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, METADATA_DIR, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import LockNotAcquired, TableLock, UnknownLock
 from pyhudi_expr.table.process_owner import PROCESS, this_process

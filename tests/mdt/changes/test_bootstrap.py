@@ -8,8 +8,9 @@ import pytest
 
 from pyhudi_expr.mdt.changes.bootstrap import ensure_metadata_table
 from pyhudi_expr.mdt.changes.partitions import IndexConflict
-from pyhudi_expr.mdt.store.metadata_table import METADATA_DIR, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import METADATA_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.failure_fixtures import Disk

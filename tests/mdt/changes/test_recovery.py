@@ -14,8 +14,8 @@ from pyhudi_expr.mdt.changes import async_indexing
 from pyhudi_expr.mdt.changes import recovery as index_recovery
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
 from pyhudi_expr.mdt.changes.partitions import IndexConflict, NewPartition
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import COLUMN_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.process_owner import PROCESS, this_process
 from tests.failure_fixtures import AS_NOBODY, Disk, kept_from_nobody

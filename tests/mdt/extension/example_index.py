@@ -21,7 +21,7 @@ from pyhudi_expr.mdt.records import payloads
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.store import file_group_names
 from pyhudi_expr.mdt.store.compaction import compact_group
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing, TableView
 from pyhudi_expr.table.locks import TableLock

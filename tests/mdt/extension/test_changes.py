@@ -14,8 +14,8 @@ from pyhudi_expr.mdt.changes.partitions import IndexConflict, NewPartition
 from pyhudi_expr.mdt.extension import changes as extension
 from pyhudi_expr.mdt.extension.changes import EXTENSION_DIR, Extension
 from pyhudi_expr.mdt.extension.coverage import UNCOVERED, Coverage
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.process_owner import PROCESS, this_process
 from tests.failure_fixtures import Disk

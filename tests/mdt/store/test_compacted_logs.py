@@ -13,8 +13,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.mdt.log.reader import LogBlock, LogFile
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, FILES, RECORD_INDEX, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import Pruner
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.mdt.test_against_hudi import plain
 from tests.prune.matching_slices import assert_no_row_lost, read

@@ -7,8 +7,9 @@ from pathlib import Path
 import fastavro
 import pytest
 
-from pyhudi_expr.mdt.store.metadata_table import FILES, MetadataTable, current_listing
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
 from pyhudi_expr.table.errors import CorruptFile, HudiError
+from pyhudi_expr.table.hudi_names import FILES
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 from tests.mdt.file_bytes import delete_block, hfile, log_block

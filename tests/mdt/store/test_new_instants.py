@@ -20,7 +20,8 @@ from pyhudi_expr.mdt.records import payloads
 from pyhudi_expr.mdt.records.metadata_records import COLUMN_STATS as STATS_RECORD
 from pyhudi_expr.mdt.records.value_types import value_type
 from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, FILES, METADATA_DIR, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, METADATA_DIR
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.mdt.file_bytes import log_block
 from tests.mdt.store.test_metadata_table import Tables, content

@@ -9,10 +9,11 @@ import pyarrow as pa
 import pytest
 
 from pyhudi_expr.index.costs import LookupCost
-from pyhudi_expr.mdt.store.metadata_table import RECORD_INDEX, MetadataTable
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 from pyhudi_expr.reading.slice_files import file_slices
 from pyhudi_expr.reading.slice_rows import SliceReader
+from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.expr.oracle import truths
 from tests.expr.oracle_engines import ENGINES, Table

@@ -25,12 +25,12 @@ from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.reverse_mapping import REVERSE_DIR
 from pyhudi_expr.mdt.changes import partitions
 from pyhudi_expr.mdt.changes.index_definitions import index_definitions
-from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.spark.builds.extension_indexes import extension_compact, extension_refresh
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.spark.jobs.job_errors import translate_spark_errors
 from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.failure_fixtures import Disk

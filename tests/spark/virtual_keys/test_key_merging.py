@@ -10,9 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.keys.generators import HudiKeys
-from pyhudi_expr.reading.key_merging import IS_DELETED, KeyMerger
+from pyhudi_expr.reading.key_merging import KeyMerger
 from pyhudi_expr.reading.log_rows import LogDeletes, LogRows, Written
-from pyhudi_expr.table.schema import OPERATION_FIELD
+from pyhudi_expr.table.hudi_names import IS_DELETED, OPERATION
 
 Row = tuple[int, int | None, str]
 """Key, ordering value, what it says of itself: an operation, or that it is deleted."""
@@ -62,7 +62,7 @@ def test_merging_is_what_one_row_after_another_gives(
     ordered: bool, base: list[Row], logs: list[Any]
 ) -> None:
     merger = KeyMerger(("k",), (pa.int64(),), KEYS, ("o",) if ordered else ())
-    assert merger.needed[-2:] == (OPERATION_FIELD, IS_DELETED)
+    assert merger.needed[-2:] == (OPERATION, IS_DELETED)
     parts: list[tuple[Written, list[pa.Array]]] = []
     every = list(base)
     for log in logs:

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from devtools.runtime import ROOT, hudi_bundle
 from pyhudi_expr.indexing.virtual_key_settings import VirtualKeySettings, enable
-from pyhudi_expr.keys.definition import META_FIELDS, is_virtual
+from pyhudi_expr.keys.definition import is_virtual
 from pyhudi_expr.keys.key_storage import key_storage
 from pyhudi_expr.spark.query.dataframes import pruned
 from pyhudi_expr.spark.virtual_keys import restoring
@@ -26,6 +26,7 @@ from pyhudi_expr.spark.virtual_keys.reading import load
 from pyhudi_expr.spark.virtual_keys.restoring import restore
 from pyhudi_expr.spark.virtual_keys.rewriting import rewrite
 from pyhudi_expr.spark.virtual_keys.writing import VirtualTable, write
+from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
@@ -60,7 +61,7 @@ class Hudi:
         options = {
             **spec.writer_options(),
             **QUICK,
-            META_FIELDS: "true",
+            config_keys.POPULATE_META_FIELDS: "true",
             "hoodie.write.table.version": self.version,
             "hoodie.write.auto.upgrade": "false",
             "hoodie.datasource.write.operation": operation,
