@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from pyhudi_expr.index.catalog.registry import Registry, Store, register
-from pyhudi_expr.index.catalog.status import State, checked_statuses, index_status
+from pyhudi_expr.index.catalog.status import IndexStatus, State, checked, index_status
 from pyhudi_expr.indexing.build_options import BuildOptions
 from pyhudi_expr.indexing.index_plan import IndexPlan, InvalidIndex, plan_index
 from pyhudi_expr.indexing.statements import CreateIndex, RefreshIndex
@@ -50,10 +50,12 @@ def prepare_create(request: CreateIndex, options: BuildOptions) -> BuildPlan | N
         HudiError: The statement is refused, and nothing is changed.
     """
     table = HudiTable.open(request.table)
-    _check_table(table, plan_index(table, request).store, options)
-    notes = index_recovery.recover(table, options.lock(table.storage), register)
-    table = table.refreshed()
     planned = plan_index(table, request)
+    _check_table(table, planned.store, options)
+    notes = index_recovery.recover(table, options.lock(table.storage), register)
+    if notes:
+        table = table.refreshed()
+        planned = plan_index(table, request)
     there = _what_exists(table, planned)
     if there is None:
         with options.lock(table.storage).held(f"looks whether {planned.name} can be written"):
@@ -70,17 +72,16 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
         HudiError: The statement is refused, and nothing is changed.
     """
     table = HudiTable.open(request.table)
-    status = index_status(table, request.name)
-    if status is None:
-        raise InvalidIndex(f"{table.base_path}: there is no index {request.name!r}")
+    status = _status(table, request.name)
     notes: list[str] = []
     if status.store is Store.HUDI:
         notes = index_recovery.recover(table, options.lock(table.storage), register)
-        table = table.refreshed()
-        status = index_status(table, status.name) or status
+        if notes:
+            table = table.refreshed()
+            status = _status(table, request.name)
     if status.kind == RECORD_INDEX:
         # It covers every commit, but may lack keys that a writer deleted.
-        status = index_status(table, status.name, checked_statuses) or status
+        status = checked(table, status)
     if status.state is State.ACTIVE:
         return None
     index = Registry.read(table.storage).indexes.get(status.name)
@@ -97,6 +98,13 @@ def prepare_refresh(request: RefreshIndex, options: BuildOptions) -> Work | None
     if index.store is Store.EXTENSION:
         left = []
     return BuildPlan(table, plan_index(table, again), tuple(left), tuple(notes))
+
+
+def _status(table: HudiTable, name: str) -> IndexStatus:
+    status = index_status(table, name)
+    if status is None:
+        raise InvalidIndex(f"{table.base_path}: there is no index {name!r}")
+    return status
 
 
 def _check_table(table: HudiTable, store: Store, options: BuildOptions) -> None:

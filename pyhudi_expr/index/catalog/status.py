@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from enum import Enum
 
@@ -43,7 +43,7 @@ class State(str, Enum):
     INDEX brings it back."""
     DOUBTED = "doubted"
     """Queries do not trust it about some or all file slices, which are read; the note says why.
-    Told by `checked_statuses` alone."""
+    Only `checked` and `checked_statuses` report it."""
 
 
 @dataclass(frozen=True)
@@ -86,19 +86,30 @@ def index_statuses(table: HudiTable) -> list[IndexStatus]:
     return sorted(every, key=lambda status: status.name)
 
 
-def index_status(
-    table: HudiTable, name: str, of: Callable[[HudiTable], list[IndexStatus]] = index_statuses
-) -> IndexStatus | None:
+def index_status(table: HudiTable, name: str) -> IndexStatus | None:
     """Return the index of this name, or with a metadata partition of this name.
 
     Raises:
         HudiError: The table cannot be read.
     """
-    return next((s for s in of(table) if name in (s.name, *s.partitions)), None)
+    return next((s for s in index_statuses(table) if name in (s.name, *s.partitions)), None)
 
 
 def checked_statuses(table: HudiTable) -> list[IndexStatus]:
-    """Return the status of a table's indexes, and check whether queries trust their entries.
+    """Return the status of a table's indexes, each checked, see `checked`.
+
+    Raises:
+        HudiError: The table cannot be read.
+    """
+    found = index_statuses(table)
+    if not any(map(_needs_record_index, found)):
+        return found
+    state, note = _record_index_state(table)
+    return [_with_record_index(status, state, note) for status in found]
+
+
+def checked(table: HudiTable, status: IndexStatus) -> IndexStatus:
+    """Return the status of an index after a check whether queries trust its entries.
 
     This may count entries, which takes some seconds. A record index of Hudi's metadata table may
     exist, cover every commit, and still lack keys: Flink's writers with Hudi 0.14 delete entries
@@ -107,33 +118,35 @@ def checked_statuses(table: HudiTable) -> list[IndexStatus]:
     Raises:
         HudiError: The table cannot be read.
     """
-    found = index_statuses(table)
-    metadata = MetadataTable.open(table) if any(map(_is_of_places, found)) else None
-    if metadata is None:
-        return found
-    state, note = _believed(metadata)
-    return [_checked(status, state, note) if _is_of_places(status) else status for status in found]
+    if not _needs_record_index(status):
+        return status
+    return _with_record_index(status, *_record_index_state(table))
 
 
-def _is_of_places(status: IndexStatus) -> bool:
-    of_places = status.kind in (RECORD_INDEX, SECONDARY_INDEX)
-    return of_places and status.store is Store.HUDI and status.state is State.ACTIVE
+def _needs_record_index(status: IndexStatus) -> bool:
+    by_key = status.kind in (RECORD_INDEX, SECONDARY_INDEX)
+    return by_key and status.store is Store.HUDI and status.state is State.ACTIVE
 
 
-def _checked(status: IndexStatus, state: State, note: str) -> IndexStatus:
-    """Return the status of a look-up index by that of the record index."""
+def _with_record_index(status: IndexStatus, state: State, note: str) -> IndexStatus:
+    """Return the status of an index, given the state of the record index."""
+    if not _needs_record_index(status):
+        return status
     if note and status.kind != RECORD_INDEX:
-        state, note = State.DOUBTED, f"queries do not ask it; its record index: {note}"
+        state, note = State.DOUBTED, f"queries do not use it; its record index: {note}"
     return replace(status, state=state, note=note)
 
 
-def _believed(metadata: MetadataTable) -> tuple[State, str]:
+def _record_index_state(table: HudiTable) -> tuple[State, str]:
     """Return whether queries trust the record index, and why not.
 
     Missing entries are a defect of the index. Rows that cannot be counted are not: these are rows
     of log files, until compaction.
     """
     try:
+        metadata = MetadataTable.open(table)
+        if metadata is None:
+            return State.DOUBTED, "queries cannot read it: there is no metadata table"
         listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
         index = record_index(metadata, listing)
         account = None if index is None else index.account()
@@ -141,7 +154,7 @@ def _believed(metadata: MetadataTable) -> tuple[State, str]:
         return State.DOUBTED, f"queries cannot read it: {error}"
     if account is None:
         why = unusable_reason(metadata) or "it does not describe the newest snapshot"
-        return State.DOUBTED, f"queries do not ask it: {why}"
+        return State.DOUBTED, f"queries do not use it: {why}"
     notes = []
     if account.differing:
         notes.append(

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
-from pyhudi_expr.index.catalog.status import State, checked_statuses, index_status, index_statuses
+from pyhudi_expr.index.catalog.status import (
+    State,
+    checked,
+    checked_statuses,
+    index_status,
+    index_statuses,
+)
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.mdt.changes import partitions
 from pyhudi_expr.prune import Pruner
@@ -119,10 +125,12 @@ def test_an_index_that_cannot_be_read_is_doubted(flink: Mapping[str, Path], tmp_
     shutil.copytree(flink["mor_indexed"], tmp_path / "table")
     for file in tmp_path.glob("table/.hoodie/metadata/record_index/*.hfile"):
         file.write_bytes(b"nothing")
-    status = index_status(HudiTable.open(str(tmp_path / "table")), "record_index", checked_statuses)
+    table = HudiTable.open(str(tmp_path / "table"))
+    status = index_status(table, "record_index")
     assert status is not None
-    assert status.state is State.DOUBTED
-    assert "cannot read it" in status.note
+    assert checked(table, status) in checked_statuses(table)
+    assert checked(table, status).state is State.DOUBTED
+    assert "cannot read it" in checked(table, status).note
 
 
 def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:
