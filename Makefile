@@ -90,9 +90,10 @@ lint: $(VENV) ## style of the Python code, and which room imports from which
 	$(BIN)/ruff format --check .
 	$(BIN)/lint-imports
 
-format: $(VENV) ## rewrite the Python code in the project's style
+format: $(VENV) ## rewrite the Python and Java code in the project's style
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(MVN) -q -f handler-java/pom.xml spotless:apply
 
 types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy

@@ -7,6 +7,8 @@ Java does.
 
 A generator is any object with `keys(columns)`, so that a custom class can be used:
 
+>>> import pyarrow.compute as pc
+>>> from pyhudi_expr.keys.generators import register
 >>> class HostKeys:
 ...     def __init__(self, columns): ...
 ...     def keys(self, columns): return pc.binary_join_element_wise(*columns, "/")

@@ -37,8 +37,6 @@ CLOSING = b"\xff"
 _WIDTH = 64
 _CONTINUATION, _FOUR_BYTES = 0x80, 0xF0
 
-#: N texts as rows of bytes, and their lengths; longer ones are truncated to the width.
-
 
 @dataclass(frozen=True)
 class TextRows:

@@ -65,7 +65,7 @@ final class AdministratorSettings {
     return new AdministratorSettings(files, found);
   }
 
-  static AdministratorSettings ours() {
+  static AdministratorSettings load() {
     return Holder.OURS;
   }
 

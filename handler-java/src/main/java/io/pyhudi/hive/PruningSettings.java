@@ -74,7 +74,7 @@ public final class PruningSettings {
    * @param table the table's properties
    */
   public static PruningSettings ofTable(Properties table) {
-    return ofTable(table, AdministratorSettings.ours());
+    return ofTable(table, AdministratorSettings.load());
   }
 
   static PruningSettings ofTable(Properties table, AdministratorSettings administrator) {
@@ -84,7 +84,7 @@ public final class PruningSettings {
 
   /** Returns the settings of a scan, from the job into which Hive copied the table's properties. */
   public static PruningSettings ofJob(Configuration job) {
-    return ofJob(job, AdministratorSettings.ours());
+    return ofJob(job, AdministratorSettings.load());
   }
 
   static PruningSettings ofJob(Configuration job, AdministratorSettings administrator) {

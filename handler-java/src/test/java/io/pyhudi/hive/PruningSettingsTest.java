@@ -85,27 +85,28 @@ class PruningSettingsTest {
 
   @Test
   void administratorDecidesWhichServiceIsCalled() throws Exception {
-    AdministratorSettings ours = administrator(PruningSettings.ADDRESSES, "good:1");
+    AdministratorSettings settings = administrator(PruningSettings.ADDRESSES, "good:1");
     Properties evil = table(PruningSettings.ADDRESSES, "evil:1");
     setInSession(PruningSettings.ADDRESSES, "evil:2");
-    assertEquals("[good:1]", PruningSettings.ofTable(evil, ours).addresses().toString());
+    assertEquals("[good:1]", PruningSettings.ofTable(evil, settings).addresses().toString());
     Configuration job = new Configuration(false);
     job.set(PruningSettings.ADDRESSES, "evil:3");
-    assertEquals("[good:1]", PruningSettings.ofJob(job, ours).addresses().toString());
+    assertEquals("[good:1]", PruningSettings.ofJob(job, settings).addresses().toString());
   }
 
   @Test
   void neitherSessionsNorTablesNameFilesOrTakeTheLimitsAway() throws Exception {
-    AdministratorSettings ours = administrator();
+    AdministratorSettings settings = administrator();
     for (String key : PruningSettings.ofJob(new Configuration(false)).asMap().keySet()) {
       boolean harmless = Arrays.asList(AdministratorSettings.HARMLESS.split(",")).contains(key);
       setInSession(key, "7");
-      assertEquals(harmless, ours.sessionsMaySet(key), key);
+      assertEquals(harmless, settings.sessionsMaySet(key), key);
       assertEquals(
-          harmless, "7".equals(PruningSettings.ofTable(table(key, "7"), ours).asMap().get(key)));
+          harmless,
+          "7".equals(PruningSettings.ofTable(table(key, "7"), settings).asMap().get(key)));
     }
-    assertFalse(ours.sessionsMaySet(PruningSettings.REPORT_DIR));
-    assertFalse(ours.sessionsMaySet(PruningSettings.TOKEN_FILE));
+    assertFalse(settings.sessionsMaySet(PruningSettings.REPORT_DIR));
+    assertFalse(settings.sessionsMaySet(PruningSettings.TOKEN_FILE));
   }
 
   @Test

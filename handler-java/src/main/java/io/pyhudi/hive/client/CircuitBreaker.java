@@ -16,12 +16,12 @@ final class CircuitBreaker {
 
   private static final class State {
     final int failures;
-    final long closedAtNanos;
+    final long retryAtNanos;
     final long pauseNanos;
 
-    State(int failures, long closedAtNanos, long pauseNanos) {
+    State(int failures, long retryAtNanos, long pauseNanos) {
       this.failures = failures;
-      this.closedAtNanos = closedAtNanos;
+      this.retryAtNanos = retryAtNanos;
       this.pauseNanos = pauseNanos;
     }
   }
@@ -36,12 +36,12 @@ final class CircuitBreaker {
     this.clock = clock;
   }
 
-  /** Returns whether {@link #allows} could return true. */
-  boolean mayAllow(ServiceAddress address) {
+  /** Returns whether the breaker is open: {@link #allows} would return false. */
+  boolean isOpen(ServiceAddress address) {
     State state = states.get(address);
-    return state == null
-        || state.failures < FAILURES_TO_OPEN
-        || clock.getAsLong() - state.closedAtNanos >= 0;
+    return state != null
+        && state.failures >= FAILURES_TO_OPEN
+        && clock.getAsLong() - state.retryAtNanos < 0;
   }
 
   /**
@@ -54,7 +54,7 @@ final class CircuitBreaker {
       return true;
     }
     long now = clock.getAsLong();
-    return now - state.closedAtNanos >= 0
+    return now - state.retryAtNanos >= 0
         && states.replace(
             address, state, new State(state.failures, now + state.pauseNanos, state.pauseNanos));
   }

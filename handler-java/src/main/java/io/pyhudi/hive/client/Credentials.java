@@ -53,7 +53,7 @@ public final class Credentials {
    * Wraps a connected socket in TLS if TLS is configured. The service's certificate, including its
    * host name, has then been verified.
    */
-  Socket secured(Socket connected, ServiceAddress address) throws IOException {
+  Socket secure(Socket connected, ServiceAddress address) throws IOException {
     if (files.get(0).isEmpty()) {
       return connected;
     }

@@ -75,7 +75,7 @@ public final class PruningClient {
       throws PruningException {
     long deadline = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(limits.timeoutMillis);
     List<ServiceAddress> allowed = new ArrayList<>(addresses);
-    allowed.removeIf(address -> !breaker.mayAllow(address));
+    allowed.removeIf(breaker::isOpen);
     PruningException failure =
         new PruningException(
             Outcome.UNREACHABLE,
@@ -94,7 +94,7 @@ public final class PruningClient {
       }
       try {
         PruneResponse response =
-            ask(address, request, left / (allowed.size() - i), credentials, limits);
+            send(address, request, left / (allowed.size() - i), credentials, limits);
         breaker.succeeded(address);
         return response;
       } catch (PruningException e) {
@@ -109,7 +109,7 @@ public final class PruningClient {
     throw failure;
   }
 
-  private PruneResponse ask(
+  private PruneResponse send(
       ServiceAddress address,
       PruneRequest request,
       long millis,

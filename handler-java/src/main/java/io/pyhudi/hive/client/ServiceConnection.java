@@ -42,7 +42,7 @@ final class ServiceConnection implements Closeable {
       plain.setTcpNoDelay(true);
       plain.connect(new InetSocketAddress(address.host(), address.port()), timeoutMillis);
       plain.setSoTimeout(timeoutMillis);
-      socket = credentials.secured(plain, address);
+      socket = credentials.secure(plain, address);
       TConfiguration limits =
           new TConfiguration(
               maxResponseBytes, maxResponseBytes, TConfiguration.DEFAULT_RECURSION_DEPTH);
@@ -65,8 +65,8 @@ final class ServiceConnection implements Closeable {
     }
   }
 
-  boolean fits(Credentials shown, int responseBytes) {
-    return responseBytes == maxResponseBytes && shown.equals(credentials);
+  boolean fits(Credentials other, int responseBytes) {
+    return responseBytes == maxResponseBytes && other.equals(credentials);
   }
 
   /**

@@ -51,7 +51,7 @@ final class BatchReader implements RecordReader<NullWritable, VectorizedRowBatch
     if (partitionValues.length > 0) {
       VectorizedRowBatchCtx.getPartitionValues(context, job, split, partitionValues);
     }
-    filled = new ArrayList<>(projection.wanted());
+    filled = new ArrayList<>(projection.projected());
     filled.removeIf(column -> column >= context.getDataColumnCount());
     row = rows.createValue();
     try {

@@ -26,7 +26,7 @@ final class ExtremeRowsReader extends RowReader {
   @Override
   void fill(Writable[] values) {
     if (given == endOfRun) {
-      for (int column : projection.wanted()) {
+      for (int column : projection.projected()) {
         current[column] = extremes.value(projection.name(column), projection.type(column), given);
       }
       endOfRun = extremes.endOfRun(given);

@@ -36,7 +36,7 @@ final class HiddenKeys {
             .collect(Collectors.joining(",")));
     Projection projection = Projection.of(copy);
     boolean isWanted =
-        projection.wanted().stream().anyMatch(column -> HIDDEN.equals(projection.name(column)));
+        projection.projected().stream().anyMatch(column -> HIDDEN.equals(projection.name(column)));
     if (isWanted && TOLD.add(table)) {
       LOG.warn(
           "{} has virtual keys: {} is NULL, and what files have stored of it is ignored",

@@ -32,49 +32,53 @@ final class IntegerDecimals {
   /**
    * Returns the schema to request from a file.
    *
-   * @param wanted the schema that the caller requests
+   * @param requested the schema that the caller requests
    * @param file the file's schema as Avro sees it, without the scale of integer decimals
-   * @return {@code wanted} itself if the file has no integer decimals among its columns
+   * @return {@code requested} itself if the file has no integer decimals among its columns
    */
-  static Schema asStored(Schema wanted, Schema file) {
+  static Schema asStored(Schema requested, Schema file) {
     Schema stored = WritableConverters.withoutNull(file);
-    switch (wanted.getType()) {
+    switch (requested.getType()) {
       case UNION:
-        return unionAsStored(wanted, stored);
+        return unionAsStored(requested, stored);
       case RECORD:
-        return stored.getType() == Schema.Type.RECORD ? recordAsStored(wanted, stored) : wanted;
+        return stored.getType() == Schema.Type.RECORD
+            ? recordAsStored(requested, stored)
+            : requested;
       case ARRAY:
         if (stored.getType() == Schema.Type.ARRAY) {
-          Schema element = asStored(wanted.getElementType(), stored.getElementType());
-          return element == wanted.getElementType() ? wanted : Schema.createArray(element);
+          Schema element = asStored(requested.getElementType(), stored.getElementType());
+          return element == requested.getElementType() ? requested : Schema.createArray(element);
         }
-        return wanted;
+        return requested;
       case MAP:
         if (stored.getType() == Schema.Type.MAP) {
-          Schema value = asStored(wanted.getValueType(), stored.getValueType());
-          return value == wanted.getValueType() ? wanted : Schema.createMap(value);
+          Schema value = asStored(requested.getValueType(), stored.getValueType());
+          return value == requested.getValueType() ? requested : Schema.createMap(value);
         }
-        return wanted;
+        return requested;
       default:
-        return isDecimal(wanted) && isInteger(stored) ? Schema.create(stored.getType()) : wanted;
+        return isDecimal(requested) && isInteger(stored)
+            ? Schema.create(stored.getType())
+            : requested;
     }
   }
 
-  private static Schema unionAsStored(Schema wanted, Schema stored) {
+  private static Schema unionAsStored(Schema requested, Schema stored) {
     List<Schema> branches = new ArrayList<>();
     boolean changed = false;
-    for (Schema branch : wanted.getTypes()) {
+    for (Schema branch : requested.getTypes()) {
       Schema asStored = asStored(branch, stored);
       changed |= asStored != branch;
       branches.add(asStored);
     }
-    return changed ? Schema.createUnion(branches) : wanted;
+    return changed ? Schema.createUnion(branches) : requested;
   }
 
-  private static Schema recordAsStored(Schema wanted, Schema stored) {
+  private static Schema recordAsStored(Schema requested, Schema stored) {
     List<Schema.Field> fields = new ArrayList<>();
     boolean changed = false;
-    for (Schema.Field field : wanted.getFields()) {
+    for (Schema.Field field : requested.getFields()) {
       Schema.Field other = stored.getField(field.name());
       Schema asStored = other == null ? field.schema() : asStored(field.schema(), other.schema());
       changed |= asStored != field.schema();
@@ -85,8 +89,8 @@ final class IntegerDecimals {
     }
     return changed
         ? Schema.createRecord(
-            wanted.getName(), wanted.getDoc(), wanted.getNamespace(), false, fields)
-        : wanted;
+            requested.getName(), requested.getDoc(), requested.getNamespace(), false, fields)
+        : requested;
   }
 
   private static boolean isDecimal(Schema schema) {
@@ -104,47 +108,47 @@ final class IntegerDecimals {
    *
    * @param parquet the file's own type, which has the scales
    */
-  static UnaryOperator<Object> converter(Schema wanted, Schema stored, Type parquet) {
-    if (wanted == stored) {
+  static UnaryOperator<Object> converter(Schema requested, Schema stored, Type parquet) {
+    if (requested == stored) {
       return UnaryOperator.identity();
     }
     UnaryOperator<Object> converter =
         present(
-            WritableConverters.withoutNull(wanted),
+            WritableConverters.withoutNull(requested),
             WritableConverters.withoutNull(stored),
             parquet);
     return value -> value == null ? null : converter.apply(value);
   }
 
-  private static UnaryOperator<Object> present(Schema wanted, Schema stored, Type parquet) {
-    switch (wanted.getType()) {
+  private static UnaryOperator<Object> present(Schema requested, Schema stored, Type parquet) {
+    switch (requested.getType()) {
       case RECORD:
-        return record(wanted, stored, parquet.asGroupType());
+        return record(requested, stored, parquet.asGroupType());
       case ARRAY:
         UnaryOperator<Object> element =
-            converter(wanted.getElementType(), stored.getElementType(), elementOf(parquet));
+            converter(requested.getElementType(), stored.getElementType(), elementOf(parquet));
         return value -> {
           GenericData.Array<Object> elements =
-              new GenericData.Array<>(((Collection<?>) value).size(), wanted);
+              new GenericData.Array<>(((Collection<?>) value).size(), requested);
           ((Collection<?>) value).forEach(each -> elements.add(element.apply(each)));
           return elements;
         };
       case MAP:
         UnaryOperator<Object> entry =
-            converter(wanted.getValueType(), stored.getValueType(), valueOf(parquet));
+            converter(requested.getValueType(), stored.getValueType(), valueOf(parquet));
         return value -> {
           Map<Object, Object> entries = new LinkedHashMap<>();
           ((Map<?, ?>) value).forEach((key, each) -> entries.put(key, entry.apply(each)));
           return entries;
         };
       default:
-        return decimal(wanted, scaleOf(parquet));
+        return decimal(requested, scaleOf(parquet));
     }
   }
 
-  private static UnaryOperator<Object> record(Schema wanted, Schema stored, GroupType parquet) {
+  private static UnaryOperator<Object> record(Schema requested, Schema stored, GroupType parquet) {
     List<UnaryOperator<Object>> fields = new ArrayList<>();
-    for (Schema.Field field : wanted.getFields()) {
+    for (Schema.Field field : requested.getFields()) {
       Schema other = stored.getField(field.name()).schema();
       fields.add(
           other.equals(field.schema())
@@ -152,7 +156,7 @@ final class IntegerDecimals {
               : converter(field.schema(), other, parquet.getType(field.name())));
     }
     return value -> {
-      GenericData.Record copy = new GenericData.Record(wanted);
+      GenericData.Record copy = new GenericData.Record(requested);
       for (int i = 0; i < fields.size(); i++) {
         copy.put(i, fields.get(i).apply(((IndexedRecord) value).get(i)));
       }
@@ -160,14 +164,14 @@ final class IntegerDecimals {
     };
   }
 
-  private static UnaryOperator<Object> decimal(Schema wanted, int scale) {
-    LogicalTypes.Decimal type = (LogicalTypes.Decimal) wanted.getLogicalType();
-    boolean isFixed = wanted.getType() == Schema.Type.FIXED;
+  private static UnaryOperator<Object> decimal(Schema requested, int scale) {
+    LogicalTypes.Decimal type = (LogicalTypes.Decimal) requested.getLogicalType();
+    boolean isFixed = requested.getType() == Schema.Type.FIXED;
     return value -> {
       BigDecimal number =
           BigDecimal.valueOf(((Number) value).longValue(), scale).setScale(type.getScale());
       return isFixed
-          ? CONVERSION.toFixed(number, wanted, type)
+          ? CONVERSION.toFixed(number, requested, type)
           : ByteBuffer.wrap(number.unscaledValue().toByteArray());
     };
   }

@@ -73,13 +73,13 @@ final class MergeContext extends HoodieAvroReaderContext {
         isLogFile
             ? Pair.of(required, Collections.emptyMap())
             : getSchemaHandler().getRequiredSchemaForFileAndRenamedColumns(path);
-    Schema wanted = ofFile.getLeft().toAvroSchema();
-    Schema stored = IntegerDecimals.asStored(wanted, reader.getSchema().toAvroSchema());
-    if (stored == wanted) {
+    Schema requested = ofFile.getLeft().toAvroSchema();
+    Schema stored = IntegerDecimals.asStored(requested, reader.getSchema().toAvroSchema());
+    if (stored == requested) {
       return super.getFileRecordIterator(reader, path, isLogFile, data, required);
     }
     MessageType parquet = new ParquetUtils().readMessageType(storage, path);
-    UnaryOperator<Object> converter = IntegerDecimals.converter(wanted, stored, parquet);
+    UnaryOperator<Object> converter = IntegerDecimals.converter(requested, stored, parquet);
     return new CloseableMappingIterator<>(
         reader.getIndexedRecordIterator(
             data, HoodieSchema.fromAvroSchema(stored), ofFile.getRight()),

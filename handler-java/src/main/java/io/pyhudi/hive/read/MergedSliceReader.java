@@ -25,7 +25,7 @@ final class MergedSliceReader extends RowReader {
     super(projection.columns());
     TableAtInstant table = TableAtInstant.of(job, slice.basePath(), slice.instant());
     List<Schema.Field> fields = new ArrayList<>();
-    for (int column : projection.wanted()) {
+    for (int column : projection.projected()) {
       Schema.Field field = WritableConverters.field(table.schema(), projection.name(column));
       if (field != null) {
         targets.add(column);

@@ -16,17 +16,17 @@ import org.apache.hadoop.hive.serde2.typeinfo.TypeInfo;
 final class Projection {
   private final List<String> names;
   private final List<TypeInfo> types;
-  private final List<Integer> wanted;
+  private final List<Integer> projected;
   private final Map<String, FieldSelection> selections;
 
   private Projection(
       List<String> names,
       List<TypeInfo> types,
-      List<Integer> wanted,
+      List<Integer> projected,
       Map<String, FieldSelection> selections) {
     this.names = names;
     this.types = types;
-    this.wanted = wanted;
+    this.projected = projected;
     this.selections = selections;
   }
 
@@ -36,19 +36,19 @@ final class Projection {
         new ArrayList<>(DataWritableReadSupport.getColumnNames(conf.get(IOConstants.COLUMNS, "")));
     List<TypeInfo> types =
         DataWritableReadSupport.getColumnTypes(conf.get(IOConstants.COLUMNS_TYPES, ""));
-    List<Integer> wanted = new ArrayList<>();
+    List<Integer> projected = new ArrayList<>();
     if (ColumnProjectionUtils.isReadAllColumns(conf)) {
       for (int i = 0; i < names.size(); i++) {
-        wanted.add(i);
+        projected.add(i);
       }
     } else {
       for (int id : new TreeSet<>(ColumnProjectionUtils.getReadColumnIDs(conf))) {
         if (id < names.size()) {
-          wanted.add(id);
+          projected.add(id);
         }
       }
     }
-    return new Projection(names, types, wanted, nested(conf));
+    return new Projection(names, types, projected, nested(conf));
   }
 
   private static Map<String, FieldSelection> nested(Configuration conf) {
@@ -66,8 +66,8 @@ final class Projection {
     return names.size();
   }
 
-  List<Integer> wanted() {
-    return wanted;
+  List<Integer> projected() {
+    return projected;
   }
 
   String name(int column) {

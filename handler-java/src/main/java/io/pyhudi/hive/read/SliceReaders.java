@@ -37,7 +37,7 @@ public final class SliceReaders {
     boolean isForHive =
         split.isPlainFile() && (split.mergedSlice() == null || !isForHudi(split, projection));
     boolean isForBatches =
-        projection.wanted().stream().map(projection::type).allMatch(SliceReaders::isForBatches);
+        projection.projected().stream().map(projection::type).allMatch(SliceReaders::isForBatches);
     if (split.extremes() == null && isForHive && vectorized && isForBatches) {
       return PlainParquet.batches(split, job, reporter);
     }
@@ -72,7 +72,9 @@ public final class SliceReaders {
   }
 
   private static boolean hasTimestamps(Projection projection) {
-    return projection.wanted().stream().map(projection::type).anyMatch(SliceReaders::hasTimestamps);
+    return projection.projected().stream()
+        .map(projection::type)
+        .anyMatch(SliceReaders::hasTimestamps);
   }
 
   private static boolean hasTimestamps(TypeInfo type) {

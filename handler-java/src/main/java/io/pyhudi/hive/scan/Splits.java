@@ -29,9 +29,9 @@ public final class Splits {
    * hosts. A slice to merge is one split. A file that Hive may not be able to read is one split
    * too; the reader decides by the columns of the query.
    *
-   * @param wanted the number of splits that the engine requests
+   * @param numSplits the number of splits that the engine requests
    */
-  public static List<HudiSplit> of(TableScan scan, JobConf job, int wanted) throws IOException {
+  public static List<HudiSplit> of(TableScan scan, JobConf job, int numSplits) throws IOException {
     List<HudiSplit> splits = new ArrayList<>();
     List<FileStatus> plain = new ArrayList<>();
     HudiTable table = scan.table();
@@ -50,7 +50,7 @@ public final class Splits {
         splits.add(isPlain ? split.asPlainFile() : split);
       }
     }
-    for (InputSplit part : new ListedFiles(plain).getSplits(job, wanted)) {
+    for (InputSplit part : new ListedFiles(plain).getSplits(job, numSplits)) {
       splits.add(HudiSplit.plain((FileSplit) part));
     }
     if (table.hasVirtualKeys()) {

@@ -46,7 +46,7 @@ public final class TableScan {
       throws IOException {
     HudiTable table = HudiTable.open(job, basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, locations);
-    TableScan scan = applied(table, locations, verdict, settings);
+    TableScan scan = prune(table, locations, verdict, settings);
     String name = job.get(hive_metastoreConstants.META_TABLE_NAME);
     ScanLog.write(job, name, settings, table, verdict, scan.report);
     return scan;
@@ -58,16 +58,16 @@ public final class TableScan {
     HudiTable table = HudiTable.open(job, basePath);
     List<Path> everything = Collections.singletonList(basePath);
     ScanVerdict verdict = new ScanPruner(job, settings).prune(table, everything);
-    String found = applied(table, everything, verdict, settings).report.text();
+    String found = prune(table, everything, verdict, settings).report.text();
     return verdict.message() == null ? found : found + "; " + verdict.message();
   }
 
-  private static TableScan applied(
+  private static TableScan prune(
       HudiTable table, List<Path> locations, ScanVerdict verdict, PruningSettings settings)
       throws IOException {
     ExtremeRows extremes = verdict.extremes();
     if (extremes != null) {
-      return new TableScan(table, Collections.emptyList(), answered(verdict), true, extremes);
+      return new TableScan(table, Collections.emptyList(), prunedReport(verdict), true, extremes);
     }
     boolean wholeTable = table.isScannedWhole(locations);
     Tally tally = new Tally();
@@ -83,7 +83,7 @@ public final class TableScan {
     return new TableScan(table, tally.kept, tally.report(verdict), wholeTable, null);
   }
 
-  private static ScanReport answered(ScanVerdict verdict) {
+  private static ScanReport prunedReport(ScanVerdict verdict) {
     ExtremeRows rows = verdict.extremes();
     return new ScanReport(
         verdict.outcome(),

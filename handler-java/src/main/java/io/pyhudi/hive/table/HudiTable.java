@@ -206,8 +206,8 @@ public final class HudiTable {
     }
 
     /** Returns the slices of some partitions as the view reads them, by partition path. */
-    public Map<String, List<Slice>> slices(Collection<String> wanted, TableView view) {
-      List<PartitionPath> paths = wanted.stream().map(partitions::get).collect(Collectors.toList());
+    public Map<String, List<Slice>> slices(Collection<String> names, TableView view) {
+      List<PartitionPath> paths = names.stream().map(partitions::get).collect(Collectors.toList());
       Map<String, List<Slice>> slices = new LinkedHashMap<>();
       if (!paths.isEmpty()) {
         load(paths).forEach((path, found) -> slices.put(path.getPath(), toSlices(found, view)));

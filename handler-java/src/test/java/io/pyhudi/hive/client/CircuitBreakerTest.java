@@ -41,16 +41,18 @@ class CircuitBreakerTest {
   void letsOneTryThroughAfterThePauseAndClosesAgainWhenItFails() {
     fail(3);
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(4999));
+    assertTrue(breaker.isOpen(HERE));
     assertFalse(breaker.allows(HERE));
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
-    assertTrue(breaker.mayAllow(HERE));
-    assertTrue(breaker.mayAllow(HERE), "asking whether is no try");
+    assertFalse(breaker.isOpen(HERE));
+    assertFalse(breaker.isOpen(HERE), "isOpen must not count as a call");
     assertTrue(breaker.allows(HERE));
     for (int others = 0; others < 50; others++) {
       assertFalse(breaker.allows(HERE));
     }
     fail(1);
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(4999));
+    assertTrue(breaker.isOpen(HERE));
     assertFalse(breaker.allows(HERE));
     nanos.addAndGet(TimeUnit.MILLISECONDS.toNanos(1));
     assertTrue(breaker.allows(HERE));

@@ -42,12 +42,12 @@ class PruningClientTest {
     return new PruningClient.Limits(TIMEOUT_MS, 1 << 20, breakerMillis);
   }
 
-  private PruneResponse ask(ServiceAddress... addresses) throws PruningException {
+  private PruneResponse request(ServiceAddress... addresses) throws PruningException {
     return client.prune(request("q1"), Arrays.asList(addresses), Credentials.NONE, limits(0));
   }
 
   private Outcome outcomeOf(ServiceAddress... addresses) {
-    return assertThrows(PruningException.class, () -> ask(addresses)).outcome();
+    return assertThrows(PruningException.class, () -> request(addresses)).outcome();
   }
 
   private Outcome outcomeOf(UnaryOperator<PruneResponse> change) throws Exception {
@@ -59,7 +59,7 @@ class PruningClientTest {
   @Test
   void returnsTheAnswerOfAService() throws Exception {
     try (TestService service = TestService.answering(PruningClientTest::echo)) {
-      assertEquals("q1", ask(service.address()).getRequestId());
+      assertEquals("q1", request(service.address()).getRequestId());
     }
   }
 
@@ -70,7 +70,7 @@ class PruningClientTest {
             request -> echo(request).setMessage(String.join("", Collections.nCopies(9999, "x"))))) {
       for (int i = 0; i < 300; i++) {
         // 3 MB together, three times what one answer may have.
-        assertEquals(9999, ask(service.address()).getMessage().length());
+        assertEquals(9999, request(service.address()).getMessage().length());
       }
       assertEquals(1, service.connections());
     }
@@ -164,7 +164,7 @@ class PruningClientTest {
     try (TestService service = TestService.answering(PruningClientTest::echo);
         ServerSocket silent = new ServerSocket(0)) {
       ServiceAddress hung = new ServiceAddress("127.0.0.1", silent.getLocalPort());
-      assertEquals("q1", ask(closedPort(), hung, service.address()).getRequestId());
+      assertEquals("q1", request(closedPort(), hung, service.address()).getRequestId());
     }
   }
 
@@ -182,11 +182,11 @@ class PruningClientTest {
   void survivesARestartOfTheService() throws Exception {
     int port;
     try (TestService service = TestService.answering(PruningClientTest::echo)) {
-      ask(service.address());
+      request(service.address());
       port = service.address().port();
     }
     try (TestService again = TestService.answering(port, PruningClientTest::echo)) {
-      assertEquals("q1", ask(again.address()).getRequestId());
+      assertEquals("q1", request(again.address()).getRequestId());
     }
   }
 

@@ -46,8 +46,8 @@ class ExtremeRowsTest {
   private static final List<ColumnSummary> COLUMNS =
       Arrays.asList(numbers("N", true).setNulls(2), numbers("loose", false), texts("t"));
 
-  private static Optional<ExtremeRows> rows(PruneCounts counts, MinMaxQuery asked) {
-    return ExtremeRows.of(asked, TableDescription.of(COLUMNS, counts));
+  private static Optional<ExtremeRows> rows(PruneCounts counts, MinMaxQuery query) {
+    return ExtremeRows.of(query, TableDescription.of(COLUMNS, counts));
   }
 
   private static MinMaxQuery ends(String... columns) {

@@ -49,7 +49,7 @@ class MinMaxQueryTest {
     return grouping;
   }
 
-  private static Optional<MinMaxQuery> asked(AggregationDesc... aggregations) {
+  private static Optional<MinMaxQuery> query(AggregationDesc... aggregations) {
     return MinMaxQuery.of(grouping(aggregations), null);
   }
 
@@ -58,12 +58,12 @@ class MinMaxQueryTest {
   }
 
   private static void assertOther(AggregationDesc... aggregations) {
-    assertFalse(asked(aggregations).isPresent());
+    assertFalse(query(aggregations).isPresent());
   }
 
   @Test
   void minAndMaxOfColumnsAreRecognised() {
-    MinMaxQuery found = asked(call("min", column("A")), call("MAX", column("b"))).get();
+    MinMaxQuery found = query(call("min", column("A")), call("MAX", column("b"))).get();
     assertEquals(integers("a", "b"), found.columns());
     assertFalse(found.countsAny());
   }
@@ -71,17 +71,17 @@ class MinMaxQueryTest {
   @Test
   void rowsAreCountedByStarsAndByConstants() {
     for (AggregationDesc count : Arrays.asList(call("count"), call("COUNT", ONE))) {
-      MinMaxQuery found = asked(call("min", column("a")), count).get();
+      MinMaxQuery found = query(call("min", column("a")), count).get();
       assertEquals(integers("a"), found.columns());
       assertTrue(found.countsAny());
       assertFalse(found.counts("a"));
     }
-    assertTrue(asked(call("count")).get().countsAny());
+    assertTrue(query(call("count")).get().countsAny());
   }
 
   @Test
   void valuesOfAColumnAreCounted() {
-    MinMaxQuery found = asked(call("count", column("A")), call("max", column("b"))).get();
+    MinMaxQuery found = query(call("count", column("A")), call("max", column("b"))).get();
     assertEquals(integers("a", "b"), found.columns());
     assertTrue(found.countsAny());
     assertTrue(found.counts("a"));

@@ -96,7 +96,7 @@ class VerdictsTest {
     assertEquals(
         Collections.singletonList(plain),
         verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@7")).keep(P, listed));
-    // The log file has grown since it was judged.
+    // The log file has grown since the verdict.
     assertEquals(listed, verdicts(verdict(VerdictKind.DROP_TOKENS, B, LOG + "@6")).keep(P, listed));
   }
 
