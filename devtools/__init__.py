@@ -1,5 +1,5 @@
-"""What runs the project on one machine: real Spark, HiveServer2 and pruning service processes.
+"""Run real Spark, HiveServer2 and the pruning service on one machine.
 
-The demo, the tests and the benchmarks share it; it is not part of the package that is installed.
-`make runtime handler venv` builds what it starts.
+The demo, the tests and the benchmarks share these modules; the installed package does not contain
+them. `make runtime handler venv` builds what they start.
 """

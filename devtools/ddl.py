@@ -1,4 +1,4 @@
-"""How a Hudi table is registered in Hive: by our storage handler, or by an input format."""
+"""Statements that register a Hudi table in Hive: with the storage handler, or natively."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,12 +20,12 @@ _SERDE = "org.apache.hadoop.hive.ql.io.parquet.serde.ParquetHiveSerDe"
 def create_with_handler(
     name: str, location: Path, properties: Mapping[str, str] | None = None
 ) -> str:
-    """CREATE EXTERNAL TABLE with the storage handler, which takes the columns from the table.
+    """Return CREATE EXTERNAL TABLE with the storage handler, which takes the columns from Hudi.
 
     Args:
-        name: the table's name in Hive.
-        location: the Hudi table's base path.
-        properties: its table properties.
+        name: The table's name in Hive.
+        location: The Hudi table's base path.
+        properties: Its table properties.
     """
     statement = f"CREATE EXTERNAL TABLE {name} STORED BY '{STORAGE_HANDLER}' LOCATION '{location}'"
     if not properties:
@@ -35,14 +35,14 @@ def create_with_handler(
 
 
 def create_native(table: HudiTable, name: str, input_format: str | None = None) -> list[str]:
-    """The statements that register a native table, as Hudi's own sync does.
+    """Return the statements that register a native table, as Hudi's own sync does.
 
-    A partition for null is beyond them: Hive does not let anybody ADD it.
+    A null partition cannot be registered: Hive refuses to ADD it.
 
     Args:
-        table: what to register.
-        name: the table's name in Hive.
-        input_format: its class; None for Hudi's own.
+        table: The table to register.
+        name: The table's name in Hive.
+        input_format: The class of the input format; None for Hudi's own.
 
     Returns:
         CREATE TABLE, and for a partitioned table the ALTER TABLE that adds its partitions.
@@ -66,7 +66,7 @@ def create_native(table: HudiTable, name: str, input_format: str | None = None) 
 
 
 def partition_paths(table: HudiTable) -> tuple[str, ...]:
-    """The table's partitions as paths relative to its base path, sorted; () without partitions."""
+    """Return the partitions' paths relative to the base path, sorted; () without partitions."""
     return tuple(
         sorted(
             str(marker.parent.relative_to(table.path))

@@ -1,4 +1,4 @@
-"""`make demo`: the same queries with pruning off and on, in a real HiveServer2, side by side."""
+"""`make demo`: run the same queries with pruning off and on in a real HiveServer2, and compare."""
 
 import shutil
 import sys
@@ -31,11 +31,11 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True)
 class Query:
-    """One of the demo's queries.
+    """One query of the demo.
 
     Attributes:
         engine: The engine that runs it, a key of `ENGINES`.
-        files_read: Files that have to be read, by the layout of the demo's tables.
+        files_read: Number of files that must be read, by the layout of the demo's tables.
         sql: Its text.
     """
 
@@ -85,7 +85,7 @@ class _Run:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one query did, without pruning and with it; times in seconds."""
+    """The results of one query without pruning and with it; times in seconds."""
 
     query: Query
     rows: int
@@ -108,7 +108,7 @@ def main() -> int:
     interrupt_at_sigterm()
     shutil.rmtree(_RUN_DIR, ignore_errors=True)
     _RUN_DIR.mkdir(parents=True)
-    begun = time.monotonic()
+    started = time.monotonic()
     try:
         with ExitStack() as running:
             outcomes = _run(console, running)
@@ -120,7 +120,7 @@ def main() -> int:
         console.print(f"logs: {_RUN_DIR}")
         return 1
     console.print(_table(outcomes))
-    return _verdict(console, outcomes, time.monotonic() - begun)
+    return _verdict(console, outcomes, time.monotonic() - started)
 
 
 def _run(console: Console, running: ExitStack) -> list[Outcome]:
@@ -147,7 +147,7 @@ def _run(console: Console, running: ExitStack) -> list[Outcome]:
     outcomes = []
     for number, query in enumerate(QUERIES, start=1):
         with _step(console, f"query {number} of {len(QUERIES)} ({query.engine}): {query.sql}"):
-            # Who is second finds the operating system's cache warm: take turns.
+            # The second run finds the operating system's cache warm, so the order alternates.
             order = (False, True) if number % 2 else (True, False)
             outcomes.append(_compare(session, query, reports, order))
     return outcomes
@@ -174,9 +174,9 @@ def _compare(
 
 
 def _run_query(session: HiveSession, query: Query, reports: ScanReports) -> _Run:
-    begun = time.monotonic()
+    started = time.monotonic()
     rows = session.run(query.sql)
-    seconds = time.monotonic() - begun
+    seconds = time.monotonic() - started
     return _Run(sorted(map(repr, rows)), seconds, reports.take())
 
 
@@ -231,10 +231,10 @@ def _verdict(console: Console, outcomes: list[Outcome], seconds: float) -> int:
 
 @contextmanager
 def _step(console: Console, what: str) -> Iterator[None]:
-    begun = time.monotonic()
+    started = time.monotonic()
     with console.status(escape(what)):
         yield
-    seconds = f"{time.monotonic() - begun:6.1f} s"
+    seconds = f"{time.monotonic() - started:6.1f} s"
     console.print(f"{seconds}  {escape(what)}", highlight=False, no_wrap=True, overflow="ellipsis")
 
 

@@ -1,6 +1,7 @@
-"""The demo's two tables: written once, found again by every later run.
+"""Write the demo's two tables, or reuse those of an earlier run.
 
-`python -m devtools.demo_tables` writes them; a process of its own gives Spark's memory back.
+`python -m devtools.demo_tables` writes them. It is a separate process, so that Spark's memory is
+released afterwards.
 """
 
 import hashlib
@@ -27,12 +28,12 @@ _SOURCES = ("demo_tables.py", "events.py", "tables.py")
 
 
 def are_written() -> bool:
-    """Whether the tables are there, complete, and from the code as it is now."""
+    """Return whether the tables exist, are complete, and were written by the current code."""
     return _MARKER.is_file() and _MARKER.read_text() == _fingerprint()
 
 
 def write() -> None:
-    """Write both tables anew: copy on write in one commit, merge on read in three."""
+    """Write both tables: copy on write in one commit, merge on read in three."""
     shutil.rmtree(DIRECTORY, ignore_errors=True)
     DIRECTORY.mkdir(parents=True)
     with spark_session("demo") as spark:

@@ -1,6 +1,6 @@
-"""Hooks of mkdocs: pages made of files outside of docs/, and links that lead there.
+"""Hooks of mkdocs: pages made of files outside docs/, and links to them.
 
-Documents link to each other as files of the repository, so that they can be read there as well.
+Documents link to each other as files of the repository, so that the links also work there.
 """
 
 import posixpath
@@ -23,7 +23,7 @@ _DOCUMENTS = {
 _PAGES = {**_DOCUMENTS, _IDL: "protocol.md", "README.md": "index.md"}
 _SOURCES = {page: source for source, page in _DOCUMENTS.items()}
 _LINK = re.compile(r"(?<!!)\[([^\]]*)\]\(([^)\s]+)\)")
-#: What programs import; the rest may change at any time.
+#: Modules that programs import; all others may change at any time.
 _MODULES = (
     "pyhudi_expr.prune",
     "pyhudi_expr.reading.scan",
@@ -56,7 +56,7 @@ _MODULES = (
     "pyhudi_expr.table.hudi_table",
     "pyhudi_expr.table.errors",
 )
-#: Whose docstrings say what the bytes of a table are.
+#: Modules whose docstrings describe the bytes of a table.
 _FORMATS = {
     "The table": (
         "table.properties",
@@ -86,7 +86,7 @@ _FORMATS = {
 
 
 def on_files(files: Files, config: Any) -> Files:
-    """Adds the pages whose text is elsewhere."""
+    """Add the pages whose text is elsewhere."""
     for source, page in _DOCUMENTS.items():
         _add(files, config, page, (_ROOT / source).read_text())
     _add(files, config, "protocol.md", _protocol())
@@ -97,7 +97,7 @@ def on_files(files: Files, config: Any) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Leads links that leave docs/ to the page made of that file; others become plain text."""
+    """Redirect links that leave docs/ to the page made of that file; others become plain text."""
     place = page.file.src_uri
     source = _SOURCES.get(place, f"docs/{place}")
 
@@ -128,7 +128,7 @@ def _protocol() -> str:
 
 
 def _commands(command: click.Command, context: click.Context) -> str:
-    """The help of a command and of all below it."""
+    """Return the help of a command and of all its subcommands."""
     depth = "#" * (1 + context.command_path.count(" "))
     parts = [f"{depth} {context.command_path}\n\n```text\n{command.get_help(context)}\n```\n"]
     if isinstance(command, click.Group):

@@ -1,7 +1,7 @@
 """Large tables of many small files, for the demo and the benchmarks: a log of events by day.
 
-File `k` of `files` holds the ids from `k * rows_per_file` on; days follow each other, and each has
-the same number of files. What a column's values have to do with `k`:
+File `k` of `files` holds the ids from `k * rows_per_file` on. The days are consecutive, and each
+has the same number of files. How a column's values depend on `k`:
 
 =========  =================================================================================
 id         bigint, the record key: consecutive
@@ -13,7 +13,7 @@ score      double between 0 and 1, scattered
 ok         boolean: true, and false in some rows of each fortieth file
 note       string: null, and set in each twenty-fifth file
 device     struct<os: string, build: int>: build 1000 + k
-payload    string, 64 characters that nobody can prune by
+payload    string, 64 characters; no index can prune by it
 day        string `YYYY-MM-DD` from 2024-01-01 on, the partition
 =========  =================================================================================
 """
@@ -38,7 +38,7 @@ _DAY_ZERO = "2024-01-01"
 
 
 def events_spec(name: str, type: TableType, version: int = 9) -> TableSpec:
-    """An events table partitioned by day, with `column_stats` on what can be asked for."""
+    """Return an events table that is partitioned by day, with `column_stats` of useful columns."""
     return TableSpec(
         name,
         type=type,
@@ -61,7 +61,7 @@ def write_events(
     """Write the table in one commit: `files` base files in `days` partitions.
 
     Raises:
-        ValueError: `files` is no multiple of `days`.
+        ValueError: `files` is not a multiple of `days`.
     """
     if files % days:
         raise ValueError(f"{files} files cannot be spread evenly over {days} days")
@@ -70,9 +70,9 @@ def write_events(
 
 
 def change_events(spark: SparkSession, table: HudiTable, *, rows_per_file: int, every: int) -> None:
-    """Two more commits that touch each `every`-th file: updates, then deletes.
+    """Write two more commits that change every `every`-th file: updates, then deletes.
 
-    In a touched file, ten rows get an amount over a million, and the ten after them are deleted.
+    In a changed file, ten rows get an amount over a million, and the next ten are deleted.
     """
     frame = spark.read.format("hudi").load(str(table.path)).select(*table.schema.names)
     touched = frame.where(f"(id div {rows_per_file}) % {every} = 0")
@@ -90,7 +90,7 @@ def _events(spark: SparkSession, *, files: int, rows_per_file: int, days: int) -
     rows = files * rows_per_file
     per_day = rows // days
     cities = ", ".join(f"'{city}'" for city in CITIES)
-    # 7919 is prime and divides no number of files that anybody asks for: the ranges are shuffled.
+    # 7919 is prime and divides no number of files in use: the ranges are shuffled.
     columns = {
         "id": "id",
         "ts": f"timestamp_micros(unix_micros(timestamp'{_DAY_ZERO} 00:00:00')"

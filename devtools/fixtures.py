@@ -1,6 +1,6 @@
-"""Pytest fixtures for what runs beside the tests; `conftest.py` in the root registers them.
+"""Pytest fixtures of servers and tables; `conftest.py` in the root registers them.
 
-Each starts at its first use and is stopped at the end of the session.
+Each starts at its first use and stops at the end of the session.
 """
 
 from collections.abc import Iterator
@@ -26,8 +26,9 @@ def spark() -> Iterator[SparkSession]:
 def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveServer]:
     """A HiveServer2 with the storage handler; restart it after a failed Tez task.
 
-    Its time zone is New York's: what confuses instants with wall clocks, or forgets that clocks
-    change, is seen.
+    Its time zone is New York, so that tests see code that confuses instants with wall-clock times,
+    or
+    ignores changes of the clock.
     """
     with HiveServer(tmp_path_factory.mktemp("hive"), zone="America/New_York") as server:
         yield server
@@ -50,6 +51,6 @@ def table_root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def matrices(
     spark: SparkSession, tmp_path_factory: pytest.TempPathFactory, worker_id: str
 ) -> Matrices:
-    """The matrix tables of all processes that test, each written at its first use. Read only."""
+    """The matrix tables of all test processes, each written at its first use. Read only."""
     own = tmp_path_factory.getbasetemp()
     return Matrices(spark, (own if worker_id == "master" else own.parent) / "matrices")

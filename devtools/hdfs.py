@@ -37,15 +37,15 @@ class Hdfs:
     http: int
 
     def hdfs(self, path: str) -> str:
-        """The place for Hadoop's own clients."""
+        """Return the URI for Hadoop's own clients."""
         return f"hdfs://127.0.0.1:{self.rpc}/{path}"
 
     def webhdfs(self, path: str) -> str:
-        """The place for whoever has no native library of Hadoop."""
+        """Return the URI for clients without Hadoop's native library."""
         return f"webhdfs://127.0.0.1:{self.http}/{path}"
 
     def upload(self, directory: Path, path: str) -> None:
-        """Copies a local directory there."""
+        """Copy a local directory to a path."""
         target = Storage.open(self.webhdfs(path))
         fs.copy_files(
             str(directory),
@@ -58,11 +58,11 @@ class Hdfs:
 
 @contextmanager
 def running_hdfs(directory: Path) -> Iterator[Hdfs]:
-    """An empty HDFS with its files in `directory`; it ends with the context.
+    """Run an empty HDFS with its files in `directory`; it stops with the context.
 
     Raises:
-        RuntimeMissingError: Maven is missing, or does not get it.
-        devtools.process.ServerError: a server did not start.
+        RuntimeMissingError: Maven is missing, or cannot fetch it.
+        devtools.process.ServerError: A server did not start.
     """
     hdfs = Hdfs(free_port(), free_port())
     configured = directory / "conf"
@@ -118,15 +118,15 @@ def _write(file: Path, settings: Mapping[str, str]) -> None:
 
 
 def _jars() -> Path:
-    """Fetched at the first use (about 90 MB)."""
+    """Return the jars, fetched at the first use (about 90 MB)."""
     if not _JARS.is_dir():
         if shutil.which("mvn") is None:
             raise RuntimeMissingError("no mvn found: install Maven")
-        begun = _JARS.with_suffix(".new")
+        started = _JARS.with_suffix(".new")
         command = ["mvn", "-B", "-q", "-s", str(HIVE_CONF / "settings.xml")]
-        command += ["-f", str(HIVE_CONF / "hdfs" / "pom.xml"), "package", f"-Dhdfs.dir={begun}"]
+        command += ["-f", str(HIVE_CONF / "hdfs" / "pom.xml"), "package", f"-Dhdfs.dir={started}"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeMissingError(f"Maven does not get HDFS: {done.stdout[-500:]}")
-        begun.rename(_JARS)
+        started.rename(_JARS)
     return _JARS

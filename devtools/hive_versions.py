@@ -1,4 +1,4 @@
-"""The lines of Hive that can be started here: Hive 4, and Hive 3.1 for tests of its own."""
+"""The versions of Hive that can be started here: Hive 4, and Hive 3.1 for its own tests."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ from devtools.runtime import (
 
 @dataclass(frozen=True)
 class HiveLine:
-    """A line of Hive.
+    """A version of Hive and how to start it.
 
     Attributes:
-        lib: the directory with its jars.
-        handler: the storage handler's jar for it.
-        holds_hudi: whether that jar has Hudi in it.
-        make: the targets that fetch and build the two.
-        entry: what stands between `java` with its options, and a class path with a main class.
-        settings: what its hive-site.xml says otherwise than the template.
+        lib: The directory of its jars.
+        handler: The storage handler's jar for it.
+        holds_hudi: Whether that jar contains Hudi.
+        make: The targets that fetch Hive and build the handler.
+        entry: Arguments of `java` between its options and the main class; a class path follows.
+        settings: Settings of hive-site.xml that differ from the template.
     """
 
     lib: Path
@@ -37,10 +37,10 @@ class HiveLine:
     settings: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def aux_jars(self) -> tuple[Path, ...]:
-        """What goes on Hive's auxiliary path: the storage handler, and Hudi.
+        """Return the jars for Hive's auxiliary path: the storage handler and Hudi.
 
         Raises:
-            RuntimeMissingError: something has not been fetched or built.
+            RuntimeMissingError: A jar has not been fetched or built.
         """
         if not any(self.lib.glob("hive-service-*.jar")):
             raise RuntimeMissingError(f"no Hive in {self.lib}: run `make {self.make}`")
@@ -62,7 +62,7 @@ HIVE_3 = HiveLine(
     make="runtime3 handler3",
     entry=(str(HIVE_CONF / "hive3" / "Launcher.java"),),
     settings=MappingProxyType(
-        # It comes without Tez, and asks for a library that its artifacts do not name.
+        # It comes without Tez, and needs a library that its artifacts do not declare.
         {"hive.execution.engine": "mr", "hive.async.log.enabled": "false"}
     ),
 )

@@ -1,4 +1,4 @@
-"""HiveServer2 from the runtime that `make runtime` fetched, and sessions with it through PyHive."""
+"""HiveServer2 from the runtime that `make runtime` fetches, and sessions through PyHive."""
 
 import os
 import shutil
@@ -27,12 +27,12 @@ from devtools.runtime import (
 from pyhudi_expr.hive.session import HiveSession
 
 START_SECONDS = 180.0
-# It waits for running queries before it ends; nothing that it could lose is kept.
+# It waits for running queries before it ends; there is no state to lose.
 _STOP_SECONDS = 4.0
 
 ENGINES: Mapping[str, Mapping[str, str]] = MappingProxyType(
     {
-        # Any input size; a query that needs a shuffle or an aggregate goes to Tez all the same.
+        # Any input size; a query that needs a shuffle or an aggregate runs on Tez all the same.
         "fetch": {
             "hive.fetch.task.conversion": "more",
             "hive.fetch.task.conversion.threshold": "-1",
@@ -54,9 +54,9 @@ HUDI_INPUT_FORMAT_SETTINGS: Mapping[str, str] = MappingProxyType(
 
 
 class HiveServer:
-    """A HiveServer2 process of its own, with an empty metastore in memory.
+    """A HiveServer2 process with an empty metastore in memory.
 
-    Everything that it writes is in `run_dir`: the rendered configuration, logs, scratch files.
+    It writes everything into `run_dir`: the rendered configuration, logs, scratch files.
     """
 
     def __init__(
@@ -69,15 +69,15 @@ class HiveServer:
         settings: Mapping[str, str] = MappingProxyType({}),
         line: HiveLine = HIVE_4,
     ) -> None:
-        """Prepare, but do not start.
+        """Prepare the server without starting it.
 
         Args:
-            run_dir: its own directory, made if it is not there.
-            jars: the auxiliary path; None for Hudi and the storage handler.
-            heap: the JVM's largest heap.
-            zone: the JVM's time zone, in which Hive shows instants.
-            settings: what hive-site.xml says beside, or instead of, the template.
-            line: which Hive.
+            run_dir: Its directory, created if it is missing.
+            jars: The auxiliary path; None for Hudi and the storage handler.
+            heap: The JVM's maximum heap.
+            zone: The JVM's time zone, in which Hive shows instants.
+            settings: Settings of hive-site.xml, in addition to the template or instead of it.
+            line: The version of Hive.
         """
         self.run_dir = run_dir.resolve()
         self.port = 0
@@ -89,11 +89,11 @@ class HiveServer:
         self._process: ServerProcess | None = None
 
     def start(self) -> None:
-        """Start it on a free port and return when it answers.
+        """Start the server on a free port and return when it answers.
 
         Raises:
-            RuntimeMissingError: the runtime or the handler has not been built.
-            ServerError: it ended, or did not answer in time; the message shows its log.
+            RuntimeMissingError: The runtime or the handler has not been built.
+            ServerError: The server ended, or did not answer in time; the message shows its log.
         """
         jars = self._line.aux_jars() if self._jars is None else self._jars
         self.stop()
@@ -116,7 +116,7 @@ class HiveServer:
             raise
 
     def stop(self) -> None:
-        """Stop it if it runs, and remove its temporary files; the logs stay."""
+        """Stop the server if it runs, and remove its temporary files; the logs remain."""
         if self._process is not None:
             self._process.stop(_STOP_SECONDS)
             self._process = None
@@ -125,37 +125,37 @@ class HiveServer:
                 shutil.rmtree(entry, ignore_errors=True)
 
     def restart(self) -> None:
-        """Stop and start it: registered tables are gone, the port is another one."""
+        """Stop and start the server: registered tables are gone, and the port changes."""
         self.start()
 
     def is_running(self) -> bool:
-        """Whether it was started and its process has not ended."""
+        """Return whether the server was started and its process has not ended."""
         return self._process is not None and self._process.is_running()
 
     @property
     def pid(self) -> int:
-        """The process's id. Raises ServerError where none was started."""
+        """The id of the process. Raises ServerError if the server was not started."""
         if self._process is None:
             raise ServerError("HiveServer2 was not started")
         return self._process.pid
 
     def log(self) -> str:
-        """All that it has logged since `run_dir` was made."""
+        """Return everything that the server has logged since `run_dir` was created."""
         path = self.run_dir / "hiveserver2.log"
         return path.read_text(errors="replace") if path.is_file() else ""
 
     def connect(self, user: str = "pyhudi") -> hive.Connection:
-        """A PyHive connection of a user, which the caller closes."""
+        """Return a PyHive connection of a user, which the caller closes."""
         return hive.connect("127.0.0.1", self.port, auth="NOSASL", username=user)
 
     @contextmanager
     def session(
         self, settings: Mapping[str, str] | None = None, user: str = "pyhudi"
     ) -> Iterator[HiveSession]:
-        """A user's session with `settings`, closed at the end.
+        """Open a user's session with `settings`; it is closed at the end.
 
         Raises:
-            ServerError: the server died meanwhile; the message shows its log.
+            ServerError: The server died meanwhile; the message shows its log.
         """
         connection = self.connect(user)
         try:
@@ -174,12 +174,12 @@ class HiveServer:
         # the server closes a session whose client is gone.
 
     def __enter__(self) -> "HiveServer":
-        """Start it."""
+        """Start the server."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it."""
+        """Stop the server."""
         self.stop()
 
     def _write_configuration(self) -> Path:
@@ -233,7 +233,7 @@ class HiveServer:
 
 
 def main() -> None:
-    """Run a HiveServer2 until Ctrl-C, for work by hand."""
+    """Run a HiveServer2 until Ctrl-C, for manual work."""
     interrupt_at_sigterm()
     WORK.mkdir(exist_ok=True)
     run_dir = Path(tempfile.mkdtemp(prefix="hive-", dir=WORK))

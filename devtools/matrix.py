@@ -1,6 +1,6 @@
-"""A small Hudi table with every type, whose every row and file a test knows.
+"""A small Hudi table with every type, of which a test knows every row and file.
 
-File `k` of `FILES` holds `ROWS` rows; its values depend on `k` alone and on the row's place `r`:
+File `k` of `FILES` holds `ROWS` rows; its values depend only on `k` and on the row's place `r`:
 
 ======  ====================================================================================
 id      1000 k + r, the record key
@@ -18,7 +18,7 @@ st      struct<a: int, b: string, c: struct<d: double, e: date>>, null where r =
 n       int, null in whole files (k % 5 = 0) and where r % 3 = 0
 none    int, null everywhere
 arr, m  array<int> and map<string, int>
-p, q    what tables are partitioned by, see `Partitioning`
+p, q    the columns that tables are partitioned by, see `Partitioning`
 ======  ====================================================================================
 """
 
@@ -96,7 +96,7 @@ STATS_COLUMNS = (
 
 
 class Partitioning(Enum):
-    """By what the table is partitioned: files 8 k to 8 k + 7 share a partition of one level."""
+    """The partition columns of a table: files 8 k to 8 k + 7 share a partition of one level."""
 
     NONE = "none"
     HIVE = "hive"
@@ -111,11 +111,11 @@ class Partitioning(Enum):
 
 @dataclass(frozen=True)
 class Matrix:
-    """A matrix table, and what is in it.
+    """A matrix table and its contents.
 
     Attributes:
-        table: the Hudi table.
-        rows: its rows after every commit, by id, with Python values (timestamps aware, in UTC).
+        table: The Hudi table.
+        rows: Its rows after every commit, by id, with Python values (timestamps aware, in UTC).
     """
 
     table: HudiTable
@@ -133,16 +133,16 @@ def write_matrix(
 ) -> Matrix:
     """Write the table in three commits: all rows, some updates, some deletes.
 
-    The updates move values out of their file's old ranges. For a merge-on-read table they and the
+    The updates move values out of their file's old ranges. In a merge-on-read table the updates and
     deletes are in log files.
 
     Args:
-        spark: a session with Hudi.
-        parent: the directory in which the table's own is made.
-        type: copy on write or merge on read.
-        version: of the table: 6, 8 or 9.
-        partitioning: by what it is partitioned.
-        extra: more options of Hudi's writer.
+        spark: A session with Hudi.
+        parent: The directory in which the table's directory is created.
+        type: Copy on write or merge on read.
+        version: The table version: 6, 8 or 9.
+        partitioning: The partition columns.
+        extra: More options of Hudi's writer.
     """
     spec = _spec(type, version, partitioning, extra or {})
     rows = _Rows.of(partitioning)
@@ -154,7 +154,7 @@ def write_matrix(
 
 @dataclass(frozen=True)
 class _Rows:
-    """The rows of the first commit, what the other two bring, and all rows after those."""
+    """The rows of the first commit, the rows of the other two, and all rows afterwards."""
 
     first: tuple[Row, ...]
     updated: tuple[Row, ...]
@@ -195,11 +195,11 @@ def _spec(
 class Matrices:
     """Matrix tables that several tests read: each is written once, at its first use.
 
-    Processes that test at the same time share them.
+    Test processes that run at the same time share them.
     """
 
     def __init__(self, spark: SparkSession, parent: Path) -> None:
-        """Nothing is written yet; tables will be directories of `parent`."""
+        """Prepare without writing; tables will be directories of `parent`."""
         self._spark = spark
         self._parent = parent
         parent.mkdir(parents=True, exist_ok=True)
@@ -207,7 +207,7 @@ class Matrices:
     def get(
         self, type: TableType, version: int = 9, partitioning: Partitioning = Partitioning.NONE
     ) -> Matrix:
-        """The table as `write_matrix` writes it. Not to be changed."""
+        """Return the table as `write_matrix` writes it. It must not be changed."""
         spec = _spec(type, version, partitioning, {})
         written = self._parent / f"{spec.name}.written"
         with (self._parent / f"{spec.name}.lock").open("w") as lock:
@@ -302,7 +302,7 @@ def _is_deleted(key: int) -> bool:
 
 
 def _moved(row: Row) -> Row:
-    """The row with its values outside of every range of its file; keys and partition stay."""
+    """Return the row with values outside every range of its file; keys and partition remain."""
     return {
         **row,
         "i": row["i"] + 500_000,

@@ -1,8 +1,7 @@
-"""The project and what it needs, copied out of the environment that runs this.
+"""Copy the project and its requirements out of the current environment.
 
-`python -m devtools.packages DIRECTORY [EXTRA...]` makes a directory for PYTHONPATH that holds what
-`pip install pyhudi-expr[EXTRA,...]` would, in the versions that the tests ran with, without a
-network.
+`python -m devtools.packages DIRECTORY [EXTRA...]` fills a directory for PYTHONPATH with what `pip
+install pyhudi-expr[EXTRA,...]` would install, in the tested versions, without a network.
 """
 
 import os
@@ -23,10 +22,10 @@ _UNWANTED = ("__pycache__", "*.pyc", "tests")
 
 
 def needed(name: str, extras: Iterable[str] = ()) -> Iterator[Distribution]:
-    """The distribution and all that it requires here, each once.
+    """Return a distribution and all that it requires here, each once.
 
     Raises:
-        PackageNotFoundError: one of them is not installed.
+        PackageNotFoundError: One of them is not installed.
     """
     seen: set[tuple[str, str]] = set()
     found: set[str] = set()
@@ -54,7 +53,7 @@ def copy(target: Path, extras: Iterable[str]) -> None:
     for package in needed(_PROJECT, extras):
         for file in package.files or ():
             source = Path(str(file.locate()))
-            # Scripts lie outside of the directory of packages, and are of this environment.
+            # Scripts are outside the directory of packages, and belong to this environment.
             if ".." in file.parts or file.suffix in (".pyc", ".pth") or not source.is_file():
                 continue
             _place(source, target.joinpath(*file.parts))
@@ -63,7 +62,7 @@ def copy(target: Path, extras: Iterable[str]) -> None:
 
 
 def _place(source: Path, target: Path) -> None:
-    """A link where the file system has them: PySpark alone is 400 MB."""
+    """Link a file if the file system allows it, or copy it: PySpark alone is 400 MB."""
     target.parent.mkdir(parents=True, exist_ok=True)
     try:
         os.link(source, target)

@@ -1,4 +1,4 @@
-"""A server as a child process: started, awaited with a deadline, stopped whatever happens."""
+"""A server as a child process: start it, wait for it with a deadline, and stop it in any case."""
 
 import ctypes
 import signal
@@ -19,14 +19,14 @@ class ServerError(RuntimeError):
 
 
 def tail(path: Path, lines: int = 40) -> str:
-    """The last lines of a log file, "" when there is no such file."""
+    """Return the last lines of a log file, or "" if there is no such file."""
     if not path.is_file():
         return ""
     return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
 
 
 def interrupt_at_sigterm() -> None:
-    """Have SIGTERM end this process as Ctrl-C does, by an exception: servers are stopped then."""
+    """Make SIGTERM end this process as Ctrl-C does, by an exception: servers are stopped then."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -35,10 +35,10 @@ def interrupt_at_sigterm() -> None:
 
 
 class ServerProcess:
-    """One child process in a session of its own, so that Ctrl-C in a terminal reaches only us.
+    """A child process in its own session, so that Ctrl-C in a terminal reaches only this process.
 
-    On Linux the kernel ends it when the thread that started it dies without saying goodbye: start
-    servers from a thread that lives as long as they do.
+    On Linux the kernel ends it when the thread that started it dies. So start servers from a thread
+    that lives as long as they do.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ServerProcess:
         env: Mapping[str, str] | None = None,
         cwd: Path | None = None,
     ) -> None:
-        """Start `command`; its output goes to the file `output`, and `logs` are shown in errors."""
+        """Start `command`; its output goes to the file `output`, and errors quote `logs`."""
         self.name = name
         self._logs = (output, *logs)
         output.parent.mkdir(parents=True, exist_ok=True)
@@ -73,14 +73,14 @@ class ServerProcess:
         return self._process.pid
 
     def is_running(self) -> bool:
-        """Whether the process has not ended."""
+        """Return whether the process has not ended."""
         return self._process.poll() is None
 
     def wait_until(self, is_ready: Callable[[], bool], seconds: float) -> None:
-        """Return as soon as `is_ready()`.
+        """Return as soon as `is_ready()` is true.
 
         Raises:
-            ServerError: the process ended first, or `seconds` passed; it is stopped then.
+            ServerError: The process ended first, or `seconds` passed and it was stopped.
         """
         deadline = time.monotonic() + seconds
         while not is_ready():
@@ -92,21 +92,21 @@ class ServerProcess:
             time.sleep(_POLL_SECONDS)
 
     def wait(self) -> None:
-        """Return when the process has ended well.
+        """Return when the process has ended successfully.
 
         Raises:
-            ServerError: its status was not 0.
+            ServerError: Its status was not 0.
         """
         if self._process.wait():
             raise self.error(f"ended with status {self._process.returncode}")
 
     def error(self, what: str) -> ServerError:
-        """An error that says what happened and shows the end of the logs."""
+        """Return an error that says what happened and shows the end of the logs."""
         shown = "\n".join(f"--- {log}\n{tail(log)}" for log in self._logs)
         return ServerError(f"{self.name} {what}\n{shown}")
 
     def stop(self, grace_seconds: float = 15) -> None:
-        """End the process: politely, and after `grace_seconds` by force. Again is harmless."""
+        """Terminate the process, and kill it after `grace_seconds`. A second call does nothing."""
         if not self.is_running():
             return
         self._process.send_signal(signal.SIGTERM)
@@ -118,10 +118,10 @@ class ServerProcess:
 
 
 def run_logged(name: str, command: Sequence[str], *, output: Path) -> None:
-    """Run a command to its end, its output in a new file.
+    """Run a command to its end, with its output in a new file.
 
     Raises:
-        ServerError: it ended with another status than 0; the message shows its output's end.
+        ServerError: Its status was not 0; the message shows the end of its output.
     """
     output.unlink(missing_ok=True)
     process = ServerProcess(name, command, output=output)

@@ -1,4 +1,4 @@
-"""Where the built and downloaded things are, and how a JVM of this project is started."""
+"""Paths of built and downloaded files, and the options of the project's JVMs."""
 
 import os
 import shutil
@@ -16,7 +16,7 @@ _HIVE_JDBC = "4.0.1"
 _COPY = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy"
 HANDLER_JAR = ROOT / "handler-java" / "target" / "pyhudi-hive-handler.jar"
 
-# Packages of the JDK that Hive, Hadoop and Kryo reach into by reflection. Without them HiveServer2
+# Packages of the JDK that Hive, Hadoop and Kryo access by reflection. Without them HiveServer2
 # starts on JDK 17 and never opens its port.
 _OPENED = (
     "java.lang",
@@ -37,14 +37,14 @@ COLLECTOR = ("-XX:+UseSerialGC", "-XX:MetaspaceSize=256m")
 
 
 class RuntimeMissingError(RuntimeError):
-    """Something that `make` builds or fetches is not there; the message names the target."""
+    """A file that `make` builds or fetches is missing; the message names the target."""
 
 
 def java() -> Path:
-    """The JVM's launcher: of JAVA_HOME, else of the PATH.
+    """Return the JVM's launcher: that of JAVA_HOME, else that of the PATH.
 
     Raises:
-        RuntimeMissingError: there is none.
+        RuntimeMissingError: There is none.
     """
     home = os.environ.get("JAVA_HOME")
     found = Path(home) / "bin" / "java" if home else shutil.which("java")
@@ -54,10 +54,10 @@ def java() -> Path:
 
 
 def hudi_bundle() -> Path:
-    """The Hudi bundle's jar, which serves Spark and Hive.
+    """Return the Hudi bundle's jar, which serves Spark and Hive.
 
     Raises:
-        RuntimeMissingError: it has not been fetched.
+        RuntimeMissingError: It has not been fetched.
     """
     found = sorted(HUDI_AUX.glob("hudi-*bundle*.jar"))
     if not found:
@@ -66,27 +66,27 @@ def hudi_bundle() -> Path:
 
 
 def other_hudi_bundle(version: str) -> Path:
-    """The bundle of another version of Hudi, for Spark; fetched at its first use (about 110 MB).
+    """Return another version's Hudi bundle for Spark; fetched at its first use (about 110 MB).
 
     Raises:
-        RuntimeMissingError: Maven is missing, or does not get it.
+        RuntimeMissingError: Maven is missing, or cannot fetch it.
     """
     name = f"{_HUDI_BUNDLE}-{version}.jar"
     return _fetched(f"org.apache.hudi:{_HUDI_BUNDLE}:{version}", WORK / "hudi" / name)
 
 
 def hive_jdbc() -> Path:
-    """Hive's JDBC driver with all that it needs; fetched at its first use (about 44 MB).
+    """Return Hive's JDBC driver with its requirements; fetched at its first use (about 44 MB).
 
     Raises:
-        RuntimeMissingError: Maven is missing, or does not get it.
+        RuntimeMissingError: Maven is missing, or cannot fetch it.
     """
     name = f"hive-jdbc-{_HIVE_JDBC}-standalone.jar"
     return _fetched(f"org.apache.hive:hive-jdbc:{_HIVE_JDBC}:jar:standalone", WORK / "jdbc" / name)
 
 
 def _fetched(artifact: str, file: Path) -> Path:
-    """The file, which Maven copies from its repositories if it is not there."""
+    """Return the file, which Maven copies from its repositories if it is missing."""
     if not file.is_file():
         if shutil.which("mvn") is None:
             raise RuntimeMissingError("no mvn found: install Maven")
@@ -99,10 +99,10 @@ def _fetched(artifact: str, file: Path) -> Path:
 
 
 def aux_jars() -> tuple[Path, ...]:
-    """What goes on Hive's auxiliary path: Hudi with its companions and the storage handler.
+    """Return the jars for Hive's auxiliary path: Hudi with its companions and the storage handler.
 
     Raises:
-        RuntimeMissingError: one of them is missing.
+        RuntimeMissingError: A jar is missing.
     """
     hudi_bundle()
     if not HANDLER_JAR.is_file():
@@ -111,7 +111,7 @@ def aux_jars() -> tuple[Path, ...]:
 
 
 def free_port() -> int:
-    """A TCP port of the loopback interface that nobody listened on a moment ago."""
+    """Return a TCP port of the loopback interface on which no process listened a moment ago."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]
@@ -119,7 +119,7 @@ def free_port() -> int:
 
 
 def is_listening(port: int) -> bool:
-    """Whether somebody accepts connections at this port of the loopback interface."""
+    """Return whether a process accepts connections at this port of the loopback interface."""
     with socket.socket() as probe:
         probe.settimeout(1)
         return probe.connect_ex(("127.0.0.1", port)) == 0

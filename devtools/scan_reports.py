@@ -1,4 +1,4 @@
-"""What the storage handler reports of its scans: one JSON line each, in a directory we name."""
+"""The storage handler's reports of scans: one JSON line each, in a given directory."""
 
 import json
 import shutil
@@ -9,16 +9,16 @@ from typing import Any
 
 @dataclass(frozen=True)
 class ScanTotals:
-    """Sums over some scans. Files are base and log files, sizes are bytes.
+    """Totals over some scans. Files are base and log files, sizes are bytes.
 
     Attributes:
-        scans: how many there were.
-        outcomes: how each ended, sorted, without repetition.
-        files_considered: files that the queries would have read without pruning.
-        files_kept: files that they read.
-        bytes_considered: the size of the former.
-        bytes_kept: the size of the latter.
-        pruning_micros: the time that the handler spent on its answers, microseconds.
+        scans: Number of scans.
+        outcomes: Their outcomes, sorted, without repetition.
+        files_considered: Number of files that the queries would have read without pruning.
+        files_kept: Number of files that they read.
+        bytes_considered: The size of the files considered.
+        bytes_kept: The size of the files read.
+        pruning_micros: The time that the handler spent on pruning, in microseconds.
     """
 
     scans: int
@@ -31,20 +31,20 @@ class ScanTotals:
 
 
 class ScanReports:
-    """The reports of scans, taken as they come."""
+    """Collects the reports of scans."""
 
     def __init__(self, directory: Path) -> None:
-        """Begin with an empty directory."""
+        """Start with an empty directory."""
         shutil.rmtree(directory, ignore_errors=True)
         directory.mkdir(parents=True)
         self._directory = directory
 
     def settings(self) -> dict[str, str]:
-        """What a Hive session has to SET for its scans to be reported here."""
+        """Return the settings with which a Hive session reports its scans here."""
         return {"hudi.pruning.report.dir": str(self._directory)}
 
     def take(self) -> ScanTotals:
-        """The totals of all scans since the last call."""
+        """Return the totals of all scans since the last call."""
         found: list[dict[str, Any]] = []
         for path in self._directory.glob("*.jsonl"):
             found.extend(json.loads(line) for line in path.read_text().splitlines())

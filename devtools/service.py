@@ -15,10 +15,10 @@ START_SECONDS = 60.0
 
 
 class ServiceProcess:
-    """`pyhudi serve` on a free port of the loopback interface, its log in `run_dir`."""
+    """`pyhudi serve` on a free port of the loopback interface, with its log in `run_dir`."""
 
     def __init__(self, run_dir: Path, *options: str) -> None:
-        """Prepare, but do not start; `options` are more options of `pyhudi serve`."""
+        """Prepare the service without starting it; `options` are more options of `pyhudi serve`."""
         self.run_dir = run_dir.resolve()
         self.port = 0
         self._options: Sequence[str] = options
@@ -26,14 +26,14 @@ class ServiceProcess:
 
     @property
     def address(self) -> str:
-        """host:port, as `hudi.pruning.service.addresses` wants it."""
+        """host:port, in the form of `hudi.pruning.service.addresses`."""
         return f"127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start it and return when it answers `info()`.
+        """Start the service and return when it answers `info()`.
 
         Raises:
-            devtools.process.ServerError: it ended, or did not answer in time.
+            devtools.process.ServerError: It ended, or did not answer in time.
         """
         self.stop()
         self.port = free_port()
@@ -43,39 +43,39 @@ class ServiceProcess:
             [*command, "--port", str(self.port), *self._options],
             output=self.run_dir / "pruning-service.log",
             cwd=ROOT,
-            # Nothing in the user's directories, and the same start every time.
+            # It writes nothing into the user's directories, and starts the same way every time.
             env={"PYHUDI_SNAPSHOT_DIR": "", **os.environ},
         )
         self._process.wait_until(self._answers, START_SECONDS)
 
     def stop(self) -> None:
-        """Stop it if it runs."""
+        """Stop the service if it runs."""
         if self._process is not None:
             self._process.stop()
             self._process = None
 
     @property
     def pid(self) -> int:
-        """Its process, which has been started."""
+        """The process id of the started service."""
         assert self._process is not None
         return self._process.pid
 
     def client(self, timeout: float = 2.0) -> PruningClient:
-        """A client of it, which the caller closes."""
+        """Return a client of the service, which the caller closes."""
         return PruningClient("127.0.0.1", self.port, timeout)
 
     def log(self) -> str:
-        """All that it has logged."""
+        """Return everything that the service has logged."""
         path = self.run_dir / "pruning-service.log"
         return path.read_text(errors="replace") if path.is_file() else ""
 
     def __enter__(self) -> "ServiceProcess":
-        """Start it."""
+        """Start the service."""
         self.start()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Stop it."""
+        """Stop the service."""
         self.stop()
 
     def _answers(self) -> bool:

@@ -1,4 +1,4 @@
-"""PySpark with the Hudi bundle that `make runtime` fetched."""
+"""PySpark with the Hudi bundle that `make runtime` fetches."""
 
 import os
 import sys
@@ -32,14 +32,21 @@ def spark_session(
     bundle: Path | None = None,
     settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Iterator[SparkSession]:
-    """A local Spark session with Hudi's extensions; its JVM ends with the context.
+    """Open a local Spark session with Hudi's extensions; its JVM ends with the context.
 
-    The session's time zone is UTC, for writer and reader alike. There is one Spark JVM in a Python
-    process: do not nest. bundle: Hudi's jar; by default that of the runtime. settings: more for the
-    session.
+    The session's time zone is UTC, for writers and readers. A Python process has at most one Spark
+    JVM,
+    so sessions cannot be nested.
+
+    Args:
+        name: The application's name.
+        heap: The driver's heap.
+        cores: Number of cores.
+        bundle: Hudi's jar; by default that of the runtime.
+        settings: More settings of the session.
 
     Raises:
-        devtools.runtime.RuntimeMissingError: no JDK, or no Hudi bundle.
+        devtools.runtime.RuntimeMissingError: There is no JDK, or no Hudi bundle.
     """
     scratch = WORK / "spark"
     os.environ["JAVA_HOME"] = str(java().resolve().parent.parent)
@@ -53,7 +60,7 @@ def spark_session(
                 *COLLECTOR,
                 f"-Dlog4j2.configurationFile={_LOG_CONFIGURATION}",
                 "-Duser.timezone=UTC",
-                # Hudi's object size estimator would try to attach to its own JVM, and complain.
+                # Hudi's object size estimator would try to attach to its own JVM, and log errors.
                 "-Djol.skipDynamicAttach=true",
                 "-Djol.skipHotspotSAAttach=true",
             )
@@ -82,7 +89,7 @@ def spark_session(
 
 @contextmanager
 def session_settings(session: SparkSession, values: Mapping[str, str]) -> Iterator[None]:
-    """The session with other settings for a while; Hudi takes some of its own from there."""
+    """Change settings of a session within the context; Hudi reads some of its own from there."""
     before = {name: session.conf.get(name, None) for name in values}
     for name, value in values.items():
         session.conf.set(name, value)
@@ -97,7 +104,7 @@ def session_settings(session: SparkSession, values: Mapping[str, str]) -> Iterat
 
 
 def _end_jvm() -> None:
-    """PySpark keeps its JVM until Python exits; two gigabytes are wanted back before that."""
+    """End the JVM: PySpark keeps it until Python exits, with two gigabytes of memory."""
     gateway = SparkContext._gateway
     if gateway is None:
         return

@@ -1,6 +1,6 @@
-"""Hudi tables written by Apache Hudi through PySpark, laid out so that a test knows every file.
+"""Hudi tables that Apache Hudi writes through PySpark, laid out so that a test knows every file.
 
-A DataFrame partition becomes one file: whoever knows in which partition a row is, knows its file.
+A DataFrame partition becomes one file, so a row's DataFrame partition determines its file.
 """
 
 from collections.abc import Mapping
@@ -41,19 +41,20 @@ class PartitionStyle(Enum):
 
 @dataclass(frozen=True)
 class TableSpec:
-    """What a table is, before any row is in it.
+    """The definition of a table, without rows.
 
     Attributes:
-        name: of the table and of its directory.
-        type: copy on write or merge on read.
+        name: The name of the table and of its directory.
+        type: Copy on write or merge on read.
         version: Hudi's table version: 6, 8 or 9.
-        key: the record key's fields.
-        ordering: the field that decides between two versions of a record.
-        partitions: the partition fields, outermost first; empty: not partitioned.
-        partition_style: how their values become paths.
-        stats_columns: the columns in `column_stats`; empty: all that Hudi takes by itself;
-            None: no `column_stats` (and no `partition_stats`).
-        extra: more options of Hudi's writer; they win.
+        key: Fields of the record key.
+        ordering: The field that decides between two versions of a record.
+        partitions: The partition fields, outermost first; empty if the table is not partitioned.
+        partition_style: How their values become paths.
+        stats_columns: The columns of `column_stats`; empty: Hudi's default; None: no `column_stats`
+            and
+            no `partition_stats`.
+        extra: More options of Hudi's writer; they override the others.
     """
 
     name: str
@@ -67,9 +68,9 @@ class TableSpec:
     extra: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def options(self) -> dict[str, str]:
-        """The writer's options, the same for every commit of the table.
+        """Return the writer's options, the same for every commit of the table.
 
-        An index that a commit's options do not ask for is deleted by it, so all of them ask.
+        A commit deletes an index that its options do not enable, so all of them enable it.
         """
         plain = len(self.key) < 2 and len(self.partitions) < 2
         generator = "Simple" if plain and self.partitions else "Complex"
@@ -93,7 +94,7 @@ class TableSpec:
             "hoodie.datasource.write.partitionpath.urlencode": str(
                 self.partition_style is not PartitionStyle.PLAIN
             ).lower(),
-            # Asks whether an older Hudi wrote the table; none did.
+            # It checks whether an older Hudi wrote the table; none did.
             "hoodie.write.complex.keygen.validation.enable": "false",
             "hoodie.metadata.enable": "true",
             "hoodie.metadata.index.column.stats.enable": stats,
@@ -102,10 +103,10 @@ class TableSpec:
             ).lower(),
             # One file for each DataFrame partition, as it comes.
             "hoodie.bulkinsert.sort.mode": "NONE",
-            # No small-file handling: an upsert touches the files of its records and no other.
+            # No small-file handling: an upsert changes the files of its records and no others.
             "hoodie.parquet.small.file.limit": "0",
             "hoodie.merge.small.file.group.candidates.limit": "0",
-            # Commits, deltas and replaced files stay where tests look for them.
+            # Cleaning is off: commits, deltas and replaced files stay where tests expect them.
             "hoodie.clean.automatic": "false",
             "hoodie.archive.automatic": "false",
             "hoodie.compact.inline": "false",
@@ -121,12 +122,12 @@ class TableSpec:
 
 @dataclass(frozen=True)
 class HudiTable:
-    """A table that has been written.
+    """A written table.
 
     Attributes:
-        spec: what was asked for.
-        path: its base path, absolute.
-        schema: its columns in order, without Hudi's meta columns, as Spark types.
+        spec: Its definition.
+        path: Its base path, absolute.
+        schema: Its columns in order, without Hudi's meta columns, as Spark types.
     """
 
     spec: TableSpec
@@ -139,13 +140,13 @@ class HudiTable:
         return self.spec.name
 
     def hive_columns(self) -> tuple[tuple[str, str], ...]:
-        """Name and Hive type of each column in the table's order, meta columns first."""
+        """Return the name and Hive type of each column in the table's order, meta columns first."""
         return tuple((name, "string") for name in META_COLUMNS) + tuple(
             (column.name, column.dataType.simpleString()) for column in self.schema
         )
 
     def data_files(self) -> tuple[Path, ...]:
-        """Its base and log files of every version, relative to the base path, sorted."""
+        """Return its base and log files of every version, relative to the base path, sorted."""
         return tuple(
             sorted(
                 file.relative_to(self.path)
@@ -158,7 +159,7 @@ class HudiTable:
 
 
 def create(frame: DataFrame, spec: TableSpec, parent: Path) -> HudiTable:
-    """Write a new table `parent/spec.name` with one bulk insert; what was there is replaced.
+    """Write a new table `parent/spec.name` with one bulk insert; an existing one is replaced.
 
     Each DataFrame partition becomes one file in each table partition that it has rows of.
     """
