@@ -1,5 +1,4 @@
-"""The benchmarks: `python -m bench [NAMES]` keeps the figures in `reporting.results.json`.
+"""The benchmarks: `python -m bench [NAMES]` stores the figures in `reporting/results.json`.
 
-Each module with a function under `@benchmark` is one; `bench.reporting.measuring` says what a
-figure is.
+Each function under `@benchmark` is one; `bench.reporting.measuring` defines a figure.
 """

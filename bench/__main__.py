@@ -1,4 +1,4 @@
-"""`python -m bench [NAMES]`: run the named benchmarks, or all, and keep what they measured."""
+"""`python -m bench [NAMES]`: run the named benchmarks, or all, and store the results."""
 
 import os
 import sys
@@ -45,7 +45,7 @@ _MODULES = (
 
 
 def main(names: Sequence[str]) -> int:
-    """Run them; 0 if none failed and every bar is cleared, 2 for a name that is unknown."""
+    """Run benchmarks; return 0 if all succeed and clear their bars, 2 for an unknown name."""
     console = Console()
     known = {benchmark.name: benchmark for benchmark in registered()}
     unknown = [name for name in names if name not in known]
@@ -73,7 +73,7 @@ def main(names: Sequence[str]) -> int:
 
 
 def _measured(benchmark: Benchmark, console: Console) -> list[Measurement]:
-    """The benchmark's figures behind those of the machine."""
+    """Return the benchmark's figures, after those of the machine."""
     found = [
         Measurement(f"{benchmark.name}: cores of the machine", os.cpu_count() or 0, "cores"),
         Measurement(f"{benchmark.name}: load at the start", os.getloadavg()[0], "processes"),

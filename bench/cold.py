@@ -1,7 +1,6 @@
-"""One question in a process of its own: `python -m bench.cold TABLE SQL [SNAPSHOT_DIR]`.
+"""Prune once in a new process: `python -m bench.cold TABLE SQL [SNAPSHOT_DIR]`.
 
-Prints one line of JSON: what was kept and read, the most memory the process held, and its seconds
-of CPU.
+Prints one line of JSON: the files kept, the bytes read, the peak memory, and the seconds of CPU.
 """
 
 import json
@@ -18,7 +17,7 @@ from devtools.runtime import ROOT
 
 @dataclass(frozen=True)
 class ColdRun:
-    """seconds: from before the process's start until its answer is there. peak: memory, bytes."""
+    """seconds: from before the process's start to its answer. peak: memory in bytes."""
 
     seconds: float
     cpu_seconds: float
@@ -27,14 +26,14 @@ class ColdRun:
 
 
 def run(module: str, *arguments: str) -> ColdRun:
-    """`python -m MODULE ARGUMENTS`, which prints what `report` does."""
+    """Run `python -m MODULE ARGUMENTS`, which prints the output of `report`."""
     _compile()
     command = [sys.executable, "-m", module, *arguments]
-    begun = time.perf_counter()
+    started = time.perf_counter()
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         answer = process.stdout.readline()
-        elapsed = time.perf_counter() - begun
+        elapsed = time.perf_counter() - started
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
     found = json.loads(answer)
@@ -43,7 +42,7 @@ def run(module: str, *arguments: str) -> ColdRun:
 
 @cache
 def _compile() -> None:
-    """Leaves byte code beside our sources, as pip does beside those that it installs."""
+    """Compile the sources to byte code, as pip does for installed packages."""
     import compileall
 
     for package in ("pyhudi_expr", "bench", "devtools"):
@@ -57,21 +56,21 @@ class _NoPandas:
 
 
 def without_pandas() -> None:
-    """Hides pandas, which only the tests need: pyarrow imports it wherever it is installed."""
+    """Hide pandas, which only the tests need: pyarrow imports it if it is installed."""
     sys.meta_path.insert(0, _NoPandas())
 
 
 def report(kept: int) -> None:
-    """Tells `run` what was found and spent."""
+    """Print the result and its costs for `run`."""
     used = resource.getrusage(resource.RUSAGE_SELF)
     spent = used.ru_utime + used.ru_stime
     print(json.dumps({"kept": kept, "cpu_seconds": spent, "peak": peak()}), flush=True)
 
 
 def peak() -> int:
-    """The most memory that this process held, bytes.
+    """Return the peak memory of this process in bytes.
 
-    (What getrusage tells begins with the memory of the process that started us.)
+    (The value of getrusage includes the memory of the process that started this one.)
     """
     status = Path("/proc/self/status").read_text()
     return int(status.partition("VmHWM:")[2].split()[0]) * 1024

@@ -1,7 +1,7 @@
-"""Planning of other readers of the same table, which Hudi wrote: Spark with Hudi, and hudi-rs.
+"""Compare planning with other readers of a table that Hudi wrote: Spark with Hudi, and hudi-rs.
 
-`python -m bench.engines READER TABLE NUMBER` plans one predicate in a process of its own, then all
-of them once more, and prints what each kept and how long it took as JSON.
+`python -m bench.engines READER TABLE NUMBER` plans one predicate in a new process, then all of them
+once more, and prints the number of kept files and the time of each as JSON.
 """
 
 import json
@@ -23,9 +23,10 @@ from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest
 
 @dataclass(frozen=True)
 class _Predicate:
-    """rs: the same as hudi-rs takes it, a list of comparisons that all hold; None: it cannot.
+    """A predicate in the form of each reader.
 
-    wrong_in: the reader that loses rows here; how few files it keeps is no bar then.
+    rs: The form of hudi-rs, a list of comparisons that all hold; None: it has none. wrong_in: The
+    reader that loses rows here; the number of files that it keeps is not a bar then.
     """
 
     sql: str
@@ -56,7 +57,7 @@ _READERS = ("spark", "hudi-rs")
 def engines() -> Iterator[Measurement]:
     """2,000 files that Hudi wrote: planning against Spark with Hudi and hudi-rs; 10 minutes."""
     path = event_table.ensure_written().path
-    # Entries that are doubted are checked against the files' footers, once.
+    # Doubtful entries are checked against the files' footers, once.
     pruner = Pruner(PruneOptions(footer_wait=_FOOTER_WAIT))
     others = {reader: _others(reader, path) for reader in _READERS}
     for number, predicate in enumerate(_PREDICATES):
@@ -86,7 +87,7 @@ def engines() -> Iterator[Measurement]:
 
 @dataclass(frozen=True)
 class _Planned:
-    """What a reader kept, and its seconds: warm, and first in a process (its start included)."""
+    """The files that a reader kept, and its seconds: warm, and first in a process (with start)."""
 
     kept: int
     warm: float
@@ -94,22 +95,22 @@ class _Planned:
 
 
 def _others(reader: str, path: Path) -> dict[int, _Planned]:
-    """By the predicate's number; each one is the first in a process once."""
+    """Return results by the predicate's number; each one is the first in a process once."""
     found = {}
     for number, predicate in enumerate(_PREDICATES):
         if reader == "hudi-rs" and predicate.rs is None:
             continue
-        begun = time.perf_counter()
+        started = time.perf_counter()
         command = [sys.executable, "-m", "bench.engines", reader, str(path), str(number)]
         output = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-        told = json.loads(output.stdout.splitlines()[-1])
-        first = told["ready"] - begun
-        found[number] = _Planned(told["kept"], told["warm"], first)
+        printed = json.loads(output.stdout.splitlines()[-1])
+        first = printed["ready"] - started
+        found[number] = _Planned(printed["kept"], printed["warm"], first)
     return found
 
 
-def _tell(plan: Callable[[_Predicate], int], number: int) -> None:
-    """perf_counter is the machine's, so the parent can tell when the first plan was ready."""
+def _print_ready(plan: Callable[[_Predicate], int], number: int) -> None:
+    """Print when the first plan was ready: perf_counter is the same in all local processes."""
     predicate = _PREDICATES[number]
     kept = plan(predicate)
     ready = time.perf_counter()
@@ -129,7 +130,7 @@ def _with_spark(path: str, number: int) -> None:
             scan = frame._jdf.queryExecution().executedPlan().collectLeaves().head()
             return sum(part.files().size() for part in scan.selectedPartitions())
 
-        _tell(plan, number)
+        _print_ready(plan, number)
 
 
 def _with_hudi_rs(path: str, number: int) -> None:
@@ -141,7 +142,7 @@ def _with_hudi_rs(path: str, number: int) -> None:
         options = HudiReadOptions(filters=list(predicate.rs or ()))
         return len(table.get_file_slices(options))
 
-    _tell(plan, number)
+    _print_ready(plan, number)
 
 
 if __name__ == "__main__":

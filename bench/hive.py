@@ -1,7 +1,7 @@
-"""Hive on 2,000 files: one file's query with and without pruning, and by Hudi's own input format.
+"""Hive on 2,000 files: a query for one file with and without pruning, and by Hudi's input format.
 
-Rows have to be equal every time. The ratios of an engine come from one HiveServer2 and from
-queries that take turns.
+Rows must be equal every time. The ratios of an engine come from one HiveServer2, where the queries
+alternate.
 """
 
 import statistics
@@ -25,7 +25,7 @@ _OURS, _HUDIS = "bench_events", "bench_events_hudi"
 
 _FILE = 1_234
 _ONE_FILE = f"SELECT id, city, amount FROM {{}} WHERE id = {_FILE * event_table.ROWS_PER_FILE + 56}"
-#: Each file's range holds the value, and a few rows in all of them have it.
+#: Each file's range holds the value, but only a few rows in total have it.
 _EVERY_FILE = "SELECT id, city, amount FROM {} WHERE user_id = 55555"
 
 _DEFAULTS = {
@@ -40,14 +40,14 @@ _COLD_CALLS = 3
 
 @dataclass(frozen=True)
 class _Plan:
-    """The bars of an engine, and how often it is asked; its slow queries take minutes.
+    """The bars of an engine and its numbers of runs; its slow queries take minutes.
 
     Attributes:
-        against_hudi: least ratio of Hudi's time to ours, pruned.
-        against_unpruned: least ratio of our time, unpruned to pruned.
-        hudi: runs with Hudi's input format.
-        unpruned: runs of the one file's query without pruning.
-        pairs: runs of the unprunable query, without pruning and with it.
+        against_hudi: Minimum ratio of Hudi's time to ours, pruned.
+        against_unpruned: Minimum ratio of our time, unpruned to pruned.
+        hudi: Number of runs with Hudi's input format.
+        unpruned: Number of runs of the query for one file without pruning.
+        pairs: Number of runs of the unprunable query, without pruning and with it.
     """
 
     against_hudi: int
@@ -75,7 +75,7 @@ def hive() -> Iterator[Measurement]:
 
 @benchmark("hive-unprunable")
 def hive_unprunable() -> Iterator[Measurement]:
-    """What pruning costs a query of Hive that has to read all of 2,000 files; 13 minutes."""
+    """The cost of pruning for a query of Hive that must read all of 2,000 files; 13 minutes."""
     with _running() as (session, reports, _):
         for engine, plan in _PLANS.items():
             yield from _every_file(session, reports, engine, plan.pairs)
@@ -83,7 +83,7 @@ def hive_unprunable() -> Iterator[Measurement]:
 
 @contextmanager
 def _running() -> Iterator[tuple[HiveSession, ScanReports, ServiceProcess]]:
-    """A session with the table in it twice, and what else takes part."""
+    """Open a session with the table registered twice, with its reports and service."""
     table = event_table.ensure_written()
     reports = ScanReports(_RUN_DIR / "scans")
     with ExitStack() as running:
@@ -100,7 +100,7 @@ def _running() -> Iterator[tuple[HiveSession, ScanReports, ServiceProcess]]:
 def _calls(
     session: HiveSession, reports: ScanReports, service: ServiceProcess
 ) -> Iterator[Measurement]:
-    """The pruning call alone, as the storage handler times it."""
+    """Measure the pruning call alone, as the storage handler times it."""
     session.set({**ENGINES["fetch"], **_ON})
     query = _ONE_FILE.format(_OURS)
     session.run(query)  # Hive's own first query of a table takes seconds
@@ -141,7 +141,7 @@ def _one_file(
         _require_one_file(reports.take())
     ours = statistics.median(times["pruned"])
     whole = statistics.median(times["unpruned"])
-    # Hudi's best run: its first one also warms up the server.
+    # Hudi's best run, because its first one also warms up the server.
     hudi = min(times["hudi"])
     title = f"hive: {engine}, 1 of 2,000 files"
     yield Measurement(f"{title}, pruned", ours, "s")
@@ -165,8 +165,9 @@ def _every_file(
     asked = reports.take()
     if asked.files_kept != asked.files_considered:
         raise ValueError(f"files were pruned: {asked}")
-    # The least disturbed run of each: what else the machine does can only add to a run, and the
-    # difference that is looked for is smaller than that.
+    # The fastest run of each: other work of the machine can only slow a run down, and the
+    # difference
+    # to be measured is smaller than that.
     plain, ratio = min(off), min(on) / min(off)
     title = f"hive-unprunable: {engine}, 2,000 of 2,000 files"
     yield Measurement(f"{title}, without pruning", plain, "s")
@@ -178,7 +179,7 @@ def _every_file(
 def _seconds(
     session: HiveSession, query: str, settings: Mapping[str, str], expected: Sequence[Any]
 ) -> float:
-    """The time of the query. Raises ValueError for other rows than expected, or none."""
+    """Return the query's time. Raises ValueError if the rows are not those expected, or none."""
     session.set(settings)
     found: list[Any] = []
     elapsed = seconds(lambda: found.extend(session.run(query)))

@@ -1,6 +1,7 @@
-"""What Hive's planner gains by the index: the queries of docs/hive.md, with a setting on and off.
+"""What Hive's planner gains from the index: the queries of docs/hive.md, with a setting on and off.
 
-The demo's tables, in Tez. The rows have to be equal; both take turns in one HiveServer2.
+It uses the demo's tables, in Tez. The rows must be equal; both variants alternate in one
+HiveServer2.
 """
 
 import statistics
@@ -30,12 +31,12 @@ _KEYS = f"CREATE TABLE five STORED AS PARQUET AS SELECT id FROM events WHERE id 
 
 @dataclass(frozen=True)
 class _Case:
-    """A query, and the setting without which it is planned as Hive alone can.
+    """A query, and the setting that gives Hive's planner the index.
 
     Attributes:
-        name: what the figures call it.
-        query: asked of `events`, `returns` and `five`.
-        setting: `true` unless somebody turns it off.
+        name: The name of its figures.
+        query: A query of `events`, `returns` and `five`.
+        setting: `true` by default.
     """
 
     name: str
@@ -66,7 +67,7 @@ _CASES = (
 
 @benchmark("hive-planning")
 def hive_planning() -> Iterator[Measurement]:
-    """What Hive's planner gains by the index: four queries, each with its setting on and off."""
+    """Gain of Hive's planner from the index: four queries, each with its setting on and off."""
     if not demo_tables.are_written():
         command = [sys.executable, "-m", "devtools.demo_tables"]
         run_logged("Spark", command, output=_RUN_DIR / "spark.log")
@@ -84,7 +85,7 @@ def hive_planning() -> Iterator[Measurement]:
 
 
 def _compared(session: HiveSession, reports: ScanReports, case: _Case) -> Iterator[Measurement]:
-    """Times and files with the setting and without. Raises ValueError for other rows, or none."""
+    """Return times and files with and without the setting. Raises ValueError for other rows."""
     switches = [{case.setting: value} for value in ("true", "false")]
     files, rows = [], []
     for switch in switches:  # the first run of a query takes longer, and is not timed

@@ -1,4 +1,4 @@
-"""Building indexes of a table that has none, against Apache Hudi: time, size, and refreshing."""
+"""Build indexes of a table that has none, and compare with Hudi: time, size, and refreshing."""
 
 import json
 import subprocess
@@ -34,7 +34,7 @@ Figure = tuple[str, float, str, str | None]
 def index_builds() -> Iterator[Measurement]:
     """Indexes of 2,000 files built here and by Hudi: seconds, bytes, refreshing; 15 minutes."""
     ensure_written()
-    # A process of its own gives Spark's memory back.
+    # A separate process releases Spark's memory.
     command = [sys.executable, "-m", "bench.index_builds"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     for line in done.stdout.splitlines():
@@ -47,7 +47,7 @@ def _figures() -> Iterator[Figure]:
     rows = FILES * ROWS_PER_FILE
     with spark_session("index-builds", heap="4g") as spark:
         ours, theirs = (without_indexes(spark, _ROOT / whose) for whose in ("ours", "theirs"))
-        # Spark's, Hudi's and our first one takes longer.
+        # The first run of Spark, of Hudi and of our code takes longer.
         commit_nothing(spark, theirs, {})
         _seconds_of(spark, ours, "CREATE INDEX warm ON '{table}' USING column_stats(ok)")
         _seconds_of(spark, ours, "DROP INDEX warm ON '{table}'")
@@ -72,7 +72,7 @@ def _figures() -> Iterator[Figure]:
 
 
 def _refreshed(spark: SparkSession, table: Path) -> Iterator[Figure]:
-    """The extension's indexes after a commit that touches a hundredth of the files."""
+    """Refresh the extension's indexes after a commit that changes a hundredth of the files."""
     statement = f"CREATE INDEX beside ON '{{table}}' USING secondary_index({_SECONDARY}) OPTIONS "
     built = _seconds_of(spark, table, statement + "(store = 'extension')")
     commit(spark, table, 0, writer_options(str(table)))

@@ -34,7 +34,7 @@ def key_indexes() -> Iterator[Measurement]:
     table = ensure_written(_FILES, _PARTITIONS)
     yield Measurement("key-indexes: entries of an index", _FILES * ROWS_PER_FILE, "rows")
     for index in _COLUMNS:
-        # A process of its own, so that its memory is that of this index alone.
+        # A separate process, so that its memory is that of this index alone.
         command = [sys.executable, "-m", "bench.key_indexes", str(table), index]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
         for name, value, unit, bar in json.loads(done.stdout):
@@ -51,15 +51,15 @@ def _measured(table: Path, index: str) -> list[tuple[str, float, str, str | None
         return pruner.prune(str(table), request)
 
     def answered() -> None:
-        """Until the index, which is read in the background, takes part."""
+        """Wait until the index, which is read in the background, is used."""
         while not any(source.name == index for source in prune().evidence):
-            if time.perf_counter() - begun > _PATIENCE:
+            if time.perf_counter() - started > _PATIENCE:
                 raise RuntimeError(f"{index} does not answer: {prune().notes}")
 
-    begun = time.perf_counter()
+    started = time.perf_counter()
     first = seconds(prune)
     answered()
-    complete = time.perf_counter() - begun
+    complete = time.perf_counter() - started
     warm = median_seconds(prune, _RUNS)
     kept = prune().files_kept
     return [

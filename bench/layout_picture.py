@@ -1,4 +1,4 @@
-"""`python -m bench.layout_picture`: draws the files of layouts, for docs/layouts.md."""
+"""`python -m bench.layout_picture`: draw the files of layouts, for docs/layouts.md."""
 
 from pathlib import Path
 
@@ -17,7 +17,7 @@ _COLUMNS = ("i", "s")
 
 
 def draw() -> None:
-    """The skewed rows as they come, and in each order."""
+    """Draw the skewed rows in their original order, and in each layout."""
     rows = layout_data.rows("skewed", _ROWS)
     panels = [_panel("as they come", rows, np.arange(_ROWS) * _FILES // _ROWS)]
     for curve in Curve:

@@ -1,4 +1,4 @@
-"""Laying tables out along curves, against Apache Hudi's own clustering: time, and files touched."""
+"""Lay tables out along curves, and compare with Hudi's own clustering: time, and files touched."""
 
 import json
 import shutil
@@ -38,8 +38,7 @@ _LAYOUTS = (
     Layout(COLUMNS, Curve.HILBERT, Mapping.SAMPLED),
 )
 _BEST = _LAYOUTS[-1]
-# Hudi rolls a file over at a size that it takes before compression: compressed, its 64 files would
-# become 160.
+# Hudi starts a new file at an uncompressed size: compressed, its 64 files would become 160.
 _CODEC = {"hoodie.parquet.compression.codec": "uncompressed"}
 _STRATEGIES = {Curve.LINEAR: "linear", Curve.Z_ORDER: "z-order", Curve.HILBERT: "hilbert"}
 _METHODS = {Mapping.DIRECT: "direct", Mapping.SAMPLED: "sample"}
@@ -51,7 +50,7 @@ _Asked = dict[str, list[Ranges]]
 
 @dataclass(frozen=True)
 class _Laid:
-    """What a run made. shares: of the files touched, by kind of question."""
+    """The result of a run. shares: the share of files touched, by kind of query."""
 
     seconds: float
     files: int
@@ -60,7 +59,7 @@ class _Laid:
 
 @benchmark("layout-curves")
 def layout_curves() -> Iterator[Measurement]:
-    """Places of rows on the z-order curve, and the picture of docs/layouts.md."""
+    """Positions of rows on the z-order curve, and the picture of docs/layouts.md."""
     layout_picture.draw()
     yield Measurement("layout-curves: z-order of two longs", _speed(), "rows/s", ">= 5000000")
 
@@ -73,18 +72,18 @@ def uniform() -> Iterator[Measurement]:
 
 @benchmark("layouts-skewed")
 def skewed() -> Iterator[Measurement]:
-    """The same of skewed rows; 10 minutes."""
+    """Layouts of 2,000,000 skewed rows here and by Hudi's clustering; 10 minutes."""
     yield from _in_own_process("skewed")
 
 
 @benchmark("layouts-correlated")
 def correlated() -> Iterator[Measurement]:
-    """The same of rows whose columns go together; 10 minutes."""
+    """Layouts of 2,000,000 rows with correlated columns; 10 minutes."""
     yield from _in_own_process("correlated")
 
 
 def _in_own_process(name: str) -> Iterator[Measurement]:
-    """That gives Spark's memory back."""
+    """Run a benchmark in a process of its own, which releases Spark's memory."""
     command = [sys.executable, "-m", "bench.layouts", name]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     for what, value, unit, bar in json.loads(done.stdout.splitlines()[-1]):
@@ -92,7 +91,7 @@ def _in_own_process(name: str) -> Iterator[Measurement]:
 
 
 def _speed() -> float:
-    """Rows per second of one core, from two columns of longs to places on the z-order curve."""
+    """Return rows per second of one core, from two columns of longs to positions on the curve."""
     rng = np.random.default_rng(1)
     columns = [pa.array(rng.integers(-(2**63), 2**63, _SPEED_ROWS)) for _ in range(2)]
     return _SPEED_ROWS / median_seconds(
@@ -107,10 +106,10 @@ def _figures(name: str) -> Iterator[Figure]:
         source = _written(spark, rows, name)
         ours: dict[Layout, _Laid] = {}
         theirs: dict[Layout, _Laid] = {}
-        for layout in (_LAYOUTS[0], *_LAYOUTS):  # the first one warms both up
+        for layout in (_LAYOUTS[0], *_LAYOUTS):  # The first run warms both up.
             theirs[layout] = _by_hudi(spark, source, layout, asked)
-            # As many files as Hudi has made: more files would each hold less, and less of them
-            # be touched.
+            # As many files as Hudi has made: with more files, each holds less, and fewer of them
+            # are touched.
             ours[layout] = _by_us(spark, source, layout, asked, theirs[layout].files)
     for layout in _LAYOUTS:
         own, hudis = ours[layout], theirs[layout]
@@ -165,7 +164,7 @@ def _measured(source: Path, title: str, run: Callable[[Path], None], asked: _Ask
 
 
 def _written(spark: SparkSession, rows: pa.Table, name: str) -> Path:
-    """The rows as they come, in a table of 64 files with statistics of the three columns."""
+    """Write the rows in their order to a table of 64 files with statistics of the three columns."""
     shutil.rmtree(_ROOT, ignore_errors=True)
     _ROOT.mkdir(parents=True)
     parts = _ROOT / "rows"
@@ -180,9 +179,9 @@ def _written(spark: SparkSession, rows: pa.Table, name: str) -> Path:
 
 
 def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout) -> None:
-    """Cluster the table by Hudi, in 60 to 100 files.
+    """Cluster the table by Hudi, into 60 to 100 files.
 
-    Hudi estimates their sizes, and too large ones for rows along a curve.
+    Hudi estimates their sizes, and overestimates them for rows along a curve.
     """
     size = int(HudiTable.open(str(table)).listing().file_size.sum())
     options = {
@@ -196,7 +195,7 @@ def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout) -> None:
         "hoodie.embed.timeline.server": "false",
         **_CODEC,
     }
-    # The procedure takes options apart at commas.
+    # The procedure splits options at commas.
     listed = ",".join(f"{key}={value}" for key, value in options.items())
     columns = {"hoodie.metadata.index.column.stats.column.list": ",".join(COLUMNS)}
     with session_settings(spark, columns):
@@ -208,7 +207,7 @@ def _hudi_lays_out(spark: SparkSession, table: Path, layout: Layout) -> None:
 
 
 def _files(table: Path) -> list[pa.Table]:
-    """The rows of each file that the table has now."""
+    """Return the rows of each file that the table has now."""
     opened = HudiTable.open(str(table))
     listing = opened.listing()
     paths = listing.paths(np.ones(listing.num_files, np.bool_))

@@ -1,8 +1,8 @@
-"""The pruning service and HiveServer2 under load: answers a second, their times, what is held.
+"""The pruning service and HiveServer2 under load: answers a second, latencies, and resources held.
 
-The clients are threads of this process, on the machine of the servers, each with a connection of
-its own and always one question on its way. ENDURANCE_SECONDS is for how long it is watched what
-load leaves behind: 1800 for half an hour.
+The clients are threads of this process, on the machine of the servers. Each has its own connection
+and always one open request. ENDURANCE_SECONDS is the duration of the endurance runs: 1800 for half
+an hour.
 """
 
 import os
@@ -45,7 +45,7 @@ Client = Callable[[], AbstractContextManager[Ask]]
 
 @dataclass(frozen=True)
 class Held:
-    """What a process holds: memory in bytes, open files, threads."""
+    """The resources of a process: memory in bytes, open files, threads."""
 
     memory: int
     files: int
@@ -130,7 +130,7 @@ def _hive() -> Iterator[Loaded]:
                 yield ask
 
         def held() -> Held:
-            # First, as the JVM opens a socket for the first process that asks it.
+            # First, because the JVM opens a socket for the first process that attaches.
             heap = _live_heap(server.pid)
             now = _held(server.pid)
             return Held(heap, now.files, now.threads)
@@ -149,7 +149,7 @@ def _rates(server: Loaded) -> Iterator[Measurement]:
 
 
 def _left_behind(server: Loaded) -> Iterator[Measurement]:
-    # What is made once, and what the allocators keep, is there after the second time.
+    # The second time, one-time allocations and the allocators' pools already exist.
     _in_turn(server, _WARM_UP_SECONDS, 2)
     before = server.held()
     turns = max(1, round(_ENDURANCE_SECONDS / (_SECONDS * len(_CLIENTS))))
@@ -166,7 +166,7 @@ def _left_behind(server: Loaded) -> Iterator[Measurement]:
 
 
 def _at_rest(server: Loaded, before: Held) -> Held:
-    """What is held once idle threads have ended, as pools let them after a while."""
+    """Return the resources once idle threads have ended, as pools end them after a while."""
     end = time.monotonic() + _IDLE_SECONDS
     held = server.held()
     while (held.files > before.files or held.threads > before.threads) and time.monotonic() < end:
@@ -176,7 +176,7 @@ def _at_rest(server: Loaded, before: Held) -> Held:
 
 
 def _in_turn(server: Loaded, seconds: float, times: int) -> int:
-    """Each number of clients asks for so many seconds, so many times; gives the answers."""
+    """Run each number of clients for some seconds, some times; return the number of answers."""
     return sum(
         len(_asked(server.connected, clients, seconds)[0])
         for _ in range(times)
@@ -185,7 +185,7 @@ def _in_turn(server: Loaded, seconds: float, times: int) -> int:
 
 
 def _asked(connected: Client, clients: int, seconds: float) -> tuple[list[float], float]:
-    """Milliseconds of each answer, and the seconds that all took together."""
+    """Return the milliseconds of each answer, and the seconds of all together."""
     results: list[list[float]] = [[] for _ in range(clients)]
     together = threading.Barrier(clients + 1)
 
@@ -194,22 +194,22 @@ def _asked(connected: Client, clients: int, seconds: float) -> tuple[list[float]
             together.wait(_TIMEOUT)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
-                begun = time.perf_counter()
+                started = time.perf_counter()
                 ask(number * _PRIME + len(results[number]))
-                results[number].append((time.perf_counter() - begun) * 1e3)
+                results[number].append((time.perf_counter() - started) * 1e3)
 
     with ThreadPoolExecutor(clients) as pool:
         running = [pool.submit(client, number) for number in range(clients)]
         together.wait(_TIMEOUT)
-        begun = time.monotonic()
+        started = time.monotonic()
         for one in running:
             one.result()
-        elapsed = time.monotonic() - begun
+        elapsed = time.monotonic() - started
     return [one for some in results for one in some], elapsed
 
 
 def _held(pid: int) -> Held:
-    """What Linux says of a process; its memory is what is resident."""
+    """Return what Linux reports about a process; its memory is the resident set."""
     process = Path(f"/proc/{pid}")
     status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines())
     return Held(
@@ -220,7 +220,7 @@ def _held(pid: int) -> Held:
 
 
 def _live_heap(pid: int) -> int:
-    """Bytes of a JVM's objects that something still refers to; what is free to go is collected."""
+    """Return the bytes of a JVM's live objects, after a collection."""
     jcmd = java().resolve().with_name("jcmd")
     listed = subprocess.run(
         [jcmd, str(pid), "GC.class_histogram"], check=True, stdout=subprocess.PIPE, text=True

@@ -1,9 +1,9 @@
-"""Planning one question in a process of its own: what `bench.iceberg` compares.
+"""Plan one query in a new process, for `bench.iceberg`.
 
-`python -m bench.planning ours TABLE MOST LEAST FIRST`, or `theirs WAREHOUSE MOST LEAST FIRST`, asks
-for `spread < MOST AND (amount > LEAST OR code >= 'FIRST')` (`bench.tables.questions`). Each reader
-gets that as objects of its own, so that neither parses SQL, and each process imports one reader
-only.
+`python -m bench.planning ours TABLE MOST LEAST FIRST`, or `theirs WAREHOUSE MOST LEAST FIRST`,
+plans `spread < MOST AND (amount > LEAST OR code >= 'FIRST')` (`bench.tables.questions`). Each
+reader gets the predicate as its own objects, so that neither parses SQL, and each process imports
+one reader only.
 """
 
 import sys
@@ -16,7 +16,7 @@ NAME = "bench.tables.synthetic"
 
 
 def ours(table: str, most: int, least: float, first: str) -> int:
-    """How many files are kept."""
+    """Return the number of kept files."""
     import pyarrow as pa
 
     from pyhudi_expr.expr.nodes import And, Column, Comparison, Literal, Op, Or
@@ -31,7 +31,7 @@ def ours(table: str, most: int, least: float, first: str) -> int:
 
 
 def iceberg(warehouse: str, most: int, least: float, first: str) -> Callable[[], int]:
-    """Opens the table; what is returned plans, and gives how many files are to be read."""
+    """Open the table; return a function that plans and gives the number of files to read."""
     from pyiceberg.catalog.sql import SqlCatalog
     from pyiceberg.expressions import And, GreaterThan, GreaterThanOrEqual, LessThan, Or
 
@@ -43,7 +43,7 @@ def iceberg(warehouse: str, most: int, least: float, first: str) -> Callable[[],
 
 
 def theirs(warehouse: str, most: int, least: float, first: str) -> int:
-    """How many files PyIceberg plans to read."""
+    """Return how many files PyIceberg plans to read."""
     return iceberg(warehouse, most, least, first)()
 
 

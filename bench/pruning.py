@@ -1,4 +1,4 @@
-"""Pruning in this process and in new ones: against bare comparisons, by size, memory, snapshots."""
+"""Prune in this process and in new ones: against bare comparisons, by size, memory, snapshots."""
 
 import os
 import shutil
@@ -55,7 +55,7 @@ def pruning() -> Iterator[Measurement]:
 
 
 def _warm(table: Path, files: int) -> tuple[float, list[Measurement]]:
-    """Seconds of a warm answer on one core, and what was measured."""
+    """Return the seconds of a warm answer on one core, and the figures."""
     question = question_of(files)
     pruner, request = Pruner(), PruneRequest(parse_predicate(question.sql))
     kept = pruner.prune(str(table), request).files_kept
@@ -79,7 +79,7 @@ def _warm(table: Path, files: int) -> tuple[float, list[Measurement]]:
 
 
 def _bare(table: Path, question: Question) -> Callable[[], Any]:
-    """The least that any answer takes: the three comparisons of the same arrays."""
+    """Return the minimum that any answer takes: the three comparisons of the same arrays."""
     snapshot = TableSnapshot.open(HudiTable.open(str(table)), SnapshotOptions())
     stats, everywhere = snapshot.column_stats, np.ones(len(snapshot.listing.partitions), np.bool_)
     assert stats is not None
@@ -98,7 +98,7 @@ def _bare(table: Path, question: Question) -> Callable[[], Any]:
 
 
 def _cold(table: Path, files: int) -> Iterator[Measurement]:
-    """New processes: without a snapshot, and with the one that the first of them wrote."""
+    """Measure new processes: without a snapshot, and with the one that the first of them wrote."""
     question = question_of(files)
     ask = partial(cold.run, "bench.cold", str(table), question.sql)
     runs = [ask() for _ in range(_COLD_RUNS)]

@@ -39,7 +39,7 @@ _MEGABYTE = 10**6
 
 @dataclass(frozen=True)
 class _Case:
-    """An index, and a query that it answers. where: HiveQL."""
+    """An index, and a query that it serves. where: HiveQL."""
 
     kind: str
     using: str
@@ -50,7 +50,7 @@ _CASES = (
     _Case("column_stats", "column_stats(amount)", "amount BETWEEN 1234000 AND 1234500"),
     _Case("record_index", "record_index", f"id = {_KEY}"),
     _Case("secondary_index", "secondary_index(user_id)", "user_id = 55555"),
-    # Filters are asked about some hundred files at most: here those of a partition.
+    # Filters are used for some hundred files at most: here those of a partition.
     _Case("bloom_filters", "bloom_filters", f"id = {_KEY} AND day = '2024-01-13'"),
     _Case(
         "expression",
@@ -64,7 +64,7 @@ _CASES = (
 def query_path() -> Iterator[Measurement]:
     """Hive's queries and Hudi's commits with and without each kind of index; 15 minutes."""
     ensure_written()
-    # A process of its own gives Spark's memory back.
+    # A separate process releases Spark's memory.
     command = [sys.executable, "-m", "bench.query_path"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     written: Mapping[str, Mapping[str, float]] = json.loads(done.stdout.splitlines()[-1])
@@ -92,7 +92,7 @@ def _queries(session: HiveSession, reports: ScanReports, case: _Case) -> Iterato
             raise ValueError(f"{query}: {len(found)} rows, not {len(expected)}")
         return elapsed
 
-    session.run(pruned)  # the service's and Hive's first one of a table
+    session.run(pruned)  # The first query of a table in the service and in Hive.
     reports.take()
     fast = statistics.median(asked(pruned) for _ in range(_PRUNED))
     files = reports.take().files_kept / _PRUNED
@@ -108,7 +108,7 @@ def _queries(session: HiveSession, reports: ScanReports, case: _Case) -> Iterato
 
 @contextmanager
 def _running() -> Iterator[tuple[HiveSession, ScanReports]]:
-    """A session in which the tables have the names of their indexes' kinds."""
+    """Open a session in which the tables have the names of their indexes' kinds."""
     reports = ScanReports(_ROOT / "scans")
     with ExitStack() as running:
         service = running.enter_context(ServiceProcess(_ROOT))
@@ -121,7 +121,7 @@ def _running() -> Iterator[tuple[HiveSession, ScanReports]]:
 
 
 def _written() -> dict[str, dict[str, float]]:
-    """Makes the tables, each with some commits; what that took."""
+    """Write the tables, each with some commits; return the times."""
     with spark_session("query-path", heap="4g") as spark:
         tables = {_PLAIN: without_indexes(spark, _ROOT / _PLAIN)}
         costs: dict[str, dict[str, float]] = {_PLAIN: {}}
@@ -137,16 +137,16 @@ def _written() -> dict[str, dict[str, float]]:
 
 
 def _built(spark: SparkSession, case: _Case, table: Path) -> dict[str, float]:
-    begun = time.perf_counter()
+    started = time.perf_counter()
     built = execute(spark, f"CREATE INDEX measured ON '{table}' USING {case.using}")
-    took = time.perf_counter() - begun
+    took = time.perf_counter() - started
     assert isinstance(built, BuildResult)
     return {"build": took, "bytes": sum(stored_bytes(table, name) for name in built.bytes)}
 
 
 def _commits(spark: SparkSession, tables: Mapping[str, Path]) -> dict[str, Sequence[float]]:
-    """Seconds of the same upserts into each table."""
-    commit(spark, tables[_PLAIN], 0, {})  # Spark's and Hudi's first one takes longer
+    """Return the seconds of the same upserts into each table."""
+    commit(spark, tables[_PLAIN], 0, {})  # The first commit of Spark and Hudi takes longer.
     for name, table in tables.items():
         if name != _PLAIN:
             commit(spark, table, 0, writer_options(str(table)))

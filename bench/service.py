@@ -1,4 +1,4 @@
-"""The pruning service over its socket: how fast and how large its answers are, warm and cold."""
+"""The pruning service over its socket: time and size of its answers, warm and cold."""
 
 import statistics
 import time
@@ -27,7 +27,7 @@ _COLD_TIMEOUT = 60.0
 
 @dataclass(frozen=True)
 class Case:
-    """A predicate, and how many of the table's files it has to keep."""
+    """A predicate, and the number of files that it must keep."""
 
     name: str
     predicate: HudiExpression
@@ -35,9 +35,10 @@ class Case:
 
 
 def cases(files: int, options: int) -> list[Case]:
-    """What is asked of a synthetic table of `files` files; `options` is the length of the IN list.
+    """Return the predicates for a synthetic table of `files` files.
 
-    No predicate excludes a partition, so that every file is judged.
+    `options` is the length of the IN list. No predicate excludes a partition, so that every file is
+    evaluated.
     """
     rows = files * synthetic.ROWS_PER_FILE
     step = rows // options
@@ -86,12 +87,12 @@ def _answers(
 
 
 def _cold(title: str, table: Path, case: Case, bar: str | None) -> Iterator[Measurement]:
-    """The first question to a new process; the operating system may know the files already."""
+    """Measure the first request to a new process; the operating system may have the files."""
     starts, answers = [], []
     for _ in range(_COLD_RUNS):
-        begun = time.perf_counter()
+        started = time.perf_counter()
         with ServiceProcess(_RUN_DIR) as server:
-            starts.append(time.perf_counter() - begun)
+            starts.append(time.perf_counter() - started)
             client = _slow_client(server)
             answers.append(seconds(partial(_checked, client, table, case)))
     yield Measurement(f"{title}: start of the process", statistics.median(starts), "s")
@@ -107,7 +108,7 @@ def _ask(client: PruningClient, table: Path, case: Case) -> PruneResponse:
 
 
 def _checked(client: PruningClient, table: Path, case: Case) -> PruneResponse:
-    """The answer, which has to be the right one. Raises ValueError."""
+    """Return the answer. Raises ValueError if it is not the right one."""
     answer = _ask(client, table, case)
     if answer.status != PruneStatus.OK:
         raise ValueError(f"{case.name}: {answer.message}")

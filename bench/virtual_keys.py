@@ -1,6 +1,6 @@
-"""What leaving `_hoodie_record_key` off the disk saves, on a table whose keys are UUIDs.
+"""The space saved without `_hoodie_record_key`, on a table whose keys are UUIDs.
 
-Hudi writes the table with meta fields, then `virtual-keys rewrite` has it written without.
+Hudi writes the table with meta fields, then `virtual-keys rewrite` writes it without them.
 """
 
 import json
@@ -28,7 +28,7 @@ Figure = tuple[str, float, str]
 @benchmark("virtual-keys")
 def virtual_keys() -> Iterator[Measurement]:
     """Bytes of 300,000 keys of 36 characters, stored and left out."""
-    # A process of its own gives Spark's memory back.
+    # A separate process releases Spark's memory.
     command = [sys.executable, "-m", "bench.virtual_keys"]
     done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
     for name, value, unit in json.loads(done.stdout.splitlines()[-1]):
@@ -60,7 +60,7 @@ def _figures() -> Iterator[Figure]:
         yield "a stored key", before.bytes_to_save / before.rows, "bytes"
         table = HudiTable.open(str(_ROOT))
         enable(table, VirtualKeySettings(), TableLock(table.storage))
-        took = seconds(lambda: rewrite(spark, str(_ROOT), None, _COMMIT_BYTES, _quietly))
+        took = seconds(lambda: rewrite(spark, str(_ROOT), None, _COMMIT_BYTES, _ignore_progress))
         yield "rewriting the table", took, "s"
         after = key_storage(HudiTable.open(str(_ROOT)))
         yield from _told("left out", after)
@@ -76,8 +76,8 @@ def _told(how: str, storage: KeyStorage) -> Iterator[Figure]:
     yield f"key column, keys {how}", storage.bytes_to_save / 1e6, "MB"
 
 
-def _quietly(_done: int, _of: int) -> None:
-    """Nobody watches."""
+def _ignore_progress(_done: int, _of: int) -> None:
+    """Ignore the progress."""
 
 
 if __name__ == "__main__":

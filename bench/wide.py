@@ -1,4 +1,4 @@
-"""A cold look at one of many indexed columns: how little of `column_stats` is read for it."""
+"""Read one of many indexed columns in a new process: the share of `column_stats` that is read."""
 
 from collections.abc import Iterator
 

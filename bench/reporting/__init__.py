@@ -1,1 +1,1 @@
-"""What the benchmarks measured, and its place in the documentation."""
+"""Figures of the benchmarks, and their place in the documentation."""

@@ -1,4 +1,4 @@
-"""The figures of `results.json` in `docs/benchmarks.md`."""
+"""Write the figures of `results.json` into `docs/benchmarks.md`."""
 
 from collections.abc import Sequence
 from itertools import groupby
@@ -15,7 +15,7 @@ _HELD = {True: "yes", False: "**no**", None: ""}
 
 
 def written(document: str, kept: Sequence[Entry]) -> str:
-    """The document with the entries in their place. Raises ValueError if it has none."""
+    """Return the document with the entries in their place. Raises ValueError if it has none."""
     before, _, rest = document.partition(_BEGIN)
     _, mark, after = rest.partition(_END)
     if not mark:
@@ -24,7 +24,7 @@ def written(document: str, kept: Sequence[Entry]) -> str:
 
 
 def figures(kept: Sequence[Entry]) -> str:
-    """A table for each benchmark, under its command."""
+    """Return a table for each benchmark, under its command."""
     parts = []
     for command, group in groupby(kept, key=lambda entry: str(entry["command"])):
         entries = list(group)
@@ -43,7 +43,7 @@ def _down(entries: Sequence[Entry]) -> str:
 
 
 def _across(entries: Sequence[Entry]) -> str:
-    """A row for each case ("case, what"), behind the figures of the machine."""
+    """Return a row for each case ("case, what"), after the figures of the machine."""
     cells: dict[str, dict[str, str]] = {}
     machine = []
     for entry in entries:
@@ -60,7 +60,7 @@ def _across(entries: Sequence[Entry]) -> str:
 
 
 def _shown(entry: Entry) -> str:
-    """The name without its benchmark's, which the command tells."""
+    """Return the name without that of the benchmark, which the command shows."""
     return str(entry["name"]).partition(": ")[2].replace("|", "\\|")
 
 

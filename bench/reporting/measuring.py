@@ -1,4 +1,4 @@
-"""What a benchmark gives: figures, some with a bar that they have to clear."""
+"""Figures of a benchmark, some with a bar that they have to clear."""
 
 import operator
 import statistics
@@ -18,10 +18,10 @@ class Measurement:
     """One figure.
 
     Attributes:
-        name: what was measured, "benchmark: case, what".
-        value: the figure, a median where there were several runs.
-        unit: such as "ms", "MB" (10^6 bytes), "x" for ratios.
-        bar: what the figure has to be, such as ">= 60"; None for a plain figure.
+        name: The name, "benchmark: case, what".
+        value: The figure, a median of several runs where there are some.
+        unit: For example "ms", "MB" (10^6 bytes), "x" for ratios.
+        bar: The condition, for example ">= 60"; None for a plain figure.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Measurement:
 
     @property
     def holds(self) -> bool | None:
-        """Whether the figure clears its bar; None without one."""
+        """Return whether the figure clears its bar; None without one."""
         if self.bar is None:
             return None
         comparison, _, limit = self.bar.partition(" ")
@@ -43,7 +43,7 @@ Measure = Callable[[], Iterator[Measurement]]
 
 @dataclass(frozen=True)
 class Benchmark:
-    """A named way to get some measurements; `summary` says in a line what they show."""
+    """A named function that measures; `summary` describes it in one line."""
 
     name: str
     summary: str
@@ -65,26 +65,26 @@ def benchmark(name: str) -> Callable[[Measure], Measure]:
 
 
 def registered() -> tuple[Benchmark, ...]:
-    """All benchmarks whose modules have been imported, in the order of registration."""
+    """Return all benchmarks whose modules have been imported, in the order of registration."""
     return tuple(_registered.values())
 
 
 def seconds(action: Callable[[], object]) -> float:
-    """How long one call takes."""
-    begun = time.perf_counter()
+    """Return the time of one call."""
+    started = time.perf_counter()
     action()
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def median_seconds(action: Callable[[], object], runs: int) -> float:
-    """The median of some calls' times."""
+    """Return the median time of some calls."""
     return statistics.median(seconds(action) for _ in range(runs))
 
 
 def interleaved(samples: Sequence[Callable[[], float]], rounds: int) -> tuple[list[float], ...]:
-    """Several samples, taken in turn, every other round the other way round.
+    """Measure several samples in turns, every other round in reverse order.
 
-    What slows the machine down for a while slows all of them, so that their ratios can be trusted.
+    A slower period of the machine affects all of them, so that their ratios can be trusted.
     """
     taken: tuple[list[float], ...] = tuple([] for _ in samples)
     for number in range(rounds):

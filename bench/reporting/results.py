@@ -1,4 +1,4 @@
-"""`results.json`: the last figures of every benchmark, as an array of objects."""
+"""`results.json`: the latest figures of every benchmark, as an array of objects."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ _HELD = {True: "[green]yes", False: "[bold red]NO", None: ""}
 
 
 def entries(benchmark: str, measurements: Sequence[Measurement]) -> list[Entry]:
-    """The measurements of one benchmark as they are kept."""
+    """Return the measurements of one benchmark as entries."""
     return [
         {
             "name": measurement.name,
@@ -31,7 +31,7 @@ def entries(benchmark: str, measurements: Sequence[Measurement]) -> list[Entry]:
 
 
 def updated(known: Sequence[Entry], measured: Mapping[str, Sequence[Entry]]) -> list[Entry]:
-    """`known` with all entries of the measured benchmarks replaced, in their places."""
+    """Return `known` with all entries of the measured benchmarks replaced, in their places."""
     remaining = dict(measured)
     result: list[Entry] = []
     for entry in known:
@@ -46,19 +46,19 @@ def updated(known: Sequence[Entry], measured: Mapping[str, Sequence[Entry]]) -> 
 
 
 def load(file: Path = FILE) -> list[Entry]:
-    """What was kept, [] before the first run."""
+    """Return the stored entries, [] before the first run."""
     found: list[Entry] = json.loads(file.read_text()) if file.is_file() else []
     return found
 
 
 def save(kept: Sequence[Entry], file: Path = FILE) -> None:
-    """Write them, one entry on a line."""
+    """Write the entries, one on a line."""
     lines = ",\n".join(f"  {json.dumps(entry, ensure_ascii=False)}" for entry in kept)
     file.write_text(f"[\n{lines}\n]\n")
 
 
 def table(kept: Sequence[Entry]) -> Table:
-    """The entries for people."""
+    """Return the entries as a table for the terminal."""
     shown = Table("measured", title="Benchmarks", title_justify="left")
     shown.add_column("value", justify="right")
     shown.add_column("unit")

@@ -1,1 +1,1 @@
-"""Tables that the benchmarks read."""
+"""Tables of the benchmarks."""

@@ -1,4 +1,4 @@
-"""Copies of the event table, to be indexed and written to; the data files are shared by links."""
+"""Copies of the event table, to be indexed and written to; hard links share the data files."""
 
 import os
 import shutil
@@ -23,7 +23,7 @@ TOUCHED = FILES // 100
 
 
 def without_indexes(spark: SparkSession, target: Path) -> Path:
-    """A copy in the directory `target`, whose metadata table lists the files and no more."""
+    """Copy the table to `target`, with a metadata table that has only the list of files."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(ensure_written().path, target, copy_function=_link_data)
     for status in index_statuses(HudiTable.open(str(target))):
@@ -45,14 +45,14 @@ def commit(spark: SparkSession, table: Path, turn: int, options: Mapping[str, st
 
 
 def commit_nothing(spark: SparkSession, table: Path, options: Mapping[str, str]) -> None:
-    """A commit of no rows; with the options of an index, Hudi builds that first."""
+    """Commit no rows; with the options of an index, Hudi builds that first."""
     frame = spark.read.format("hudi").load(str(table)).limit(0)
     own = [column for column in frame.columns if not column.startswith("_hoodie_")]
     _write(table, frame.select(*own), "insert", options)
 
 
 def stored_bytes(table: Path, partition: str) -> int:
-    """Of an index in Hudi's metadata table."""
+    """Return the bytes of an index in Hudi's metadata table."""
     metadata = MetadataTable.open(HudiTable.open(str(table)))
     assert metadata is not None
     return metadata.stored_bytes(partition)
@@ -67,7 +67,7 @@ def _write(table: Path, rows: DataFrame, operation: str, options: Mapping[str, s
 
 
 def _link_data(source: str, target: str) -> None:
-    # Writers never change a data file; what else there is they replace, some of it in place.
+    # Writers never change a data file; they replace other files, some of them in place.
     if source.endswith(".parquet") and "/.hoodie/" not in source:
         os.link(source, target)
     else:

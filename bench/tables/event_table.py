@@ -1,6 +1,6 @@
-"""The table of 2,000 small files that the Hive benchmark queries: written once, found again later.
+"""The table of 2,000 small files of the Hive benchmark: written once, reused later.
 
-`python -m bench.tables.event_table` writes it; a process of its own gives Spark's memory back.
+`python -m bench.tables.event_table` writes it; a separate process releases Spark's memory.
 """
 
 import hashlib
@@ -29,10 +29,10 @@ _MARKER = _DIRECTORY / "written-by"
 
 
 def ensure_written() -> HudiTable:
-    """The table, which is written now if it is not there, or comes from other code.
+    """Return the table; write it if it is missing, or was written by other code.
 
     Raises:
-        devtools.process.ServerError: Spark failed; the message shows its output's end.
+        devtools.process.ServerError: Spark failed; the message shows the end of its output.
     """
     if not _MARKER.is_file() or _MARKER.read_text() != _fingerprint():
         command = [sys.executable, "-m", "bench.tables.event_table"]

@@ -1,7 +1,7 @@
 """The synthetic table of 100,000 files in PyIceberg's form.
 
-It is given what our table has: partitions by day and for each file the least and greatest values of
-the same columns. `pip install 'pyhudi-expr[bench]'` brings PyIceberg.
+It has the same metadata as our table: partitions by day, and for each file the minimum and maximum
+of the same columns. `pip install 'pyhudi-expr[bench]'` installs PyIceberg.
 """
 
 import shutil
@@ -17,7 +17,7 @@ _COLUMNS = ("id", "spread", "amount", "code")
 
 
 def ensure_written() -> None:
-    """The table in PyIceberg's form, written once by the code as it is now."""
+    """Write the table in PyIceberg's form, unless the current code has written it."""
     marker = WAREHOUSE / "written-by"
     source = "".join(Path(str(f)).read_text() for f in (__file__, synthetic.__file__))
     if not marker.is_file() or marker.read_text() != source:

@@ -1,8 +1,8 @@
 """Synthetic tables with a record index and a secondary index of every row.
 
 Row `j` of file `k` of `bench.tables.synthetic` has the id `1,000 k + j`, the record key, and the
-spread `spread of k + j`, which `secondary_index_spread` is over. Both indexes have ten shards, as
-in Hudi, and hold what Hudi 1.1 and later write.
+spread `spread of k + j`, the column of `secondary_index_spread`. Both indexes have ten shards, as
+in Hudi, and the contents that Hudi 1.1 and later write.
 """
 
 import hashlib
@@ -63,7 +63,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def ensure_written(files: int, partitions: int) -> Path:
-    """The table of that size, written once by the code as it is now."""
+    """Return the table of that size, written once by the current code."""
     digest = hashlib.sha256()
     for module in (__file__, key_shards.__file__, *synthetic.WRITERS):
         digest.update(Path(str(module)).read_bytes())
@@ -104,11 +104,11 @@ def add_key_indexes(path: Path) -> None:
         [payloads.secondary_entry()],
         np.zeros_like(file),
     )
-    _tell(path, partitions, names)
+    _register(path, partitions, names)
 
 
 def shards_of(keys: Texts) -> Ints:
-    """The shards of keys without NUL characters."""
+    """Return the shards of keys without NUL characters."""
     width = keys.dtype.itemsize
     start = np.arange(len(keys), dtype=np.int64) * width
     strings = ByteStrings(keys.tobytes(), start, start + np.char.str_len(keys))
@@ -116,7 +116,7 @@ def shards_of(keys: Texts) -> Ints:
 
 
 def _first(mdt: MetadataTable, column: str, names: pa.StringArray) -> Ints:
-    """The least value of the column in each file."""
+    """Return the minimum of the column in each file."""
     found = mdt.statistics(COLUMN_STATS, [column_prefix(column)])
     position = pc.index_in(names, pa.array(found.file_name, pa.string())).to_numpy()
     least: Ints = found.minimum["LongWrapper"].to_numpy(zero_copy_only=False)[position]
@@ -155,8 +155,8 @@ def _location(partition: str, name: str) -> bytes:
     return payloads.location(partition, name.partition("_")[0], 1717200000000)
 
 
-def _tell(path: Path, partitions: Sequence[str], names: Sequence[str]) -> None:
-    """Enters the indexes in the properties and the definitions, and the files in the commit."""
+def _register(path: Path, partitions: Sequence[str], names: Sequence[str]) -> None:
+    """Enter the indexes in the properties and the definitions, and the files in the commit."""
     properties = path / ".hoodie" / "hoodie.properties"
     listed = f"hoodie.table.metadata.partitions={RECORD_INDEX},{SECONDARY_INDEX},"
     text = properties.read_text().replace("hoodie.table.metadata.partitions=", listed)

@@ -1,4 +1,4 @@
-"""The rows, the questions and the ideal tiling of the benchmark of layouts."""
+"""The rows, the queries and the ideal tiling of the benchmark of layouts."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ def _uniform(rng: np.random.Generator, rows: int) -> list[Floats]:
 
 
 def _skewed(rng: np.random.Generator, rows: int) -> list[Floats]:
-    """Most values are small, some are large; a tenth of them are one value."""
+    """Return values of which most are small and some large; a tenth of them are one value."""
     columns = [np.minimum(rng.lognormal(0, 2, rows) / 2000, 0.999999) for _ in COLUMNS]
     for column in columns:
         column[rng.random(rows) < 0.1] = 0.001
@@ -30,7 +30,7 @@ def _skewed(rng: np.random.Generator, rows: int) -> list[Floats]:
 
 
 def _correlated(rng: np.random.Generator, rows: int) -> list[Floats]:
-    """The columns follow one another, loosely."""
+    """Return columns with a loose correlation."""
     common = rng.random(rows)
     return [np.clip(common + rng.normal(0, 0.1, rows), 0, 0.999999) for _ in COLUMNS]
 
@@ -43,7 +43,7 @@ DATA_SETS: dict[str, Callable[[np.random.Generator, int], list[Floats]]] = {
 
 
 def rows(name: str, count: int) -> pa.Table:
-    """An id, an int, a string with a long common prefix and a double, in no order."""
+    """Return an id, an int, a string with a long common prefix and a double, in no order."""
     rng = np.random.default_rng(28)
     i, s, d = DATA_SETS[name](rng, count)
     numbers = (s * 1e8).astype(np.int64).astype("U8")
@@ -66,7 +66,7 @@ class Ranges:
 
 
 def questions(table: pa.Table) -> dict[str, list[Ranges]]:
-    """30 random ranges of a tenth of the values of two columns each, and 30 of one column."""
+    """Return 30 random ranges of a tenth of the values of two columns, and 30 of one column."""
     rng = np.random.default_rng(7)
     ordered = {name: table.column(name).combine_chunks().sort() for name in COLUMNS}
 
@@ -84,9 +84,9 @@ def _range(rng: np.random.Generator, ordered: pa.Array) -> tuple[object, object]
 
 
 def share_touched(files: Sequence[pa.Table], asked: Sequence[Ranges]) -> float:
-    """The mean share of the files whose least and greatest values admit a row in the ranges.
+    """Return the mean share of files whose minimum and maximum values admit a row in the ranges.
 
-    files: of each the rows, with all columns.
+    files: The rows of each file, with all columns.
     """
     extremes = {
         name: [(min_max["min"].as_py(), min_max["max"].as_py()) for min_max in found]
@@ -110,9 +110,9 @@ def _min_max(column: pa.ChunkedArray) -> pa.StructScalar:
 
 
 def ideal(table: pa.Table, files: int) -> list[pa.Table]:
-    """Divide the rows by the columns in turn, until there are so many files.
+    """Divide the rows by the columns in turn, into so many files.
 
-    Each time they are divided into two, with as equal a share of the files as possible.
+    Each division has two parts, with as equal shares of the files as possible.
     """
     ranks = []
     for name in COLUMNS:

@@ -1,4 +1,4 @@
-"""What the benchmarks of synthetic tables ask: three leaves, over a long, a double and a string."""
+"""The query of the benchmarks of synthetic tables: three leaves of a long, a double, a string."""
 
 from dataclasses import dataclass
 
@@ -17,11 +17,11 @@ class Question:
 
     @property
     def sql(self) -> str:
-        """The condition as SQL."""
+        """Return the condition as SQL."""
         return f"spread < {self.most} AND (amount > {self.least} OR code >= '{self.first}')"
 
     def kept(self, files: int) -> int:
-        """How many of the table's files can hold a match, counted from what was written."""
+        """Return how many of the table's files can hold a match, counted from the values."""
         _, spread, amount, code = synthetic.columns_of(files, 0)
         below = np.array(spread.minimum) < self.most
         above = np.array(amount.maximum) > self.least
@@ -30,6 +30,6 @@ class Question:
 
 
 def question_of(files: int) -> Question:
-    """One that keeps about a quarter of the files, of every partition."""
+    """Return a query that keeps about a quarter of the files, of every partition."""
     rows = files * synthetic.ROWS_PER_FILE
     return Question(rows // 2, float(rows // 8), f"item-{rows // 20:010d}")

@@ -80,7 +80,7 @@ Ints = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class _Column:
-    """A column's least and greatest value in each file; lists of equal length."""
+    """The minimum and maximum of a column in each file; lists of equal length."""
 
     name: str
     type_ordinal: int
@@ -98,12 +98,12 @@ class _Files:
 
 
 def write_table(path: Path, *, files: int, partitions: int, fillers: int = 0) -> None:
-    """Writes the table's metadata to `path`; what was there is replaced.
+    """Write the table's metadata to `path`; existing files are replaced.
 
-    fillers: how many of the columns f00, f01, ... there are.
+    fillers: The number of columns f00, f01, ...
 
     Raises:
-        ValueError: `files` is no multiple of `partitions`.
+        ValueError: `files` is not a multiple of `partitions`.
     """
     if files % partitions:
         raise ValueError(f"{files} files cannot be spread evenly over {partitions} partitions")
@@ -122,7 +122,7 @@ def write_table(path: Path, *, files: int, partitions: int, fillers: int = 0) ->
 
 
 def ensure_written(files: int, partitions: int, fillers: int = 0) -> Path:
-    """The table of that size, written once by the code as it is now."""
+    """Return the table of that size, written once by the current code."""
     digest = hashlib.sha256()
     for module in WRITERS:
         digest.update(Path(str(module)).read_bytes())
@@ -181,7 +181,7 @@ def _file_lists(files: _Files) -> Iterator[tuple[bytes, bytes]]:
 def _column_stats(
     files: _Files, columns: Sequence[_Column]
 ) -> Iterator[Iterator[tuple[bytes, bytes]]]:
-    """The cells of each shard, by ascending keys."""
+    """Return the cells of each shard, by ascending keys."""
     partition_ids = np.array([id64(path) for path in files.partitions])
     name_ids = np.array([id128(name) for name in files.name])
     suffixes = np.char.add(partition_ids[files.partition], name_ids)
@@ -213,13 +213,13 @@ def _partition_stats(files: _Files, columns: Sequence[_Column]) -> Iterator[tupl
 
 
 def shards_of(keys: Texts, shards: int) -> Ints:
-    """`pyhudi_expr.mdt.bytes.keys.shard` for ASCII keys of one length, all at once."""
+    """Compute `pyhudi_expr.mdt.bytes.keys.shard` for ASCII keys of one length, all at once."""
     characters = keys.astype(bytes)
     units = characters.view(np.uint8).reshape(len(keys), characters.dtype.itemsize)
     hashes = np.zeros(len(keys), np.uint32)
     for position in range(units.shape[1]):
         hashes = hashes * np.uint32(31) + units[:, position]
-    # The magnitude of Java's least int is 2^31, as that of any other.
+    # The magnitude of Java's minimum int is 2^31.
     return np.abs(hashes.view(np.int32).astype(np.int64)) % shards
 
 
@@ -245,7 +245,7 @@ def _stats_record(
 
 
 def _entry_encoder(column: _Column) -> Callable[[str, Any, Any], bytes]:
-    """`_stats_record` of single files, far faster: only the name and the bounds change."""
+    """Return a fast `_stats_record` of single files: only the name and the bounds change."""
     name, low, high = "the file's name", *_MARKS[column.type_ordinal]
     encode = _ENCODERS[column.type_ordinal]
     template = _stats_record(COLUMN_STATS_RECORD, column, name, (low, high), 1)
