@@ -26,9 +26,8 @@ def spark() -> Iterator[SparkSession]:
 def hive_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HiveServer]:
     """A HiveServer2 with the storage handler; restart it after a failed Tez task.
 
-    Its time zone is New York, so that tests see code that confuses instants with wall-clock times,
-    or
-    ignores changes of the clock.
+    Its time zone is New York, so that tests see code that confuses instants with wall-clock
+    times, or ignores changes of the clock.
     """
     with HiveServer(tmp_path_factory.mktemp("hive"), zone="America/New_York") as server:
         yield server

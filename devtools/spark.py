@@ -35,8 +35,7 @@ def spark_session(
     """Open a local Spark session with Hudi's extensions; its JVM ends with the context.
 
     The session's time zone is UTC, for writers and readers. A Python process has at most one Spark
-    JVM,
-    so sessions cannot be nested.
+    JVM, so sessions cannot be nested.
 
     Args:
         name: The application's name.

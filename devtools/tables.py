@@ -52,8 +52,7 @@ class TableSpec:
         partitions: The partition fields, outermost first; empty if the table is not partitioned.
         partition_style: How their values become paths.
         stats_columns: The columns of `column_stats`; empty: Hudi's default; None: no `column_stats`
-            and
-            no `partition_stats`.
+            and no `partition_stats`.
         extra: More options of Hudi's writer; they override the others.
     """
 
