@@ -241,7 +241,7 @@ def _(node: Between, scope: Scope) -> BoundExpression:
     floats = float_widths((node.term, node.low, node.high), scope)
     low = compare(Op.LTEQ, node.low, node.term, scope, floats)
     high = compare(Op.LTEQ, node.term, node.high, scope, floats)
-    others = _nan_between(node, scope) if floats else []
+    others = _nan_between(node, scope)
     if not isinstance(node.low, Literal):
         # Hive evaluates no further, and returns NULL where the upper end would make it FALSE.
         others.append(conjunction([BoundIsNull(bind_term(node.low, scope)), _NO_OR_NULL]))
@@ -250,13 +250,19 @@ def _(node: Between, scope: Scope) -> BoundExpression:
 
 def _nan_between(node: Between, scope: Scope) -> list[BoundExpression]:
     """Return conditions for NaN, which is BETWEEN any two numbers in Hive's vectors."""
-    nan = Literal(math.nan, pa.float64())
+    doubt = Unknown("NaN in BETWEEN, which engines evaluate differently")
     terms = (node.term, node.low, node.high)
+    if any(isinstance(term, Literal) and _is_nan(term) for term in terms):
+        return [doubt]
+    nan = Literal(math.nan, pa.float64())
     floats = [
         term for term in terms if not isinstance(term, Literal) and float_widths([term], scope)
     ]
-    doubt = Unknown("NaN in BETWEEN, which engines evaluate differently")
     return [conjunction([compare(Op.EQ, term, nan, scope), doubt]) for term in floats]
+
+
+def _is_nan(literal: Literal) -> bool:
+    return isinstance(literal.value, float) and math.isnan(literal.value)
 
 
 @_bind.register

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, float_ordinal, floats_of
-from pyhudi_expr.expr.nodes import Call, Term
+from pyhudi_expr.expr.nodes import Between, Call, Term
 from tests.expr.kept_files import X, kept, less, lit
 from tests.expr.statistics import Given
 
@@ -53,3 +53,11 @@ ONE, ZERO = lit(1.0, DOUBLE), lit(0.0, DOUBLE)
 def test_functions_of_minus_infinity_keep_it_where_its_bound_is_loose(term: Term) -> None:
     loose = {("x", 0): Given(loose=True)}
     assert kept(less(term, ZERO), DOUBLE, [-math.inf], [7.0], given=loose)[:1] == [0]
+
+
+@pytest.mark.parametrize("place", range(3), ids=["term", "low", "high"])
+def test_a_literal_nan_may_be_between_any_two_numbers(place: int) -> None:
+    """Hive compares vectors by `value < low or value > high`, which NaN never is."""
+    operands: list[Term] = [X, lit(-1.0, DOUBLE), lit(1.0, DOUBLE)]
+    operands[place] = Call("coalesce", (X, lit(math.nan, DOUBLE)))
+    assert kept(Between(*operands), DOUBLE, [5.0, 7.0], [None])[-1:] == [1]
