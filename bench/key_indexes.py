@@ -6,7 +6,6 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,7 @@ from bench.reporting.measuring import Measurement, benchmark, median_seconds, se
 from bench.tables.key_tables import SECONDARY_INDEX, ensure_written
 from bench.tables.synthetic import ROWS_PER_FILE
 from pyhudi_expr.expr.nodes import Column, In, Literal
-from pyhudi_expr.prune import Pruner, PruneRequest
+from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 
 _FILES, _PARTITIONS = 10_000, 10
@@ -47,7 +46,7 @@ def _measured(table: Path, index: str) -> list[tuple[str, float, str, str | None
     request = PruneRequest(In(Column((_COLUMNS[index],)), options))
     pruner = Pruner()
 
-    def prune() -> Any:
+    def prune() -> PruneResult:
         return pruner.prune(str(table), request)
 
     def answered() -> None:

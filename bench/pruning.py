@@ -90,7 +90,7 @@ def _bare(table: Path, question: Question) -> Callable[[], Any]:
     least = float_ordinals(np.array([question.least]))[0]
     first = pa.scalar(question.first.encode(), code.upper.type)
 
-    def compare() -> Any:
+    def compare() -> object:
         behind = pc.greater_equal(code.upper, first).to_numpy(zero_copy_only=False)
         return (spread.lower < question.most) & ((amount.upper > least) | behind)
 

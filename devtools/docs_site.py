@@ -6,10 +6,11 @@ Documents link to each other as files of the repository, so that the links also 
 import posixpath
 import re
 from pathlib import Path
-from typing import Any
 
 import click
+from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
 
 from pyhudi_expr.cli.main import cli
 
@@ -85,7 +86,7 @@ _FORMATS = {
 }
 
 
-def on_files(files: Files, config: Any) -> Files:
+def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages whose text is elsewhere."""
     for source, page in _DOCUMENTS.items():
         _add(files, config, page, (_ROOT / source).read_text())
@@ -96,7 +97,7 @@ def on_files(files: Files, config: Any) -> Files:
     return files
 
 
-def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+def on_page_markdown(markdown: str, page: Page, **_: object) -> str:
     """Redirect links that leave docs/ to the page made of that file; others become plain text."""
     place = page.file.src_uri
     source = _SOURCES.get(place, f"docs/{place}")
@@ -116,7 +117,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
     return _LINK.sub(led, markdown)
 
 
-def _add(files: Files, config: Any, page: str, content: str) -> None:
+def _add(files: Files, config: MkDocsConfig, page: str, content: str) -> None:
     files.append(File.generated(config, page, content=content))
 
 

@@ -4,7 +4,7 @@
 that pruning alone does not.
 """
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pyhudi_expr.reading.scan import scan
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 __all__ = ["scan"]
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name != "scan":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from pyhudi_expr.reading.scan import scan

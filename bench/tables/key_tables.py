@@ -21,6 +21,7 @@ import pyarrow.compute as pc
 from bench.tables import synthetic
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from devtools.runtime import WORK
+from pyhudi_expr.arrays import AnyArray, texts_of
 from pyhudi_expr.mdt.bytes import key_shards
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_shards import shards
@@ -82,8 +83,8 @@ def add_key_indexes(path: Path) -> None:
     if mdt is None:
         raise ValueError(f"{path}: the table has no metadata table")
     stored = mdt.stored_files()
-    names = stored.name.to_pylist()
-    partitions = stored.partitions.take(pa.array(stored.partition)).to_pylist()
+    names = texts_of(stored.name)
+    partitions = texts_of(stored.partitions.take(stored.partition))
     id_of_file, spread_of_file = (_first(mdt, column, stored.name) for column in ("id", "spread"))
     rows = np.arange(ROWS_PER_FILE)
     file = np.repeat(np.arange(len(names)), ROWS_PER_FILE)
@@ -115,7 +116,7 @@ def shards_of(keys: Texts) -> Ints:
     return shards(strings, _SHARDS)
 
 
-def _first(mdt: MetadataTable, column: str, names: pa.StringArray) -> Ints:
+def _first(mdt: MetadataTable, column: str, names: AnyArray) -> Ints:
     """Return the minimum of the column in each file."""
     found = mdt.statistics(COLUMN_STATS, [column_prefix(column)])
     position = pc.index_in(names, pa.array(found.file_name, pa.string())).to_numpy()

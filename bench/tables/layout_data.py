@@ -8,6 +8,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray, AnyChunkedArray
+
 COLUMNS = ("i", "s", "d")
 _PREFIX = "https://www.example.com/items/"
 _QUERIES = 30
@@ -78,7 +80,7 @@ def questions(table: pa.Table) -> dict[str, list[Ranges]]:
     return {"two columns": list(some(2)), "one column": list(some(1))}
 
 
-def _range(rng: np.random.Generator, ordered: pa.Array) -> tuple[object, object]:
+def _range(rng: np.random.Generator, ordered: AnyArray) -> tuple[object, object]:
     first = int(rng.integers(0, int(len(ordered) * (1 - _SHARE))))
     return ordered[first].as_py(), ordered[first + int(len(ordered) * _SHARE)].as_py()
 
@@ -103,7 +105,7 @@ def share_touched(files: Sequence[pa.Table], asked: Sequence[Ranges]) -> float:
     return sum(touched) / len(touched)
 
 
-def _min_max(column: pa.ChunkedArray) -> pa.StructScalar:
+def _min_max(column: AnyChunkedArray) -> pa.StructScalar:
     ends = pc.min_max(column)
     assert isinstance(ends, pa.StructScalar)
     return ends

@@ -34,6 +34,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from devtools.runtime import WORK
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, id64, id128
 from pyhudi_expr.mdt.hfile import protobuf
 from pyhudi_expr.mdt.hfile import writer as hfile_writer
@@ -253,7 +254,7 @@ def _entry_encoder(column: _Column) -> Callable[[str, Any, Any], bytes]:
     before_low, rest = rest.split(encode(low))
     before_high, tail = rest.split(encode(high))
 
-    def entry(name: str, low: Any, high: Any) -> bytes:
+    def entry(name: str, low: PythonValue, high: PythonValue) -> bytes:
         parts = (head, _text(name), before_low, encode(low), before_high, encode(high), tail)
         return b"".join(parts)
 

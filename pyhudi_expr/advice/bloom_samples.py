@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.advice.expression_ranges import evaluate_function
 from pyhudi_expr.advice.table_sample import TableSample
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.index.lookups.expression_index import Expression
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile import writer as hfile_writer
@@ -89,13 +90,14 @@ def _some_paths(looked: TableSample) -> list[str]:
     return list(looked.listing.paths(looked.some(_FILES)))
 
 
-def _distinct_texts(looked: TableSample, expression: Expression) -> Iterator[pa.Array]:
+def _distinct_texts(looked: TableSample, expression: Expression) -> Iterator[AnyArray]:
     for path in _some_paths(looked):
         given = evaluate_function(expression, looked.whole_column(path, expression.column))
-        yield given.drop_null().unique().cast(pa.string())
+        distinct: AnyArray = given.drop_null().unique()  # type: ignore[assignment]
+        yield distinct.cast(pa.string())
 
 
-def _made(values: pa.Array) -> bytes:
+def _made(values: AnyArray) -> bytes:
     builder = FilterBuilder(len(values))
     builder.add(ByteStrings.from_arrow(values.cast(pa.large_binary())))
     return builder.text()

@@ -9,11 +9,10 @@ from functools import partial
 from typing import cast
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 
 from pyhudi_expr.advice.table_sample import THREADS, TableSample
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import AnyChunkedArray, Int64Array
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundExpression, BoundTerm, walk
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.lookups.expression_index import IDENTITY, Expression, expression_of
@@ -22,7 +21,7 @@ from pyhudi_expr.index.statistics.parquet_footers import Range, as_bounds
 
 #: The ranges of a sample of rows would be too narrow, and look better than they are.
 _FILES = 32
-_RESULTS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
+_RESULTS: Mapping[str, Callable[[AnyChunkedArray], AnyChunkedArray]] = {
     IDENTITY: lambda values: values,
     "lower": pc.utf8_lower,
     "upper": pc.utf8_upper,
@@ -34,7 +33,7 @@ _RESULTS: Mapping[str, Callable[[pa.ChunkedArray], pa.ChunkedArray]] = {
 """Ranges of the column itself say too little of these; of `year(ts)`, say, they tell as much."""
 
 
-def evaluate_function(expression: Expression, values: pa.ChunkedArray) -> pa.ChunkedArray:
+def evaluate_function(expression: Expression, values: AnyChunkedArray) -> AnyChunkedArray:
     """Return the function's results for the column's values."""
     return _RESULTS[expression.function](values)
 

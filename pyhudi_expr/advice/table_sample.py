@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import AnyChunkedArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -66,7 +66,7 @@ class TableSample:
         rng = np.random.default_rng(_SEED)
         return np.sort(rng.choice(self.positions, files, replace=False))
 
-    def whole_column(self, path: str, column: str) -> pa.ChunkedArray:
+    def whole_column(self, path: str, column: str) -> AnyChunkedArray:
         """Read a column of a base file; null if the file does not have it.
 
         Raises:
@@ -113,13 +113,13 @@ class TableSample:
                 )
             )
         slices = self.listing.file_slice[chosen]
-        groups = self.listing.slice_file_id.take(pa.array(slices)).to_pylist()
+        groups = self.listing.slice_file_id.take(slices).to_pylist()
         lengths = [one.num_rows for one in tables]
         rows = pa.concat_tables(tables) if tables else wanted.empty_table()
         return rows, np.repeat(np.array(groups, object), lengths).tolist()
 
 
-def distinct_values(values: pa.ChunkedArray, rows: int) -> float:
+def distinct_values(values: AnyChunkedArray, rows: int) -> float:
     """Estimate the distinct values of a column with so many rows from a sample.
 
     Charikar's estimator (GEE): values that occur once in the sample stand for sqrt(rows / sample)

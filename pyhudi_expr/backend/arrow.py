@@ -13,6 +13,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyScalar
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 
@@ -93,7 +94,7 @@ class _Translation:
         elif floats:
             found = self._in_floats(term, [float(one.value) for one in values])
         else:
-            found = term.isin(pa.array(list(map(_scalar, values)), values[0].type))
+            found = term.isin(pa.array(list(map(_scalar, values)), values[0].type))  # type: ignore[type-var]
         missing = pc.scalar(pa.scalar(None, pa.bool_()))
         if len(values) < len(options):
             found = pc.if_else(found, True, missing)
@@ -167,7 +168,7 @@ def _compared(op: Op, left: pc.Expression, right: pc.Expression) -> pc.Expressio
             return pc.coalesce(left == right, both)
 
 
-def _scalar(literal: e.Literal) -> pa.Scalar:
+def _scalar(literal: e.Literal) -> AnyScalar:
     type_, value = literal.type, literal.value
     if isinstance(type_, CharType):
         raise InexpressibleInArrowError("char and varchar")

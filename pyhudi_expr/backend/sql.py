@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 from sqlglot import exp
 
+from pyhudi_expr.arrays import zone_of
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.common.constants import split_timestamp
@@ -190,7 +191,7 @@ class _Writer:
 
     def _time(self, value: int, type_: pa.DataType) -> exp.Expr:
         text = _moment(*split_timestamp(e.Literal(value, type_)))
-        return self._cast(text if type_.tz is None else f"{text} UTC", type_)
+        return self._cast(text if zone_of(type_) is None else f"{text} UTC", type_)
 
     def _type(self, type_: pa.DataType | CharType) -> exp.DataType:
         name = _type_name(type_)
@@ -230,7 +231,7 @@ def _type_name(type_: pa.DataType | CharType) -> str:
     if pa.types.is_decimal(type_):
         return f"decimal({type_.precision}, {type_.scale})"
     if pa.types.is_timestamp(type_):
-        return "timestamp" if type_.tz is None else "timestamptz"
+        return "timestamp" if zone_of(type_) is None else "timestamptz"
     name = _TYPE_NAMES.get(type_)
     if name is None:
         raise InexpressibleInSqlError(f"the type {type_}")

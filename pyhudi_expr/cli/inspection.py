@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from pyhudi_expr.arrays import texts_of
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
@@ -97,7 +98,7 @@ def _files(listing: FileListing) -> Report:
 
 def _partitions(listing: FileListing) -> Report:
     counts = np.diff(listing.partition_file_bounds).tolist()
-    return dict(zip(listing.partitions.to_pylist(), counts, strict=True))
+    return dict(zip(texts_of(listing.partitions), counts, strict=True))
 
 
 def _indexes(table: HudiTable) -> list[Report]:

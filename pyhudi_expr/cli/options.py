@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from typing import Any, TypeAlias
 
 import click
+
+#: The value of a command's option, as click has converted it.
+OptionValue: TypeAlias = Any
 
 _LONGEST = 200
 """Characters of a sentence in a list of commands."""

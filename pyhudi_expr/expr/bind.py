@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import singledispatch
-from typing import Any
 
 import pyarrow as pa
 
@@ -192,7 +191,7 @@ def _is_written_as(literal: Domain, domain: Domain) -> bool:
 
 
 @singledispatch
-def _bind(node: Any, scope: Scope) -> BoundExpression:
+def _bind(node: HudiExpression, scope: Scope) -> BoundExpression:
     raise UnboundError(f"{type(node).__name__} is not a predicate")
 
 

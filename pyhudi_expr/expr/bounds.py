@@ -7,19 +7,20 @@ comparison here returns whether it may be TRUE: for an unknown bound it may.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
-from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Ordinals
+from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray
+from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
 #: One boolean for each container, or one for all of them.
 Mask: TypeAlias = BoolArray | np.bool_ | bool
-#: Bounds in their physical form (see `pyhudi_expr.expr.domains`).
-Values: TypeAlias = Ordinals | np.int64 | pa.Array | pa.Scalar
+#: Bounds in their physical form (see `pyhudi_expr.expr.domains`): ordinals of numpy, or values of
+#: Arrow; arrays or scalars. Those of one domain have one form, which no static type can say.
+Values: TypeAlias = Any
 
 
 @dataclass(frozen=True)
@@ -99,7 +100,7 @@ def _is_ordinal(values: Values) -> bool:
     return isinstance(values, np.ndarray | np.int64)
 
 
-def _arrow_mask(answer: pa.Array | pa.Scalar) -> Mask:
+def _arrow_mask(answer: AnyArray | AnyScalar) -> Mask:
     if isinstance(answer, pa.Scalar):
         return answer.as_py() is not False
     known: BoolArray = answer.fill_null(True).to_numpy(zero_copy_only=False)

@@ -16,13 +16,13 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import Float64Array, Int64Array
+from pyhudi_expr.arrays import AnyScalar, Float64Array, Int64Array
+from pyhudi_expr.expr.nodes import PythonValue
 
 Ordinals = Int64Array
 
@@ -159,7 +159,7 @@ def unscaled(value: Decimal, scale: int) -> int:
     return -whole if sign else whole
 
 
-def physical_scalar(domain: Domain, value: Any) -> np.int64 | pa.Scalar:
+def physical_scalar(domain: Domain, value: PythonValue) -> np.int64 | AnyScalar:
     """Return one value of the domain in its physical form, to compare with an array."""
     if domain.is_ordinal:
         return np.int64(value)

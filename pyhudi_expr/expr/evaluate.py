@@ -13,7 +13,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.expr import bounds as b
 from pyhudi_expr.expr.bound import (
     BoundAnd,
@@ -192,12 +192,12 @@ def _first_option(leaf: BoundIn, lower: Values) -> tuple[Bounds, np.bool_ | Bool
         single = int(_search(finishes, pa.array([lower.as_py()], type=type_))[0])
         nearest = min(single, last)
         return Bounds(begins[nearest], finishes[nearest]), np.bool_(single <= last)
-    index = _search(finishes, cast("pa.Array[Any]", lower))
+    index = _search(finishes, cast("AnyArray", lower))
     within = np.minimum(index, last)
     return Bounds(begins.take(pa.array(within)), finishes.take(pa.array(within))), index <= last
 
 
-def _search(ends: pa.Array[Any], values: pa.Array[Any]) -> Int64Array:
+def _search(ends: AnyArray, values: AnyArray) -> Int64Array:
     """Return ``numpy.searchsorted`` (left) for Arrow arrays, all values at once; 0 for null."""
     low = np.zeros(len(values), dtype=np.int64)
     high = np.full(len(values), len(ends), dtype=np.int64)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of, exact_decimal, float_ordinal
-from pyhudi_expr.expr.nodes import CharType, Literal
+from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
 
 _EPOCH = datetime(1970, 1, 1)
 _ISO_TEXT = re.compile(
@@ -119,7 +119,7 @@ def interval(literal: Literal, domain: Domain, char: CharType | None, zone: str 
 _NUMBERS = (Kind.INTEGER, Kind.FLOAT, Kind.DECIMAL)
 
 
-def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
+def _fixed_point(value: PythonValue, source: Domain, domain: Domain) -> Interval:
     if source.kind is Kind.INTEGER and domain.kind is Kind.INTEGER:
         return Interval(value, value)  # long IN lists usually have these
     if isinstance(value, float) and not math.isfinite(value):
@@ -150,7 +150,7 @@ def _fixed_point(value: Any, source: Domain, domain: Domain) -> Interval:
     )
 
 
-def _floating_point(value: Any, source: Domain, domain: Domain) -> Interval:
+def _floating_point(value: PythonValue, source: Domain, domain: Domain) -> Interval:
     try:
         nearest = float(value)
     except OverflowError as error:
@@ -253,7 +253,7 @@ def _text(value: str, char: CharType | None) -> Interval:
     return Interval(encoded, max(encoded, value[:length].encode() + b"\xff"))
 
 
-def literal_of(value: Any, type_: pa.DataType) -> Literal:
+def literal_of(value: PythonValue, type_: pa.DataType) -> Literal:
     """Return a Literal of a Python value: dates and datetimes become integers of their type."""
     if isinstance(value, datetime):
         aware = value.tzinfo is not None

@@ -60,6 +60,10 @@ class CharType:
     padded: bool
 
 
+#: A value of a literal in Python: None, bool, int, float, Decimal, str or bytes.
+PythonValue: TypeAlias = Any
+
+
 @dataclass(frozen=True)
 class Literal:
     """A constant.

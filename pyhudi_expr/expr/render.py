@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from typing import Any
 
 import numpy as np
 
@@ -23,7 +22,7 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
 )
 from pyhudi_expr.expr.domains import Domain, Kind, exact_decimal, floats_of
-from pyhudi_expr.expr.nodes import Constant, Unknown
+from pyhudi_expr.expr.nodes import Constant, PythonValue, Unknown
 
 _EPOCH = datetime(1970, 1, 1)
 _SHOWN_OPTIONS = 3
@@ -76,7 +75,7 @@ def _shown_class(codes: frozenset[int]) -> str:
     return letters if len(letters) == 1 else f"[{letters}]" if 0 < len(letters) < 3 else "_"
 
 
-def _value(value: Any, domain: Domain) -> str:
+def _value(value: PythonValue, domain: Domain) -> str:
     """Return a value of a domain in its usual notation."""
     match domain.kind:
         case Kind.BOOLEAN:

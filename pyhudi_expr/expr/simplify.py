@@ -24,7 +24,7 @@ from pyhudi_expr.expr.bound import (
     BoundTerm,
 )
 from pyhudi_expr.expr.domains import Domain, Kind
-from pyhudi_expr.expr.nodes import Constant, Op, Truth
+from pyhudi_expr.expr.nodes import Constant, Op, PythonValue, Truth
 
 _NULL = Constant(Truth.NULL)
 
@@ -46,14 +46,14 @@ class _Range:
     is_value: bool = False
     is_null: bool = False
 
-    def above(self, end: Any, strict: bool) -> None:
+    def above(self, end: PythonValue, strict: bool) -> None:
         """Require the value to be above the end, or at it."""
         if self.domain.is_ordinal and strict:
             end, strict = end + 1, False
         if self.lower is None or (end, strict) > (self.lower, self.lower_strict):
             self.lower, self.lower_strict = end, strict
 
-    def below(self, end: Any, strict: bool) -> None:
+    def below(self, end: PythonValue, strict: bool) -> None:
         """Require the value to be below the end, or at it."""
         if self.domain.is_ordinal and strict:
             end, strict = end - 1, False

@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from enum import Enum
 from functools import singledispatch
-from typing import Any
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.expr.bound import BoundCall, BoundColumn, BoundLiteral, BoundTerm
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -27,7 +27,7 @@ from pyhudi_expr.expr.functions.temporal.time_format import as_text
 from pyhudi_expr.expr.functions.temporal.unix_time import as_double_seconds, as_seconds
 from pyhudi_expr.expr.functions.time_zones import UnknownZoneError, zone_offsets
 from pyhudi_expr.expr.literals import Interval, interval
-from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, Literal
+from pyhudi_expr.expr.nodes import READINGS, Call, Cast, CharType, Column, Literal, Term
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def _to_text_or_seconds(source: Domain, target: Domain, zone: str | None) -> Fun
 
 
 @singledispatch
-def bind_term(term: Any, scope: Scope) -> BoundTerm:
+def bind_term(term: Term, scope: Scope) -> BoundTerm:
     """Bind a term to the scope's columns. Raises UnboundError, NotComparableError."""
     raise UnboundError(f"{type(term).__name__} cannot be evaluated")
 
@@ -180,7 +180,7 @@ def _(term: Call, scope: Scope) -> BoundTerm:
     return BoundCall(term.name, found.function, args, found.domain)
 
 
-def _nearest(name: str, fields: list[pa.Field]) -> str:
+def _nearest(name: str, fields: list[AnyField]) -> str:
     """Return "; is it fare or far?"; empty if no name is similar."""
     near = get_close_matches(name.lower(), [field.name.lower() for field in fields])
     return f"; is it {' or '.join(near)}?" if near else ""
@@ -192,7 +192,7 @@ def resolve(path: tuple[str, ...], schema: pa.Schema) -> tuple[str, pa.DataType]
     Raises:
         ValueError: There is no such column, or more than one.
     """
-    fields: list[pa.Field] = list(schema)
+    fields: list[AnyField] = list(schema)
     names: list[str] = []
     type_: pa.DataType = pa.null()
     for step in path:

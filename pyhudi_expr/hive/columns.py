@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.schema import DOC
 
@@ -55,7 +56,7 @@ def accepts(declared: str, actual: str) -> bool:
     return actual == "int" and declared in ("tinyint", "smallint")
 
 
-def _column(of: pa.Field) -> HiveColumn:
+def _column(of: AnyField) -> HiveColumn:
     doc = (of.metadata or {}).get(DOC, b"")
     try:
         plain, declared = _type(of.type, lambda name: name), _type(of.type, quote_identifier)

@@ -15,6 +15,8 @@ from pyhudi_expr.hive.address import HiveAddress
 from pyhudi_expr.table.errors import HudiError
 
 if TYPE_CHECKING:
+    from pyhive.hive import Connection
+
     from pyhudi_expr.hive.transport import HiveTransport
 
 _BREAKS = (TException, http.client.HTTPException, OSError, EOFError)
@@ -36,7 +38,7 @@ class HiveSession:
         is_lost: Whether its connection broke, so that it cannot be used any more.
     """
 
-    def __init__(self, connection: Any, address: HiveAddress | None = None) -> None:
+    def __init__(self, connection: Connection, address: HiveAddress | None = None) -> None:
         """Use an open PyHive connection; `address` is for messages about a lost one."""
         self._cursor = connection.cursor()
         self._address = address

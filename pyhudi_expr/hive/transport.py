@@ -45,13 +45,15 @@ class HiveTransport:
         self._waits.setTimeout(seconds * 1000)
 
 
-def _authenticated(socket: TSocket, address: HiveAddress) -> Any:
+def _authenticated(
+    socket: TSocket, address: HiveAddress
+) -> TBufferedTransport | TSaslClientTransport:
     if address.auth == "NOSASL":
         return TBufferedTransport(socket)
     kerberos = address.auth == "KERBEROS"
     mechanism = "GSSAPI" if kerberos else "PLAIN"
 
-    def client() -> Any:
+    def client() -> object:
         return get_installed_sasl(
             host=address.host,
             sasl_auth=mechanism,

@@ -18,9 +18,9 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import Int32Array
+from pyhudi_expr.arrays import AnyArray, Int32Array
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Kind, integer_range
 from pyhudi_expr.expr.evaluate import Statistics
 from pyhudi_expr.table.properties import TableProperties
@@ -93,7 +93,7 @@ class PartitionValues:
         ]
         known = np.array([value is not None for value in parsed], dtype=np.bool_)
         if not column.domain.is_ordinal:
-            array: pa.Array = pa.array(parsed, type=column.domain.arrow_type)
+            array: AnyArray = pa.array(parsed, type=column.domain.arrow_type)
             return Bounds(array, array, True, ~known)
         if column.domain.kind is Kind.INTEGER:
             least, greatest = integer_range(column.domain.bits)
@@ -127,10 +127,10 @@ class BoundsOfPartition:
             self._spread(known.may_be_null),
         )
 
-    def _spread(self, values: Any) -> Any:
+    def _spread(self, values: Values) -> Values:
         if isinstance(values, np.ndarray):
             return values[self._position]
-        return values.take(pa.array(self._position)) if isinstance(values, pa.Array) else values
+        return values.take(self._position) if isinstance(values, pa.Array) else values
 
 
 def _values(path: str, layout: PathLayout) -> list[str] | None:

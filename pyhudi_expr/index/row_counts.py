@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import BoolArray, Int64Array, texts_of
 from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
@@ -159,7 +159,7 @@ def _number(stat: dict[str, Any], name: str) -> int:
 def _in_buckets(listing: FileListing) -> BoolArray:
     """Return the slices with log files in partitions where every file id begins like a bucket's."""
     looks_so = np.array(
-        [bool(_BUCKET.match(text)) for text in listing.slice_file_id.to_pylist()], np.bool_
+        [bool(_BUCKET.match(text)) for text in texts_of(listing.slice_file_id)], np.bool_
     )
     others = np.bincount(listing.slice_partition, weights=~looks_so) == 0
     has_logs = np.zeros(listing.num_slices, np.bool_)

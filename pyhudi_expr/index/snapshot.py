@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, texts_of
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
@@ -128,7 +128,7 @@ class TableSnapshot:
         extension, extension_notes = _extension(table, options.cache)
         listing, listing_notes = _listing(table, mdt, options.view, options.as_of)
         schema = table.schema(options.as_of)
-        partitions: list[str] = listing.partitions.to_pylist()
+        partitions: list[str] = texts_of(listing.partitions)
         # Statistics are stored by the column's name in its file, which schema evolution may change.
         is_evolved = table.has_schema_history
         history, history_notes = _schema_history(table) if is_evolved else (None, ())

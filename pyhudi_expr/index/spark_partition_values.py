@@ -30,6 +30,7 @@ from pyhudi_expr.expr.domains import (
     integer_range,
     unscaled,
 )
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.index.partition_values import day_of
 from pyhudi_expr.table.properties import TableProperties
 
@@ -171,8 +172,8 @@ class SparkPathValues:
         may_be_null = np.array([span.may_be_null for span in spans], np.bool_)
         ends = [span.lower for span in spans], [span.upper for span in spans]
         if not domain.is_ordinal:
-            lower, upper = (pa.array(values, type=domain.arrow_type) for values in ends)
-            return Bounds(lower, upper, may_be_value, may_be_null)
+            least, most = (pa.array(values, type=domain.arrow_type) for values in ends)
+            return Bounds(least, most, may_be_value, may_be_null)
         unknown = (MIN_ORDINAL, MAX_ORDINAL)
         lower, upper = (
             np.array([other if value is None else value for value in values], np.int64)
@@ -195,7 +196,7 @@ _UNKNOWN = _Span()
 _NULL = _Span(may_be_value=False)
 
 
-def _exactly(value: Any) -> _Span:
+def _exactly(value: PythonValue) -> _Span:
     return _Span(value, value, may_be_null=False)
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.expr.domains import Kind, kind_of
 from pyhudi_expr.index.catalog.registry import RegisteredIndex, Store
 from pyhudi_expr.indexing.expression_arguments import IDENTITY, arguments
@@ -135,8 +136,8 @@ class _Column:
 
 def _column(table: HudiTable, schema: pa.Schema, name: str) -> _Column:
     """Return the column, a nested one by its path."""
-    children: Sequence[pa.Field] = list(schema)
-    type_, is_nullable = None, False
+    children: Sequence[AnyField] = list(schema)
+    type_, is_nullable = pa.null(), False
     for part in name.split("."):
         found = next((child for child in children if child.name == part), None)
         if found is None:

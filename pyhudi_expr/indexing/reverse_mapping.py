@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import xxhash
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_names import HOODIE_DIR
 from pyhudi_expr.table.storage import Storage
@@ -42,7 +43,7 @@ class ReverseMapping:
 
     base_uri: str
 
-    def write(self, index: str, slice_name: str, texts: pa.Array) -> None:
+    def write(self, index: str, slice_name: str, texts: AnyArray) -> None:
         """Write the keys or values of a slice, sorted by record key.
 
         Raises:
@@ -54,7 +55,7 @@ class ReverseMapping:
             writer.write_table(table)
         self._storage.write(_path(index, slice_name), bytes(sink.getvalue().to_pybytes()))
 
-    def read(self, index: str, slice_name: str) -> pa.Array:
+    def read(self, index: str, slice_name: str) -> AnyArray:
         """Read the keys or values of a slice.
 
         Raises:

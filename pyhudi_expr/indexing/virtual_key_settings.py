@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import arrow_nulls
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.keys.definition import (
@@ -94,7 +95,7 @@ def enable(table: HudiTable, settings: VirtualKeySettings, lock: TableLock) -> K
         table = HudiTable.at(table.storage)
         definition = merge_definition(table, settings)
         types = key_types(table.schema(), definition, table.base_path)
-        definition.generator().keys([pa.nulls(0, type_) for type_ in types])
+        definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
         _require_order(table, definition, settings)
         if not settings.keep_column:
             require_mergeable(definition, types, table.base_path)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.keys.java_text import JavaText
 from pyhudi_expr.table.errors import HudiError, UnsupportedTable
 
@@ -25,7 +25,7 @@ class MissingKey(HudiError):  # noqa: N818 - names the finding, as its siblings 
 class KeyGenerator(Protocol):
     """Computes keys. It is sent to Spark's tasks, so it has to be picklable."""
 
-    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+    def keys(self, columns: Sequence[AnyArray]) -> AnyArray:
         """Return one text for each row, never null.
 
         Equal values must give equal keys.
@@ -57,7 +57,7 @@ class HudiKeys:
     are_named: bool
     text: JavaText = field(default_factory=JavaText)
 
-    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+    def keys(self, columns: Sequence[AnyArray]) -> AnyArray:
         """Return the keys, see `KeyGenerator.keys`."""
         texts = _texts(self.columns, columns, self.text)
         blank = [pc.fill_null(pc.equal(text, ""), True) for text in texts]
@@ -82,7 +82,7 @@ class JoinedKeys:
     concatenator: str
     text: JavaText = field(default_factory=JavaText)
 
-    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+    def keys(self, columns: Sequence[AnyArray]) -> AnyArray:
         """Return the keys, see `KeyGenerator.keys`."""
         for name, column in zip(self.columns, columns, strict=True):
             _require_a_part((name,), (column,), [pc.is_null(column)])
@@ -123,18 +123,18 @@ def registered(name: str) -> GeneratorFactory:
     )
 
 
-def _texts(names: Sequence[str], columns: Sequence[pa.Array], text: JavaText) -> list[pa.Array]:
+def _texts(names: Sequence[str], columns: Sequence[AnyArray], text: JavaText) -> list[AnyArray]:
     pairs = zip(names, columns, strict=True)
     return [text.of(column, f"the key column {name!r}") for name, column in pairs]
 
 
-def _filled(texts: pa.Array) -> pa.Array:
+def _filled(texts: AnyArray) -> AnyArray:
     present = pc.fill_null(texts, NULL)
     return pc.if_else(pc.equal(present, ""), EMPTY, present)
 
 
 def _require_a_part(
-    names: Sequence[str], columns: Sequence[pa.Array], blank: Sequence[pa.Array]
+    names: Sequence[str], columns: Sequence[AnyArray], blank: Sequence[AnyArray]
 ) -> None:
     """Raise MissingKey if all parts of a row's key are blank."""
     missing = blank[0]

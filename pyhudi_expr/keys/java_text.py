@@ -28,7 +28,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import AnyArray, Int64Array, without_dictionary
 from pyhudi_expr.table.errors import UnsupportedTable
 
 _TEXT = pa.string()
@@ -57,7 +57,7 @@ class JavaText:
     consistent_timestamps: bool = False
     zone: str = "UTC"
 
-    def of(self, values: pa.Array, shown: str) -> pa.Array:
+    def of(self, values: AnyArray, shown: str) -> AnyArray:
         """Return the texts of a column; nulls stay null.
 
         Args:
@@ -69,7 +69,7 @@ class JavaText:
         """
         type_ = values.type
         if pa.types.is_dictionary(type_):
-            return self.of(values.dictionary_decode(), shown)
+            return self.of(without_dictionary(values), shown)
         if pa.types.is_null(type_):
             return pa.nulls(len(values), _TEXT)
         if pa.types.is_timestamp(type_):
@@ -81,7 +81,7 @@ class JavaText:
                 return text(values, shown)
         raise AmbiguousText(f"{shown} of type {type_} has no text that record keys could have")
 
-    def _timestamp(self, values: pa.Array, shown: str) -> pa.Array:
+    def _timestamp(self, values: AnyArray, shown: str) -> AnyArray:
         """Return `java.sql.Timestamp` texts of whole milliseconds: Hudi divides towards zero."""
         units = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[values.type.unit]
         stored = np.asarray(pc.fill_null(values.view(pa.int64()), 0))
@@ -110,16 +110,16 @@ def _towards_zero(stored: Int64Array, units: int) -> Int64Array:
     return found
 
 
-def _plain(values: pa.Array, _shown: str) -> pa.Array:
+def _plain(values: AnyArray, _shown: str) -> AnyArray:
     return values.cast(_TEXT)
 
 
-def _binary(values: pa.Array, _shown: str) -> pa.Array:
+def _binary(values: AnyArray, _shown: str) -> AnyArray:
     texts = [None if value is None else value.hex() for value in values.to_pylist()]
     return pa.array(texts, _TEXT)
 
 
-def _date(values: pa.Array, shown: str) -> pa.Array:
+def _date(values: AnyArray, shown: str) -> AnyArray:
     days = np.asarray(pc.fill_null(values.cast(pa.int32()), 0)).astype("datetime64[D]")
     first, last = _LAST_FOUR_DIGITS
     if (days < first).any():
@@ -130,7 +130,7 @@ def _date(values: pa.Array, shown: str) -> pa.Array:
     return pc.if_else(pc.is_valid(values), texts, pa.scalar(None, _TEXT))
 
 
-def _floating(values: pa.Array, shown: str) -> pa.Array:
+def _floating(values: AnyArray, shown: str) -> AnyArray:
     """Return texts of floats; each distinct number is formatted once."""
     is_single = values.type == pa.float32()
     limit = _AMBIGUOUS_FLOAT if is_single else _AMBIGUOUS_DOUBLE

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import AnyArray, texts_of
 from pyhudi_expr.keys.definition import key_definition
 from pyhudi_expr.table.errors import CorruptFile, HudiError
 from pyhudi_expr.table.hudi_names import RECORD_KEY
@@ -112,8 +112,8 @@ def base_files(table: HudiTable, listing: FileListing) -> list[BaseFile]:
 def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[BaseFile]:
     """Return some base files that are not in the listing."""
     current = set(listing.file_name.to_pylist())
-    partitions = stored.partitions.take(pa.array(stored.partition))
-    rows = zip(_paths(partitions, stored.name), stored.name.to_pylist(), stored.size, strict=True)
+    partitions = stored.partitions.take(stored.partition)
+    rows = zip(_paths(partitions, stored.name), texts_of(stored.name), stored.size, strict=True)
     older = [
         (path, int(size))
         for path, name, size in rows
@@ -122,8 +122,8 @@ def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[
     return _read(table, [path for path, _ in older], [size for _, size in older])
 
 
-def _paths(partitions: pa.Array, names: pa.Array) -> list[str]:
-    pairs = zip(partitions.to_pylist(), names.to_pylist(), strict=True)
+def _paths(partitions: AnyArray, names: AnyArray) -> list[str]:
+    pairs = zip(texts_of(partitions), texts_of(names), strict=True)
     return [f"{partition}/{name}" if partition else name for partition, name in pairs]
 
 
@@ -154,10 +154,10 @@ def _base_file(storage: Storage, sources: Sequence[str], path: str, size: int) -
     )
 
 
-def _has_values(chunk: Any) -> bool:
+def _has_values(chunk: pq.ColumnChunkMetaData) -> bool:
     """Return whether a key may be neither null nor empty."""
     statistics = chunk.statistics
-    if statistics is None or not statistics.has_null_count:
+    if statistics is None or not statistics.has_null_count:  # type: ignore[attr-defined]
         return True
     if statistics.null_count == chunk.num_values:
         return False
@@ -196,6 +196,6 @@ def _has_stored_keys(table: HudiTable) -> bool:
 
 
 def _oldest(table: HudiTable, listing: FileListing) -> list[BaseFile]:
-    instants = listing.slice_base_instant.take(pa.array(listing.file_slice))
+    instants = listing.slice_base_instant.take(listing.file_slice)
     order = pc.array_sort_indices(instants)[:_OLDEST_FILES].to_numpy()
     return _read(table, listing.paths(order), listing.file_size[order].tolist())

@@ -262,7 +262,7 @@ def _tiled(sample: Sample, layout: Layout, files: int) -> Tiling:
     first = 0
     for partition in np.unique(sample.partition):
         own = np.flatnonzero(sample.partition == partition)
-        rows = sample.rows.take(pa.array(own))
+        rows = sample.rows.take(own)
         count = max(round(files * len(own) / sample.rows.num_rows), 1)
         order = row_order(layout, rows, count)
         places = order.places([rows.column(name).combine_chunks() for name in layout.columns])

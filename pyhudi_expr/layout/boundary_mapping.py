@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import UInt32Array
+from pyhudi_expr.arrays import AnyArray, UInt32Array
 from pyhudi_expr.layout.direct_mapping import direct, exact, is_wide
 
 BITS = 32
@@ -39,7 +39,7 @@ class Boundaries:
     words: int
 
     @staticmethod
-    def of(sample: pa.Array, depth: int) -> Boundaries:
+    def of(sample: AnyArray, depth: int) -> Boundaries:
         """Return 2**depth - 1 boundaries, which divide the sample's values into equal shares.
 
         Args:
@@ -57,7 +57,7 @@ class Boundaries:
         positions = steps * len(ordered) >> depth
         return Boundaries(ordered[positions] if len(ordered) else ordered, words)
 
-    def numbers(self, values: pa.Array) -> UInt32Array:
+    def numbers(self, values: AnyArray) -> UInt32Array:
         """Return how many boundaries are below each value; for nulls, one more than there are."""
         known = values.drop_null()
         found = np.searchsorted(self.values, _comparable(known, self.words)).astype(np.uint32)
@@ -68,11 +68,11 @@ class Boundaries:
         return numbers
 
 
-def _comparable(values: pa.Array, words: int) -> npt.NDArray[Any]:
+def _comparable(values: AnyArray, words: int) -> npt.NDArray[Any]:
     return exact(values, words) if words else direct(values)
 
 
-def distinguishing_words(values: pa.Array, most: int) -> int:
+def distinguishing_words(values: AnyArray, most: int) -> int:
     """Return how many words of `direct_mapping.exact` distinguish nearly all neighbouring values.
 
     The result is a power of two, or `most`. The values are of a wide type.

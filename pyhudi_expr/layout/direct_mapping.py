@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, UInt64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, UInt64Array, from_buffer
 from pyhudi_expr.expr.domains import Domain, Kind, domain_of
 
 BITS = 64
@@ -41,7 +41,7 @@ def domain(type_: pa.DataType) -> Domain:
     return found
 
 
-def direct(values: pa.Array) -> UInt64Array:
+def direct(values: AnyArray) -> UInt64Array:
     """Return the values' numbers; nulls are `LAST`. Raises UnorderedType."""
     found = domain(values.type)
     if found.kind in (Kind.TEXT, Kind.BINARY):
@@ -64,7 +64,7 @@ def is_wide(type_: pa.DataType) -> bool:
     return not domain(type_).is_ordinal
 
 
-def exact(values: pa.Array, words: int) -> npt.NDArray[np.bytes_]:
+def exact(values: AnyArray, words: int) -> npt.NDArray[np.bytes_]:
     """Return the values of a wide type as byte strings in the same order.
 
     No value may be null. Values are truncated to 8 * words bytes.
@@ -78,7 +78,7 @@ def exact(values: pa.Array, words: int) -> npt.NDArray[np.bytes_]:
     return big_endian.view(f"S{big_endian.shape[1] * _WORD}")[:, 0]
 
 
-def leading_words(values: pa.Array, words: int) -> npt.NDArray[Any]:
+def leading_words(values: AnyArray, words: int) -> npt.NDArray[Any]:
     """Return the first 8 * words bytes of strings or binaries as big-endian uint64, (rows, words).
 
     Shorter values, and nulls, are padded with zeros.
@@ -88,10 +88,10 @@ def leading_words(values: pa.Array, words: int) -> npt.NDArray[Any]:
     _, offsets_buffer, data = array.buffers()
     if not rows or data is None:
         return np.zeros((rows, words), ">u8")
-    offsets = np.frombuffer(offsets_buffer, np.int64)[array.offset : array.offset + rows + 1]
+    offsets = from_buffer(offsets_buffer, np.int64)[array.offset : array.offset + rows + 1]
     first, end = int(offsets[0]), int(offsets[-1])
     padded = np.zeros(end - first + _WORD, np.uint8)
-    padded[: end - first] = np.frombuffer(data, np.uint8)[first:end]
+    padded[: end - first] = from_buffer(data, np.uint8)[first:end]
     # The word that begins at each byte.
     at_byte = np.ndarray((end - first + 1,), ">u8", padded, strides=(1,))
     found = np.empty((rows, words), ">u8")
@@ -104,7 +104,7 @@ def leading_words(values: pa.Array, words: int) -> npt.NDArray[Any]:
     return found
 
 
-def _fixed(values: pa.Array, found: Domain) -> UInt64Array:
+def _fixed(values: AnyArray, found: Domain) -> UInt64Array:
     if found.kind is Kind.BOOLEAN:
         bits = values.cast(pa.uint8())
         return np.asarray(_buffer(bits, np.uint8), np.uint64) << np.uint64(BITS - 1)
@@ -126,7 +126,7 @@ def _floats(floats: npt.NDArray[Any]) -> UInt64Array:
     return numbers
 
 
-def _decimals(values: pa.Array, precision: int) -> UInt64Array:
+def _decimals(values: AnyArray, precision: int) -> UInt64Array:
     """Return unscaled values, shifted so that the precision's widest one fills the 64 bits."""
     words = limbs(values)
     width = (10**precision - 1).bit_length() + 1  # with the sign
@@ -139,7 +139,7 @@ def _decimals(values: pa.Array, precision: int) -> UInt64Array:
     return numbers ^ _SIGN
 
 
-def limbs(values: pa.Array) -> UInt64Array:
+def limbs(values: AnyArray) -> UInt64Array:
     """Return decimals' unscaled values in two's complement as 64-bit words, (rows, words).
 
     The least significant word is first.
@@ -147,19 +147,19 @@ def limbs(values: pa.Array) -> UInt64Array:
     if values.type.bit_width < 128:
         values = values.cast(pa.decimal128(values.type.precision, values.type.scale))
     count = values.type.bit_width // BITS
-    words = np.frombuffer(values.buffers()[1], "<u8")
+    words = from_buffer(values.buffers()[1], "<u8")
     chosen = words.reshape(-1, count)[values.offset : values.offset + len(values)]
     return chosen.astype(np.uint64)
 
 
-def _buffer(values: pa.Array, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
+def _buffer(values: AnyArray, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
     """Return the numbers in the array's memory, with any values for nulls."""
     data = values.buffers()[1]
     if data is None or not len(values):
         return np.zeros(len(values), dtype)
-    return np.frombuffer(data, dtype)[values.offset : values.offset + len(values)]
+    return from_buffer(data, dtype)[values.offset : values.offset + len(values)]
 
 
-def _is_null(values: pa.Array) -> BoolArray:
+def _is_null(values: AnyArray) -> BoolArray:
     flags: BoolArray = values.is_null().to_numpy(zero_copy_only=False)
     return flags

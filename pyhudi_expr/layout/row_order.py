@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import Int32Array, UInt64Array
+from pyhudi_expr.arrays import AnyArray, Int32Array, UInt64Array
 from pyhudi_expr.layout import boundary_mapping, direct_mapping
 from pyhudi_expr.layout.boundary_mapping import Boundaries, distinguishing_words
 from pyhudi_expr.layout.curves import MAX_BYTES, MAX_COLUMNS, Curve, Places, hilbert, interleave
@@ -80,7 +80,7 @@ class Layout:
 class Order(Protocol):
     """Gives rows their places."""
 
-    def places(self, columns: Sequence[pa.Array]) -> Places:
+    def places(self, columns: Sequence[AnyArray]) -> Places:
         """Return the rows' places, at most `curves.MAX_BYTES` wide, for the layout's columns."""
 
 
@@ -112,7 +112,7 @@ class _Direct:
 
     curve: Curve
 
-    def places(self, columns: Sequence[pa.Array]) -> Places:
+    def places(self, columns: Sequence[AnyArray]) -> Places:
         numbers = [direct_mapping.direct(each) for each in columns]
         return _CURVES[self.curve](numbers, direct_mapping.BITS)
 
@@ -124,7 +124,7 @@ class _Sampled:
     curve: Curve
     boundaries: tuple[Boundaries, ...]
 
-    def places(self, columns: Sequence[pa.Array]) -> Places:
+    def places(self, columns: Sequence[AnyArray]) -> Places:
         numbers = [own.numbers(each) for own, each in zip(self.boundaries, columns, strict=True)]
         return _CURVES[self.curve](numbers, boundary_mapping.BITS)
 
@@ -141,7 +141,7 @@ class _Lexicographic:
     words: tuple[int, ...]
 
     @staticmethod
-    def of(columns: Sequence[pa.Array]) -> _Lexicographic:
+    def of(columns: Sequence[AnyArray]) -> _Lexicographic:
         most = (MAX_BYTES // len(columns) - 1) // 8
         return _Lexicographic(
             tuple(
@@ -152,12 +152,12 @@ class _Lexicographic:
             )
         )
 
-    def places(self, columns: Sequence[pa.Array]) -> Places:
+    def places(self, columns: Sequence[AnyArray]) -> Places:
         parts = [_bytes(each, words) for each, words in zip(columns, self.words, strict=True)]
         return np.concatenate(parts, axis=1)
 
 
-def _bytes(values: pa.Array, words: int) -> Places:
+def _bytes(values: AnyArray, words: int) -> Places:
     """Return values as bytes of one width; wide ones with a first byte that puts nulls last."""
     if not words:
         return direct_mapping.direct(values).astype(">u8").view(np.uint8).reshape(-1, 8)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import AnyChunkedArray, arrow_nulls
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Storage
 
@@ -38,7 +39,7 @@ def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed:
         rng = np.random.default_rng([seed, count])
         chosen = np.sort(rng.choice(count, rows, replace=False))
     columns = [
-        _as(read.column(field.name).take(pa.array(chosen)), field.type)
+        _as(read.column(field.name).take(chosen), field.type)
         if field.name in there
         else pa.nulls(len(chosen), field.type)
         for field in schema
@@ -46,9 +47,9 @@ def sample_file(storage: Storage, path: str, schema: pa.Schema, rows: int, seed:
     return pa.table(columns, schema=schema)
 
 
-def _as(values: pa.ChunkedArray, type_: pa.DataType) -> pa.ChunkedArray:
+def _as(values: AnyChunkedArray, type_: pa.DataType) -> AnyChunkedArray:
     """Return the values as another type; null for values of an older file that do not fit."""
     try:
         return values.cast(type_)
     except pa.ArrowException:
-        return pa.chunked_array([pa.nulls(len(values), type_)])
+        return pa.chunked_array([arrow_nulls(len(values), type_)])

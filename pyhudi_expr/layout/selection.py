@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import BoolArray, Int64Array, texts_of
 from pyhudi_expr.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -96,7 +95,7 @@ class Selection:
     @property
     def partitions(self) -> tuple[str, ...]:
         """Return their paths, sorted."""
-        return tuple(self.listing.partitions.to_pylist())
+        return tuple(texts_of(self.listing.partitions))
 
     @property
     def file_bytes(self) -> int:
@@ -146,7 +145,7 @@ def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
     for names, of_slice, what in (
         (
             choice.partitions,
-            listing.partitions.take(pa.array(listing.slice_partition)),
+            listing.partitions.take(listing.slice_partition),
             "partition with files",
         ),
         (choice.file_groups, listing.slice_file_id, "file group"),
@@ -165,8 +164,8 @@ def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
 
 def groups_of(listing: FileListing) -> list[Group]:
     """Return the file group of each slice."""
-    partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
-    return list(zip(partitions, listing.slice_file_id.to_pylist(), strict=True))
+    partitions = texts_of(listing.partitions.take(listing.slice_partition))
+    return list(zip(partitions, texts_of(listing.slice_file_id), strict=True))
 
 
 def _flags(listing: FileListing, groups: Collection[Group]) -> BoolArray:

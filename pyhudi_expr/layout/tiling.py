@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import Float64Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, Float64Array, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, float_ordinals
 from pyhudi_expr.layout.boundary_mapping import Boundaries
 from pyhudi_expr.layout.direct_mapping import limbs
@@ -78,13 +78,17 @@ class PieceStatistics:
         nulls = np.bincount(numbers[is_null], minlength=count)
         if column.domain.is_ordinal:
             ordinals = _ordinals(values, column.domain)
-            lower = self._tiling.least(np.where(is_null, MAX_ORDINAL, ordinals), MAX_ORDINAL)
-            upper = self._tiling.greatest(np.where(is_null, MIN_ORDINAL, ordinals), MIN_ORDINAL)
+            lower: Values = self._tiling.least(
+                np.where(is_null, MAX_ORDINAL, ordinals), MAX_ORDINAL
+            )
+            upper: Values = self._tiling.greatest(
+                np.where(is_null, MIN_ORDINAL, ordinals), MIN_ORDINAL
+            )
         else:
             lower, upper = self._arrow_extremes(values.cast(column.domain.arrow_type))
         return Bounds(lower, upper, nulls < self._tiling.rows, nulls > 0)
 
-    def _arrow_extremes(self, values: pa.Array) -> tuple[pa.Array, pa.Array]:
+    def _arrow_extremes(self, values: AnyArray) -> tuple[AnyArray, AnyArray]:
         table = pa.table({"piece": pa.array(self._tiling.numbers), "value": values})
         found = table.group_by("piece").aggregate([("value", "min"), ("value", "max")])
         found = found.sort_by("piece")
@@ -104,7 +108,7 @@ def quantile_boxes(rows: pa.Table, tiling: Tiling, columns: tuple[str, str]) -> 
     return np.stack(edges, axis=1) / (1 << _DEPTH)
 
 
-def _ordinals(values: pa.Array, domain: Domain) -> Int64Array:
+def _ordinals(values: AnyArray, domain: Domain) -> Int64Array:
     """Return the values' ordinals, any values for nulls."""
     if domain.kind is Kind.FLOAT:
         return float_ordinals(values.fill_null(0).to_numpy(zero_copy_only=False))

@@ -11,6 +11,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyArray, AnyField
 from pyhudi_expr.reading.slice_rows import leaf
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_names import META_COLUMNS, OPERATION
@@ -70,7 +71,7 @@ class FileColumns:
     def _then(self, name: str) -> str | None:
         return name if name in (*META_COLUMNS, OPERATION) else self.names.then(name)
 
-    def _column(self, rows: pa.RecordBatch, field: pa.Field, name: str) -> pa.Array:
+    def _column(self, rows: pa.RecordBatch, field: AnyField, name: str) -> AnyArray:
         """Return a current column by its dotted name."""
         known = self._then(name)
         if known is None:
@@ -91,7 +92,7 @@ class FileColumns:
             )
         return self._widened(values, field.type, name)
 
-    def _widened(self, values: pa.Array, type_: pa.DataType, name: str) -> pa.Array:
+    def _widened(self, values: AnyArray, type_: pa.DataType, name: str) -> AnyArray:
         if pa.types.is_float32(values.type) and pa.types.is_float64(type_):
             # Hudi goes by the digits: 0.1 stays 0.1.
             return values.cast(pa.string()).cast(type_)

@@ -12,6 +12,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.reading.file_columns import FileColumns
 from pyhudi_expr.reading.key_merging import KeyMerger
@@ -92,7 +93,7 @@ class KeyMergedSlices:
         """
         storage, base = self.table.storage, self._base_rows(one)
         logs = [log for log in map(one.path, one.logs) if self.reader.counts(one, log)]
-        parts: list[tuple[Written, list[pa.Array]]] = []
+        parts: list[tuple[Written, list[AnyArray]]] = []
         tables = [base]
         for part in read_log(storage, logs, self.table.timeline.pending, self._roots):
             if not isinstance(part, LogRows):
@@ -103,7 +104,7 @@ class KeyMergedSlices:
             tables.append(rows)
             parts.append((part, self._merged_by(rows, one)))
         kept = self.merger.kept(self._merged_by(base, one), parts)
-        return pa.concat_tables(tables).take(pa.array(kept))
+        return pa.concat_tables(tables).take(kept)
 
     def _base_rows(self, one: FileSlice) -> pa.Table:
         if one.base is None:
@@ -120,7 +121,7 @@ class KeyMergedSlices:
             self.schema
         )
 
-    def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[pa.Array]:
+    def _merged_by(self, rows: pa.Table, one: FileSlice) -> list[AnyArray]:
         """Return the columns that decide which rows are kept."""
         roots = dict.fromkeys(name.partition(".")[0] for name in self.merger.needed)
         batch = one_batch(rows.select([root for root in roots if root in rows.column_names]))

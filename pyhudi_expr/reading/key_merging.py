@@ -16,7 +16,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.keys.definition import KeyDefinition
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.reading.log_rows import LogDeletes, Written
@@ -80,7 +81,7 @@ class KeyMerger:
         return (*self.columns, *self.ordering, OPERATION, IS_DELETED)
 
     def kept(
-        self, base: Sequence[pa.Array], logs: Sequence[tuple[Written, Sequence[pa.Array]]]
+        self, base: Sequence[AnyArray], logs: Sequence[tuple[Written, Sequence[AnyArray]]]
     ) -> Int64Array:
         """Return the numbers of the rows that remain, in order.
 
@@ -93,7 +94,7 @@ class KeyMerger:
         Raises:
             HudiError: The rows cannot be merged.
         """
-        keys: list[pa.Array] = [self._keys(base)]
+        keys: list[AnyArray] = [self._keys(base)]
         ordering = [self._ordering(base)]
         deleted = [_deleted(base)]
         rows = [np.arange(len(base[0]), dtype=np.int64)]
@@ -115,11 +116,11 @@ class KeyMerger:
         alive = last[~np.concatenate(deleted)[last]]
         return np.sort(np.concatenate(rows)[alive])
 
-    def _keys(self, values: Sequence[pa.Array]) -> pa.Array:
+    def _keys(self, values: Sequence[AnyArray]) -> AnyArray:
         typed = [one.cast(type_) for one, type_ in zip(values, self.types, strict=False)]
         return self.generator.keys(typed).cast(pa.string())
 
-    def _ordering(self, values: Sequence[pa.Array]) -> list[Any]:
+    def _ordering(self, values: Sequence[AnyArray]) -> list[Any]:
         """Return each row's ordering value; None if it has none."""
         if not self.ordering:
             return [None] * len(values[0])
@@ -148,7 +149,7 @@ class KeyMerger:
 class _StoredKeys:
     """Keys that are stored, see `KeyGenerator`."""
 
-    def keys(self, columns: Sequence[pa.Array]) -> pa.Array:
+    def keys(self, columns: Sequence[AnyArray]) -> AnyArray:
         return columns[0]
 
 
@@ -167,7 +168,7 @@ def _ordering_of(properties: TableProperties) -> tuple[str, ...]:
     return properties.ordering_fields if _by_event_time(properties) else ()
 
 
-def _codes(parts: Sequence[pa.Array]) -> Int64Array:
+def _codes(parts: Sequence[AnyArray]) -> Int64Array:
     """Return equal numbers for equal keys.
 
     Rows of the first part, the base file, that repeat a key get numbers of their own: Hudi merges
@@ -201,7 +202,7 @@ def _by_event_time(properties: TableProperties) -> bool:
     return properties.merge_strategy_id.lower() == _EVENT_TIME_STRATEGY
 
 
-def _comparable(column: pa.Array) -> pa.Array:
+def _comparable(column: AnyArray) -> AnyArray:
     """Return dates and times as the numbers that delete blocks have."""
     if pa.types.is_date32(column.type):
         return column.view(pa.int32())
@@ -210,13 +211,13 @@ def _comparable(column: pa.Array) -> pa.Array:
     return column
 
 
-def _delete_order(value: Any) -> Any:
+def _delete_order(value: PythonValue) -> PythonValue:
     if isinstance(value, bytes):
         raise UnsupportedTable("deletes ordered by a decimal or binary are not merged here")
     return None if value is None or value == _NO_ORDER else value
 
 
-def _deleted(values: Sequence[pa.Array]) -> BoolArray:
+def _deleted(values: Sequence[AnyArray]) -> BoolArray:
     """Return which rows are deletes; `values` are the columns of `KeyMerger.needed`."""
     operation, is_deleted = values[-2:]
     removing = _flags(pc.is_in(operation.cast(pa.string()), pa.array(_REMOVING)))
@@ -224,7 +225,7 @@ def _deleted(values: Sequence[pa.Array]) -> BoolArray:
     return flags
 
 
-def _flags(column: pa.Array) -> BoolArray:
+def _flags(column: AnyArray) -> BoolArray:
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.bool_)
     flags: BoolArray = np.asarray(pc.fill_null(column.cast(pa.bool_()), False))

@@ -17,6 +17,8 @@ import fastavro
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from pyhudi_expr.expr.nodes import PythonValue
+from pyhudi_expr.mdt.avro.schema import AvroSchema
 from pyhudi_expr.mdt.log.reader import BlockKind, LogBlock, LogFile
 from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_names import OPERATION
@@ -121,7 +123,7 @@ def _content(file: LogFile, block: LogBlock, roots: Callable[[str], Sequence[str
     raise UnsupportedTable(f"{file.name}: {block.kind.name} blocks are not merged here")
 
 
-def _ordering(record: dict[str, Any]) -> Any:
+def _ordering(record: dict[str, Any]) -> PythonValue:
     wrapped = record["orderingVal"]
     return None if wrapped is None else wrapped["value"]
 
@@ -152,7 +154,7 @@ def _avro(file: LogFile, block: LogBlock, roots: Sequence[str]) -> pa.RecordBatc
         raise CorruptFile(file.name, f"an Avro block cannot be read: {error!r}") from error
 
 
-def _records(content: bytes, schema: Any) -> Iterator[Any]:
+def _records(content: bytes, schema: AvroSchema) -> Iterator[Any]:
     """Read the records: i32 version, i32 count, then each record with its length."""
     version, count = struct.unpack_from(">ii", content)
     if version < _VERSION_WITH_COUNT:

@@ -17,13 +17,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.dataset as ds
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
 from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.reading.row_filter import FilterNotApplicable
-from pyhudi_expr.reading.row_group_pruning import matching_row_groups
+from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.slice_files import FileSlice, file_slices
 from pyhudi_expr.reading.slice_rows import (
@@ -107,8 +107,9 @@ class PrunedRows:
             hidden = hidden_columns(self.table.properties)
             dataset = self._dataset(matching_row_groups(plain, self.result.predicate, hidden))
             for tagged in self._scanned(dataset):
-                begun = tagged.fragment.path not in seen
-                seen.add(tagged.fragment.path)
+                file: ParquetFragment = tagged.fragment
+                begun = file.path not in seen
+                seen.add(file.path)
                 columns = tagged.record_batch.columns
                 batch = pa.RecordBatch.from_arrays(columns, schema=self.read)
                 yield from self._chosen(pa.Table.from_batches([batch]), int(begun))
@@ -169,7 +170,7 @@ class PrunedRows:
                 "stored, cannot be merged here; read the read-optimised view"
             )
         return pa.concat_tables(
-            pa.table(list(map(_cast, columns, self.read.types)), self.read)
+            pa.Table.from_arrays(list(map(_cast, columns, self.read.types)), schema=self.read)
             for columns in reader.columns(one, self.read.names)
         )
 
@@ -182,7 +183,9 @@ class PrunedRows:
         """
         if RECORD_KEY in rows.column_names and is_virtual(self.table.properties):
             key = rows.schema.get_field_index(RECORD_KEY)
-            rows = rows.set_column(key, rows.field(key), pa.nulls(len(rows), rows.field(key).type))
+            rows = rows.set_column(
+                key, rows.field(key), arrow_nulls(len(rows), rows.field(key).type)
+            )
         if self.filter is not None:
             try:
                 rows = rows.filter(self.filter)
@@ -212,7 +215,7 @@ class PrunedRows:
         listing = self.result.listing
         return listing.paths(listing.of_files(slices))
 
-    def _fragments(self, paths: list[str]) -> list[ds.ParquetFileFragment]:
+    def _fragments(self, paths: list[str]) -> list[ParquetFragment]:
         storage = self.table.storage
         # pyarrow fills a column of its guarantee without reading it: stored keys stay hidden.
         is_hidden = is_virtual(self.table.properties)
@@ -221,12 +224,12 @@ class PrunedRows:
             _FORMAT.make_fragment(storage.full(path), storage.filesystem, known) for path in paths
         ]
 
-    def _dataset(self, fragments: list[ds.ParquetFileFragment]) -> ds.Dataset:
+    def _dataset(self, fragments: list[ParquetFragment]) -> ds.Dataset:
         schema = self.table.schema(self.result.instant)
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
 
 
-def _are_alike(fragments: list[ds.ParquetFileFragment], schema: pa.Schema) -> list[bool]:
+def _are_alike(fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
     """Return for each file whether pyarrow reads its columns as Hudi's readers do.
 
     Raises:
@@ -243,5 +246,5 @@ def _schema(fragment: ds.ParquetFileFragment) -> pa.Schema:
         raise CorruptFile(fragment.path, f"its footer cannot be read: {error}") from error
 
 
-def _cast(column: pa.Array, type_: pa.DataType) -> pa.Array:
-    return pa.nulls(len(column), type_) if pa.types.is_null(column.type) else column.cast(type_)
+def _cast(column: AnyArray, type_: pa.DataType) -> AnyArray:
+    return arrow_nulls(len(column), type_) if pa.types.is_null(column.type) else column.cast(type_)

@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
 from math import isfinite
-from typing import Any
+from typing import Any, TypeAlias
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import precision_and_scale
 from pyhudi_expr.backend.arrow import TO_DOUBLE, InexpressibleInArrowError, to_arrow
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import Call, Column, HudiExpression, Literal, Term, walk
@@ -23,6 +24,7 @@ from pyhudi_expr.frontend.common.constants import (
     split_timestamp,
     timestamp_literal,
 )
+from pyhudi_expr.frontend.common.hive_types import Type
 from pyhudi_expr.table.errors import HudiError
 
 _EPOCH = datetime(1970, 1, 1)
@@ -70,10 +72,14 @@ def _name(path: tuple[str, ...], schema: pa.Schema) -> tuple[tuple[str, ...], pa
     return tuple(name.split(".")), type_
 
 
-def _fitted(node: Any, schema: pa.Schema, zone: str | None) -> Any:
+#: A predicate or a term; each becomes one of its own kind.
+_Node: TypeAlias = Any
+
+
+def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
     """Return the predicate with the schema's column names, and constants of the columns' types."""
 
-    def fit(child: Any) -> Any:
+    def fit(child: _Node) -> _Node:
         return _fitted(child, schema, zone)
 
     match node:
@@ -150,7 +156,7 @@ def _numbers(terms: Sequence[Term], schema: pa.Schema) -> Callable[[Term], Term]
     return lambda term: _floating(term, pa.float32() if single else pa.float64(), schema)
 
 
-def _is_double(node: Any) -> bool:
+def _is_double(node: _Node) -> bool:
     return isinstance(node, Literal) and isinstance(node.value, float)
 
 
@@ -173,7 +179,9 @@ def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
     """Convert a double to the decimal of its digits."""
     if not isinstance(term, Literal) or not isinstance(term.value, float):
         return term
-    if not isfinite(term.value) or any(type_.precision > _DIGITS_OF_DOUBLES for type_ in columns):
+    if not isfinite(term.value) or any(
+        precision_and_scale(type_)[0] > _DIGITS_OF_DOUBLES for type_ in columns
+    ):
         raise FilterNotApplicable(
             f"rows cannot be filtered: decimals against the double {term.value}; write it without "
             "an exponent"
@@ -181,12 +189,16 @@ def _exact(term: Term, columns: Sequence[pa.DataType]) -> Term:
     return decimal_literal(Decimal(repr(term.value)))
 
 
+def _is_integer(type_: Type) -> bool:
+    return isinstance(type_, pa.DataType) and pa.types.is_integer(type_)
+
+
 def _converted(literal: Literal, type_: pa.DataType, zone: str | None) -> Literal:
     if literal.value is None:
         return Literal(None, type_)
     if pa.types.is_date32(type_) and isinstance(literal.value, str):
         return _folded(literal, type_)
-    if pa.types.is_decimal(type_) and pa.types.is_integer(literal.type):
+    if pa.types.is_decimal(type_) and _is_integer(literal.type):
         return decimal_literal(Decimal(literal.value))
     if not pa.types.is_timestamp(type_):
         return literal

@@ -8,20 +8,23 @@ gets no filter, and row groups are pruned by the same rules as files.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
-import pyarrow.dataset as ds
 
 from pyhudi_expr.expr.bound import BoundExpression
 from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.index.statistics.parquet_footers import RowGroupStatistics
 
+#: A ParquetFileFragment of pyarrow, which its stubs do not know as a fragment.
+ParquetFragment: TypeAlias = Any
+
 
 def matching_row_groups(
-    fragments: Sequence[ds.ParquetFileFragment],
+    fragments: Sequence[ParquetFragment],
     predicate: BoundExpression,
     unread: frozenset[str] = frozenset(),
-) -> list[ds.ParquetFileFragment]:
+) -> list[ParquetFragment]:
     """Return the fragments with the row groups that may hold a row for which a predicate is TRUE.
 
     Args:

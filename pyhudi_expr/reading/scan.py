@@ -110,11 +110,11 @@ class Scan:
         """Return all rows in memory."""
         return pa.Table.from_batches(self.batches(), self.schema)
 
-    def to_pandas(self, **options: Any) -> pd.DataFrame:
+    def to_pandas(self, **options: object) -> pd.DataFrame:
         """Return all rows with the options of `pyarrow.Table.to_pandas`. Needs pandas."""
         rows = self.to_table()
         with require_extra("reading"):  # pyarrow imports pandas
-            frame = rows.to_pandas(**options)
+            frame = rows.to_pandas(**options)  # type: ignore[arg-type]
         return frame
 
     def to_polars(self) -> pl.DataFrame:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyArray, arrow_array
 from pyhudi_expr.table.listing import FileListing
 
 
@@ -54,7 +55,7 @@ def slice_table(listing: FileListing) -> pa.Table:
     """
     table = pa.table(
         {
-            "partition": listing.partitions.take(pa.array(listing.slice_partition)),
+            "partition": listing.partitions.take(listing.slice_partition),
             "file_id": listing.slice_file_id,
             "base_instant": listing.slice_base_instant,
             "base": _base_names(listing),
@@ -63,19 +64,19 @@ def slice_table(listing: FileListing) -> pa.Table:
     )
     size = np.zeros(listing.num_slices, np.int64)
     np.add.at(size, listing.file_slice, listing.file_size)
-    return table.take(pa.array(np.argsort(-size, kind="stable")))
+    return table.take(np.argsort(-size, kind="stable"))
 
 
-def _base_names(listing: FileListing) -> pa.Array:
+def _base_names(listing: FileListing) -> AnyArray:
     bases = np.flatnonzero(~listing.file_is_log)
     position = np.zeros(listing.num_slices, np.int64)
     missing = np.ones(listing.num_slices, np.bool_)
     position[listing.file_slice[bases]], missing[listing.file_slice[bases]] = bases, False
-    return listing.file_name.take(pa.array(position, mask=missing))
+    return listing.file_name.take(arrow_array(position, mask=missing))
 
 
-def _log_names(listing: FileListing) -> pa.Array:
+def _log_names(listing: FileListing) -> AnyArray:
     logs = np.flatnonzero(listing.file_is_log)
     edges = np.searchsorted(listing.file_slice[logs], np.arange(listing.num_slices + 1))
-    names = listing.file_name.take(pa.array(logs))
+    names = listing.file_name.take(logs)
     return pa.ListArray.from_arrays(pa.array(edges, pa.int32()), names)

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, BoolArray, without_dictionary
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.keys.definition import key_definition
 from pyhudi_expr.mdt.log.reader import BlockKind, LogFile
@@ -80,7 +80,7 @@ class SliceReader:
         """The table's files."""
         return _storage(self.base_uri)
 
-    def columns(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[pa.Array]]:
+    def columns(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[AnyArray]]:
         """Return for each batch of the slice's rows the values of the columns.
 
         A column that the slice does not have is null (of type null).
@@ -99,7 +99,7 @@ class SliceReader:
         with parquet_file(self.storage(), path) as file:
             yield from parquet_columns(file, names, f"{self.base_uri}/{path}")
 
-    def _merged(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[pa.Array]]:
+    def _merged(self, one: FileSlice, names: Sequence[str]) -> Iterator[list[AnyArray]]:
         merger = self.without_base if one.base is None else self.by_keys
         if not self.merges or (one.base is None and merger is None):
             reason = "there is no base file" if self.merges else "the table's merger is unknown"
@@ -157,7 +157,7 @@ class SliceReader:
 
     def _merged_by_keys(
         self, one: FileSlice, log_paths: Sequence[str], merger: KeyMerger, names: Sequence[str]
-    ) -> list[pa.Array]:
+    ) -> list[AnyArray]:
         every = (*names, *merger.needed)
         roots = list(dict.fromkeys(name.partition(".")[0] for name in every))
         first = self._base_rows(one, every)
@@ -176,7 +176,7 @@ class SliceReader:
         rows = pa.concat_tables(
             [first, *(_numbered(columns) for _, columns in logs if columns)],
             promote_options="permissive",
-        ).take(pa.array(kept))
+        ).take(kept)
         return [column.combine_chunks() for column in rows.columns[:own]]
 
     def _base_rows(self, one: FileSlice, names: Sequence[str]) -> pa.Table:
@@ -190,7 +190,7 @@ class SliceReader:
         return pa.concat_tables(tables) if tables else _numbered([pa.nulls(0)] * len(names))
 
 
-def _numbered(columns: Sequence[pa.Array]) -> pa.Table:
+def _numbered(columns: Sequence[AnyArray]) -> pa.Table:
     return pa.table(list(columns), [str(number) for number in range(len(columns))])
 
 
@@ -236,7 +236,7 @@ def parquet_file(storage: Storage, path: str) -> pq.ParquetFile:
 
 def parquet_columns(
     file: pq.ParquetFile, names: Sequence[str], shown: str
-) -> Iterator[list[pa.Array]]:
+) -> Iterator[list[AnyArray]]:
     """Return the columns of an open file, see `SliceReader.columns`; `shown` is its path."""
     known = {file.metadata.schema.column(i).path for i in range(file.metadata.num_columns)}
     wanted = [name for name in names if name in known]
@@ -256,7 +256,7 @@ def _batches(file: pq.ParquetFile, columns: Sequence[str]) -> Iterator[pa.Record
     pyarrow holds the bytes of all row groups that one call reads, however few of their rows.
     """
     for group in range(file.num_row_groups):
-        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=columns)
+        yield from file.iter_batches(_BATCH_ROWS, row_groups=[group], columns=list(columns))
 
 
 def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterator[pa.RecordBatch]:
@@ -278,7 +278,7 @@ def parquet_batches(storage: Storage, path: str, roots: Sequence[str]) -> Iterat
             raise CorruptFile(f"{storage.uri}/{path}", f"cannot be read: {error}") from error
 
 
-def leaf(rows: pa.RecordBatch, name: str) -> pa.Array:
+def leaf(rows: pa.RecordBatch, name: str) -> AnyArray:
     """Return a (nested) column; null where a parent is null, and all null if it is missing."""
     root, *fields = name.split(".")
     if root not in rows.schema.names:
@@ -288,7 +288,7 @@ def leaf(rows: pa.RecordBatch, name: str) -> pa.Array:
         if not pa.types.is_struct(column.type) or column.type.get_field_index(field) < 0:
             return pa.nulls(rows.num_rows)
         column = pc.struct_field(column, field)
-    return column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+    return without_dictionary(column)
 
 
 def leaf_types(schema: pa.Schema) -> Mapping[str, pa.DataType]:

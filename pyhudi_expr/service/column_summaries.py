@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import Kind
-from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.expr.nodes import Literal, PythonValue
 from pyhudi_expr.frontend.common.hive_types import type_name
 from pyhudi_expr.frontend.thrift.literals import encode_literal
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary
@@ -37,7 +35,7 @@ def to_thrift(summary: ColumnSummary) -> ttypes.ColumnSummary:
     return sent
 
 
-def _literal(value: Any, column: BoundColumn) -> ttypes.Literal:
+def _literal(value: PythonValue, column: BoundColumn) -> ttypes.Literal:
     if column.domain.kind in (Kind.WALL_CLOCK, Kind.INSTANT):
         seconds, units = divmod(value, column.domain.units)
         nanos = units * (_NANOS // column.domain.units)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ssl
 from collections.abc import Callable, Coroutine
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
@@ -131,7 +132,9 @@ class PruningServer:
             if late:
                 await asyncio.wait(late, timeout=_ABANDON_SECONDS)
 
-    def _renewed(self, connection: Any, name: str | None, context: object) -> None:
+    def _renewed(
+        self, connection: ssl.SSLObject, name: str | None, context: ssl.SSLContext
+    ) -> None:
         """Use the latest certificates for new handshakes."""
         connection.context = self._access.tls or context
 

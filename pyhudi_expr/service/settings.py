@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field, ValidationError
 from pydantic_settings import (
@@ -162,7 +162,7 @@ class ServiceSettings(BaseSettings):
         return (init_settings, env_settings, *toml)
 
 
-def load(file: Path | None = None, **overrides: Any) -> ServiceSettings:
+def load(file: Path | None = None, **overrides: object) -> ServiceSettings:
     """Load the settings; `overrides` that are None are left to the environment and the file.
 
     Raises SettingsError.

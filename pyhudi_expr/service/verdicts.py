@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.protocol.ttypes import PartitionVerdict, PruneCounts, VerdictKind
 from pyhudi_expr.prune import PruneResult, RowCount
 
@@ -106,7 +106,7 @@ def _plan(result: PruneResult) -> _Plan:
     return _Plan(kinds, sent)
 
 
-def _texts(tokens: pa.StringArray) -> list[str]:
+def _texts(tokens: AnyArray) -> list[str]:
     # Far faster than to_pylist, which creates a scalar for each.
     texts: list[str] = tokens.to_numpy(zero_copy_only=False).tolist()
     return texts

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 
 _BASE_PARTS = 3
 _BASE_END = r"^(?P<instant>[0-9]+)(?:_[^.]*)?\.{format}$"
@@ -29,13 +29,13 @@ class ParsedNames:
     """Parsed names of one kind of files: each file's row among all files, file id and instant."""
 
     row: Int64Array
-    file_id: pa.StringArray
-    instant: pa.StringArray
+    file_id: AnyArray
+    instant: AnyArray
     version: Int64Array
     """The log version; 0 for base files."""
 
 
-def base_files(names: pa.StringArray, base_format: str) -> ParsedNames:
+def base_files(names: AnyArray, base_format: str) -> ParsedNames:
     """Parse the base files among the names, in the table's format ("parquet", "orc", "hfile")."""
     parts = pc.split_pattern(names, "_", max_splits=_BASE_PARTS - 1)
     whole = np.flatnonzero(_flags(pc.equal(pc.list_value_length(parts), _BASE_PARTS)))
@@ -51,18 +51,18 @@ def base_files(names: pa.StringArray, base_format: str) -> ParsedNames:
     return ParsedNames(whole[named], _only(file_id, named), _only(instants, named), version)
 
 
-def log_files(names: pa.StringArray) -> ParsedNames:
+def log_files(names: AnyArray) -> ParsedNames:
     """Parse the log files among the names."""
     found = pc.extract_regex(names, _LOG)
     row = np.flatnonzero(_flags(pc.is_valid(found)))
-    file_id, instant, version = found.take(pa.array(row)).flatten()
+    file_id, instant, version = found.take(row).flatten()
     versions = pc.cast(version, pa.int64()).to_numpy(zero_copy_only=False)
     return ParsedNames(row, file_id, instant, versions)
 
 
-def _only(array: pa.Array, rows: Int64Array) -> pa.Array:
+def _only(array: AnyArray, rows: Int64Array) -> AnyArray:
     """Return the array's ascending rows; without a copy if these are all rows."""
-    return array if len(rows) == len(array) else array.take(pa.array(rows))
+    return array if len(rows) == len(array) else array.take(rows)
 
 
 def _flags(answer: pa.BooleanArray) -> BoolArray:

@@ -23,7 +23,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import (
+    AnyArray,
+    AnyDictionaryArray,
+    BoolArray,
+    Int64Array,
+    dictionary_of,
+    texts_of,
+)
 from pyhudi_expr.table.file_names import ParsedNames, base_files, log_files
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
 from pyhudi_expr.table.timeline.timeline import Timeline
@@ -127,15 +134,15 @@ class _Names:
 class _Groups:
     """File groups as numbers: partition index * number of file ids + rank of the file id."""
 
-    partitions: pa.StringArray
-    file_ids: pa.StringArray
+    partitions: AnyArray
+    file_ids: AnyArray
     base: Int64Array
     log: Int64Array
 
     @staticmethod
     def of(files: StoredFiles, bases: ParsedNames, logs: ParsedNames) -> _Groups:
         both = pa.chunked_array([bases.file_id, logs.file_id])
-        encoded = both.dictionary_encode().combine_chunks()
+        encoded = dictionary_of(both.dictionary_encode())
         ids, rank = _sorted_dictionary(encoded)
         partition = files.partition.astype(np.int64)
         base_rank, log_rank = rank[: len(bases.row)], rank[len(bases.row) :]
@@ -191,7 +198,7 @@ class _Instants:
     def of(bases: ParsedNames, logs: ParsedNames, rules: SliceRules) -> _Instants:
         base, log = bases.instant.dictionary_encode(), logs.instant.dictionary_encode()
         pending = set(rules.pending_compactions.values())
-        values = sorted({*base.dictionary.to_pylist(), *log.dictionary.to_pylist(), *pending})
+        values = sorted({*texts_of(base.dictionary), *texts_of(log.dictionary), *pending})
         rank = {value: i for i, value in enumerate(values)}
         visible, limit = rules.visible, rules.as_of
         complete = np.array(
@@ -274,7 +281,7 @@ def _latest_merged(
 
 
 def _log_order(files: StoredFiles, logs: ParsedNames, instants: _Instants) -> Int64Array:
-    names = files.name.take(pa.array(logs.row))
+    names = files.name.take(logs.row)
     by_name = np.empty(len(names), np.int64)
     by_name[pc.array_sort_indices(names).to_numpy()] = np.arange(len(names))
     order = np.empty(len(names), np.int64)
@@ -313,12 +320,12 @@ def _assemble(
     return FileListing(
         instant=instant,
         view=view,
-        partitions=partitions.take(pa.array(used)),
+        partitions=partitions.take(used),
         slice_partition=_frozen(slice_partition.astype(np.int32)),
-        slice_file_id=groups.file_ids.take(pa.array(group[first] % groups.count)),
-        slice_base_instant=base_instants.take(pa.array(slice_key[first] % instants.count)),
+        slice_file_id=groups.file_ids.take(group[first] % groups.count),
+        slice_base_instant=base_instants.take(slice_key[first] % instants.count),
         file_slice=_frozen(file_slice.astype(np.int32)),
-        file_name=files.name.take(pa.array(rows)),
+        file_name=files.name.take(rows),
         file_size=_frozen(files.size[rows]),
         file_is_log=_frozen(is_log),
     )
@@ -335,7 +342,7 @@ def _frozen(array: npt.NDArray[_Scalar]) -> npt.NDArray[_Scalar]:
     return array
 
 
-def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Int64Array]:
+def _rank(values: AnyArray) -> tuple[AnyArray, Int64Array]:
     """Return the values sorted, and for each value its position among them."""
     order = pc.array_sort_indices(values).to_numpy()
     rank = np.empty(len(values), np.int64)
@@ -343,15 +350,15 @@ def _rank(values: pa.StringArray) -> tuple[pa.StringArray, Int64Array]:
     return values.take(pa.array(order)), rank
 
 
-def _sorted_dictionary(encoded: pa.DictionaryArray) -> tuple[pa.StringArray, Int64Array]:
+def _sorted_dictionary(encoded: AnyDictionaryArray) -> tuple[AnyArray, Int64Array]:
     values, rank = _rank(encoded.dictionary)
     return values, rank[_int64(encoded.indices)]
 
 
-def _ranks(encoded: pa.DictionaryArray, rank: Mapping[str, int]) -> Int64Array:
-    of_value = np.array([rank[value] for value in encoded.dictionary.to_pylist()], np.int64)
+def _ranks(encoded: AnyDictionaryArray, rank: Mapping[str, int]) -> Int64Array:
+    of_value = np.array([rank[value] for value in texts_of(encoded.dictionary)], np.int64)
     return of_value[_int64(encoded.indices)]
 
 
-def _int64(array: pa.Array) -> Int64Array:
+def _int64(array: AnyArray) -> Int64Array:
     return np.asarray(array.to_numpy(zero_copy_only=False), np.int64)

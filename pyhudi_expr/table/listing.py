@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int32Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int32Array, Int64Array, arrow_array, from_buffer
 from pyhudi_expr.table.file_names import log_files
 
 _Scalar = TypeVar("_Scalar", bound=np.generic)
@@ -34,9 +34,9 @@ class StoredFiles:
     `partitions` are distinct paths; `partition` (int32) is an index into them for each file.
     """
 
-    partitions: pa.StringArray
+    partitions: AnyArray
     partition: Int32Array
-    name: pa.StringArray
+    name: AnyArray
     size: Int64Array
 
 
@@ -52,12 +52,12 @@ class FileListing:
     instant: str | None
     """Requested time of the newest write that was judged; None for a table without commits."""
     view: TableView
-    partitions: pa.StringArray
+    partitions: AnyArray
     slice_partition: Int32Array
-    slice_file_id: pa.StringArray
-    slice_base_instant: pa.StringArray
+    slice_file_id: AnyArray
+    slice_base_instant: AnyArray
     file_slice: Int32Array
-    file_name: pa.StringArray
+    file_name: AnyArray
     file_size: Int64Array
     file_is_log: BoolArray
     _digests: dict[int, bytes] = field(default_factory=dict, repr=False, compare=False)
@@ -94,20 +94,20 @@ class FileListing:
         return bool(self.file_is_log.any())
 
     @cached_property
-    def file_instants(self) -> pa.StringArray:
+    def file_instants(self) -> AnyArray:
         """For each file the requested time of the write that made it, by its name.
 
         For log files of layout 1 this is the time of the slice's base file. Null if the name has
         none.
         """
-        of_slice = self.slice_base_instant.take(pa.array(self.file_slice))
+        of_slice = self.slice_base_instant.take(self.file_slice)
         if not self.has_logs:
             return of_slice
         logs = np.flatnonzero(self.file_is_log)
-        parsed = log_files(self.file_name.take(pa.array(logs)))
+        parsed = log_files(self.file_name.take(logs))
         of_log = np.full(self.num_files, -1, np.int64)
         of_log[logs[parsed.row]] = np.arange(len(parsed.row))
-        found = parsed.instant.take(pa.array(of_log, mask=of_log < 0))
+        found = parsed.instant.take(arrow_array(of_log, mask=of_log < 0))
         return pc.if_else(pa.array(self.file_is_log), found, of_slice)
 
     def some(self, slices: BoolArray) -> FileListing:
@@ -118,12 +118,12 @@ class FileListing:
         return FileListing(
             instant=self.instant,
             view=self.view,
-            partitions=self.partitions.take(pa.array(used)),
+            partitions=self.partitions.take(used),
             slice_partition=partition.astype(np.int32),
             slice_file_id=self.slice_file_id.take(rows),
             slice_base_instant=self.slice_base_instant.take(rows),
             file_slice=(np.cumsum(slices) - 1)[self.file_slice[files]].astype(np.int32),
-            file_name=self.file_name.take(pa.array(np.flatnonzero(files))),
+            file_name=self.file_name.take(np.flatnonzero(files)),
             file_size=self.file_size[files],
             file_is_log=self.file_is_log[files],
         )
@@ -137,7 +137,7 @@ class FileListing:
         return replace(
             found,
             file_slice=found.file_slice[bases],
-            file_name=found.file_name.take(pa.array(np.flatnonzero(bases))),
+            file_name=found.file_name.take(np.flatnonzero(bases)),
             file_size=found.file_size[bases],
             file_is_log=found.file_is_log[bases],
             _digests={},
@@ -170,7 +170,7 @@ class FileListing:
         return np.searchsorted(self.file_partition, edges).astype(np.int64)
 
     @cached_property
-    def tokens(self) -> pa.StringArray:
+    def tokens(self) -> AnyArray:
         """For each file a text that identifies its bytes: its name; for log files name@length."""
         if not self.file_is_log.any():
             return self.file_name
@@ -191,7 +191,7 @@ class FileListing:
         joined = pc.binary_join_element_wise(partitions, self.file_name.take(pa.array(chosen)), "/")
         return [str(path) for path in pc.utf8_ltrim(joined, characters="/").to_pylist()]
 
-    def partition_tokens(self, partition: int) -> pa.StringArray:
+    def partition_tokens(self, partition: int) -> AnyArray:
         """Return the tokens of a partition's files (by index), sorted as unsigned UTF-8 bytes."""
         start, end = self.partition_file_bounds[partition : partition + 2]
         tokens = self.tokens.slice(int(start), int(end - start))
@@ -211,10 +211,10 @@ class FileListing:
         return digest
 
 
-def _content(texts: pa.StringArray) -> memoryview:
+def _content(texts: AnyArray) -> memoryview:
     """Return the concatenated bytes of all texts."""
     _, offsets, data = texts.buffers()
     if data is None or not len(texts):
         return memoryview(b"")
-    ends = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
+    ends = from_buffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
     return memoryview(data)[int(ends[0]) : int(ends[-1])]

@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyField
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 
+#: A schema as JSON: the name of a type, a list of branches, or a mapping.
+AvroSchema: TypeAlias = Any
 #: The field metadata that holds a column's comment.
 DOC = b"doc"
 
@@ -60,13 +63,14 @@ def arrow_schema(avro_schema: str) -> pa.Schema:
         raise UnsupportedTable(f"the table's Avro schema is none: {error!r}") from error
 
 
+def _with_doc(field: AnyField, doc: str | None) -> AnyField:
+    return field.with_metadata({DOC: doc}) if doc else field.remove_metadata()
+
+
 def _of_record(parsed: dict[str, Any]) -> pa.Schema:
     struct = _Converter().data_type(parsed, "")
     return pa.schema(
-        [
-            struct.field(i).with_metadata({DOC: field["doc"]} if field.get("doc") else None)
-            for i, field in enumerate(parsed["fields"])
-        ]
+        [_with_doc(struct.field(i), field.get("doc")) for i, field in enumerate(parsed["fields"])]
     )
 
 
@@ -83,7 +87,7 @@ class _Converter:
     def __init__(self) -> None:
         self._named: dict[str, pa.DataType] = {}
 
-    def data_type(self, avro: Any, namespace: str) -> pa.DataType:
+    def data_type(self, avro: AvroSchema, namespace: str) -> pa.DataType:
         if isinstance(avro, str):
             return self._by_name(avro, namespace)
         if isinstance(avro, list):
@@ -103,7 +107,7 @@ class _Converter:
             return pa.list_(pa.field("element", item, nullable))
         if kind == "map":
             value, nullable = self._field_type(avro["values"], namespace)
-            return pa.map_(pa.string(), pa.field("value", value, nullable))
+            return pa.map_(pa.string(), pa.field("value", value, nullable))  # type: ignore[call-overload]
         return _logical(avro) or self._by_name(kind, namespace)
 
     def _record(self, avro: dict[str, Any], namespace: str) -> pa.DataType:
@@ -114,7 +118,7 @@ class _Converter:
             fields.append(pa.field(field["name"], data_type, nullable))
         return self._define(avro, namespace, pa.struct(fields))
 
-    def _field_type(self, avro: Any, namespace: str) -> tuple[pa.DataType, bool]:
+    def _field_type(self, avro: AvroSchema, namespace: str) -> tuple[pa.DataType, bool]:
         if isinstance(avro, list):
             return self._union(avro, namespace)
         return self.data_type(avro, namespace), avro == "null"

@@ -240,7 +240,7 @@ def _webhdfs(scheme: str, rest: str) -> tuple[fs.FileSystem, str]:
         raise HudiError(f"{scheme}:{rest}: name the NameNode's host and HTTP port")
     user = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
     client = WebHDFS(host, int(port), user=user, use_https=scheme == "swebhdfs")
-    return fs.PyFileSystem(fs.FSSpecHandler(client)), _trim(f"/{path}")
+    return fs.PyFileSystem(fs.FSSpecHandler(client)), _trim(f"/{path}")  # type: ignore[abstract]
 
 
 def _split_scheme(uri: str) -> tuple[str, str]:

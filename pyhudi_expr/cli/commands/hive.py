@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
 
 import click
 
-from pyhudi_expr.cli.options import AS_JSON, Commands, examples
+from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, examples
 from pyhudi_expr.cli.spark_session import key_values
 from pyhudi_expr.cli.table_location import complete_directories
 from pyhudi_expr.hive.address import DEFAULT_PORT, STATEMENT_TIMEOUT, TIMEOUT, HiveAddress
@@ -47,7 +46,7 @@ def _with_address(command: _Command) -> _Command:
         kerberos_service: str,
         timeout: float,
         statement_timeout: float,
-        **others: Any,
+        **others: OptionValue,
     ) -> None:
         host, port = _host_and_port(hs2)
         password = os.environ.get(_PASSWORD)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import print_stats
-from pyhudi_expr.cli.options import AS_JSON, Commands, comma_separated, examples
+from pyhudi_expr.cli.options import AS_JSON, Commands, OptionValue, comma_separated, examples
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.spark_session import key_values, spark_session, with_spark
 from pyhudi_expr.cli.table_location import complete_directories, is_table_name, table_location
@@ -139,7 +139,7 @@ def create(
     extra: tuple[str, ...],
     if_not_exists: bool,
     as_json: bool,
-    **settings: Any,
+    **settings: OptionValue,
 ) -> None:
     """Build the index NAME of a table, and register it."""
     options = {**key_values(extra), "store": store}
@@ -163,7 +163,7 @@ def create(
 @_table
 @_writing
 @AS_JSON
-def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
+def refresh(name: str, table: str, as_json: bool, **settings: OptionValue) -> None:
     """Bring the index NAME up to the table's newest commit."""
     request = RefreshIndex(name, _located(table, settings))
     with progress_while("reading the table"):
@@ -180,7 +180,7 @@ def refresh(name: str, table: str, as_json: bool, **settings: Any) -> None:
 @click.option("--if-exists", is_flag=True, help="Do nothing if there is no such index.")
 @_writing
 @AS_JSON
-def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any) -> None:
+def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: OptionValue) -> None:
     """Remove the index NAME from a table."""
     request = DropIndex(name, _located(table, settings), if_exists)
     with progress_while(f"dropping {name}"):
@@ -199,7 +199,7 @@ def drop(name: str, table: str, if_exists: bool, as_json: bool, **settings: Any)
 @click.argument("name")
 @_table
 @AS_JSON
-def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
+def verify(name: str, table: str, as_json: bool, **settings: OptionValue) -> None:
     """Compare the entries of the index NAME with the table's files; exit code 1 if they differ."""
     path = _located(table, settings)
     with progress_while("reading the table"):
@@ -234,7 +234,7 @@ def verify(name: str, table: str, as_json: bool, **settings: Any) -> None:
 )
 @_table
 @AS_JSON
-def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
+def list_indexes(table: str, as_json: bool, **settings: OptionValue) -> None:
     """Print a table's indexes: their columns, where they are stored, and how fresh they are."""
     path = _located(table, settings)
     with progress_while("reading the table"):
@@ -261,7 +261,7 @@ def list_indexes(table: str, as_json: bool, **settings: Any) -> None:
 @click.argument("name", required=False)
 @_table
 @AS_JSON
-def stats(name: str | None, table: str, as_json: bool, **settings: Any) -> None:
+def stats(name: str | None, table: str, as_json: bool, **settings: OptionValue) -> None:
     """Print the size of the index NAME, or of each index: entries, shards, bytes, logs."""
     print_stats(_located(table, settings), name, as_json)
 

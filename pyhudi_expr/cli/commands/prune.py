@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import click
 
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.html_page import AS_HTML, write_page
 from pyhudi_expr.cli.inspection import as_text, inspect_table
-from pyhudi_expr.cli.options import AS_JSON, examples
+from pyhudi_expr.cli.options import AS_JSON, OptionValue, examples
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE, reader_of
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
@@ -61,7 +60,9 @@ def _question(command: _Command) -> _Command:
 )
 @_question
 @click.option("--count", "only_counts", is_flag=True, help="Print how many files, and no list.")
-def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **question: Any) -> None:
+def prune(
+    table: str, predicate: str, as_json: bool, only_counts: bool, **question: OptionValue
+) -> None:
     """Print the files of TABLE that can hold a row for which PREDICATE is true.
 
     The files go to standard output, one on a line; the counts and notes go to standard error.
@@ -91,7 +92,9 @@ def prune(table: str, predicate: str, as_json: bool, only_counts: bool, **questi
 )
 @_question
 @AS_HTML
-def explain(table: str, predicate: str, as_json: bool, html: Path | None, **question: Any) -> None:
+def explain(
+    table: str, predicate: str, as_json: bool, html: Path | None, **question: OptionValue
+) -> None:
     """Print what each part of PREDICATE excludes of TABLE, and by which index."""
     snapshot, result = _pruned(table, predicate, **question)
     path = table_location(table)

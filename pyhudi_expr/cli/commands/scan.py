@@ -7,7 +7,6 @@ import math
 import sys
 from collections.abc import Iterable, Iterator
 from datetime import date, datetime
-from typing import Any
 
 import click
 import pyarrow as pa
@@ -16,6 +15,7 @@ from pyhudi_expr.cli.options import comma_separated, examples
 from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, VIEW, known_zone
 from pyhudi_expr.cli.progress import ProgressBar, iter_with_progress, progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.frontend.sql.parser import DIALECTS
 from pyhudi_expr.table.listing import TableView
 
@@ -97,7 +97,7 @@ def _lines(batch: pa.RecordBatch, as_json: bool) -> Iterator[str]:
             yield "\t".join("NULL" if value is None else _text(value) for value in row.values())
 
 
-def _text(value: Any) -> str:
+def _text(value: PythonValue) -> str:
     if isinstance(value, datetime | date):
         return value.isoformat()
     if isinstance(value, bytes):
@@ -107,7 +107,7 @@ def _text(value: Any) -> str:
     return str(value)
 
 
-def _json(value: Any) -> str:
+def _json(value: PythonValue) -> str:
     """Return a value for JSON, which has no NaN and no infinity: they are texts."""
     try:
         return json.dumps(value, ensure_ascii=False, default=_text, allow_nan=False)
@@ -115,7 +115,7 @@ def _json(value: Any) -> str:
         return json.dumps(_told(value), ensure_ascii=False, default=_text)
 
 
-def _told(value: Any) -> Any:
+def _told(value: PythonValue) -> PythonValue:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     if isinstance(value, dict):

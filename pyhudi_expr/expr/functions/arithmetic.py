@@ -9,13 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyScalar, BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, integer_range
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
@@ -172,14 +171,14 @@ class _WideDecimals:
             mask_or(rounded, *(operand.may_be_null for operand in operands)),
         )
 
-    def _sum(self, operation: Binary, ends: Any, error: pa.Scalar) -> Any:
+    def _sum(self, operation: Binary, ends: Values, error: AnyScalar) -> Values:
         # Arrow's sum has one digit more, at most 76.
         narrow = pa.decimal256(_MAX_ARROW_DIGITS - 1, self.result.scale)
         added = operation(pc.cast(ends, narrow), pc.cast(error, narrow))
         return pc.cast(added, self.result.arrow_type)
 
     @staticmethod
-    def _narrow(ends: Values, domain: Domain) -> Any:
+    def _narrow(ends: Values, domain: Domain) -> Values:
         """Return the ends with no more digits than needed, or Arrow's own result has too many."""
         try:
             return pc.cast(ends, pa.decimal256(domain.precision, domain.scale))

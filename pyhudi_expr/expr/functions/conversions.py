@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, arrow_buffer
 from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -278,7 +278,7 @@ class Widened:
         values = np.atleast_1d(ends)
         words = np.stack([values, *[values >> 63] * 3], axis=1).astype("<i8")
         type_ = pa.decimal256(76, self.source.scale)
-        array = pa.Array.from_buffers(type_, len(values), [None, pa.py_buffer(words)])
+        array = pa.Array.from_buffers(type_, len(values), [None, arrow_buffer(words)])
         known = pc.if_else(pa.array(values != unknown), array, pa.scalar(None, type=type_))
         wide = known.cast(self.target.arrow_type)
         return wide if ends.ndim else wide[0]

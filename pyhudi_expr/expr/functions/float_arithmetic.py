@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from pyhudi_expr.expr.bounds import Bounds, mask_and, mask_or, may_be_nan
+from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or, may_be_nan
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -90,7 +90,7 @@ class _Floats:
         return replace(bounds, upper=upper_ordinals, may_be_null=nulls)
 
 
-def _may_give_nan(operation: str, left: tuple[Any, Any], right: tuple[Any, Any]) -> Any:
+def _may_give_nan(operation: str, left: tuple[Any, Any], right: tuple[Any, Any]) -> Values:
     """Return whether numbers of these ranges may give NaN, as in ``inf - inf`` and ``0 * inf``."""
     infinite = [np.isinf(lower) | np.isinf(upper) for lower, upper in (left, right)]
     zero = [(lower <= 0) & (upper >= 0) for lower, upper in (left, right)]
@@ -106,7 +106,7 @@ def finite_or_infinite(lower: Ordinals, upper: Ordinals) -> tuple[Any, Any]:
     return np.where(np.isnan(first), np.inf, first), np.where(np.isnan(last), np.inf, last)
 
 
-def float_bounds(lower: Any, upper: Any, values: Any, operand: Bounds) -> Bounds:
+def float_bounds(lower: Values, upper: Values, values: Values, operand: Bounds) -> Bounds:
     """Return ordinals of doubles; NaN (of infinities, for example) is no bound."""
     nan = np.isnan(lower) | np.isnan(upper)
     return Bounds(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -70,7 +69,7 @@ class _Extreme:
         )
 
 
-def _where(flags: Any, yes: Values, no: Values) -> Values:
+def _where(flags: Values, yes: Values, no: Values) -> Values:
     if isinstance(flags, bool | np.bool_):
         return yes if flags else no
     if isinstance(yes, np.ndarray | np.int64):

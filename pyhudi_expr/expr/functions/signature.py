@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.expr.bounds import Bounds, Mask, Values, mask_or, unknown
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.nodes import Literal
@@ -176,13 +176,13 @@ def greatest_known(left: Values, right: Values) -> Values:
     return pc.if_else(pc.less(left, right), right, left)
 
 
-def arrow(values: Values) -> pa.Array:
+def arrow(values: Values) -> AnyArray:
     """Return ends that are not ordinals as an array (of length 1 if equal for all)."""
     if isinstance(values, pa.Scalar):
         return pa.array([values.as_py()], type=values.type)
     return values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
 
 
-def like(values: pa.Array, shape: Values) -> Values:
+def like(values: AnyArray, shape: Values) -> Values:
     """Return the inverse of `arrow`: a scalar if `shape` is one."""
     return values[0] if isinstance(shape, pa.Scalar) else values

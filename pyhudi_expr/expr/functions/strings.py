@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, UInt8Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, UInt8Array, arrow_buffer, from_buffer
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_and, mask_or
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
@@ -60,7 +60,7 @@ class TextRows:
         """Truncate each text to so many bytes."""
         return TextRows(self.codes, np.minimum(self.lengths, lengths))
 
-    def array(self, known: BoolArray, tail: bytes = b"") -> pa.Array:
+    def array(self, known: BoolArray, tail: bytes = b"") -> AnyArray:
         """Return Arrow texts with a tail, null where not `known`."""
         matrix = np.pad(self.codes, ((0, 0), (0, len(tail))))
         columns = np.arange(len(tail))
@@ -71,16 +71,16 @@ class TextRows:
         offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
         data = matrix[np.arange(matrix.shape[1]) < lengths[:, None]]
         mask = pa.array(known).buffers()[1]
-        buffers = [mask, pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(data))]
+        buffers = [mask, arrow_buffer(offsets), arrow_buffer(np.ascontiguousarray(data))]
         return pa.Array.from_buffers(pa.large_binary(), len(lengths), buffers)
 
 
-def _rows(texts: pa.Array, width: int = _WIDTH) -> TextRows:
+def _rows(texts: AnyArray, width: int = _WIDTH) -> TextRows:
     """Return the first bytes of texts (large_binary); null is empty."""
     texts = pc.binary_slice(pc.fill_null(texts, b""), 0, width)
     _, offset_buffer, data_buffer = texts.buffers()
-    offsets = np.frombuffer(offset_buffer, dtype=np.int64)[texts.offset :][: len(texts) + 1]
-    data = np.frombuffer(data_buffer or b"", dtype=np.uint8)
+    offsets = from_buffer(offset_buffer, np.int64)[texts.offset :][: len(texts) + 1]
+    data = from_buffer(data_buffer or b"", np.uint8)
     lengths = np.diff(offsets)
     widest = int(lengths.max(initial=0))
     places = offsets[:-1, None] + np.arange(widest)
@@ -108,7 +108,7 @@ class Texts:
         shared &= self.lower.inside[:, :width] & self.upper.inside[:, :width]
         return np.where(self.known, np.cumprod(shared, axis=1, dtype=np.int64).sum(axis=1), 0)
 
-    def result(self, lower: pa.Array, upper: pa.Array) -> Bounds:
+    def result(self, lower: AnyArray, upper: AnyArray) -> Bounds:
         """Return bounds with these ends; nulls and values are those of the operand."""
         ends: tuple[Any, Any] = (lower[0], upper[0]) if self.is_single else (lower, upper)
         return Bounds(*ends, self.operand.may_be_value, self.operand.may_be_null)
@@ -124,8 +124,8 @@ def texts_of(operand: Bounds) -> Texts:
     return Texts(_rows(lower), _rows(upper), known, operand, single)
 
 
-def _repeated(ends: pa.Array, size: int) -> pa.Array:
-    return ends if len(ends) == size else ends.take(pa.array(np.zeros(size, dtype=np.int64)))
+def _repeated(ends: AnyArray, size: int) -> AnyArray:
+    return ends if len(ends) == size else ends.take(np.zeros(size, dtype=np.int64))
 
 
 def _one_text(site: Site, count: int = 1) -> bool:

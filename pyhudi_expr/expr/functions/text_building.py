@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.functions.signature import TEXT, Rule, Signature, Site, arrow, opaque
@@ -92,7 +93,7 @@ class _JoinedBy:
         return Bounds(found.lower, found.upper, np.bool_(True), np.bool_(False))
 
 
-def _after(prefix: bytes, texts: pa.Array) -> pa.Array:
+def _after(prefix: bytes, texts: AnyArray) -> AnyArray:
     return pc.binary_join_element_wise(pa.scalar(prefix, pa.large_binary()), texts, _EMPTY)
 
 
@@ -127,7 +128,7 @@ class _Replaced:
         return texts.result(begin, _closed(begin))
 
 
-def _closed(begin: pa.Array) -> pa.Array:
+def _closed(begin: AnyArray) -> AnyArray:
     """Return what lies above all texts with this beginning."""
     return pc.binary_join_element_wise(begin, _ANY_MORE, _EMPTY)
 

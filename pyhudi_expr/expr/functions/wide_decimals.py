@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray, AnyScalar
 from pyhudi_expr.expr.bounds import Bounds, Values, mask_or
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
@@ -61,7 +62,7 @@ class Refitted:
             return Bounds(first, last, operand.may_be_value, nulls)
         return Bounds(ends[0], ends[1], operand.may_be_value, nulls)
 
-    def _fitted(self, ends: Values) -> tuple[pa.Array, pa.Array]:
+    def _fitted(self, ends: Values) -> tuple[AnyArray, AnyArray]:
         """Return the ends in the target's type, and whether they are known and fit."""
         values = arrow(ends)
         scale = values.type.scale
@@ -76,7 +77,7 @@ class Refitted:
         return pc.cast(pc.if_else(fits, values, _null(values)), type_), fits
 
 
-def _null(values: pa.Array) -> pa.Scalar:
+def _null(values: AnyArray) -> AnyScalar:
     return pa.scalar(None, values.type)
 
 

@@ -12,7 +12,16 @@ from collections.abc import Collection, Iterable, Sequence
 from reprlib import repr as shown
 from typing import Any
 
-from pyhudi_expr.expr.nodes import Column, Comparison, HudiExpression, IsNull, Not, Op, Unknown
+from pyhudi_expr.expr.nodes import (
+    Column,
+    Comparison,
+    HudiExpression,
+    IsNull,
+    Not,
+    Op,
+    PythonValue,
+    Unknown,
+)
 from pyhudi_expr.frontend.arrow.python_values import literal_of_python
 from pyhudi_expr.frontend.common.builders import conjunction, disjunction
 from pyhudi_expr.frontend.common.functions import is_in
@@ -47,7 +56,7 @@ def _all_of(triples: Sequence[Any]) -> HudiExpression:
     return conjunction(map(_leaf, triples))
 
 
-def _leaf(triple: Any) -> HudiExpression:
+def _leaf(triple: PythonValue) -> HudiExpression:
     if not isinstance(triple, Sequence) or isinstance(triple, str) or len(triple) != _TRIPLE:
         raise FilterError(f"{shown(triple)} is not (column, operator, value)")
     name, operator, value = triple
@@ -63,7 +72,7 @@ def _leaf(triple: Any) -> HudiExpression:
         return Unknown(str(reason))
 
 
-def _built(column: Column, operator: str, value: Any) -> HudiExpression:
+def _built(column: Column, operator: str, value: PythonValue) -> HudiExpression:
     match operator:
         case "in":
             return _in(column, value)
@@ -79,7 +88,7 @@ def _built(column: Column, operator: str, value: Any) -> HudiExpression:
     return Comparison(_COMPARISONS[operator], column, literal_of_python(value))
 
 
-def _in(column: Column, values: Any) -> HudiExpression:
+def _in(column: Column, values: PythonValue) -> HudiExpression:
     if isinstance(values, str | bytes) or not isinstance(values, Collection):
         raise FilterError(f"{shown(values)} is not a collection of values for IN")
     try:
@@ -89,7 +98,7 @@ def _in(column: Column, values: Any) -> HudiExpression:
     return is_in(column, tuple(map(literal_of_python, options)))
 
 
-def _column(name: Any) -> Column:
+def _column(name: PythonValue) -> Column:
     path = name.split(".") if isinstance(name, str) else name
     if (
         not isinstance(path, Sequence)

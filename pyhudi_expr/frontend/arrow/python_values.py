@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import datetime as dt
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.nodes import Literal
+from pyhudi_expr.arrays import AnyScalar, timestamp_type
+from pyhudi_expr.expr.nodes import Literal, PythonValue
 from pyhudi_expr.frontend.common.builders import NULL
 from pyhudi_expr.frontend.common.constants import decimal_literal, integer_literal
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
@@ -21,7 +21,7 @@ _LEAST_DECIMAL_BITS = 128
 _NUMPY_UNITS = ("s", "ms", "us", "ns")
 
 
-def literal_of_python(value: Any) -> Literal:
+def literal_of_python(value: PythonValue) -> Literal:
     """Return the literal of a Python, numpy, pandas or Arrow scalar.
 
     A ``datetime`` with a zone is an instant, one without is a wall clock. NaT and Arrow's nulls are
@@ -41,7 +41,7 @@ def literal_of_python(value: Any) -> Literal:
     return _python(value)
 
 
-def _python(value: Any) -> Literal:
+def _python(value: PythonValue) -> Literal:
     match value:
         case bool():
             return Literal(bool(value), pa.bool_())
@@ -76,7 +76,7 @@ def _time(value: dt.datetime) -> Literal:
 
 def _numpy(value: np.generic) -> Literal:
     try:
-        return _arrow(pa.scalar(value))
+        return _arrow(pa.scalar(value))  # type: ignore[call-overload]
     except pa.ArrowException as error:
         raise InexpressibleError(f"a constant of type {value.dtype}") from error
 
@@ -89,13 +89,13 @@ def _numpy_time(value: np.datetime64) -> Literal:
         raise InexpressibleError(f"a constant of type {value.dtype}")
     number = int(value.astype("int64"))
     if unit != "D":
-        return Literal(number, pa.timestamp(unit))
+        return Literal(number, timestamp_type(unit))
     if not -(2**31) <= number < 2**31:
         raise InexpressibleError(f"a day beyond {pa.date32()}")
     return Literal(number, pa.date32())
 
 
-def _arrow(value: pa.Scalar) -> Literal:
+def _arrow(value: AnyScalar) -> Literal:
     type_ = value.type
     if not value.is_valid:
         return Literal(None, type_)
@@ -104,9 +104,9 @@ def _arrow(value: pa.Scalar) -> Literal:
     if pa.types.is_dictionary(type_):
         return _arrow(value.cast(type_.value_type))
     if pa.types.is_timestamp(type_):
-        return Literal(value.value, type_)
+        return Literal(value.value, type_)  # type: ignore[attr-defined]
     if pa.types.is_date(type_):
-        return Literal(value.cast(pa.date32()).value, pa.date32())
+        return Literal(value.cast(pa.date32()).value, pa.date32())  # type: ignore[attr-defined]
     if pa.types.is_floating(type_):
         return Literal(float(value.as_py()), type_)
     if pa.types.is_temporal(type_):

@@ -15,11 +15,12 @@ import re
 from collections.abc import Callable, Iterator
 from decimal import Decimal
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import timestamp_type
 from pyhudi_expr.expr.nodes import (
     Between,
     Call,
@@ -65,6 +66,10 @@ _UNITS = {0: "s", 3: "ms", 6: "us", 9: "ns"}
 _NAN = Literal(math.nan, pa.float64())
 
 _Value = HudiExpression | Term
+
+
+#: A message of Substrait's protocol buffers.
+Message: TypeAlias = Any
 
 
 class SubstraitError(ValueError):
@@ -125,7 +130,7 @@ class _Struct(tuple[tuple[str, Any], ...]):
     """The names of a struct's fields, each with the fields below it, or its type."""
 
 
-def _columns(names: Iterator[str], struct: Any) -> Iterator[tuple[str, Any]]:
+def _columns(names: Iterator[str], struct: Message) -> Iterator[tuple[str, Any]]:
     for type_ in struct.types:
         name = next(names, "")
         below = type_.WhichOneof("kind") == "struct"
@@ -136,18 +141,18 @@ class _Walk:
     def __init__(self, functions: dict[int, str], columns: tuple[tuple[str, Any], ...]) -> None:
         self._functions, self._columns = functions, columns
 
-    def predicate(self, node: Any, depth: int) -> HudiExpression:
+    def predicate(self, node: Message, depth: int) -> HudiExpression:
         try:
             found = self._value(node, depth)
         except InexpressibleError as reason:
             return Unknown(str(reason))
         return as_condition(found) if isinstance(found, Term) else found
 
-    def _term(self, node: Any, depth: int) -> Term:
+    def _term(self, node: Message, depth: int) -> Term:
         found = self._value(node, depth)
         return found if isinstance(found, Term) else as_boolean_term(found)
 
-    def _value(self, node: Any, depth: int) -> _Value:
+    def _value(self, node: Message, depth: int) -> _Value:
         if depth > MAX_DEPTH:
             raise InexpressibleError(f"more than {MAX_DEPTH} levels")
         kind = node.WhichOneof("rex_type")
@@ -156,7 +161,7 @@ class _Walk:
             raise InexpressibleError(f"not supported: {kind}")
         return read(self, getattr(node, kind), depth + 1)
 
-    def _function(self, call: Any, depth: int) -> _Value:
+    def _function(self, call: Message, depth: int) -> _Value:
         name = self._functions.get(call.function_reference, "")
         args = [one.value for one in call.arguments if one.WhichOneof("arg_type") == "value"]
         if len(args) != len(call.arguments):
@@ -173,7 +178,7 @@ class _Walk:
             raise InexpressibleError(f"{name}() is not supported")
         return build(*(self._term(arg, depth) for arg in args))
 
-    def _selection(self, reference: Any, depth: int) -> Term:
+    def _selection(self, reference: Message, depth: int) -> Term:
         if reference.WhichOneof("root_type") not in ("root_reference", None):
             raise InexpressibleError("a reference beyond the table's columns")
         path: list[str] = []
@@ -190,11 +195,11 @@ class _Walk:
             segment = step.child
         raise InexpressibleError("not supported: an element of a list or a map")
 
-    def _in(self, node: Any, depth: int) -> HudiExpression:
+    def _in(self, node: Message, depth: int) -> HudiExpression:
         term = self._term(node.value, depth)
         return is_in(term, tuple(self._term(option, depth) for option in node.options))
 
-    def _if(self, node: Any, depth: int) -> Term:
+    def _if(self, node: Message, depth: int) -> Term:
         otherwise = self._term(getattr(node, "else"), depth) if node.HasField("else") else NULL
         branches = [(getattr(one, "if"), one.then) for one in node.ifs]
         return Case(
@@ -204,13 +209,13 @@ class _Walk:
             otherwise,
         )
 
-    def _cast(self, node: Any, depth: int) -> Term:
+    def _cast(self, node: Message, depth: int) -> Term:
         """Return a cast to wider numbers, which is the same in all engines."""
         source = _NUMBERS.get(_kind_of(node.input, self._columns))
         target = _NUMBERS.get(node.type.WhichOneof("kind"))
         return widen(self._term(node.input, depth), source, target)
 
-    def _literal(self, node: Any, depth: int) -> Term:
+    def _literal(self, node: Message, depth: int) -> Term:
         kind = node.WhichOneof("literal_type")
         read = _LITERALS.get(kind)
         if read is None:
@@ -218,7 +223,7 @@ class _Walk:
         return read(getattr(node, kind))
 
 
-def _kind_of(node: Any, columns: tuple[tuple[str, Any], ...]) -> str:
+def _kind_of(node: Message, columns: tuple[tuple[str, Any], ...]) -> str:
     """Return the type of a column of the table; empty for other terms."""
     if node.WhichOneof("rex_type") != "selection":
         return ""
@@ -238,13 +243,13 @@ def _plain(type_: pa.DataType) -> Callable[[Any], Literal]:
     return lambda value: Literal(value, type_)
 
 
-def _instant(node: Any, zone: str | None) -> Literal:
+def _instant(node: Message, zone: str | None) -> Literal:
     if node.precision not in _UNITS:
         raise InexpressibleError(f"not supported: a time of precision {node.precision}")
-    return Literal(node.value, pa.timestamp(_UNITS[node.precision], zone))
+    return Literal(node.value, timestamp_type(_UNITS[node.precision], zone))
 
 
-def _decimal(node: Any) -> Literal:
+def _decimal(node: Message) -> Literal:
     unscaled = int.from_bytes(node.value, "little", signed=True)
     if not 1 <= node.precision <= 38 or not 0 <= node.scale <= node.precision:
         raise SubstraitError(f"a decimal({node.precision}, {node.scale})")
@@ -253,11 +258,11 @@ def _decimal(node: Any) -> Literal:
     return Literal(Decimal((int(unscaled < 0), digits, -node.scale)), type_)
 
 
-_NUMBERS = {
+_NUMBERS: dict[str, pa.DataType] = {
     **{"i8": pa.int8(), "i16": pa.int16(), "i32": pa.int32(), "i64": pa.int64()},
     **{"fp32": pa.float32(), "fp64": pa.float64()},
 }
-_PLAIN = {
+_PLAIN: dict[str, pa.DataType] = {
     **_NUMBERS,
     **{"boolean": pa.bool_(), "string": pa.string(), "fixed_char": pa.string()},
     **{"binary": pa.binary(), "fixed_binary": pa.binary(), "date": pa.date32()},

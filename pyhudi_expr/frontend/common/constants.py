@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.expr.nodes import CharType, Literal
+from pyhudi_expr.arrays import precision_and_scale, zone_of
+from pyhudi_expr.expr.nodes import CharType, Literal, PythonValue
 from pyhudi_expr.frontend.common.hive_types import Type, decimal_type
 
 _WHOLE = re.compile(r"[+-]?\d{1,76}", re.ASCII)
@@ -99,7 +100,7 @@ def fold_cast(literal: Literal, target: Type) -> Literal | None:
     return None
 
 
-def _to_integer(value: Any, _: pa.DataType, target: pa.DataType) -> Literal | None:
+def _to_integer(value: PythonValue, _: pa.DataType, target: pa.DataType) -> Literal | None:
     if isinstance(value, str):
         whole = int(value) if _WHOLE.fullmatch(value) else None
     elif isinstance(value, int | float | Decimal) and not isinstance(value, bool):
@@ -110,7 +111,7 @@ def _to_integer(value: Any, _: pa.DataType, target: pa.DataType) -> Literal | No
     return Literal(whole, target) if whole is not None and -limit <= whole < limit else None
 
 
-def _to_float(value: Any, source: pa.DataType, target: pa.DataType) -> Literal | None:
+def _to_float(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
     if isinstance(value, str):
         if value in _NOT_FINITE:
             return Literal(_NOT_FINITE[value], target)
@@ -135,24 +136,25 @@ def _to_float(value: Any, source: pa.DataType, target: pa.DataType) -> Literal |
     return Literal(float(single), target) if best else None
 
 
-def _is_number(source: pa.DataType, value: Any) -> bool:
+def _is_number(source: pa.DataType, value: PythonValue) -> bool:
     temporal = pa.types.is_temporal(source)
     return isinstance(value, int | float | Decimal) and not temporal
 
 
-def _to_decimal(value: Any, source: pa.DataType, target: pa.DataType) -> Literal | None:
+def _to_decimal(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
     if isinstance(value, str) and _NUMBER.fullmatch(value):
         value = Decimal(value)
     elif isinstance(value, bool | float) or not _is_number(source, value):
         return None
-    scaled = Fraction(value) * 10**target.scale
-    if scaled.denominator != 1 or abs(scaled) >= 10**target.precision:
+    precision, scale = precision_and_scale(target)
+    scaled = Fraction(value) * 10**scale
+    if scaled.denominator != 1 or abs(scaled) >= 10**precision:
         return None
     digits = tuple(int(digit) for digit in str(abs(scaled.numerator)))
-    return Literal(Decimal((int(scaled < 0), digits, -target.scale)), target)
+    return Literal(Decimal((int(scaled < 0), digits, -scale)), target)
 
 
-def _to_date(value: Any, source: pa.DataType, target: pa.DataType) -> Literal | None:
+def _to_date(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
     if isinstance(value, str) and _DAY.fullmatch(value):
         try:
             return Literal((date.fromisoformat(value) - _EPOCH.date()).days, target)
@@ -164,8 +166,8 @@ def _to_date(value: Any, source: pa.DataType, target: pa.DataType) -> Literal | 
     return None
 
 
-def _to_timestamp(value: Any, source: pa.DataType, target: pa.DataType) -> Literal | None:
-    if target.tz is not None:
+def _to_timestamp(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
+    if zone_of(target) is not None:
         return None
     if isinstance(value, str):
         match = _TIME.fullmatch(value if " " in value else f"{value} 00:00:00")
@@ -188,13 +190,13 @@ def _nanos(fraction: str | None) -> int:
     return int((fraction or "0").ljust(9, "0"))
 
 
-def _to_string(value: Any, source: pa.DataType, target: pa.DataType) -> Literal | None:
+def _to_string(value: PythonValue, source: pa.DataType, target: pa.DataType) -> Literal | None:
     if isinstance(value, str) or pa.types.is_integer(source):
         return Literal(str(value), target)
     return None
 
 
-def _to_binary(value: Any, _: pa.DataType, target: pa.DataType) -> Literal | None:
+def _to_binary(value: PythonValue, _: pa.DataType, target: pa.DataType) -> Literal | None:
     return Literal(value.encode(), target) if isinstance(value, str) else None
 
 

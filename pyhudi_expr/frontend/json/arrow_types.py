@@ -6,6 +6,7 @@ import re
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import timestamp_type
 from pyhudi_expr.expr.nodes import CharType
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type
 
@@ -13,17 +14,15 @@ _CHARS = re.compile(r"(char|varchar)\(([1-9]\d{0,4})\)", re.ASCII)
 _DECIMAL = re.compile(r"decimal(128|256)\((\d{1,2}), ?(-?\d{1,2})\)", re.ASCII)
 _INSTANT = re.compile(r"timestamp\[(s|ms|us|ns), tz=([\w/+:-]{1,64})\]", re.ASCII)
 _FIXED = re.compile(r"fixed_size_binary\[(\d{1,6})\]", re.ASCII)
-_PLAIN: dict[str, pa.DataType] = {
-    str(type_): type_
-    for type_ in (
-        *(pa.null(), pa.bool_(), pa.float16(), pa.float32(), pa.float64()),
-        *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
-        *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
-        *(pa.string(), pa.large_string(), pa.binary(), pa.large_binary()),
-        *(pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us")),
-        *(pa.time64("ns"), *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns"))),
-    )
-}
+_SIMPLE_TYPES: tuple[pa.DataType, ...] = (
+    *(pa.null(), pa.bool_(), pa.float16(), pa.float32(), pa.float64()),
+    *(pa.int8(), pa.int16(), pa.int32(), pa.int64()),
+    *(pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()),
+    *(pa.string(), pa.large_string(), pa.binary(), pa.large_binary()),
+    *(pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us")),
+    *(pa.time64("ns"), *(timestamp_type(unit) for unit in ("s", "ms", "us", "ns"))),
+)
+_PLAIN = {str(type_): type_ for type_ in _SIMPLE_TYPES}
 
 
 def parse_arrow_type(name: str) -> Type:
@@ -37,7 +36,7 @@ def parse_arrow_type(name: str) -> Type:
             make = pa.decimal128 if match[1] == "128" else pa.decimal256
             return make(int(match[2]), int(match[3]))
         if match := _INSTANT.fullmatch(name):
-            return pa.timestamp(match[1], match[2])
+            return timestamp_type(match[1], match[2])
         if match := _FIXED.fullmatch(name):
             return pa.binary(int(match[1]))
     except (ValueError, pa.ArrowException):

@@ -15,7 +15,7 @@ from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import CharType, HudiExpression, Op, Term, Truth
 from pyhudi_expr.frontend.common.builders import MAX_DEPTH
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.frontend.common.json_input import read_json
+from pyhudi_expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.frontend.json.arrow_types import parse_arrow_type
 from pyhudi_expr.frontend.json.encoder import TRUTHS, VERSION
 
@@ -57,7 +57,7 @@ class _Reader:
     def has(self, name: str) -> bool:
         return name in self._fields
 
-    def get(self, name: str, kind: Any) -> Any:
+    def get(self, name: str, kind: Json) -> Json:
         found = self._fields.get(name)
         if not isinstance(found, kind):
             raise self.error(f"{name} is missing, or of another type")
@@ -186,7 +186,7 @@ def _family(type_: pa.DataType | CharType) -> str:
     return "null"
 
 
-def _whole(at: _Reader, type_: Any) -> int:
+def _whole(at: _Reader, type_: Json) -> int:
     value = at.get("value", int | str)
     if isinstance(value, bool) or (isinstance(value, str) and len(value) > 20):
         raise at.error(f"no value of type {type_}")
@@ -202,7 +202,7 @@ def _signed(bits: int) -> tuple[int, int]:
     return -(2 ** (bits - 1)), 2 ** (bits - 1)
 
 
-def _float(at: _Reader, type_: Any) -> float:
+def _float(at: _Reader, type_: Json) -> float:
     value = at.get("value", int | float | str)
     if isinstance(value, str):
         if value not in _NOT_FINITE:
@@ -213,7 +213,7 @@ def _float(at: _Reader, type_: Any) -> float:
     return float(value)
 
 
-def _decimal(at: _Reader, type_: Any) -> Decimal:
+def _decimal(at: _Reader, type_: Json) -> Decimal:
     text = at.text("value")
     value = Decimal(text)
     if len(text) > 100 or not value.is_finite() or abs(value.adjusted()) > 100:
@@ -221,7 +221,7 @@ def _decimal(at: _Reader, type_: Any) -> Decimal:
     return value
 
 
-def _null(at: _Reader, type_: Any) -> Any:
+def _null(at: _Reader, type_: Json) -> Json:
     raise at.error(f"a value of type {type_}")
 
 

@@ -42,6 +42,7 @@ from typing import Any
 from pyhudi_expr.expr import nodes as e
 from pyhudi_expr.expr.nodes import HudiExpression, Term, Truth
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
+from pyhudi_expr.frontend.common.json_input import Json
 from pyhudi_expr.frontend.json.arrow_types import arrow_type_name
 
 VERSION = 1
@@ -102,7 +103,7 @@ def _node(node: HudiExpression | Term) -> _Json:
             return {"node": "case", "branches": pairs, "otherwise": _node(otherwise)}
 
 
-def _value(value: Any) -> _Json:
+def _value(value: Json) -> _Json:
     match value:
         case bool() | str():
             return value

@@ -44,6 +44,7 @@ from pyhudi_expr.frontend.common.builders import (
 from pyhudi_expr.frontend.common.constants import fold_cast
 from pyhudi_expr.frontend.common.functions import as_condition, call
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
+from pyhudi_expr.frontend.common.json_input import Json
 from pyhudi_expr.frontend.common.like import standard_like
 
 #: Types whose constants are not written as they are.
@@ -82,7 +83,7 @@ _TRANSPARENT = frozenset(
 )
 #: Chains of any length, which are not nested.
 _CHAINS = frozenset({"And", "Or"})
-_TIMES = {
+_TIMES: dict[str, pa.DataType] = {
     "timestamp": pa.timestamp("us", "UTC"),
     "timestamp_ltz": pa.timestamp("us", "UTC"),
     "timestamp_ntz": pa.timestamp("us"),
@@ -279,7 +280,7 @@ class _Reader:
         return Case(branches, self._term(children[-1]) if has_default else NULL)
 
     @staticmethod
-    def _cast(term: Term, type_name: Any) -> Term:
+    def _cast(term: Term, type_name: Json) -> Term:
         type_ = _leaf_type(type_name)
         if type_ is None:
             raise InexpressibleError(f"not supported: a cast to {type_name!s:.60}")
@@ -305,7 +306,7 @@ _CONDITIONS = frozenset(
 )
 
 
-def _value(text: str, type_: Type) -> Any:
+def _value(text: str, type_: Type) -> Json:
     """Parse a value as Java prints it. Raises ValueError."""
     if isinstance(type_, pa.DataType):
         if pa.types.is_boolean(type_):
@@ -354,7 +355,7 @@ def _declared(node: _Node) -> Type | None:
     return parse_type(char) if isinstance(char, str) else _column_type(node.fields["dataType"])
 
 
-def _column_type(type_: Any) -> Type | None:
+def _column_type(type_: Json) -> Type | None:
     """Return `_leaf_type`; None also for unknown types, such as texts with a collation."""
     found = _leaf_type(type_)
     if found is None and isinstance(type_, str):
@@ -378,7 +379,7 @@ def _field(node: _Node) -> dict[str, Any]:
     return field
 
 
-def _data_type(node: _Node) -> Any:
+def _data_type(node: _Node) -> Json:
     """Return the type of a column, or of a field of one, in Spark's JSON."""
     return _field(node)["type"] if node.name == "GetStructField" else node.fields["dataType"]
 
@@ -390,7 +391,7 @@ def _type_of(node: _Node) -> Type:
     return found
 
 
-def _leaf_type(type_: Any) -> Type | None:
+def _leaf_type(type_: Json) -> Type | None:
     """Return the type that Spark's JSON names; None for structs, arrays and maps."""
     if not isinstance(type_, str):
         return None

@@ -128,18 +128,18 @@ def _no_predicate(name: str, args: tuple[Term, ...]) -> None:
 
 
 _Type = exp.DType
-_COMMON = {
+_COMMON: dict[_Type, pa.DataType] = {
     **{_Type.BOOLEAN: pa.bool_(), _Type.TINYINT: pa.int8(), _Type.SMALLINT: pa.int16()},
     **{_Type.INT: pa.int32(), _Type.BIGINT: pa.int64(), _Type.FLOAT: pa.float32()},
     **{_Type.DOUBLE: pa.float64(), _Type.DATE: pa.date32(), _Type.TEXT: pa.string()},
 }
 _CLOCK, _CLOCKS = pa.timestamp("ns"), (_Type.TIMESTAMP, _Type.TIMESTAMPTZ)
-_SPARK_TYPES = {
+_SPARK_TYPES: dict[_Type, pa.DataType] = {
     **_COMMON,
     **dict.fromkeys((_Type.TIMESTAMP, _Type.TIMESTAMPTZ, _Type.TIMESTAMPLTZ), _CLOCK),
     **{_Type.TIMESTAMPNTZ: _CLOCK, _Type.BINARY: pa.binary(), _Type.NULL: pa.null()},
 }
-_TRINO_TYPES = {
+_TRINO_TYPES: dict[_Type, pa.DataType] = {
     **_COMMON,
     **{_Type.TIMESTAMP: _CLOCK, _Type.TIMESTAMPTZ: pa.timestamp("ns", "UTC")},
     **{_Type.VARBINARY: pa.binary(), _Type.VARCHAR: pa.string()},
@@ -157,7 +157,7 @@ def _spark_cast(term: Term, to: exp.DataType) -> Term:
 
 
 #: Types whose names are functions, too.
-_SPARK_CASTS = {
+_SPARK_CASTS: dict[str, pa.DataType] = {
     **{"boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32()},
     **{"bigint": pa.int64(), "float": pa.float32(), "double": pa.float64(), "date": pa.date32()},
     **{"string": pa.string(), "decimal": pa.decimal128(10, 0), "timestamp": _CLOCK},

@@ -8,8 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import zone_of
 from pyhudi_expr.expr import nodes
-from pyhudi_expr.expr.nodes import CharType
+from pyhudi_expr.expr.nodes import CharType, PythonValue
 from pyhudi_expr.frontend.common.constants import split_timestamp, timestamp_literal
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type, parse_type, type_name
 from pyhudi_expr.protocol import ttypes
@@ -78,7 +79,7 @@ def _field(type_: Type) -> str:
     return "binaryValue" if pa.types.is_binary(type_) else ""
 
 
-def _plain(value: Any, wire: ttypes.Literal, type_: Type) -> nodes.Literal:
+def _plain(value: PythonValue, wire: ttypes.Literal, type_: Type) -> nodes.Literal:
     return nodes.Literal(value, type_)
 
 
@@ -104,7 +105,7 @@ def _timestamp(value: int, wire: ttypes.Literal, type_: pa.DataType) -> nodes.Li
     nanos = wire.nanos or 0
     if not 0 <= nanos < _NANOS:
         raise BadRequestError(f"a timestamp literal with {nanos} nanoseconds")
-    return timestamp_literal(value, nanos, type_.tz)
+    return timestamp_literal(value, nanos, zone_of(type_))
 
 
 _DECODERS: dict[str, Any] = {

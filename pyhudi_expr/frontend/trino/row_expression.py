@@ -35,13 +35,13 @@ from pyhudi_expr.frontend.common.builders import (
 )
 from pyhudi_expr.frontend.common.functions import as_condition
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, parse_type
-from pyhudi_expr.frontend.common.json_input import read_json
+from pyhudi_expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.frontend.common.widening import widen
 from pyhudi_expr.frontend.trino.blocks import BlockError, read_presto_block
 from pyhudi_expr.frontend.trino.rules import as_read, presto_between, presto_not
 from pyhudi_expr.frontend.trino.values import value_type
 
-_NUMBERS = {
+_NUMBERS: dict[str, pa.DataType] = {
     **{"tinyint": pa.int8(), "smallint": pa.int16(), "integer": pa.int32()},
     **{"bigint": pa.int64(), "real": pa.float32(), "double": pa.float64()},
 }
@@ -63,7 +63,7 @@ def parse_row_expression(text: str) -> HudiExpression:
     return _predicate(read_json(text, RowExpressionError), 0)
 
 
-def _predicate(node: Any, depth: int) -> HudiExpression:
+def _predicate(node: Json, depth: int) -> HudiExpression:
     try:
         found = _value(node, depth)
     except InexpressibleError as reason:
@@ -71,12 +71,12 @@ def _predicate(node: Any, depth: int) -> HudiExpression:
     return as_condition(found) if isinstance(found, Term) else found
 
 
-def _term(node: Any, depth: int) -> Term:
+def _term(node: Json, depth: int) -> Term:
     found = _value(node, depth)
     return found if isinstance(found, Term) else as_boolean_term(found)
 
 
-def _value(node: Any, depth: int) -> _Value:
+def _value(node: Json, depth: int) -> _Value:
     if depth > MAX_DEPTH:
         raise InexpressibleError(f"more than {MAX_DEPTH} levels")
     if not isinstance(node, dict):
@@ -138,12 +138,12 @@ def _call(node: dict[str, Any], depth: int) -> _Value:
     return build(*(_term(arg, depth) for arg in args))
 
 
-def _cast(arg: Any, target: Any, depth: int) -> Term:
+def _cast(arg: Json, target: Json, depth: int) -> Term:
     source = arg.get("type", arg.get("returnType")) if isinstance(arg, dict) else None
     return widen(_term(arg, depth), _number(source), _number(target))
 
 
-def _number(type_: Any) -> pa.DataType | None:
+def _number(type_: Json) -> pa.DataType | None:
     return _NUMBERS.get(type_) if isinstance(type_, str) else None
 
 

@@ -32,7 +32,7 @@ from pyhudi_expr.expr.nodes import (
 from pyhudi_expr.frontend.common.builders import conjunction, disjunction
 from pyhudi_expr.frontend.common.constants import split_timestamp
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
-from pyhudi_expr.frontend.common.json_input import read_json
+from pyhudi_expr.frontend.common.json_input import Json, read_json
 from pyhudi_expr.frontend.trino.blocks import BlockError, read_presto_block, read_trino_block
 from pyhudi_expr.frontend.trino.values import ValueType, value_type
 
@@ -64,7 +64,7 @@ def parse_tuple_domain(text: str) -> HudiExpression:
     return conjunction(map(_column_domain, columns)) if columns else ALWAYS
 
 
-def _column_domain(entry: Any) -> HudiExpression:
+def _column_domain(entry: Json) -> HudiExpression:
     if not isinstance(entry, dict):
         raise DomainError("expected an object for the domain of a column")
     column = column_of(entry.get("column"))
@@ -77,7 +77,7 @@ def _column_domain(entry: Any) -> HudiExpression:
         raise DomainError(f"column {'.'.join(column.path)}: {error!s:.200}") from None
 
 
-def column_of(handle: Any) -> Column:
+def column_of(handle: Json) -> Column:
     """Return the column of a connector's handle. Raises DomainError."""
     if isinstance(handle, str) and handle:
         return Column((handle,))
@@ -89,7 +89,7 @@ def column_of(handle: Any) -> Column:
     raise DomainError("a column without a name")
 
 
-def _domain(column: Column, domain: Any) -> HudiExpression:
+def _domain(column: Column, domain: Json) -> HudiExpression:
     values, nulls = domain["values"], domain["nullAllowed"]
     if not isinstance(nulls, bool):
         raise DomainError("expected a boolean for nullAllowed")

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import CharType, Literal
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError, decimal_type
+from pyhudi_expr.frontend.common.json_input import Json
 
 _TYPE = re.compile(r"([a-z]+)(?:\((\d{1,10})(?:,\s*(\d{1,4}))?\))?", re.ASCII)
 _TIME = re.compile(r"timestamp\((\d{1,2})\)( with time zone)?", re.ASCII)
@@ -83,14 +84,14 @@ def _reader(type_: str) -> _Reader:
     raise InexpressibleError(f"the type {type_[:100]!r}")
 
 
-def _checked(value: Any, type_: pa.DataType) -> Any:
+def _checked(value: Json, type_: pa.DataType) -> Json:
     wanted = bytes if pa.types.is_binary(type_) else int
     if not isinstance(value, wanted):
         raise InexpressibleError(f"a {type(value).__name__} for a value of {type_}")
     return value
 
 
-def _text(value: Any) -> str:
+def _text(value: Json) -> str:
     if isinstance(value, bytes):
         try:
             return value.decode("utf-8")
@@ -99,7 +100,7 @@ def _text(value: Any) -> str:
     raise InexpressibleError("a text that is not UTF-8")
 
 
-def _bits(integer: str, floating: str, value: Any) -> float:
+def _bits(integer: str, floating: str, value: Json) -> float:
     try:
         (number,) = struct.unpack(floating, struct.pack(integer, value))
     except struct.error:
@@ -110,7 +111,7 @@ def _bits(integer: str, floating: str, value: Any) -> float:
 def _decimal(precision: int, scale: int) -> _Reader:
     type_ = decimal_type(precision, scale)
 
-    def read(value: Any) -> Literal:
+    def read(value: Json) -> Literal:
         unscaled = _checked(value, pa.int64())
         digits = tuple(int(digit) for digit in str(abs(unscaled)))
         return Literal(Decimal((int(unscaled < 0), digits, -scale)), type_)
@@ -119,7 +120,7 @@ def _decimal(precision: int, scale: int) -> _Reader:
 
 
 def _wall_clock(precision: int) -> _Reader:
-    def read(value: Any) -> Literal:
+    def read(value: Json) -> Literal:
         if precision <= 6:
             return Literal(_checked(value, pa.int64()), pa.timestamp("us"))
         micros, picos = _pair(value)
@@ -131,7 +132,7 @@ def _wall_clock(precision: int) -> _Reader:
 def _instant(precision: int) -> _Reader:
     """Read milliseconds since the epoch, beside the number of a zone that is not needed."""
 
-    def read(value: Any) -> Literal:
+    def read(value: Json) -> Literal:
         if precision <= 3:
             packed = _checked(value, pa.int64())
             return Literal(packed >> _ZONE_BITS, pa.timestamp("ms", "UTC"))
@@ -148,7 +149,7 @@ def _nanos(nanos: int, picos: int, zone: str | None) -> Literal:
     return Literal(nanos + whole, pa.timestamp("ns", zone))
 
 
-def _pair(value: Any) -> tuple[int, int]:
+def _pair(value: Json) -> tuple[int, int]:
     match value:
         case (int(long), int(rest)):
             return long, rest

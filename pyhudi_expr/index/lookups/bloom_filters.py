@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import Int64Array, texts_of
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.costs import LookupCost
@@ -120,8 +120,8 @@ class BloomFilters(CostedSource):
 
     def _read(self, files: Sequence[int]) -> None:
         listing = self._listing
-        names = listing.file_name.take(list(files)).to_pylist() if files else []
-        partitions = listing.partitions.to_pylist()
+        names = texts_of(listing.file_name.take(list(files))) if files else []
+        partitions = texts_of(listing.partitions)
         keys = {
             bloom_filter_key(partitions[listing.file_partition[file]], name): file
             for file, name in zip(files, names, strict=True)

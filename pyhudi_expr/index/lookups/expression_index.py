@@ -189,7 +189,11 @@ def _text(term: BoundTerm) -> str | None:
     return value.decode(errors="replace") if isinstance(value, bytes) else str(value)
 
 
-_TYPES = {Kind.TEXT: pa.string(), Kind.DATE: pa.date32(), Kind.INTEGER: pa.int64()}
+_TYPES: dict[Kind, pa.DataType] = {
+    Kind.TEXT: pa.string(),
+    Kind.DATE: pa.date32(),
+    Kind.INTEGER: pa.int64(),
+}
 
 
 class ExpressionStatistics:

@@ -37,6 +37,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import texts_of
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundColumn,
@@ -49,7 +50,7 @@ from pyhudi_expr.expr.bound import (
     columns,
 )
 from pyhudi_expr.expr.domains import Domain, Kind
-from pyhudi_expr.expr.nodes import Op, Unknown
+from pyhudi_expr.expr.nodes import Op, PythonValue, Unknown
 from pyhudi_expr.index.slice_merging import SliceMerging, slice_merging
 from pyhudi_expr.keys.definition import KeyDefinition, virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator
@@ -133,7 +134,7 @@ class VirtualSpelling:
                 pa.array([row[number] for row in rows], wanted[field][0].type)
                 for number, field in enumerate(self.fields)
             ]
-            keys: list[str] = self.generator.keys(columns).to_pylist()
+            keys: list[str] = texts_of(self.generator.keys(columns))
         except (HudiError, pa.ArrowException, OverflowError):
             return []  # no such keys, or a type that is not written in one way: nothing is implied
         return keys
@@ -307,7 +308,7 @@ def _spellings(literals: Sequence[BoundLiteral], domain: Domain) -> list[str] | 
     return None
 
 
-def _value(literal: BoundLiteral, domain: Domain) -> Any:
+def _value(literal: BoundLiteral, domain: Domain) -> PythonValue:
     """Return the value as pyarrow takes it for an array of the column's type."""
     value = literal.lower
     match domain.kind:

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, dictionary_of, texts_of
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
@@ -252,8 +252,8 @@ class RecordIndex(CostedSource):
         found_hashes, found_slices = [_NO_HASHES], [_NO_SLICES]
         for group in self._mdt.groups(RECORD_INDEX):
             for table in newest(group, _CONTENT, _rows, self._mdt.cache):
-                places = table.column("place").combine_chunks()
-                known = [group_of(place) for place in places.dictionary.to_pylist()]
+                places = dictionary_of(table.column("place"))
+                known = [group_of(place) for place in texts_of(places.dictionary)]
                 slices = np.array([numbers.get(place, UNLISTED) for place in known], np.int32)
                 found_slices.append(slices[places.indices.to_numpy()])
                 found_hashes.append(table.column("id").to_numpy())
@@ -284,7 +284,7 @@ def _rows(records: EncodedRecords) -> pa.Table:
 
 
 def _listed_groups(listing: FileListing) -> Iterator[tuple[tuple[str, str], int]]:
-    partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
-    ids = listing.slice_file_id.to_pylist()
+    partitions = texts_of(listing.partitions.take(listing.slice_partition))
+    ids = texts_of(listing.slice_file_id)
     for number, group in enumerate(zip(partitions, ids, strict=True)):
         yield group, number

@@ -39,7 +39,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.expr.bound import BoundColumn, BoundIsNull, BoundLiteral, Leaf
 from pyhudi_expr.expr.domains import Domain, Kind, unscaled
 from pyhudi_expr.index.costs import LookupCost
@@ -343,7 +343,7 @@ def _rows(records: EncodedRecords) -> pa.Table:
     return pa.concat_tables(tables)
 
 
-def _are_numbers(values: ByteStrings) -> pa.Array:
+def _are_numbers(values: ByteStrings) -> AnyArray:
     """Return for each value whether it is null or an integer in digits."""
     texts = values.array().cast(pa.large_string())
     digits = pc.ascii_is_decimal(pc.utf8_ltrim(texts, "-"))

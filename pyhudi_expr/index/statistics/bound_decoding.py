@@ -6,13 +6,13 @@ A bound is decoded only if its wrapper, its value type and the column's type agr
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Float64Array, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Float64Array, Int64Array, arrow_nulls
+from pyhudi_expr.expr.bounds import Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -42,7 +42,7 @@ class Encoding:
 
 
 def decode_ordinals(
-    values: pa.Array, encoding: Encoding, domain: Domain, outward: float
+    values: AnyArray, encoding: Encoding, domain: Domain, outward: float
 ) -> tuple[Int64Array, BoolArray]:
     """Return the ordinals of the bounds, and flags for those that can be decoded with certainty.
 
@@ -85,7 +85,7 @@ def widen_float32(floats: Float64Array, outward: float) -> Float64Array:
     return np.where(np.isfinite(floats) & (floats != 0), beyond, floats)
 
 
-def _integers(values: pa.Array) -> Int64Array:
+def _integers(values: AnyArray) -> Int64Array:
     filled = pc.fill_null(pc.cast(values, pa.int64()), 0)
     return np.asarray(filled.to_numpy(zero_copy_only=False), dtype=np.int64)
 
@@ -104,7 +104,7 @@ def _timestamps(
     return np.where(fits, values, 0) * np.int64(factor), present & fits
 
 
-def _unscaled(value: Any, encoding: Encoding, scale: int) -> int | None:
+def _unscaled(value: Values, encoding: Encoding, scale: int) -> int | None:
     """Return the decimal's unscaled value at the column's scale; None if it is not exact."""
     if value is None:
         return None
@@ -127,7 +127,7 @@ def _decimal_scale(encoding: Encoding) -> int | None:
     return int(scale) if scale.strip().isdecimal() else None
 
 
-def decode_arrow(values: pa.Array, encoding: Encoding, domain: Domain) -> Any:
+def decode_arrow(values: AnyArray, encoding: Encoding, domain: Domain) -> Values:
     """Return the bounds as an array of the domain's type; null where one cannot be decoded."""
     match domain.kind, encoding.wrapper:
         case (Kind.TEXT, "StringWrapper"):
@@ -140,4 +140,4 @@ def decode_arrow(values: pa.Array, encoding: Encoding, domain: Domain) -> Any:
                 [None if u is None else exact_decimal(u, domain.scale) for u in unscaled],
                 type=domain.arrow_type,
             )
-    return pa.nulls(len(values), type=domain.arrow_type)
+    return arrow_nulls(len(values), domain.arrow_type)

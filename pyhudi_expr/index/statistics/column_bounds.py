@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import Int64Array
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.arrays import Int64Array, arrow_nulls
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain
 
 
@@ -27,7 +27,7 @@ class ColumnBounds:
             self._lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
             self._upper = np.full(size, MAX_ORDINAL, dtype=np.int64)
         else:
-            self._lower = self._upper = pa.nulls(size, type=domain.arrow_type)
+            self._lower = self._upper = arrow_nulls(size, domain.arrow_type)
 
     @staticmethod
     def least_bytes(size: int) -> int:
@@ -55,7 +55,7 @@ class ColumnBounds:
         """Return the bounds so far; arrays of length `size`."""
         return Bounds(self._lower, self._upper, self._may_be_value, self._may_be_null)
 
-    def _with(self, old: Any, positions: Int64Array, new: Any) -> Any:
+    def _with(self, old: Values, positions: Int64Array, new: Values) -> Values:
         if self._domain.is_ordinal:
             changed = old.copy()
             changed[positions] = new
@@ -78,7 +78,7 @@ def no_rows(size: int, domain: Domain) -> Bounds:
     if domain.is_ordinal:
         lower = np.full(size, MIN_ORDINAL, dtype=np.int64)
         return Bounds(lower, np.full(size, MAX_ORDINAL, dtype=np.int64), nothing, nothing)
-    missing = pa.nulls(size, type=domain.arrow_type)
+    missing = arrow_nulls(size, domain.arrow_type)
     return Bounds(missing, missing, nothing, nothing)
 
 
@@ -97,6 +97,6 @@ def concat_bounds(
     )
 
 
-def _joined(arrays: Sequence[Any]) -> Any:
+def _joined(arrays: Sequence[Any]) -> Values:
     join = np.concatenate if isinstance(arrays[0], np.ndarray) else pa.concat_arrays
     return join(arrays)

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, texts_of
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics import parquet_footers
@@ -220,7 +220,7 @@ class ColumnStats:
         most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
         if partitions.all() or np.count_nonzero(partitions) > len(partitions) * most:
             return [column_prefix(column)]
-        paths = self._listing.partitions.filter(pa.array(partitions)).to_pylist()
+        paths = texts_of(self._listing.partitions.filter(pa.array(partitions)))
         return [column_partition_prefix(column, path) for path in paths]
 
     def _with_room(self, missing: Mapping[BoundColumn, BoolArray]) -> dict[BoundColumn, _Column]:
@@ -357,7 +357,7 @@ class ColumnStats:
                 else (positions[listed], entries.filter(listed))
             )
 
-    def _positions(self, keys: pa.Array, file_names: pa.Array) -> Int64Array:
+    def _positions(self, keys: AnyArray, file_names: AnyArray) -> Int64Array:
         """Return for each entry the position of its file in the listing; -1 if it is not listed."""
         if not self._listing.num_files:
             return np.full(len(keys), -1, np.int64)
@@ -373,8 +373,8 @@ class ColumnStats:
         return positions
 
     @cached_property
-    def _partition_ids(self) -> pa.BinaryArray:
-        paths = self._listing.partitions.to_pylist()
+    def _partition_ids(self) -> AnyArray:
+        paths = texts_of(self._listing.partitions)
         return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
 
     @cached_property
@@ -388,5 +388,5 @@ class ColumnStats:
         return StringIndex(_qualified(partition, self._listing.file_name))
 
 
-def _qualified(partition: pa.Array, name: pa.Array) -> pa.Array:
+def _qualified(partition: AnyArray, name: AnyArray) -> AnyArray:
     return pc.binary_join_element_wise(pc.cast(partition, pa.string()), name.fill_null(""), "/")

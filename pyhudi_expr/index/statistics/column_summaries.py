@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from pyhudi_expr.arrays import BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -210,11 +210,11 @@ def _kept_by_equality(bounds: Bounds, has_values: BoolArray) -> float:
     return float((begun - ended).mean() / len(has_values))
 
 
-def _chosen(values: Any, chosen: BoolArray) -> Any:
+def _chosen(values: Values, chosen: BoolArray) -> Values:
     return values[chosen] if isinstance(values, np.ndarray) else values.filter(pa.array(chosen))
 
 
-def _ranks(*parts: Any) -> Int64Array:
+def _ranks(*parts: Values) -> Int64Array:
     """Return integers in the order of the values of all parts, equal for equal values."""
     if isinstance(parts[0], np.ndarray):
         return np.concatenate(parts)

@@ -17,6 +17,7 @@ from functools import cached_property
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.table.hudi_names import COMMIT_TIME
@@ -41,7 +42,7 @@ class CommitTimes:
         return Bounds(pa.scalar(None, pa.large_binary()), self._newest)
 
     @cached_property
-    def _newest(self) -> pa.Array:
+    def _newest(self) -> AnyArray:
         """For each file the newest commit that its rows can be of; null if unknown."""
         writes = [write for write in self._table.timeline.writes if write.completed]
         by_completion = sorted(writes, key=lambda write: str(write.completed))

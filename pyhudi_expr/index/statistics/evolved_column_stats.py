@@ -12,15 +12,14 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, texts_of
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds, unknown
+from pyhudi_expr.expr.bounds import Bounds, Values, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.index.planner import Answer, Question
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
@@ -75,8 +74,7 @@ class EvolvedColumnStats:
         codes = self.listing.file_instants.dictionary_encode()
         numbers = np.asarray(codes.indices.fill_null(-1))
         return {
-            instant: numbers == number
-            for number, instant in enumerate(codes.dictionary.to_pylist())
+            instant: numbers == number for number, instant in enumerate(texts_of(codes.dictionary))
         }
 
     @staticmethod
@@ -101,7 +99,7 @@ class EvolvedColumnStats:
         return bounds
 
 
-def _chosen(files: BoolArray, own: Any, other: Any) -> Any:
+def _chosen(files: BoolArray, own: Values, other: Values) -> Values:
     """Return `own` where flagged, `other` elsewhere."""
     if isinstance(own, pa.Array | pa.Scalar | pa.ChunkedArray):
         return pc.if_else(pa.array(files), own, other)

@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import (
     MAX_ORDINAL,
     MIN_ORDINAL,
@@ -148,12 +148,20 @@ def _leaf_position(footer: pq.FileMetaData, name: str) -> int | None:
     return matches[0] if len(matches) == 1 else None
 
 
+def null_count(statistics: pq.Statistics | None) -> int | None:
+    """Return the number of nulls of a column chunk; None if the footer does not have it."""
+    if statistics is None or not statistics.has_null_count:  # type: ignore[attr-defined]
+        return None
+    return statistics.null_count
+
+
 def _chunk_range(chunk: pq.ColumnChunkMetaData, stored: Domain, domain: Domain) -> Range:
     statistics = chunk.statistics
     if statistics is None:
         return _UNKNOWN
-    may_be_null = not (statistics.has_null_count and statistics.null_count == 0)
-    if statistics.has_null_count and statistics.null_count == chunk.num_values:
+    nulls = null_count(statistics)
+    may_be_null = nulls != 0
+    if nulls == chunk.num_values:
         return Range(may_be_value=False)
     if not statistics.has_min_max:
         return Range(may_be_null=may_be_null)
@@ -178,7 +186,7 @@ def _union(left: Range, right: Range) -> Range:
     )
 
 
-def _physical(raw: Any, stored: Domain, domain: Domain, outward: float) -> Any:
+def _physical(raw: Values, stored: Domain, domain: Domain, outward: float) -> Values:
     """Return a footer's raw bound in the physical form of the column's domain; None if unknown.
 
     Args:

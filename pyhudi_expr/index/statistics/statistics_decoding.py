@@ -26,9 +26,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_nulls, from_buffer
 from pyhudi_expr.expr.bound import BoundColumn
-from pyhudi_expr.expr.bounds import Bounds
+from pyhudi_expr.expr.bounds import Bounds, Values
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind
 from pyhudi_expr.index.statistics.bound_decoding import Encoding, decode_arrow, decode_ordinals
 from pyhudi_expr.mdt.store.statistics import ColumnStatistics
@@ -60,8 +60,8 @@ class StatisticsEntries:
         value_count: Number of values; -1 where missing.
     """
 
-    minimum: dict[Encoding, pa.Array]
-    maximum: dict[Encoding, pa.Array]
+    minimum: dict[Encoding, AnyArray]
+    maximum: dict[Encoding, AnyArray]
     null_count: Int64Array
     value_count: Int64Array
 
@@ -81,8 +81,8 @@ class StatisticsEntries:
     @staticmethod
     def of(records: ColumnStatistics) -> StatisticsEntries:
         """Convert one column's entries from the records of the metadata table's reader."""
-        minimum: dict[Encoding, pa.Array] = {}
-        maximum: dict[Encoding, pa.Array] = {}
+        minimum: dict[Encoding, AnyArray] = {}
+        maximum: dict[Encoding, AnyArray] = {}
         for (ordinal, info), rows in _value_types(records):
             for encoded, wrapped in ((minimum, records.minimum), (maximum, records.maximum)):
                 for wrapper, values in wrapped.items():
@@ -117,7 +117,7 @@ def _distinct_columns(pairs: Int64Array) -> list[list[int]]:
     return list(np.unique(pairs, axis=1).T.tolist())
 
 
-def _only(values: pa.Array, rows: BoolArray) -> pa.Array:
+def _only(values: AnyArray, rows: BoolArray) -> AnyArray:
     """Return the values of the flagged rows, null elsewhere."""
     return pc.if_else(pa.array(rows), values, pa.scalar(None, values.type))
 
@@ -193,7 +193,7 @@ def _decode(
     )
 
 
-def _unknown_ends(ends: Any, unknown: int) -> BoolArray:
+def _unknown_ends(ends: Values, unknown: int) -> BoolArray:
     if isinstance(ends, np.ndarray):
         return np.asarray(ends == unknown, dtype=np.bool_)
     return np.asarray(ends.is_null().to_numpy(zero_copy_only=False), dtype=np.bool_)
@@ -248,12 +248,12 @@ def _ordinal_bounds(
 
 def _arrow_bounds(
     entries: StatisticsEntries, domain: Domain, doubted: BoolArray
-) -> tuple[pa.Array, pa.Array, BoolArray, BoolArray]:
+) -> tuple[AnyArray, AnyArray, BoolArray, BoolArray]:
     """Return lower and upper bounds, which entries are wrong, and which were loosened."""
     nothing: Any = pa.scalar(None, type=domain.arrow_type)
     bounds = []
     for encoded in (entries.minimum, entries.maximum):
-        bound: Any = pa.nulls(len(entries), type=domain.arrow_type)
+        bound: Any = arrow_nulls(len(entries), domain.arrow_type)
         for encoding, values in encoded.items():
             bound = pc.coalesce(bound, decode_arrow(values, encoding, domain))
         bounds.append(bound)
@@ -270,12 +270,12 @@ def _arrow_bounds(
     return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
 
 
-def _has_late_bytes(texts: pa.Array) -> bool:
+def _has_late_bytes(texts: AnyArray) -> bool:
     """Return whether any text may have a character whose position depends on the order."""
     content = texts.buffers()[-1]
-    return bool(content) and bool(np.frombuffer(content, np.uint8).max() >= _LATE_BYTE)
+    return bool(content) and bool(from_buffer(content, np.uint8).max() >= _LATE_BYTE)
 
 
-def _holds(answer: Any) -> BoolArray:
+def _holds(answer: Values) -> BoolArray:
     flags: BoolArray = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
     return flags

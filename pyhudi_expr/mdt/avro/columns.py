@@ -17,6 +17,7 @@ import numpy.typing as npt
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.avro import kernel as avro_kernel
 from pyhudi_expr.mdt.avro.schema import (
+    AvroSchema,
     Branch,
     Column,
     Numbers,
@@ -80,7 +81,7 @@ class _Batch:
         if (self._at != self._end).any():
             raise UndecodedError("a record is longer than its fields")
 
-    def column(self, schema: Any, rows: Int64Array) -> Column:
+    def column(self, schema: AvroSchema, rows: Int64Array) -> Column:
         """Return the values of type `schema` at the rows' cursors, and move these behind them."""
         if isinstance(schema, list):
             return self._union(schema, rows)

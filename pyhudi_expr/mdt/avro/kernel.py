@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from pyhudi_expr.arrays import Int32Array, Int64Array
 from pyhudi_expr.mdt.avro.schema import (
+    AvroSchema,
     Branch,
     Column,
     Entries,
@@ -107,7 +108,7 @@ class _Compiler:
     domains: int = 1
     within: list[str] = field(default_factory=list)
 
-    def node(self, schema: Any, domain: int) -> tuple[int, _Shape]:
+    def node(self, schema: AvroSchema, domain: int) -> tuple[int, _Shape]:
         """Compile a schema; return the position of its node, and the slots of its values."""
         if isinstance(schema, list):
             return self._union(schema, domain)
@@ -138,7 +139,7 @@ class _Compiler:
             return self.node(self.named[simple(kind)], domain)
         raise UndecodedError(f"values of type {kind} are not decoded by columns")
 
-    def _record(self, schema: Any, domain: int) -> tuple[int, _Shape]:
+    def _record(self, schema: AvroSchema, domain: int) -> tuple[int, _Shape]:
         name = schema["name"]
         if name in self.within:
             raise UndecodedError(f"the type {name} holds itself")
@@ -163,7 +164,7 @@ class _Compiler:
         shape = _UnionOf(slot, tuple((name, shape) for name, _, shape in compiled))
         return self._emit(_UNION, slot, len(nodes), *nodes), shape
 
-    def _map(self, schema: Any, domain: int) -> tuple[int, _Shape]:
+    def _map(self, schema: AvroSchema, domain: int) -> tuple[int, _Shape]:
         own = _NOWHERE
         if domain != _NOWHERE:
             own, self.domains = self.domains, self.domains + 1

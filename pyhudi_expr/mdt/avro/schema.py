@@ -13,6 +13,9 @@ import numpy.typing as npt
 from pyhudi_expr.arrays import Int64Array
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 
+#: A schema as JSON: the name of a type, a list of branches, or a mapping.
+AvroSchema: TypeAlias = Any
+
 
 class UndecodedError(ValueError):
     """The records are damaged, or not supported here; the message says which."""
@@ -96,7 +99,7 @@ def parsed(schema: str) -> tuple[Any, dict[str, Any]]:
     return root, named
 
 
-def refuse_empty(schema: Any) -> None:
+def refuse_empty(schema: AvroSchema) -> None:
     """Check that no few bytes may hold any number of values.
 
     The length of an array is a number in the data, and records consist of records. Without this
@@ -119,7 +122,7 @@ def refuse_empty(schema: Any) -> None:
             raise UndecodedError("the schema has values that may be many in no bytes")
 
 
-def _is_empty(schema: Any, empty: set[str]) -> bool:
+def _is_empty(schema: AvroSchema, empty: set[str]) -> bool:
     """Return whether values of the schema take no bytes; `empty` are the names of such types."""
     match schema:
         case str():
@@ -133,7 +136,7 @@ def _is_empty(schema: Any, empty: set[str]) -> bool:
     return False
 
 
-def _types(schema: Any) -> Iterator[dict[str, Any]]:
+def _types(schema: AvroSchema) -> Iterator[dict[str, Any]]:
     """Return every part of the schema that is an object, including the fields of records."""
     waiting = [schema]
     while waiting:
@@ -150,7 +153,7 @@ def simple(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def branch_name(schema: Any) -> str:
+def branch_name(schema: AvroSchema) -> str:
     """Return the name of a union's branch: its type, or a named type's name without namespace."""
     if isinstance(schema, dict):
         schema = schema.get("name", schema["type"])

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import Int64Array, UInt8Array
+from pyhudi_expr.arrays import AnyArray, Int64Array, UInt8Array, arrow_buffer, from_buffer
 from pyhudi_expr.mdt.bytes import kernel
 
 _NO_ROWS = np.zeros(0, np.int64)
@@ -39,10 +39,10 @@ class ByteStrings:
         return ByteStrings(b"".join(strings), start, end)
 
     @staticmethod
-    def from_arrow(array: pa.LargeBinaryArray) -> ByteStrings:
+    def from_arrow(array: AnyArray) -> ByteStrings:
         """Return the strings of an array without nulls."""
         _, offsets, data = array.buffers()
-        ends = np.frombuffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
+        ends = from_buffer(offsets, np.int64)[array.offset : array.offset + len(array) + 1]
         return ByteStrings(data.to_pybytes() if data else b"", ends[:-1], ends[1:])
 
     def __len__(self) -> int:
@@ -73,12 +73,12 @@ class ByteStrings:
         bounds = zip(self.start.tolist(), self.end.tolist(), strict=True)
         return [data[start:end] for start, end in bounds]
 
-    def array(self) -> pa.LargeBinaryArray:
+    def array(self) -> AnyArray:
         """Return an Arrow array of type large_binary."""
         lengths = self.end - self.start
         offsets = np.zeros(len(self) + 1, np.int64)
         np.cumsum(lengths, out=offsets[1:])
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(self._gathered(lengths, offsets))]
+        buffers = [None, arrow_buffer(offsets), arrow_buffer(self._gathered(lengths, offsets))]
         return pa.Array.from_buffers(pa.large_binary(), len(self), buffers)
 
     def joined(self) -> bytes:
@@ -88,7 +88,7 @@ class ByteStrings:
         np.cumsum(lengths, out=offsets[1:])
         return self._gathered(lengths, offsets).tobytes()
 
-    def texts(self) -> pa.StringArray:
+    def texts(self) -> AnyArray:
         """Return an Arrow array of type string. Raises pyarrow.ArrowInvalid if it is not UTF-8."""
         return self.array().cast(pa.string())
 

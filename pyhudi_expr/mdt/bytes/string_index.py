@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import Int64Array
+from pyhudi_expr.arrays import AnyArray, Int64Array, from_buffer
 from pyhudi_expr.mdt.bytes import kernel
 
 
@@ -18,7 +18,7 @@ class StringIndex:
             found.
     """
 
-    def __init__(self, strings: pa.Array) -> None:
+    def __init__(self, strings: AnyArray) -> None:
         """Index an array of string or binary type, large or not, without nulls."""
         self._strings = strings.cast(pa.large_binary())
         library = kernel.library()
@@ -33,7 +33,7 @@ class StringIndex:
         )
         self.are_distinct = repeated == 0
 
-    def find(self, wanted: pa.Array) -> Int64Array:
+    def find(self, wanted: AnyArray) -> Int64Array:
         """Return the position of each wanted string (no nulls); -1 if it is missing."""
         values = wanted.cast(pa.large_binary())
         library = kernel.library()
@@ -53,10 +53,10 @@ class StringIndex:
 
 
 def _pointers(
-    strings: pa.LargeBinaryArray,
+    strings: AnyArray,
 ) -> tuple[kernel.Pointer, kernel.Pointer, kernel.Pointer]:
     """Return data, starts and ends for the kernel."""
     _, offsets, data = strings.buffers()
-    starts = np.frombuffer(offsets, np.int64)[strings.offset :]
-    content = np.frombuffer(data or b"", np.uint8)
+    starts = from_buffer(offsets, np.int64)[strings.offset :]
+    content = from_buffer(data or b"", np.uint8)
     return kernel.pointer(content), kernel.pointer(starts), kernel.pointer(starts[1:])

@@ -211,7 +211,7 @@ def _remove_later_slices(announced: AnnouncedAction, metadata: HudiTable) -> Non
         names = pa.array([e.name for e in metadata.storage.list(partition.name)], pa.string())
         logs = log_files(names)
         of_others = pc.not_equal(logs.instant, announced.instant)
-        for name in names.take(pa.array(logs.row)).filter(of_others).to_pylist():
+        for name in names.take(logs.row).filter(of_others).to_pylist():
             metadata.storage.delete(f"{partition.name}/{name}")
 
 

@@ -35,6 +35,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import texts_of
 from pyhudi_expr.mdt.changes import bootstrap
 from pyhudi_expr.mdt.changes.index_definitions import (
     IndexDefinition,
@@ -250,7 +251,7 @@ def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, s
     newest: dict[str, str] = {}
     parsed = []
     for files in (bases, logs):
-        columns = files.row.tolist(), files.file_id.to_pylist(), files.instant.to_pylist()
+        columns = files.row.tolist(), texts_of(files.file_id), texts_of(files.instant)
         parsed.append(list(zip(*columns, strict=True)))
     for _, group, instant in parsed[0]:
         if extension.timeline.is_committed(instant):

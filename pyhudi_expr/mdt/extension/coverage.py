@@ -21,7 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, arrow_schema_of
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -30,7 +30,7 @@ from pyhudi_expr.table.timeline.timeline import Instant
 UNCOVERED = -1
 """Instead of a number of rows."""
 
-_SCHEMA = pa.schema(
+_SCHEMA = arrow_schema_of(
     [
         pa.field("slice", pa.large_string(), False),
         pa.field("partition", pa.string(), False),
@@ -66,7 +66,7 @@ class Coverage:
         slices = pa.table(
             [
                 identities(listing),
-                listing.partitions.take(pa.array(listing.slice_partition)),
+                listing.partitions.take(listing.slice_partition),
                 listing.slice_file_id,
                 listing.slice_base_instant,
                 pa.array(rows),
@@ -134,14 +134,14 @@ class Coverage:
         return flags
 
 
-def identities(listing: FileListing) -> pa.LargeStringArray:
+def identities(listing: FileListing) -> AnyArray:
     """Return for each slice the text that identifies it."""
     edges = np.searchsorted(listing.file_slice, np.arange(listing.num_slices + 1))
     tokens = pa.LargeListArray.from_arrays(
         pa.array(edges, pa.int64()), listing.tokens.cast(pa.large_string())
     )
     joined = pc.binary_join(tokens, pa.scalar(_SEPARATOR, pa.large_string()))
-    partitions = listing.partitions.take(pa.array(listing.slice_partition))
+    partitions = listing.partitions.take(listing.slice_partition)
     separator = pa.scalar(_SEPARATOR, pa.large_string())
     return pc.binary_join_element_wise(partitions.cast(pa.large_string()), joined, separator)
 

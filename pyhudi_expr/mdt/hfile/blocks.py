@@ -9,12 +9,14 @@ from __future__ import annotations
 import struct
 import threading
 import zlib
-from typing import Any, Protocol, TypeAlias
+from collections.abc import Callable
+from types import ModuleType
+from typing import Protocol, TypeAlias
 
 from pyhudi_expr.table.errors import CorruptFile
 
 
-def _zlib() -> Any:
+def _zlib() -> ModuleType:
     """Return isal's zlib, which takes about half of the time, or Python's if it is missing."""
     try:
         from isal import isal_zlib
@@ -39,8 +41,9 @@ Bytes: TypeAlias = bytes | memoryview
 class RandomAccess(Protocol):
     """The interface of a pyarrow NativeFile."""
 
-    def read_at(self, nbytes: int, offset: int) -> bytes:
-        """Read `nbytes` at an offset."""
+    @property
+    def read_at(self) -> Callable[..., bytes]:
+        """`read_at(nbytes, offset)` reads so many bytes at an offset."""
 
 
 class BlockReader:

@@ -14,7 +14,7 @@ from typing import Any
 
 import fastavro
 
-from pyhudi_expr.mdt.avro.schema import refuse_empty
+from pyhudi_expr.mdt.avro.schema import AvroSchema, refuse_empty
 from pyhudi_expr.table.errors import CorruptFile
 
 Payload = dict[str, Any]
@@ -54,7 +54,7 @@ def decode(schema: str, values: Sequence[bytes], file: str) -> list[Payload]:
 
 
 @lru_cache(maxsize=64)
-def parsed_schema(schema: str) -> Any:
+def parsed_schema(schema: str) -> AvroSchema:
     """Parse the schema (JSON) for the Avro library.
 
     Raises:
@@ -65,7 +65,7 @@ def parsed_schema(schema: str) -> Any:
     return fastavro.parse_schema(_without_logical_types(content))
 
 
-def _without_logical_types(node: Any) -> Any:
+def _without_logical_types(node: AvroSchema) -> AvroSchema:
     """Remove logical types: values stay exact and in range if the library does not convert them."""
     if isinstance(node, dict):
         return {k: _without_logical_types(v) for k, v in node.items() if k != "logicalType"}
@@ -162,7 +162,7 @@ def _is_suspect(stats: Payload) -> bool:
     return all(not bound[1]["value"] or bound[1]["value"] != bound[1]["value"] for bound in bounds)
 
 
-def _order(bound: tuple[str, Payload], is_decimal: bool) -> Any:
+def _order(bound: tuple[str, Payload], is_decimal: bool) -> AvroSchema:
     """Return a sort key. Python compares texts by code points, the order of their UTF-8 bytes."""
     value = bound[1]["value"]
     return int.from_bytes(value, "big", signed=True) if is_decimal else value

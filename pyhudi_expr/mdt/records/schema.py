@@ -8,17 +8,18 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pyhudi_expr.mdt.avro.schema import AvroSchema
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 
 # Makes Avro's Java readers return Strings, as in Hudi's own files.
 _STRING = {"type": "string", "avro.java.string": "String"}
 
 
-def _field(name: str, kind: Any, **default: Any) -> dict[str, Any]:
+def _field(name: str, kind: AvroSchema, **default: AvroSchema) -> dict[str, Any]:
     return {"name": name, "type": kind, **default}
 
 
-def _optional(name: str, kind: Any) -> dict[str, Any]:
+def _optional(name: str, kind: AvroSchema) -> dict[str, Any]:
     return _field(name, ["null", kind], default=None)
 
 
@@ -26,7 +27,7 @@ def _record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": list(fields)}
 
 
-def _wrapper(name: str, kind: Any) -> dict[str, Any]:
+def _wrapper(name: str, kind: AvroSchema) -> dict[str, Any]:
     return _record(name, _field("value", kind))
 
 

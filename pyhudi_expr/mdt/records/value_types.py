@@ -29,6 +29,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from pyhudi_expr.expr.nodes import PythonValue
+
 Bound = int | float | bytes
 
 _NAMESPACE = "org.apache.hudi.avro.model"
@@ -78,7 +80,7 @@ class ValueType:
             return None
         return f"{_NAMESPACE}.{self.wrapper}", {"value": self._value(bound)}
 
-    def _value(self, bound: Bound) -> Any:
+    def _value(self, bound: Bound) -> PythonValue:
         if self.is_decimal:
             assert isinstance(bound, int)
             return signed_bytes(bound * self.factor)

@@ -162,7 +162,8 @@ def _write_file(target: BinaryIO, identity: bytes, tables: Iterable[pa.Table]) -
     target.write(_padded(identity))
     start = target.tell()
     for table in tables:
-        with pa.ipc.new_stream(pa.PythonFile(target, mode="w"), table.schema) as writer:
+        sink = pa.PythonFile(target, mode="w")  # type: ignore[arg-type]
+        with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table.combine_chunks())
         target.write(bytes(_aligned(target.tell()) - target.tell()))
     target.flush()

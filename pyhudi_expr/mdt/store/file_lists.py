@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    combined,
+    dictionary_of,
+    texts_of,
+)
 from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION
 from pyhudi_expr.mdt.hfile.reader import HFile
@@ -53,7 +60,7 @@ class _Mentions:
     keys: list[str]
     is_repeated: BoolArray
     key: Int64Array
-    name: pa.StringArray
+    name: AnyArray
     size: Int64Array
     is_deleted: BoolArray
 
@@ -74,9 +81,9 @@ def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions
     tables: list[pa.Table] = []
     for group in groups:
         for table in _tables(group, cache):
-            own = table.column("key").combine_chunks()
+            own = dictionary_of(table.column("key"))
             # A record without entries counts as well, so it is identified by its number.
-            distinct = [numbers.setdefault(key, len(numbers)) for key in own.dictionary.to_pylist()]
+            distinct = [numbers.setdefault(key, len(numbers)) for key in texts_of(own.dictionary)]
             records.extend(distinct)
             keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
             tables.append(table.drop_columns(["key"]))
@@ -85,7 +92,7 @@ def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions
         list(numbers),
         np.bincount(np.array(records, np.int64), minlength=len(numbers)) > 1,
         np.concatenate([np.zeros(0, np.int64), *keys]),
-        _single(every.column("name")),
+        combined(every.column("name")),
         every.column("size").to_numpy(),
         every.column("is_deleted").to_numpy(),
     )
@@ -204,7 +211,7 @@ def _merged(mentions: _Mentions, rows: Int64Array) -> _Present:
     """Merge the mentions in these rows."""
     if not len(rows):
         return _Present(rows, rows)
-    names = mentions.name.take(pa.array(rows)).dictionary_encode()
+    names = mentions.name.take(rows).dictionary_encode()
     name = np.asarray(names.indices.to_numpy(), np.int64)
     entry = mentions.key[rows] * len(names.dictionary) + name
     order = np.argsort(entry, kind="stable")
@@ -240,7 +247,3 @@ def _one_by_one(groups: Sequence[FileGroup]) -> StoredFiles:
         name=pa.array([name for _, name, _ in files], pa.string()),
         size=np.array([size for _, _, size in files], np.int64),
     )
-
-
-def _single(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()

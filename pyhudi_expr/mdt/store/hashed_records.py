@@ -81,7 +81,7 @@ def _base(group: FileGroup, content: str, read: Read, cache: DiskCache | None) -
     def build() -> pa.Table:
         table = _one([read(records) for records in group.base_records(HFile.scan)])
         # Sorted like the runs, so that joining the groups sorts nearly sorted rows.
-        return table.take(pa.array(np.argsort(_ids(table)))) if table.num_columns else table
+        return table.take(np.argsort(_ids(table))) if table.num_columns else table
 
     identity = group.base_identity(content)
     if identity is None:

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyArray, AnyDictionaryArray, arrow_buffer, values_of
 from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Texts, UndecodedError, Union
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
@@ -29,7 +30,7 @@ _WORD = 2**64
 _SEPARATOR = "\0"
 
 
-def locations(records: EncodedRecords) -> pa.DictionaryArray:
+def locations(records: EncodedRecords) -> AnyDictionaryArray:
     """Return each record's location, as a dictionary array of texts for `group_of`.
 
     Raises:
@@ -70,7 +71,7 @@ def _file_id(high: int, low: int, index: int) -> str:
     return uuid if index == _NO_FILE_INDEX else f"{uuid}-{index}"
 
 
-def _from_columns(columns: Struct, size: int) -> pa.DictionaryArray:
+def _from_columns(columns: Struct, size: int) -> AnyDictionaryArray:
     entries = _struct(_whole(columns.fields[_LOCATION], size)).fields
     encoding = entries.get("fileIdEncoding")
     if encoding is not None and (_numbers(encoding, size) != _UUID_ENCODING).any():
@@ -82,19 +83,19 @@ def _from_columns(columns: Struct, size: int) -> pa.DictionaryArray:
     packed["index"] = _numbers(entries["fileIndex"], size)
     packed["partition"] = partitions.indices.to_numpy()
     distinct = pa.Array.from_buffers(
-        pa.binary(_PACKED.itemsize), size, [None, pa.py_buffer(packed)]
+        pa.binary(_PACKED.itemsize), size, [None, arrow_buffer(packed)]
     ).dictionary_encode()
-    names = [name.decode() for name in partitions.dictionary.to_pylist()]
+    names = [name.decode() for name in values_of(partitions.dictionary)]
     places = [
         _place(names[partition], _file_id(high, low, index))
         for high, low, index, partition in np.frombuffer(
-            b"".join(distinct.dictionary.to_pylist()), _PACKED
+            b"".join(values_of(distinct.dictionary)), _PACKED
         ).tolist()
     ]
     return pa.DictionaryArray.from_arrays(distinct.indices, pa.array(places, pa.string()))
 
 
-def _whole(column: Column, size: int) -> Any:
+def _whole(column: Column, size: int) -> Column:
     """Return a column without nulls: the one branch of an optional field."""
     if not isinstance(column, Union):
         return column
@@ -116,7 +117,7 @@ def _numbers(column: Column, size: int) -> npt.NDArray[Any]:
     return found.values
 
 
-def _texts(column: Column, size: int) -> Any:
+def _texts(column: Column, size: int) -> AnyArray:
     found = _whole(column, size)
     if not isinstance(found, Texts):
         raise UndecodedError("a partition is not a text")

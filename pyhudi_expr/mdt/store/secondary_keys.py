@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, BoolArray
 from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, UndecodedError, Union
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import split_secondary_key
@@ -65,9 +65,7 @@ def entries(records: EncodedRecords) -> list[SecondaryEntries]:
     return [part for part in parts if len(part)]
 
 
-def _split(
-    keys: ByteStrings, texts: pa.LargeBinaryArray, file: str
-) -> tuple[ByteStrings, ByteStrings]:
+def _split(keys: ByteStrings, texts: AnyArray, file: str) -> tuple[ByteStrings, ByteStrings]:
     if (pc.count_substring(texts, b"$").to_numpy() != 1).any():
         raise CorruptFile(file, "not the keys of a secondary index")
     middle = keys.start + pc.find_substring(texts, b"$").to_numpy()

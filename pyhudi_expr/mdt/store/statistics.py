@@ -10,7 +10,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import (
+    AnyArray,
+    BoolArray,
+    Int64Array,
+    arrow_array,
+    arrow_nulls,
+    combined,
+    without_dictionary,
+)
 from pyhudi_expr.mdt.avro.columns import decode_columns
 from pyhudi_expr.mdt.avro.schema import (
     Branch,
@@ -50,7 +58,7 @@ WRAPPED_TYPES: dict[str, pa.DataType] = {
 }
 """Hudi's wrappers of a bound and the type of their raw values here."""
 
-Wrapped = dict[str, pa.Array]
+Wrapped = dict[str, AnyArray]
 """By wrapper the bounds of N entries, null where an entry has none or one in another wrapper."""
 
 
@@ -64,15 +72,15 @@ class ColumnStatistics:
     or value count is null if it is unknown; then the entry has nothing else.
     """
 
-    key: pa.StringArray
-    file_name: pa.StringArray
-    column_name: pa.StringArray
+    key: AnyArray
+    file_name: AnyArray
+    column_name: AnyArray
     minimum: Wrapped
     maximum: Wrapped
     value_type: Int64Array
-    type_info: pa.StringArray
-    value_count: pa.Int64Array
-    null_count: pa.Int64Array
+    type_info: AnyArray
+    value_count: AnyArray
+    null_count: AnyArray
     is_tight: BoolArray
 
     def __len__(self) -> int:
@@ -158,7 +166,7 @@ def _from_columns(records: EncodedRecords, columns: Struct) -> ColumnStatistics:
     if _numbers(stats["isDeleted"]).any():
         raise UndecodedError("deleted records are left to the reader of single ones")
     minimum, maximum = _wrapped_bounds(stats["minValue"], stats["maxValue"], size)
-    ordinals, details = np.full(size, -1, np.int64), pa.nulls(size, pa.string())
+    ordinals, details = np.full(size, -1, np.int64), arrow_nulls(size, pa.string())
     for kind in _branches(stats.get("valueType")):
         ordinals[kind.rows] = _numbers(_fields(kind.column)["typeOrdinal"])
         info = _optional(_fields(kind.column)["additionalInfo"], len(kind.rows), pa.string())
@@ -199,16 +207,16 @@ def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrap
     return minimum, maximum
 
 
-def _optional(column: Column, size: int, type_: pa.DataType) -> pa.Array:
+def _optional(column: Column, size: int, type_: pa.DataType) -> AnyArray:
     """Return the values of a union with null; the union has one other branch."""
     branches = _branches(column)
     if not branches:
-        return pa.nulls(size, type_)
+        return arrow_nulls(size, type_)
     (branch,) = branches
     return _spread(_plain(branch.column, type_), branch.rows, size)
 
 
-def _spread(values: pa.Array, rows: Int64Array, size: int) -> pa.Array:
+def _spread(values: AnyArray, rows: Int64Array, size: int) -> AnyArray:
     """Return an array of `size` with the values at their rows (ascending), null elsewhere."""
     if len(rows) == size:
         return values
@@ -216,7 +224,7 @@ def _spread(values: pa.Array, rows: Int64Array, size: int) -> pa.Array:
     places[rows] = np.arange(len(rows))
     missing = np.ones(size, np.bool_)
     missing[rows] = False
-    return values.take(pa.array(places, mask=missing))
+    return values.take(arrow_array(places, mask=missing))
 
 
 def _branches(column: Column) -> tuple[Branch, ...]:
@@ -240,7 +248,7 @@ def _numbers(column: Column) -> npt.NDArray[Any]:
     return column.values
 
 
-def _plain(column: Column, type_: pa.DataType) -> pa.Array:
+def _plain(column: Column, type_: pa.DataType) -> AnyArray:
     if isinstance(column, Texts):
         return column.values.array().cast(type_)
     return pa.array(_numbers(column), type_)
@@ -290,7 +298,7 @@ _BOUNDS = ("minimum", "maximum")
 
 def to_table(entries: ColumnStatistics) -> pa.Table:
     """Return the entries as a table, to cache them and to send them to other processes."""
-    columns: dict[str, pa.Array] = {}
+    columns: dict[str, AnyArray] = {}
     for name in _PLAIN:
         column = getattr(entries, name)
         columns[name] = column.dictionary_encode() if name in _REPETITIVE else column
@@ -304,12 +312,9 @@ def to_table(entries: ColumnStatistics) -> pa.Table:
 
 def from_table(table: pa.Table) -> ColumnStatistics:
     """Return the entries of a table from `to_table`."""
-    columns = {name: _single(table.column(name)) for name in table.column_names}
-    plain = {
-        name: columns[name].dictionary_decode() if name in _REPETITIVE else columns[name]
-        for name in _PLAIN
-    }
-    bounds = {
+    columns = {name: combined(table.column(name)) for name in table.column_names}
+    plain: dict[str, Any] = {name: without_dictionary(columns[name]) for name in _PLAIN}
+    bounds: dict[str, Any] = {
         side: {
             name.partition(" ")[2]: values
             for name, values in columns.items()
@@ -323,10 +328,6 @@ def from_table(table: pa.Table) -> ColumnStatistics:
         **plain,
         **bounds,
     )
-
-
-def _single(column: pa.ChunkedArray) -> pa.Array:
-    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
 
 
 def concatenated(parts: Sequence[ColumnStatistics]) -> ColumnStatistics:
@@ -350,7 +351,7 @@ def _concatenated(parts: Sequence[tuple[Wrapped, int]]) -> Wrapped:
     return {
         wrapper: pa.concat_arrays(
             [
-                bounds[wrapper] if wrapper in bounds else pa.nulls(size, WRAPPED_TYPES[wrapper])
+                bounds[wrapper] if wrapper in bounds else arrow_nulls(size, WRAPPED_TYPES[wrapper])
                 for bounds, size in parts
             ]
         )

@@ -181,7 +181,7 @@ class ExtensionRefresh:
             else _UNREADABLE
             for row in found
         }
-        partitions = listing.partitions.take(pa.array(listing.slice_partition)).to_pylist()
+        partitions = listing.partitions.take(listing.slice_partition).to_pylist()
         groups = zip(partitions, listing.slice_file_id.to_pylist(), strict=True)
         rows[chosen] = [counted[group] for group in groups]
         return [row["problem"] for row in found if row["problem"] is not None]

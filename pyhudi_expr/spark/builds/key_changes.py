@@ -21,7 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import (
+    AnyArray,
+    AnyChunkedArray,
+    BoolArray,
+    Int64Array,
+    arrow_schema_of,
+    texts_of,
+)
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
@@ -59,13 +66,15 @@ class KeyIndexes:
     def schema(self) -> pa.Schema:
         """Return the schema of the compared rows."""
         texts = [pa.field(name, pa.string()) for name in self.by_value]
-        fixed = [
-            pa.field("key", pa.string()),
-            pa.field("place", pa.string()),
-            pa.field("written", pa.int64()),
-            pa.field("is_new", pa.bool_()),
-        ]
-        return pa.schema([*fixed, *texts])
+        return arrow_schema_of(
+            [
+                pa.field("key", pa.string()),
+                pa.field("place", pa.string()),
+                pa.field("written", pa.int64()),
+                pa.field("is_new", pa.bool_()),
+                *texts,
+            ]
+        )
 
 
 @dataclass(frozen=True)
@@ -165,9 +174,9 @@ def _record_index(indexes: KeyIndexes, rows: pa.Table) -> Iterator[pa.RecordBatc
     kept, gone = last[is_new[last]], last[~is_new[last]]
     # New rows of a file group are all of its one new slice, and have one payload.
     _, first, of_row = np.unique(place[kept], return_index=True, return_inverse=True)
-    places = rows.column("place").take(pa.array(kept[first])).to_pylist()
+    places = texts_of(rows.column("place").take(pa.array(kept[first])))
     located = [_location(*one) for one in zip(places, written[kept[first]].tolist(), strict=True)]
-    values = pa.array(located, pa.binary()).take(pa.array(of_row))
+    values = pa.array(located, pa.binary()).take(of_row)
     yield as_log_entries(RECORD_INDEX, entry_batch(_texts(rows, kept), values, shards))
     yield as_log_entries(RECORD_INDEX, constant_entries(_texts(rows, gone), DELETED, shards))
 
@@ -183,12 +192,12 @@ def _secondary(indexes: KeyIndexes, name: str, rows: pa.Table) -> Iterator[pa.Re
         (first[in_new], payloads.secondary_entry()),
         (first[~in_new], payloads.secondary_tombstone()),
     ):
-        values = rows.column(name).take(pa.array(chosen)).combine_chunks()
+        values = rows.column(name).take(chosen).combine_chunks()
         yield as_log_entries(name, _entries(indexes, name, _texts(rows, chosen), values, payload))
 
 
 def _entries(
-    indexes: KeyIndexes, name: str, keys: pa.Array, values: pa.Array, payload: bytes
+    indexes: KeyIndexes, name: str, keys: AnyArray, values: AnyArray, payload: bytes
 ) -> pa.RecordBatch:
     texts = values.cast(pa.string())
     own = pc.binary_join_element_wise(prefixes(texts), escaped(keys), "")
@@ -196,8 +205,8 @@ def _entries(
     return constant_entries(own, payload, indexes.shards[name], shard_keys=spread)
 
 
-def _texts(rows: pa.Table, chosen: Int64Array) -> pa.Array:
-    return rows.column("key").take(pa.array(chosen)).combine_chunks().cast(pa.string())
+def _texts(rows: pa.Table, chosen: Int64Array) -> AnyArray:
+    return rows.column("key").take(chosen).combine_chunks().cast(pa.string())
 
 
 def _location(place: str, written: int) -> bytes:
@@ -205,7 +214,7 @@ def _location(place: str, written: int) -> bytes:
     return payloads.location(partition, file_id, written)
 
 
-def _codes(column: pa.ChunkedArray) -> Int64Array:
+def _codes(column: AnyChunkedArray) -> Int64Array:
     """Return equal numbers for equal values; null is a value."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     chunk = encoded.chunk(0) if isinstance(encoded, pa.ChunkedArray) else encoded

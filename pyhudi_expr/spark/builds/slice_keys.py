@@ -9,6 +9,7 @@ from typing import ClassVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray, arrow_nulls, arrow_schema_of
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping, slice_name
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.reading.slice_files import FileSlice
@@ -19,7 +20,7 @@ from pyhudi_expr.spark.entries.secondary_index import value_texts
 from pyhudi_expr.table.hudi_names import RECORD_INDEX
 from pyhudi_expr.table.hudi_table import HudiTable
 
-_COUNTED_SCHEMA = pa.schema(
+_COUNTED_SCHEMA = arrow_schema_of(
     [
         pa.field("partition", pa.string()),
         pa.field("file_id", pa.string()),
@@ -56,7 +57,7 @@ class SliceKeys:
             if is_secondary(definition):
                 (field,) = definition.fields
                 type_ = scalar_type(table, schema, field)
-                value_texts(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
+                value_texts(arrow_nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
                 values.append((definition.name, field, type_))
         wants_keys = any(definition.name == RECORD_INDEX for definition in definitions)
         reader = SliceReader.of(table, instant)
@@ -84,10 +85,10 @@ class SliceKeys:
             files.write(index, name, texts.take(order))
         yield _counted(one, len(keys), None)
 
-    def _columns(self, one: FileSlice) -> tuple[pa.Array, list[pa.Array]]:
+    def _columns(self, one: FileSlice) -> tuple[AnyArray, list[AnyArray]]:
         text = pa.large_string()
-        keys: list[pa.Array] = [pa.array([], text)]
-        values: list[list[pa.Array]] = [[pa.array([], text)] for _ in self.values]
+        keys: list[AnyArray] = [pa.array([], text)]
+        values: list[list[AnyArray]] = [[pa.array([], text)] for _ in self.values]
         fields = [field for _, field, _ in self.values]
         for columns in self.reader.columns(one, (*fields, *self.keys.columns)):
             own, of_key = columns[: len(fields)], columns[len(fields) :]

@@ -16,6 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from pyhudi_expr.arrays import arrow_schema_of, texts_of, values_of
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
@@ -35,7 +36,7 @@ from pyhudi_expr.table.listing import FileListing, TableView
 _EXAMPLES = 10
 _BATCH_ROWS = 10_000
 _FACTS = "key binary, facts string"
-_FACTS_SCHEMA = pa.schema([pa.field("key", pa.binary()), pa.field("facts", pa.string())])
+_FACTS_SCHEMA = arrow_schema_of([pa.field("key", pa.binary()), pa.field("facts", pa.string())])
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def _held(
         stored = _stored(table, metadata, store)
         files = _Files.of(_compared_listing(table, metadata, store))
         for batch in batches:
-            for shard in batch.column("shard").to_pylist():
+            for shard in values_of(batch.column("shard")):
                 merged = stored.groups(partition)[shard].read(all_cells)
                 yield from _batches({k: v for k, v in merged.items() if files.have(k, v)})
 
@@ -152,10 +153,10 @@ class _Files:
     @staticmethod
     def of(listing: FileListing) -> _Files:
         bases = listing.of_base_files()
-        names = bases.file_name.to_pylist()
-        partitions = bases.partitions.take(pa.array(bases.file_partition)).to_pylist()
+        names = texts_of(bases.file_name)
+        partitions = texts_of(bases.partitions.take(bases.file_partition))
         keys = (bloom_filter_key(*file) for file in zip(partitions, names, strict=True))
-        every = listing.partitions.to_pylist()
+        every = texts_of(listing.partitions)
         return _Files(frozenset(every), frozenset(names), frozenset(key.encode() for key in keys))
 
     def have(self, key: bytes, payload: Payload) -> bool:

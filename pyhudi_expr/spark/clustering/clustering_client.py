@@ -22,7 +22,14 @@ from pyspark.sql import DataFrame, SparkSession
 from pyhudi_expr.layout.selection import Group
 from pyhudi_expr.spark.clustering.clustering_commit import CLUSTERING, Clustering
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed, PendingPlan, SliceFiles
-from pyhudi_expr.spark.jobs.java_calls import NoSuchMemberError, causes, jvm, private_field, to_list
+from pyhudi_expr.spark.jobs.java_calls import (
+    JavaObject,
+    NoSuchMemberError,
+    causes,
+    jvm,
+    private_field,
+    to_list,
+)
 from pyhudi_expr.table.locks import TableLock
 from pyhudi_expr.table.process_owner import HOST, PROCESS, is_gone, this_process
 from pyhudi_expr.table.storage import Storage
@@ -242,13 +249,13 @@ class ClusteringClient:
     def _full(self, path: str) -> str:
         return f"{self._base_path.rstrip('/')}/{path}"
 
-    def _table(self) -> Any:
+    def _table(self) -> JavaObject:
         """Return the table as it is now."""
         return self._hudi.table.HoodieSparkTable.create(
             self._config, self._client.getEngineContext()
         )
 
-    def _new_instant(self, table: Any, state: str, instant: str) -> Any:
+    def _new_instant(self, table: JavaObject, state: str, instant: str) -> JavaObject:
         """Return the pending clustering, by its name in the timeline's layout."""
         states = getattr(self._jvm, "org.apache.hudi.common.table.timeline.HoodieInstant$State")
         versions = self._hudi.common.table.timeline.versioning.TimelineLayoutVersion
@@ -256,7 +263,7 @@ class ClusteringClient:
         action = CLUSTERING if layout.equals(versions.LAYOUT_VERSION_2) else "replacecommit"
         return table.getInstantGenerator().createNewInstant(states.valueOf(state), action, instant)
 
-    def _none(self) -> Any:
+    def _none(self) -> JavaObject:
         return self._hudi.common.util.Option.empty()
 
     @contextmanager

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from pyhudi_expr.reading.log_rows import have_operations
 from pyhudi_expr.spark.clustering.clustering_plan import ClusteringFailed
-from pyhudi_expr.spark.jobs.java_calls import call_private, to_list
+from pyhudi_expr.spark.jobs.java_calls import JavaObject, call_private, to_list
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import OPERATION
 
@@ -26,7 +26,9 @@ _Slices = Sequence[tuple[Any, frozenset[bool]]]
 class Clustering:
     """A clustering in progress: read its slices, order them, commit them."""
 
-    def __init__(self, client: ClusteringClient, table: Any, plan: Any, instant: str) -> None:
+    def __init__(
+        self, client: ClusteringClient, table: JavaObject, plan: JavaObject, instant: str
+    ) -> None:
         self._client = client
         self._table = table
         self._plan = plan
@@ -54,11 +56,11 @@ class Clustering:
                 frames.append((slices[0][0].getPartitionPath(), self._merged(group, slices)))
             return frames
 
-    def frame(self, group: Any) -> DataFrame:
+    def frame(self, group: JavaObject) -> DataFrame:
         """Return the rows of one of a plan's groups of slices."""
         return self._merged(group, self._slices(group))
 
-    def _merged(self, group: Any, slices: _Slices) -> DataFrame:
+    def _merged(self, group: JavaObject, slices: _Slices) -> DataFrame:
         kept = self._client._config.allowOperationMetadataField()
         # Unless it reads the operations of a changelog, Hudi takes deletions for rows: it
         # fails if it reads them and rows of another writer have none.
@@ -73,7 +75,7 @@ class Clustering:
         )
         return reduce(DataFrame.unionByName, frames)
 
-    def _rows(self, group: Any, with_operations: bool) -> DataFrame:
+    def _rows(self, group: JavaObject, with_operations: bool) -> DataFrame:
         spark = self._client._spark
         context = self._client._jvm.org.apache.spark.api.java.JavaSparkContext.fromSparkContext(
             spark._jsc.sc()
@@ -86,7 +88,7 @@ class Clustering:
             call_private(spark, self._strategy, "readRecordsForGroupAsRow", arguments), spark
         )
 
-    def _slices(self, group: Any) -> _Slices:
+    def _slices(self, group: JavaObject) -> _Slices:
         root = f"{self._client._base_path.rstrip('/')}/"
         found = []
         for info in to_list(group.getSlices()):
@@ -146,7 +148,7 @@ class Clustering:
                     spark, services, "commitClustering", [output, self._table, self._instant]
                 )
 
-    def _check_partitions(self, statuses: Any) -> None:
+    def _check_partitions(self, statuses: JavaObject) -> None:
         """Raise ClusteringFailed if rows without meta fields were written to other partitions.
 
         Their partition is computed by the writer's key generator.
@@ -163,7 +165,7 @@ class Clustering:
                 "generator (hoodie.datasource.write.partitionpath.field ...)"
             )
 
-    def _writing(self, file_bytes: int) -> Any:
+    def _writing(self, file_bytes: int) -> JavaObject:
         hudi = self._client._hudi
         config = (
             hudi.config.HoodieWriteConfig.newBuilder()

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_type
 
-from pyhudi_expr.arrays import Int32Array
+from pyhudi_expr.arrays import AnyArray, Int32Array, arrow_buffer
 from pyhudi_expr.layout.curves import Curve
 from pyhudi_expr.layout.row_order import Layout, Mapping, Order, Pieces, row_order
 from pyhudi_expr.spark.jobs.arrow_ipc import from_ipc, to_ipc
@@ -144,10 +144,10 @@ def _placing(
     def place(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
             places = order.places([batch.column(position) for position in positions])
-            added = {_ROUTE: pa.array(routes[pieces.numbers(places)])}
+            added: dict[str, AnyArray] = {_ROUTE: pa.array(routes[pieces.numbers(places)])}
             if curve is not Curve.LINEAR:
                 content = pa.FixedSizeBinaryArray.from_buffers(
-                    pa.binary(places.shape[1]), len(places), [None, pa.py_buffer(places)]
+                    pa.binary(places.shape[1]), len(places), [None, arrow_buffer(places)]
                 )
                 added[_PLACE] = content.cast(pa.binary())
             yield pa.RecordBatch.from_arrays(

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_shards import shards as shards_of
 from pyhudi_expr.spark.jobs.shard_writer import ENTRY_SCHEMA
@@ -17,18 +18,18 @@ ANY_VERSION = 0
 
 
 def entry_batch(
-    keys: pa.Array, values: pa.Array, shards: int, version: int = ANY_VERSION
+    keys: AnyArray, values: AnyArray, shards: int, version: int = ANY_VERSION
 ) -> pa.RecordBatch:
     """Return entries whose shard is the hash of the whole key."""
     return _batch(keys, values, _shards(keys, shards), version)
 
 
 def constant_entries(
-    keys: pa.Array,
+    keys: AnyArray,
     value: bytes,
     shards: int,
     *,
-    shard_keys: pa.Array | None = None,
+    shard_keys: AnyArray | None = None,
     version: int = ANY_VERSION,
 ) -> pa.RecordBatch:
     """Return entries with one payload; `shard_keys` are hashed, if not the keys."""
@@ -43,12 +44,12 @@ def text_entries(entries: Sequence[tuple[str, bytes]], shards: int) -> pa.Record
     return entry_batch(keys, pa.array([value for _, value in entries], pa.binary()), shards)
 
 
-def _shards(keys: pa.Array, count: int) -> pa.Array:
+def _shards(keys: AnyArray, count: int) -> AnyArray:
     strings = ByteStrings.from_arrow(keys.cast(pa.large_binary()))
     return pa.array(shards_of(strings, count).astype(np.int32))
 
 
-def _batch(keys: pa.Array, values: pa.Array, shard: pa.Array, version: int) -> pa.RecordBatch:
+def _batch(keys: AnyArray, values: AnyArray, shard: AnyArray, version: int) -> pa.RecordBatch:
     versions = pa.repeat(pa.scalar(version, pa.int64()), len(keys))
     columns = [shard, pc.cast(keys, pa.binary()), values, versions]
     return pa.record_batch(columns, schema=ENTRY_SCHEMA)

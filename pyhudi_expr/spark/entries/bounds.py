@@ -11,13 +11,15 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.expr.domains import unscaled
+from pyhudi_expr.expr.nodes import PythonValue
+from pyhudi_expr.index.statistics.parquet_footers import null_count
 from pyhudi_expr.mdt.records.value_types import Bound
 
 #: Omits statistics if a chunk holds NaN; other writers may ignore it.
@@ -64,11 +66,13 @@ def footer_range(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> 
     nulls, known = 0, True
     for chunk in chunks:
         stats = chunk.statistics
-        counted = stats is not None and stats.has_null_count
-        nulls += stats.null_count if counted else 0
-        if counted and stats.null_count == chunk.num_values:
+        counted = null_count(stats)
+        nulls += counted or 0
+        if counted == chunk.num_values:
             continue
-        found = _chunk_range(stats, type_) if trusted and counted else None
+        found = None
+        if trusted and stats is not None and counted is not None:
+            found = _chunk_range(stats, type_)
         known = known and found is not None
         if found is not None:
             ranges.append(found)
@@ -89,7 +93,7 @@ def _is_trusted(footer: pq.FileMetaData, position: int, type_: pa.DataType) -> b
     return not pa.types.is_floating(type_) or writer.startswith(_NAN_SAFE_WRITER)
 
 
-def _chunk_range(stats: Any, type_: pa.DataType) -> Range | None:
+def _chunk_range(stats: pq.Statistics, type_: pa.DataType) -> Range | None:
     if not stats.has_min_max:
         return None
     if False in (
@@ -103,7 +107,7 @@ def _chunk_range(stats: Any, type_: pa.DataType) -> Range | None:
     return None if low > high else _canonical(low, high, type_)
 
 
-def _raw(bound: Any, type_: pa.DataType) -> Any:
+def _raw(bound: PythonValue, type_: pa.DataType) -> PythonValue:
     if pa.types.is_decimal(type_) and isinstance(bound, bytes):
         return int.from_bytes(bound, "big", signed=True)
     if isinstance(bound, bool | int):
@@ -111,7 +115,7 @@ def _raw(bound: Any, type_: pa.DataType) -> Any:
     return bound if isinstance(bound, float) else bytes(bound)
 
 
-def value_range(batches: Iterable[pa.Array]) -> tuple[Range | None, int]:
+def value_range(batches: Iterable[AnyArray]) -> tuple[Range | None, int]:
     """Return the range of a column's values, and the number of nulls."""
     found = [(_range(values), values.null_count) for values in batches]
     return union_range([one for one, _ in found if one is not None]), sum(
@@ -119,7 +123,7 @@ def value_range(batches: Iterable[pa.Array]) -> tuple[Range | None, int]:
     )
 
 
-def _range(values: pa.Array) -> Range | None:
+def _range(values: AnyArray) -> Range | None:
     present = values.drop_null()
     if not len(present):
         return None
@@ -133,7 +137,7 @@ def _range(values: pa.Array) -> Range | None:
     return _canonical(_plain(both["min"]), _plain(both["max"]), values.type)
 
 
-def _float_range(present: pa.Array) -> Range:
+def _float_range(present: AnyArray) -> Range:
     numbers = present.filter(pc.invert(pc.is_nan(present)))
     if not len(numbers):
         return Range(math.nan, math.nan)
@@ -142,7 +146,7 @@ def _float_range(present: pa.Array) -> Range:
     return _canonical(both["min"], high, present.type)
 
 
-def _ordered(values: pa.Array) -> pa.Array:
+def _ordered(values: AnyArray) -> AnyArray:
     """Return the values as their physical numbers; texts and binaries unchanged."""
     if pa.types.is_date32(values.type) or pa.types.is_time32(values.type):
         return values.view(pa.int32())
@@ -153,7 +157,7 @@ def _ordered(values: pa.Array) -> pa.Array:
     return values
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: PythonValue) -> PythonValue:
     if isinstance(value, str):
         return value.encode()
     return int(value) if isinstance(value, bool) else value
@@ -201,7 +205,7 @@ def _union(left: Range, right: Range) -> Range:
     return Range(min(left.low, right.low, key=_rank), max(left.high, right.high, key=_rank))
 
 
-def _rank(value: Any) -> Any:
+def _rank(value: PythonValue) -> PythonValue:
     """Return the sort key of bounds: NaN is above all floats, -0.0 below 0.0."""
     if not isinstance(value, float):
         return value

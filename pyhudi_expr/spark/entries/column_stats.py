@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
-from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.mdt.bytes.keys import column_stats_key, partition_stats_key
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
@@ -164,7 +164,7 @@ def _statistics(row: Row, described: str, type_: ValueType, is_tight: bool) -> p
     )
 
 
-def _bound(value: Any, kind: str) -> Bound | None:
+def _bound(value: PythonValue, kind: str) -> Bound | None:
     return int(value) if kind == "decimal" and value is not None else value
 
 

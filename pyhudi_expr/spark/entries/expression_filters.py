@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
+from pyhudi_expr.arrays import AnyArray
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
@@ -71,10 +72,10 @@ def filter_maker(
     return make
 
 
-def _by_file(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[_File, pa.Array]]:
+def _by_file(batches: Iterable[pa.RecordBatch]) -> Iterator[tuple[_File, AnyArray]]:
     """Return the distinct texts of each file; those of one file are in memory."""
     current: _File | None = None
-    held: list[pa.Array] = []
+    held: list[AnyArray] = []
     for batch in batches:
         start = 0
         for length, file in _runs(batch):
@@ -99,5 +100,5 @@ def _runs(batch: pa.RecordBatch) -> Iterator[tuple[int, _File]]:
         start = end
 
 
-def _distinct(texts: list[pa.Array]) -> pa.Array:
+def _distinct(texts: list[AnyArray]) -> AnyArray:
     return pc.drop_null(pa.concat_arrays(texts).unique())

@@ -16,6 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as sql
 from pyspark.sql.pandas.types import to_arrow_type
 
+from pyhudi_expr.expr.nodes import PythonValue
 from pyhudi_expr.mdt.bytes.keys import column_stats_key, expression_partition_stats_key
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records import payloads
@@ -153,9 +154,9 @@ def _entry(row: dict[str, Any], field: str, kind: ValueType) -> tuple[str, bytes
     return key, payloads.statistics(COLUMN_STATS, stats)
 
 
-def _bound(value: Any) -> Bound | None:
+def _bound(value: PythonValue) -> Bound | None:
     if isinstance(value, Decimal):
         sign, digits, _ = value.as_tuple()
         unscaled = int("".join(map(str, digits)))
         return -unscaled if sign else unscaled
-    return value  # type: ignore[no-any-return]
+    return value

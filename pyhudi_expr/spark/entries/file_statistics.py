@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from pyhudi_expr.arrays import AnyArray, arrow_schema_of
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
 from pyhudi_expr.mdt.records.value_types import Bound, ValueType, value_type
 from pyhudi_expr.reading.slice_files import FileSlice
@@ -32,7 +33,7 @@ from pyhudi_expr.table.errors import CorruptFile, UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
 
-SCHEMA = pa.schema(
+SCHEMA = arrow_schema_of(
     [
         pa.field("partition", pa.string(), False),
         pa.field("file", pa.string()),
@@ -167,12 +168,12 @@ def _own_type(
     return stored.value_type if pa.types.is_dictionary(stored) else stored
 
 
-def _values(file: pq.ParquetFile, name: str, type_: pa.DataType, shown: str) -> Iterator[pa.Array]:
+def _values(file: pq.ParquetFile, name: str, type_: pa.DataType, shown: str) -> Iterator[AnyArray]:
     for (values,) in parquet_columns(file, [name], shown):
         yield _cast(values, type_, shown)
 
 
-def _cast(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+def _cast(values: AnyArray, type_: pa.DataType, shown: str) -> AnyArray:
     try:
         return values.cast(type_)
     except pa.ArrowException as error:
@@ -181,7 +182,7 @@ def _cast(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
 
 def _of_merged_slice(reader: SliceReader, one: FileSlice, columns: _Columns) -> Iterator[Row]:
     names = list(columns.types)
-    parts: Sequence[list[pa.Array]] = list(reader.columns(one, names))
+    parts: Sequence[list[AnyArray]] = list(reader.columns(one, names))
     for number, (name, type_) in enumerate(columns.types.items()):
         values = [_cast(part[number], type_, f"{reader.base_uri}: {one.name}") for part in parts]
         bounds, nulls = value_range(values)

@@ -69,7 +69,7 @@ def _values(spark: SparkSession, table: HudiTable, listing: FileListing, field: 
         described = (one.partition, file, size)
         for (values,) in reader.columns(one, [field]):
             same = [
-                pa.repeat(pa.scalar(value, type_), len(values))
+                pa.array([value] * len(values), type_)
                 for value, type_ in zip(described, _DESCRIBED.values(), strict=True)
             ]
             columns = [*same, values.cast(stored)]

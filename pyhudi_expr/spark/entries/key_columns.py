@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from pyhudi_expr.arrays import AnyArray, arrow_nulls
 from pyhudi_expr.keys.definition import virtual_keys
 from pyhudi_expr.keys.generators import KeyGenerator
 from pyhudi_expr.keys.key_storage import warn_of_stored_keys
@@ -42,7 +43,7 @@ class KeyColumns:
         types = tuple(scalar_type(table, schema, column) for column in definition.columns)
         generator = definition.generator()
         # A type that is not supported is reported now, not by the tasks.
-        generator.keys([pa.nulls(0, type_) for type_ in types])
+        generator.keys([arrow_nulls(0, type_) for type_ in types])
         return KeyColumns(definition.columns, types, generator, shown)
 
     @property
@@ -50,7 +51,7 @@ class KeyColumns:
         """Whether the keys are those that Hudi's writers put into files and filters."""
         return self.generator is None
 
-    def keys(self, values: Sequence[pa.Array]) -> pa.Array:
+    def keys(self, values: Sequence[AnyArray]) -> AnyArray:
         """Return the keys of a batch of rows.
 
         Args:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from pyhudi_expr.arrays import AnyArray, arrow_nulls
 from pyhudi_expr.expr.domains import Kind, float_ordinals, kind_of
 from pyhudi_expr.mdt.bytes.keys import secondary_prefix
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
@@ -38,7 +39,7 @@ def secondary_index(
         raise HudiError(f"{table.base_path}: {definition.name} is not over one column")
     (field,) = definition.fields
     type_ = scalar_type(table, table.schema(), field)
-    value_texts(pa.nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
+    value_texts(arrow_nulls(0, type_), type_, f"{table.base_path}: column {field!r}")
     reader = SliceReader.of(table, instant)
     keys = KeyColumns.of(table)
     entry = payloads.secondary_entry()
@@ -55,7 +56,7 @@ def secondary_index(
     return each_item(extract)
 
 
-def value_texts(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
+def value_texts(values: AnyArray, type_: pa.DataType, shown: str) -> AnyArray:
     """Return the values as texts; nulls stay null.
 
     Args:
@@ -87,7 +88,7 @@ def value_texts(values: pa.Array, type_: pa.DataType, shown: str) -> pa.Array:
     raise HudiError(f"{shown} of type {values.type} cannot have a secondary index")
 
 
-def _unscaled(values: pa.Array) -> pa.Array:
+def _unscaled(values: AnyArray) -> AnyArray:
     """Return decimals as their unscaled integers in digits, for the extension only."""
     wide = values.cast(pa.decimal256(_MOST_DIGITS, values.type.scale))
     whole = pa.decimal256(_MOST_DIGITS, 0)
@@ -99,18 +100,18 @@ def _is_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
-def prefixes(texts: pa.Array) -> pa.Array:
+def prefixes(texts: AnyArray) -> AnyArray:
     """Return the prefixes of the keys: `key_columns.secondary_prefix` of each text."""
     begun = pc.binary_join_element_wise(escaped(texts), "$", "")
     return pc.fill_null(begun, secondary_prefix(None))
 
 
-def shard_keys(texts: pa.Array) -> pa.Array:
+def shard_keys(texts: AnyArray) -> AnyArray:
     """Return `key_columns.secondary_shard_key` of each text."""
     return pc.binary_join_element_wise(pc.fill_null(texts, ""), "$", "")
 
 
-def escaped(texts: pa.Array) -> pa.Array:
+def escaped(texts: AnyArray) -> AnyArray:
     """Return the texts with a backslash before each backslash and each dollar sign."""
     doubled = pc.replace_substring(texts, "\\", "\\\\")
     return pc.replace_substring(doubled, "$", "\\$")

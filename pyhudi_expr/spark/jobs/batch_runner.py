@@ -185,5 +185,5 @@ def _written(items: pa.Table) -> bytes:
 def _ordered(batches: Iterable[pa.RecordBatch], columns: Iterable[str]) -> Iterator[pa.RecordBatch]:
     held = list(batches)
     if held:
-        keys = [(column, "ascending") for column in columns]
-        yield from pa.Table.from_batches(held).sort_by(keys).to_batches()
+        ordered = pa.Table.from_batches(held).sort_by([(each, "ascending") for each in columns])
+        yield from ordered.to_batches()

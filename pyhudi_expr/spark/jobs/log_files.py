@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from pyhudi_expr.arrays import arrow_schema_of, values_of
 from pyhudi_expr.mdt.log import writer as log_writer
 from pyhudi_expr.mdt.store.file_group_names import file_id, log_file
 from pyhudi_expr.spark.jobs.batch_runner import Batches, Step, gather_batches
@@ -19,7 +20,7 @@ LOG_ENTRIES = "partition string, shard int, key binary, value binary"
 """Schema of a log's entries: the metadata partition, its shard, the record's key as UTF-8,
 and its payload, empty for a key that is to be deleted. A key comes once, or twice to be deleted
 and then to have this payload."""
-LOG_ENTRY_SCHEMA = pa.schema(
+LOG_ENTRY_SCHEMA = arrow_schema_of(
     [
         pa.field("partition", pa.string(), False),
         pa.field("shard", pa.int32(), False),
@@ -32,7 +33,7 @@ LOG_ENTRY_SCHEMA = pa.schema(
 _BLOCK_BYTES = 16 << 20
 
 _WRITTEN = "file_id string, path string, bytes long, records long"
-_WRITTEN_SCHEMA = pa.schema(
+_WRITTEN_SCHEMA = arrow_schema_of(
     [
         pa.field("file_id", pa.string()),
         pa.field("path", pa.string()),
@@ -141,7 +142,7 @@ def _log(
 
 
 def _content(instant: str, rows: pa.RecordBatch) -> bytes:
-    keys, values = rows.column("key").to_pylist(), rows.column("value").to_pylist()
+    keys, values = values_of(rows.column("key")), values_of(rows.column("value"))
     kept = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     gone = [key for key, value in zip(keys, values, strict=True) if not value]
     content = log_writer.deletes(instant, gone) if gone else b""

@@ -22,7 +22,7 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as sql
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, arrow_schema_of
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.hfile.writer import write_batches
 from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
@@ -34,7 +34,7 @@ ENTRIES = "shard int, key binary, value binary, version long"
 """Schema of a DataFrame of entries: the shard (from 0 on), the record's key as UTF-8, its payload
 (`mdt.records.payloads`), and which of several entries with one key counts: that of the highest
 version. Entries of one key and version must be equal."""
-ENTRY_SCHEMA = pa.schema(
+ENTRY_SCHEMA = arrow_schema_of(
     [
         pa.field("shard", pa.int32(), False),
         pa.field("key", pa.binary(), False),
@@ -45,7 +45,7 @@ ENTRY_SCHEMA = pa.schema(
 """The same for Arrow."""
 
 _WRITTEN = "shard int, path string, bytes long, records long"
-_WRITTEN_SCHEMA = pa.schema(
+_WRITTEN_SCHEMA = arrow_schema_of(
     [
         pa.field("shard", pa.int32()),
         pa.field("path", pa.string()),

@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import BoolArray, texts_of
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
@@ -184,7 +184,7 @@ def _of_schema(table: HudiTable, listing: FileListing, slices: BoolArray) -> Boo
 
     Spark's reader widens few types, and Hudi's all that a table may have changed.
     """
-    instants = listing.slice_base_instant.filter(pa.array(slices)).unique().to_pylist()
+    instants = texts_of(listing.slice_base_instant.filter(pa.array(slices)).unique())
     now = table.schema(listing.instant)
     alike = pa.array([one for one in instants if _is_of(table, now, one)], pa.string())
     flags: BoolArray = np.asarray(pc.is_in(listing.slice_base_instant, value_set=alike))

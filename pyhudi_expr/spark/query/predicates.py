@@ -16,7 +16,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
 from pyhudi_expr.frontend.common.builders import conjunction
 from pyhudi_expr.frontend.spark.catalyst import CatalystError, parse_catalyst
-from pyhudi_expr.spark.jobs.java_calls import jvm
+from pyhudi_expr.spark.jobs.java_calls import JavaObject, jvm
 from pyhudi_expr.spark.query.query_plans import (
     depends_on_time,
     has_current_time,
@@ -77,7 +77,7 @@ def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
 
 
 def _filters(
-    spark: SparkSession, analysed: Any, optimised: Any, table: str | None
+    spark: SparkSession, analysed: JavaObject, optimised: JavaObject, table: str | None
 ) -> HudiExpression:
     named, read = leaves(analysed), leaves(optimised)
     if len(named) != 1 or len(read) != 1:
@@ -103,15 +103,15 @@ def _filters(
     return conjunction(found) if found else ALWAYS
 
 
-def _is_filter(plan: Any) -> bool:
+def _is_filter(plan: JavaObject) -> bool:
     return str(plan.nodeName()) == "Filter"
 
 
-def _is_empty(leaf: Any) -> bool:
+def _is_empty(leaf: JavaObject) -> bool:
     return str(leaf.nodeName()) == "LocalRelation" and bool(leaf.data().isEmpty())
 
 
-def _nodes(plan: Any) -> Iterator[Any]:
+def _nodes(plan: JavaObject) -> Iterator[Any]:
     """Return the plan and its children down to the leaf, while each has one child."""
     yield plan
     while plan.children().size() == 1:
@@ -119,7 +119,7 @@ def _nodes(plan: Any) -> Iterator[Any]:
         yield plan
 
 
-def _asked(spark: SparkSession, filtered: Any) -> HudiExpression:
+def _asked(spark: SparkSession, filtered: JavaObject) -> HudiExpression:
     """Return the condition of a Filter with its constants computed, unless they depend on time."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(filtered)
@@ -131,14 +131,14 @@ def _asked(spark: SparkSession, filtered: Any) -> HudiExpression:
     return _expression(replaced.condition())
 
 
-def _expression(condition: Any) -> HudiExpression:
+def _expression(condition: JavaObject) -> HudiExpression:
     try:
         return parse_catalyst(str(condition.toJSON()), lambda number: _constant(condition, number))
     except (CatalystError, Py4JError) as error:
         return Unknown(f"Spark's condition cannot be read: {error!s:.200}")
 
 
-def _constant(condition: Any, number: int) -> Any:
+def _constant(condition: JavaObject, number: int) -> JavaObject:
     """Return the value of a literal, the escape of LIKE, or the values of a set."""
     node = condition.apply(number)
     match str(node.nodeName()):
@@ -150,7 +150,7 @@ def _constant(condition: Any, number: int) -> Any:
     return bytes(value) if isinstance(value, bytearray) else value
 
 
-def _set_values(node: Any) -> list[Any]:
+def _set_values(node: JavaObject) -> list[Any]:
     values = node.hset()
     if values.size() > MAX_SET:
         raise ValueError(f"a set of more than {MAX_SET} values")
@@ -160,7 +160,7 @@ def _set_values(node: Any) -> list[Any]:
     return found
 
 
-def _python(value: Any) -> Any:
+def _python(value: JavaObject) -> JavaObject:
     """Return a value of Spark's internal form: texts and decimals have their own classes."""
     if isinstance(value, bytearray):
         return bytes(value)

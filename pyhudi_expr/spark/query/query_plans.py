@@ -7,7 +7,7 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from pyhudi_expr.expr.nodes import Column, HudiExpression, Unknown, walk
-from pyhudi_expr.spark.jobs.java_calls import jvm
+from pyhudi_expr.spark.jobs.java_calls import JavaObject, jvm
 
 _DATASOURCES = "org.apache.spark.sql.execution.datasources"
 _LOGICAL_RELATION = f"{_DATASOURCES}.LogicalRelation"
@@ -17,14 +17,14 @@ _PARQUET = f"{_DATASOURCES}.parquet.ParquetFileFormat"
 _HUDI = ("org.apache.hudi.HoodieFileIndex", "org.apache.hudi.HoodieIncrementalFileIndex")
 
 
-def leaves(plan: Any) -> list[Any]:
+def leaves(plan: JavaObject) -> list[Any]:
     """Return the leaves of a plan and its subqueries, without references to its own parts."""
     below = [plan, *_elements(plan.subqueriesAll())]
     found = [leaf for part in below for leaf in _elements(part.collectLeaves())]
     return [leaf for leaf in found if str(leaf.nodeName()) != "CTERelationRef"]
 
 
-def reads_files(leaf: Any) -> bool:
+def reads_files(leaf: JavaObject) -> bool:
     """Return whether a leaf reads a Hudi table, or Parquet files, with their own columns.
 
     Cached, checkpointed and local rows have columns that only share the names.
@@ -34,7 +34,7 @@ def reads_files(leaf: Any) -> bool:
     return _is_hudi(leaf.relation()) or _class(leaf.relation().fileFormat()) == _PARQUET
 
 
-def reads_table(spark: SparkSession, leaf: Any, table: str) -> bool:
+def reads_table(spark: SparkSession, leaf: JavaObject, table: str) -> bool:
     """Return whether everything that a leaf (see `reads_files`) reads is below a base path."""
     files = leaf.relation()
     base = _qualified(spark, table)
@@ -45,7 +45,9 @@ def reads_table(spark: SparkSession, leaf: Any, table: str) -> bool:
     return below == paths and not any(path.startswith(f"{base}/.hoodie") for path in paths)
 
 
-def predicate_above(leaf: Any, condition: Any, predicate: HudiExpression) -> HudiExpression:
+def predicate_above(
+    leaf: JavaObject, condition: JavaObject, predicate: HudiExpression
+) -> HudiExpression:
     """Return what a condition directly above a leaf demands of the files' values.
 
     `predicate` is converted from it. Unless Hudi's reader reads, partition columns have the values
@@ -63,7 +65,7 @@ def predicate_above(leaf: Any, condition: Any, predicate: HudiExpression) -> Hud
     return predicate
 
 
-def depends_on_time(spark: SparkSession, plan: Any) -> bool:
+def depends_on_time(spark: SparkSession, plan: JavaObject) -> bool:
     """Return whether a plan uses the current time: ``now()``, or the text 'today' as a date."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(plan)
@@ -72,13 +74,13 @@ def depends_on_time(spark: SparkSession, plan: Any) -> bool:
     ).fastEquals(replaced)
 
 
-def has_current_time(spark: SparkSession, tree: Any) -> bool:
+def has_current_time(spark: SparkSession, tree: JavaObject) -> bool:
     """Return whether a plan or an expression has a function such as ``now()``."""
     patterns = jvm(spark).org.apache.spark.sql.catalyst.trees.TreePattern
     return bool(tree.containsPattern(patterns.CURRENT_LIKE()))
 
 
-def _is_hudi(files: Any) -> bool:
+def _is_hudi(files: JavaObject) -> bool:
     return _class(files.location()) in _HUDI
 
 
@@ -88,10 +90,10 @@ def _qualified(spark: SparkSession, path: str) -> str:
     return str(system.makeQualified(found).toString())
 
 
-def _class(target: Any) -> str:
+def _class(target: JavaObject) -> str:
     return str(target.getClass().getName())
 
 
-def _elements(sequence: Any) -> list[Any]:
+def _elements(sequence: JavaObject) -> list[Any]:
     """Return the elements of a Scala sequence."""
     return [sequence.apply(number) for number in range(sequence.size())]

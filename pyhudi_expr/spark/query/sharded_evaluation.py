@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, Leaf, columns, walk
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array
 from pyhudi_expr.index.statistics.column_stats import ColumnStats, LoadedBounds
@@ -132,7 +132,7 @@ class _Buckets:
             yield _Part(bucket, listing.some(slices & (self.of_slice == bucket)))
 
 
-def _bucket(file_ids: pa.Array, count: int) -> Int64Array:
+def _bucket(file_ids: AnyArray, count: int) -> Int64Array:
     found = hashes(ByteStrings.from_arrow(file_ids.cast(pa.large_binary())))
     return (found % np.uint64(count)).astype(np.int64)
 
@@ -157,7 +157,7 @@ class _Dealer:
         named = pc.fill_null(entries.file_name, "")
         file_ids = pc.replace_substring_regex(named, r"^\.?([^_]*)(?s:.*)$", r"\1")
         bucket_of = _bucket(file_ids, self.buckets)
-        table = to_table(entries).take(pa.array(np.argsort(bucket_of, kind="stable")))
+        table = to_table(entries).take(np.argsort(bucket_of, kind="stable"))
         found, sizes = np.unique(bucket_of, return_counts=True)
         for bucket, end, size in zip(found.tolist(), np.cumsum(sizes), sizes, strict=True):
             sink = pa.BufferOutputStream()

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-import pyarrow as pa
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql.pandas.types import to_arrow_type
 
+from pyhudi_expr.arrays import arrow_nulls
 from pyhudi_expr.indexing.virtual_key_settings import (
     KeyDefinitionChanged,
     VirtualKeySettings,
@@ -242,7 +242,7 @@ def _require_keys(frame: DataFrame, definition: KeyDefinition, shown: str) -> No
     """
     types = [to_arrow_type(type_) for type_ in column_types(frame.schema, definition.columns)]
     require_mergeable(definition, types, shown)
-    definition.generator().keys([pa.nulls(0, type_) for type_ in types])
+    definition.generator().keys([arrow_nulls(0, type_) for type_ in types])
     blank = f.coalesce(*(_named_if_blank(name, definition) for name in definition.columns))
     blanks = frame.select(blank.alias("name"), f.struct("*").alias("row")).where("name IS NOT NULL")
     for name, row in blanks.limit(1).collect():

@@ -14,12 +14,14 @@ from typing import Any
 
 import fastavro
 
+from pyhudi_expr.table.schema import AvroSchema
+
 _NAMESPACE = "org.apache.hudi.avro.model"
 # Makes Avro's Java readers return Strings, as in Hudi's own files.
 _STRING = {"type": "string", "avro.java.string": "String"}
 
 
-def _optional(name: str, kind: Any) -> dict[str, Any]:
+def _optional(name: str, kind: AvroSchema) -> dict[str, Any]:
     return {"name": name, "type": ["null", kind], "default": None}
 
 
@@ -27,7 +29,7 @@ def _record(name: str, *fields: dict[str, Any]) -> dict[str, Any]:
     return {"type": "record", "name": name, "fields": list(fields)}
 
 
-def _map(values: Any) -> dict[str, Any]:
+def _map(values: AvroSchema) -> dict[str, Any]:
     return {"type": "map", "values": values, "avro.java.string": "String"}
 
 
@@ -192,7 +194,7 @@ def _write_stat(file: WrittenFile) -> dict[str, Any]:
     return stat
 
 
-def _container(schema: Any, record: Mapping[str, Any]) -> bytes:
+def _container(schema: AvroSchema, record: Mapping[str, Any]) -> bytes:
     target = io.BytesIO()
     fastavro.writer(target, schema, [record])
     return target.getvalue()

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray
+from pyhudi_expr.arrays import AnyArray, AnyScalar, BoolArray, arrow_buffer
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import Domain, Kind, Ordinals
 from pyhudi_expr.expr.functions.signature import (
@@ -105,7 +105,7 @@ class _Formatted:
         last = self._texts(upper, known, b".\xff" if self.fraction else b"")
         return Bounds(first, last, operand.may_be_value, operand.may_be_null)
 
-    def _texts(self, seconds: Ordinals, known: BoolArray, tail: bytes) -> pa.Array | pa.Scalar:
+    def _texts(self, seconds: Ordinals, known: BoolArray, tail: bytes) -> AnyArray | AnyScalar:
         moments = np.atleast_1d(np.where(known, seconds, 0)).astype("datetime64[s]")
         iso = np.datetime_as_string(moments).astype("S19").view(np.uint8).reshape(-1, 19)
         columns = [
@@ -117,7 +117,7 @@ class _Formatted:
         matrix = np.ascontiguousarray(np.concatenate(columns, axis=1))
         width = matrix.shape[1]
         mask = pa.array(np.atleast_1d(known)).buffers()[1]
-        fixed = pa.Array.from_buffers(pa.binary(width), len(matrix), [mask, pa.py_buffer(matrix)])
+        fixed = pa.Array.from_buffers(pa.binary(width), len(matrix), [mask, arrow_buffer(matrix)])
         texts = fixed.cast(pa.binary()).cast(pa.large_binary())
         return texts if known.ndim else texts[0]
 

@@ -25,6 +25,6 @@ class HiveReader(Hive):
         FUNCTIONS: ClassVar[dict[str, Any]] = {}
         FUNCTION_PARSERS: ClassVar[dict[str, Any]] = OF_OWN_SYNTAX
 
-        def _parse_types(self, *args: Any, **options: Any) -> exp.Expr | None:
+        def _parse_types(self, *args: object, **options: object) -> exp.Expr | None:
             # Outside of schemas, sqlglot reads char(n) and varchar(n) as string.
-            return super()._parse_types(*args, **{**options, "schema": True})
+            return super()._parse_types(*args, **{**options, "schema": True})  # type: ignore[arg-type]
