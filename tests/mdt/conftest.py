@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from pyhudi_expr.mdt.bytes import kernel
-from tests.failure_fixtures import disk, mortal
+from tests.failure_fixtures import disk, kill_after_changes
 
-__all__ = ["disk", "mortal"]
+__all__ = ["disk", "kill_after_changes"]
 
 
 @pytest.fixture(scope="module", params=["kernel", "numpy"])

@@ -13,7 +13,7 @@ from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.cli.conftest import Run
-from tests.failure_fixtures import AS_NOBODY, kept_from_nobody
+from tests.failure_fixtures import AS_NOBODY, readable_by_others
 from tests.mdt.extension import example_index
 from tests.table.directory_contents import contents
 
@@ -141,7 +141,7 @@ def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, sto
 )
 def test_a_table_that_may_not_be_written_stays(table: Path, command: list[str]) -> None:
     before = contents(table)
-    with kept_from_nobody(table):
+    with readable_by_others(table):
         given = [
             sys.executable,
             "-c",

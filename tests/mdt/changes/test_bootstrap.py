@@ -65,14 +65,14 @@ def test_other_writers_must_be_done(table: HudiTable) -> None:
 
 @pytest.mark.slow
 def test_who_dies_while_making_it_leaves_none(
-    table: HudiTable, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+    table: HudiTable, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     path = Path(table.base_path)
     path.rename(tmp_path / "without")
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         linked(tmp_path / "without", path)
-        ended = mortal(lambda: make(path), changes)
+        completed = kill_after_changes(lambda: make(path), changes)
         for leftover in path.glob(".hoodie/**/lock"):
             leftover.unlink()  # what its owner's lock would expire with
         metadata = MetadataTable.open(HudiTable.open(str(path)))

@@ -18,7 +18,7 @@ from pyhudi_expr.mdt.store.metadata_table import COLUMN_STATS
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.process_owner import PROCESS, this_process
-from tests.failure_fixtures import AS_NOBODY, Disk, kept_from_nobody
+from tests.failure_fixtures import AS_NOBODY, Disk, readable_by_others
 from tests.mdt.changes.index_builds import (
     NOTE,
     STATISTICS,
@@ -90,12 +90,12 @@ def test_partitions_that_hudi_builds_are_left_alone(
 
 @pytest.mark.slow
 def test_a_builder_that_dies_at_any_step_loses_nothing(
-    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+    path: str, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     drop(path)
     shutil.move(path, tmp_path / "dropped")
-    dropped, ended = contents(tmp_path / "dropped"), False
+    dropped, completed = contents(tmp_path / "dropped"), False
     finished: list[str] = []
 
     def finish(_table: HudiTable, note: str) -> None:
@@ -104,7 +104,7 @@ def test_a_builder_that_dies_at_any_step_loses_nothing(
     for changes in range(200):
         linked(tmp_path / "dropped", path)
         finished.clear()
-        ended = mortal(lambda: build(path, before, STATISTICS, finish), changes)
+        completed = kill_after_changes(lambda: build(path, before, STATISTICS, finish), changes)
         unlock(path)
         if COLUMN_STATS in complete(path):
             assert entries(path) == before
@@ -119,28 +119,28 @@ def test_a_builder_that_dies_at_any_step_loses_nothing(
             build(path, before, STATISTICS)
         assert entries(path) == before
         shutil.rmtree(path)
-        if ended:
+        if completed:
             break
-    assert ended
+    assert completed
     assert changes > 15  # it did die in between, often
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
 def test_who_recovers_may_die_as_well(
-    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+    path: str, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     drop(path)
     dropped = contents(Path(path))
-    mortal(lambda: build(path, before, STATISTICS), 22)
+    kill_after_changes(lambda: build(path, before, STATISTICS), 22)
     unlock(path)
     assert pending(path, "indexing")
     shutil.move(path, tmp_path / "begun")
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         linked(tmp_path / "begun", path)
-        ended = mortal(lambda: recover(path), changes)
+        completed = kill_after_changes(lambda: recover(path), changes)
         unlock(path)
         recover(path)
         assert contents(Path(path)) == dropped
@@ -152,14 +152,14 @@ def test_who_recovers_may_die_as_well(
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
 def test_who_dies_while_dropping_may_drop_again(
-    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+    path: str, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     shutil.move(path, tmp_path / "complete")
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         linked(tmp_path / "complete", path)
-        ended = mortal(lambda: drop(path), changes)
+        completed = kill_after_changes(lambda: drop(path), changes)
         unlock(path)
         if COLUMN_STATS in complete(path):
             assert entries(path) == before
@@ -213,5 +213,5 @@ def announced_by_nobody(path: str, writable: Sequence[str]) -> str:
     """What a process of another user is told when it announces a build. writable: the directories
     that it may write to."""
     command = [sys.executable, "-c", _IMPORTS + AS_NOBODY + _TRIES, path]
-    with kept_from_nobody(Path(path), writable):
+    with readable_by_others(Path(path), writable):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout

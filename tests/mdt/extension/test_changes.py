@@ -230,21 +230,24 @@ _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], 
 @pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
 @pytest.mark.parametrize("step", _STEPS)
 def test_dying_at_any_step_loses_nothing(
-    path: str, step: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+    path: str,
+    step: str,
+    tmp_path: Path,
+    kill_after_changes: Callable[[Callable[[], None], int], bool],
 ) -> None:
     prepare, change, before, after = _STEPS[step]
     if prepare is not None:
         prepare(path)
     shutil.move(path, tmp_path / "prepared")
-    prepared, ended = contents(tmp_path / "prepared"), False
+    prepared, completed = contents(tmp_path / "prepared"), False
     for changes in range(200):
         linked(tmp_path / "prepared", path)
-        ended = mortal(lambda: change(path), changes)
+        completed = kill_after_changes(lambda: change(path), changes)
         for leftover in Path(path).glob(".hoodie/**/lock"):
             leftover.unlink()  # what its owner's lock would expire with
         found = there(path)
         assert found in (before, after)
-        if ended:
+        if completed:
             assert found == after
         begin_and_abort(path)
         assert there(path) == found
@@ -253,9 +256,9 @@ def test_dying_at_any_step_loses_nothing(
             change(path)
             assert there(path) == after
         shutil.rmtree(path)
-        if ended:
+        if completed:
             break
-    assert ended
+    assert completed
     assert changes > 3
 
 

@@ -65,7 +65,7 @@ _CASES = [
 def test_hudi_goes_on_after_a_build_died(
     spark: SparkSession,
     table_root: Path,
-    killed: Callable[[Callable[[], None], str], None],
+    kill_after_writing: Callable[[Callable[[], None], str], None],
     layout: Layout,
     name: str,
     enabled: dict[str, str],
@@ -81,7 +81,7 @@ def test_hudi_goes_on_after_a_build_died(
     )
     table = create(rows(spark, 0, _ROWS, 1, _FILES), spec, table_root)
     create_index = STATEMENTS[name].format(path=table.path)
-    killed(lambda: execute(spark, create_index), _DEATHS[death])
+    kill_after_writing(lambda: execute(spark, create_index), _DEATHS[death])
     for leftover in table.path.glob(".hoodie/**/lock"):
         leftover.unlink()  # what its owner's lock would expire with
     assert (State.ACTIVE in {one.state for one in found(str(table.path))}) == (death == "complete")

@@ -47,7 +47,7 @@ _PAGE = 4096
 _ENDED_EVERY = 5
 """Of how many deaths one is followed by another try."""
 _QUESTIONS = ("merchant_name = 'nobody'", "merchant_name = 'Amazon'", "txn_id = 'TXN-017'")
-Mortal = Callable[[Callable[[], None], int], bool]
+KillAfterChanges = Callable[[Callable[[], None], int], bool]
 
 
 @pytest.fixture
@@ -66,7 +66,11 @@ def kept(path: Path) -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("step", ["refresh", "compaction"])
 def test_dying_at_any_step_loses_nothing(
-    spark: SparkSession, table: Path, tmp_path: Path, mortal: Mortal, step: str
+    spark: SparkSession,
+    table: Path,
+    tmp_path: Path,
+    kill_after_changes: KillAfterChanges,
+    step: str,
 ) -> None:
     newest = max((table / ".hoodie/timeline").glob("*_*.commit"))
     newest.rename(tmp_path / newest.name)
@@ -85,15 +89,15 @@ def test_dying_at_any_step_loses_nothing(
     after = kept(table)
     assert (before != after) == (step == "refresh")
 
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         shutil.rmtree(table)
         linked(tmp_path / "prepared", table)
-        ended = mortal(lambda: change(spark, table), changes)
+        completed = kill_after_changes(lambda: change(spark, table), changes)
         for leftover in table.glob(".hoodie/**/lock"):
             leftover.unlink()  # what its owner's lock would expire with
         assert kept(table) in (before, after)
-        if not ended and changes % _ENDED_EVERY == 0:
+        if not completed and changes % _ENDED_EVERY == 0:
             change(spark, table)
             assert kept(table) == after
         changes += 1
@@ -197,7 +201,10 @@ def compact(spark: SparkSession, table: Path) -> None:
 
 
 def test_hudi_reads_what_a_dead_build_leaves(
-    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path, mortal: Mortal
+    spark: SparkSession,
+    golden: Mapping[str, Path],
+    tmp_path: Path,
+    kill_after_changes: KillAfterChanges,
 ) -> None:
     path = tmp_path / "begun"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
@@ -213,7 +220,7 @@ def test_hudi_reads_what_a_dead_build_leaves(
     seen = []
     for changes in (8, 12, 23, 25):
         shutil.copytree(tmp_path / "dropped", path)
-        mortal(lambda: index_builds.build(str(path), records, partition), changes)
+        kill_after_changes(lambda: index_builds.build(str(path), records, partition), changes)
         index_builds.unlock(str(path))
         properties = HudiTable.open(str(path)).properties
         inflight, complete = (
