@@ -97,7 +97,7 @@ def test_instants_and_zones_that_nobody_knows_are_refused(run, table, command, g
     assert says in err
 
 
-def test_an_instant_may_be_written_as_a_date(run, tmp_path):
+def test_an_instant_may_be_given_as_a_date(run, tmp_path):
     write_demo_table(tmp_path / "trips")  # its one commit is of that day's midnight
     files = {
         given: json.loads(run("prune", tmp_path / "trips", "true", "--json", "--as-of", given)[1])

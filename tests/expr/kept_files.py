@@ -1,4 +1,4 @@
-"""Small tables with known rows, and which of their files a predicate keeps."""
+"""Small tables with known rows, and the files that a predicate keeps."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def kept(
 ) -> list[int]:
     """Indexes of the files that `predicate` keeps.
 
-    types: the type of the only column ``x``, or of each. files: values of ``x``, or tuples.
-    given, absent: what the statistics are, see `RowStatistics`.
+    types: the type of the only column ``x``, or of each column. files: values of ``x``, or tuples.
+    given, absent: see `RowStatistics`.
     """
     columns = {"x": types} if isinstance(types, pa.DataType) else dict(types)
     single = isinstance(types, pa.DataType)

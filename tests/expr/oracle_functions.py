@@ -1,4 +1,4 @@
-"""Functions, value by value, in plain Python, as each engine would compute them."""
+"""Functions in plain Python, value by value, as each engine would compute them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def call(name: str, args: list[Typed], habits: Habits) -> Typed:
 
 
 def _sample(type_: pa.DataType) -> Typed:
-    """Some value of the type, to learn a result's type."""
+    """Some value of the type, to find a result's type."""
     if pa.types.is_string(type_):
         return Typed("a", type_)
     if pa.types.is_decimal(type_):

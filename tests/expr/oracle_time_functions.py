@@ -27,7 +27,7 @@ def _zone(habits: Habits) -> tzinfo:
 
 
 def _wall(arg: Typed, habits: Habits) -> datetime:
-    """What the calendar shows, to the second."""
+    """The wall clock, to the second."""
     if not is_time(arg.type):
         raise OutOfScopeError("no time")
     if pa.types.is_date(arg.type):
@@ -120,7 +120,7 @@ def add_months_of(name: str, args: list[Typed], habits: Habits) -> Typed:
 
 
 def plus_interval(name: str, args: list[Typed], habits: Habits) -> Typed:
-    """Days and months on the calendar; hours there, too, or later on the instant."""
+    """Adds days and months on the calendar, and hours on the calendar or on the instant."""
     time, months, days, micros = args[0], *(arg.value for arg in args[1:])
     clips = replace(habits, keeps_last_day=False)
     if pa.types.is_date(time.type):

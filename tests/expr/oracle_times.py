@@ -1,4 +1,4 @@
-"""Dates and times of the oracle: clocks, instants and texts."""
+"""Dates and times of the oracle: wall clocks, instants and texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def units(type_: pa.DataType) -> int:
 def moments_of(
     left: Value, right: Value, table: Table, engine: Engine
 ) -> tuple[Fraction, Fraction]:
-    """Two moments on one clock, in seconds."""
+    """Two moments on the same clock, in seconds."""
     kinds = _clock(left), _clock(right)
     seconds = [_seconds(left), _seconds(right)]
     if "instant" not in kinds:
@@ -82,7 +82,7 @@ def _zone(name: str) -> Any:
 
 
 def _shown(seconds: Fraction, zone: str) -> Fraction:
-    """What the zone's wall clock shows at an instant."""
+    """The zone's wall clock at an instant."""
     try:
         moment = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=math.floor(seconds))
         offset = moment.astimezone(_zone(zone)).utcoffset()
@@ -93,7 +93,9 @@ def _shown(seconds: Fraction, zone: str) -> Fraction:
 
 
 def _instant_of(seconds: Fraction, zone: str) -> Fraction:
-    """The earlier instant at which the wall clock shows the time; in a gap, as Java moves it."""
+    """The earlier instant at which the wall clock shows the time; in a gap, the one that Java
+    picks.
+    """
     try:
         wall = _EPOCH + timedelta(seconds=math.floor(seconds))
         offset = wall.replace(tzinfo=_zone(zone), fold=0).utcoffset()
@@ -104,7 +106,7 @@ def _instant_of(seconds: Fraction, zone: str) -> Fraction:
 
 
 def text_of(operand: Value, table: Table) -> str | None:
-    """A date or time as text, the shortest form; None beyond the years that have one."""
+    """A date or time as text, in the shortest form; None for years that have none."""
     seconds = _seconds(operand)
     if _clock(operand) == "instant":
         if table.zone is None:

@@ -1,6 +1,6 @@
-"""Whatever the function of whatever column: a file that holds a matching row is kept.
+"""No function of any column excludes a file with a matching row.
 
-PYHUDI_EXAMPLES sets how many times as many random tables are tried.
+PYHUDI_EXAMPLES multiplies the number of random tables.
 """
 
 from __future__ import annotations
@@ -133,7 +133,7 @@ def _terms(draw: st.DrawFn, fields: Sequence[Field]) -> Term:
 
 @st.composite
 def _literals(draw: st.DrawFn, term: Term, rows: Sequence[Row], table: Table) -> Literal:
-    """What the term gives for one of the rows, or a value beside it."""
+    """The term's value for one of the rows, or a value next to it."""
     for _ in range(3):
         row, engine = draw(st.sampled_from(rows)), draw(st.sampled_from(ENGINES))
         try:

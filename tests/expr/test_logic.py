@@ -1,8 +1,8 @@
-"""SQL's logic, complete: every small tree of its connectives, over every small file.
+"""SQL's logic, exhaustively: every small tree of its connectives, over every small file.
 
-A tree has at most three connectives on the way down and three leaves. A file has one row or two, of
-three columns, each NULL, 0 or 1. Nothing is drawn by chance: a file is dropped only where none of
-its rows gives the truth that is asked for.
+A tree has at most three connectives in depth, and three leaves. A file has one or two rows of three
+columns, each NULL, 0 or 1. Nothing is random. A file may be dropped only if none of its rows has
+the requested truth value.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from pyhudi_expr.frontend.common.builders import (
 )
 from pyhudi_expr.frontend.common.functions import as_condition, call, is_null
 
-#: What a condition gives for each row: 0 is FALSE, 1 TRUE, 2 NULL.
+#: The value of a condition for each row: 0 is FALSE, 1 TRUE, 2 NULL.
 Truths = npt.NDArray[np.int8]
 F, T, N = 0, 1, 2
 
@@ -86,7 +86,7 @@ EVIDENCE = [StatisticsEvidence(_Exact())]
 
 @dataclass(frozen=True)
 class Tree:
-    """A condition: as text, as what the front ends make of it, and what it gives by SQL's rules."""
+    """A condition: as text, as the front ends convert it, and its truth values by SQL's rules."""
 
     text: str
     node: HudiExpression
@@ -95,7 +95,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Connective:
-    """A condition made of others. text: with a place for each."""
+    """A condition composed of others. text: with a placeholder for each."""
 
     text: str
     build: Callable[..., HudiExpression]
@@ -103,11 +103,11 @@ class Connective:
 
     @property
     def arity(self) -> int:
-        """How many conditions it takes."""
+        """The number of its operands."""
         return self.text.count("{}")
 
     def of(self, *trees: Tree) -> Tree:
-        """The condition made of these."""
+        """The condition with these operands."""
         return Tree(
             self.text.format(*(f"({tree.text})" for tree in trees)),
             self.build(*(tree.node for tree in trees)),
@@ -207,7 +207,7 @@ TERNARY = [
     ),
 ]
 LEAVES_AT_MOST = 3
-#: A connective and the shapes below it; nothing where a leaf is.
+#: A connective and the shapes below it; empty for a leaf.
 Shape: TypeAlias = tuple[Any, ...]
 _ONE: Shape = ()
 
@@ -275,7 +275,7 @@ LEAVES = [*SIMPLE, *_inner_leaves()]
 
 
 def _shapes(depth: int, unary: Sequence[Connective]) -> dict[int, list[Shape]]:
-    """Trees without their leaves, of so many connectives on the way down, by how many leaves."""
+    """Trees without leaves, of at most this depth, by their number of leaves."""
     if depth == 0:
         return {1: [_ONE]}
     below = _shapes(depth - 1, unary)
@@ -302,7 +302,7 @@ def _planted(shape: Shape, leaves: Iterator[Tree]) -> Tree:
 
 
 def lost(trees: Iterable[Tree]) -> list[str]:
-    """The trees by which a file is dropped, or excluded under NOT, though it has such a row."""
+    """The trees that drop a file (or exclude it under NOT) that has such a row."""
     found, scope = [], Scope(SCHEMA)
     for tree in trees:
         bound = bind(tree.node, scope)
@@ -315,7 +315,7 @@ def lost(trees: Iterable[Tree]) -> list[str]:
     return found
 
 
-#: Which leaf is where: all ways but for the leaves' names.
+#: Assignments of leaves to positions, except for renamings of leaves.
 @pytest.mark.parametrize(
     "places",
     ["abc", *(pytest.param(same, marks=pytest.mark.long) for same in ("aaa", "aab", "aba", "abb"))],
@@ -334,7 +334,7 @@ def test_no_row_is_lost_by_any_tree_of_three_leaves(places: str) -> None:
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=[leaf.text for leaf in LEAVES])
-def test_no_row_is_lost_by_any_tree_over_a_leaf(leaf: Tree) -> None:
+def test_no_row_is_lost_by_any_tree_with_one_leaf(leaf: Tree) -> None:
     shapes = _shapes(2, [*UNARY, *DERIVED])
     trees = (
         _planted(shape, iter(leaves))

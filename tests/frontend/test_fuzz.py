@@ -1,6 +1,6 @@
-"""Whatever bytes come as a filter: an error of the protocol, or a predicate that can be judged.
+"""Whatever bytes are sent as a filter, the result is a protocol error or a predicate.
 
-PYHUDI_EXAMPLES sets how many times as many filters are tried.
+PYHUDI_EXAMPLES multiplies the number of filters.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def judge(predicate: e.HudiExpression) -> None:
 
 
 def judge_rows(predicate: e.HudiExpression) -> None:
-    """What `scan` makes of it, too, and what is written of it."""
+    """Evaluates the predicate over rows as `scan` does, and converts it back to text."""
     judge(predicate)
     judge(loads(dumps(predicate)))
     for zone in (None, "Europe/Berlin"):
@@ -131,7 +131,7 @@ def test_flipped_bytes_are_decoded_or_refused(filter_: list[Node], data: st.Data
     decode_and_judge(request.filter or [])
 
 
-#: Pieces of SQL, some of which begin what does not end.
+#: Fragments of SQL, some of which open what is never closed.
 PIECES = [
     *("(", ")", "'", '"', "`", " NOT ", " IS NULL", "CASE ", " END", "9" * 400, "-", ".", "1e999"),
     *("--", "/*", "\\", "\0", "\ud800", "X'0", "DATE '", "TIMESTAMP '", "{", "?", ":a", ";"),
@@ -210,7 +210,7 @@ def test_a_cyclic_predicate_is_unknown() -> None:
     assert isinstance(bind(cycle, Scope(SCHEMA)), e.Unknown)
 
 
-def test_choices_that_would_multiply_are_unknown() -> None:
+def test_choices_that_would_grow_exponentially_are_unknown() -> None:
     choice: e.Term = e.Column(("i",))
     for n in range(40):
         condition = e.Comparison(e.Op.EQ, choice, e.Literal(n, pa.int32()))
@@ -219,7 +219,7 @@ def test_choices_that_would_multiply_are_unknown() -> None:
     assert isinstance(bound, e.Unknown)
 
 
-def test_absurd_constants_prune_nothing_and_raise_nothing() -> None:
+def test_absurd_constants_neither_prune_nor_raise() -> None:
     column = e.Column(("i",))
     for literal in (
         e.Literal(10**5000, pa.int64()),
@@ -235,7 +235,7 @@ def test_absurd_constants_prune_nothing_and_raise_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_a_long_in_list_is_judged() -> None:
+def test_a_long_in_list_is_evaluated() -> None:
     options = tuple(e.Literal(n, pa.int32()) for n in range(200_000))
     bound = bind(e.In(e.Column(("i",)), options), Scope(SCHEMA))
     rows = RowStatistics([[{"i": 5}], [{"i": -5}]])

@@ -1,6 +1,6 @@
-"""What Hudi for Spark reads out of paths, and what it leaves of evidence about files.
+"""Partition values as Hudi for Spark reads them from paths, and how they affect file evidence.
 
-That Hudi does read them so is seen in `tests/spark/query/test_partition_columns.py`.
+`tests/spark/query/test_partition_columns.py` shows that Hudi does read them so.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def texts(path: str, fields: str = "p", generator: str = "COMPLEX", **more: str)
 
 
 @pytest.mark.parametrize(
-    ("path", "fields", "shown"),
+    ("path", "fields", "expected"),
     [
         ("p=a", "p", ["a"]),
         ("a", "p", ["a"]),
@@ -73,11 +73,11 @@ def texts(path: str, fields: str = "p", generator: str = "COMPLEX", **more: str)
         ("", "", []),
     ],
 )
-def test_what_paths_spell(path: str, fields: str, shown: list[Any]) -> None:
-    assert texts(path, fields) == shown
+def test_values_of_partition_paths(path: str, fields: str, expected: list[Any]) -> None:
+    assert texts(path, fields) == expected
 
 
-def test_paths_that_are_formatted_from_times() -> None:
+def test_paths_formatted_from_times() -> None:
     type_ = "keygen__timebased__timestamp__type"
     assert texts("p=20240102", generator="TIMESTAMP", **{type_: "SCALAR"}) == ["p=20240102"]
     assert texts("p=20240102", generator="TIMESTAMP", **{type_: "DATE_STRING"}) == ["20240102"]
@@ -119,7 +119,7 @@ NULLS = (None, None, False, True)
         ("__HIVE_DEFAULT_PARTITION__", pa.int32(), NULLS),
     ],
 )
-def test_bounds_of_what_is_shown(text: str, type_: pa.DataType, bounds: Any) -> None:
+def test_bounds_of_shown_partition_values(text: str, type_: pa.DataType, bounds: Any) -> None:
     found = SparkPathValues([f"p={text}"], SparkPartitionColumns.of(properties("p"))).bounds(
         column(type_, "p")
     )
@@ -151,7 +151,7 @@ class Files:
     ],
 )
 @pytest.mark.parametrize("reader", list(PartitionReader))
-def test_evidence_counts_if_it_holds_for_files_and_paths(
+def test_evidence_must_hold_for_files_and_paths(
     reader: PartitionReader, predicate: str, kept: list[bool]
 ) -> None:
     table = properties("p")
@@ -167,7 +167,7 @@ def test_evidence_counts_if_it_holds_for_files_and_paths(
     assert as_array(may_be(bound, True, evidence), 2).tolist() == kept
 
 
-def test_columns_that_are_shown_as_another_type() -> None:
+def test_partition_columns_shown_as_another_type() -> None:
     number, text = column(pa.int64(), "p"), column(pa.string(), "p")
     proved = PartitionValues([], path_layout(properties("p", "TIMESTAMP")))
 

@@ -1,4 +1,4 @@
-"""Both ways to read bytes: the compiled kernel's and numpy's."""
+"""Both implementations for bytes: the compiled kernel and numpy."""
 
 from collections.abc import Iterator
 
@@ -12,7 +12,7 @@ __all__ = ["disk", "kill_after_changes"]
 
 @pytest.fixture(scope="module", params=["kernel", "numpy"])
 def engine(request: pytest.FixtureRequest) -> Iterator[str]:
-    """Runs a module's tests with the compiled kernel and without it."""
+    """Runs a module's tests with and without the compiled kernel."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == "numpy":
             patch.setattr(kernel, "library", lambda: None)

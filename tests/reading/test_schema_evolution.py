@@ -1,4 +1,4 @@
-"""Files from before columns were renamed, retyped, dropped or moved, read as today's."""
+"""Files from before columns were renamed, retyped, dropped or moved, read with the current one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pyhudi_expr.table.schema import META_FIELDS
 from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 from pyhudi_expr.table.storage import Storage
 
-#: Of the golden tables' last write, which is said to have come after two names were exchanged.
+#: The instant of the golden tables' last write, at which two names appear to be swapped.
 LAST = 20260307162456179
 CHANGED = 20240102000000000
 BEFORE, SINCE = "20240101000000000", "20240103000000000"
@@ -50,7 +50,7 @@ def storage(tmp_path: Path) -> Storage:
 def evolution(
     storage: Storage, then: Sequence[dict[str, object]], now: Sequence[dict[str, object]]
 ) -> SchemaEvolution:
-    """Of a table whose columns were changed at `CHANGED`."""
+    """The evolution of a table whose columns were changed at `CHANGED`."""
     versions = [
         {"version_id": since, **struct(*fields)} for since, fields in ((CHANGED, now), (0, then))
     ]
@@ -65,7 +65,7 @@ def evolution(
 def read(
     evolved: SchemaEvolution, storage: Storage, then: pa.Table, now: pa.Schema
 ) -> list[dict[str, Any]]:
-    """The rows of a file from before the change, with today's columns."""
+    """The rows of a file from before the change, with the current columns."""
     with storage.filesystem.open_output_stream(storage.full(FILE)) as sink:
         pq.write_table(then, sink)
     columns = evolved.columns(BEFORE, FILE)
@@ -75,7 +75,7 @@ def read(
     return pa.Table.from_batches(batches, now).to_pylist()
 
 
-def test_names_are_exchanged_and_columns_dropped_and_added_again(storage: Storage) -> None:
+def test_columns_swap_names_or_are_dropped_and_added_again(storage: Storage) -> None:
     then = [field(0, "a", "int"), field(1, "b", "int"), field(2, "c", "string")]
     now = [field(1, "a", "int"), field(0, "b", "int"), field(3, "c", "string")]
     evolved = evolution(storage, then, now)
@@ -85,7 +85,7 @@ def test_names_are_exchanged_and_columns_dropped_and_added_again(storage: Storag
     assert read(evolved, storage, file, today) == [
         {"_hoodie_record_key": "k", "c": None, "b": 1, "a": 2}
     ]
-    added = pa.schema([("c", pa.string())])  # nothing of the file
+    added = pa.schema([("c", pa.string())])  # no column of the file
     assert read(evolved, storage, file, added) == [{"c": None}]
 
 
@@ -112,7 +112,7 @@ WIDER = [
 
 
 @pytest.mark.parametrize(("values", "was", "type_", "is_", "expected"), WIDER)
-def test_types_are_widened(
+def test_widened_types(
     storage: Storage, values: pa.Array, was: str, type_: pa.DataType, is_: str, expected: list[Any]
 ) -> None:
     evolved = evolution(storage, [field(0, "c", was)], [field(0, "c", is_)])
@@ -133,7 +133,7 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("values", "was", "type_", "is_", "says"), REFUSED)
-def test_what_engines_read_differently_is_refused(
+def test_type_changes_that_engines_read_differently_are_refused(
     storage: Storage, values: pa.Array, was: object, type_: pa.DataType, is_: object, says: str
 ) -> None:
     evolved = evolution(storage, [field(0, "c", was)], [field(0, "c", is_)])
@@ -141,7 +141,7 @@ def test_what_engines_read_differently_is_refused(
         read(evolved, storage, pa.table({"c": values}), pa.schema([("c", type_)]))
 
 
-def test_a_column_without_an_id_is_no_guess(storage: Storage) -> None:
+def test_a_column_without_an_id_is_refused(storage: Storage) -> None:
     evolved = evolution(storage, [field(0, "c", "int")], [field(0, "c", "long")])
     with pytest.raises(HudiError, match="no column 'd'"):
         read(evolved, storage, pa.table({"d": [1]}), pa.schema([("d", pa.int64())]))
@@ -152,7 +152,7 @@ Exchange = Callable[[str, int, str, str], str]
 
 @pytest.fixture
 def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
-    """A golden table, of which is told that two columns' names were exchanged at an instant."""
+    """A golden table with a schema history in which two columns swap names at an instant."""
 
     def exchanged(name: str, since: int, one: str, other: str) -> str:
         table = tmp_path / "table"
@@ -170,7 +170,7 @@ def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
 
 
 def described(columns: Iterable[pa.Field], ids: Iterator[int]) -> list[dict[str, object]]:
-    """The columns as a history has them, its types but for structs untold."""
+    """The columns as in a schema history; struct fields have ids."""
     return [
         field(
             next(ids),
@@ -181,7 +181,7 @@ def described(columns: Iterable[pa.Field], ids: Iterator[int]) -> list[dict[str,
     ]
 
 
-def test_tables_are_scanned_under_todays_names(
+def test_tables_are_scanned_with_current_names(
     golden: Mapping[str, Path], exchanged: Exchange
 ) -> None:
     name, columns = "cow_v9_txns_simple_meta", ["_hoodie_commit_time", "txn_id", "account_id"]
@@ -212,7 +212,7 @@ LOGGED = [
 
 
 @pytest.mark.parametrize(("name", "since", "one", "other", "as_of"), LOGGED)
-def test_log_files_are_merged_under_todays_names(
+def test_log_files_are_merged_with_current_names(
     golden: Mapping[str, Path],
     exchanged: Exchange,
     name: str,
@@ -221,7 +221,7 @@ def test_log_files_are_merged_under_todays_names(
     other: str,
     as_of: str | None,
 ) -> None:
-    """Of hudi-rs' rows those that were written before have their values exchanged."""
+    """hudi-rs' rows; the values in rows from before the change are swapped."""
     right = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
     assert any("parquet" not in row["_hoodie_file_name"] for row in right)  # of a log file
     assert len({int(row["_hoodie_commit_time"]) >= since for row in right}) == 2

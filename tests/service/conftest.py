@@ -1,4 +1,4 @@
-"""A server over the golden tables, one for all tests that only ask."""
+"""A server over the golden tables, shared by all tests that only send requests."""
 
 from collections.abc import Iterator
 

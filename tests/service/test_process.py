@@ -1,4 +1,4 @@
-"""The service as a process: what its pages tell, and what SIGHUP and SIGTERM do."""
+"""The service as a process: its pages, and its reaction to SIGHUP and SIGTERM."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRET = "S3CR3T-L1T3RAL"
 
 
 class Process:
-    """`pyhudi serve` with a settings file, and its log, line by line."""
+    """`pyhudi serve` with a settings file; its log is read line by line."""
 
     def __init__(self, directory: Path, **settings: object) -> None:
         self.file = directory / "service.toml"
@@ -49,16 +49,16 @@ class Process:
         self.port = int(str(self.until("listening")["port"]))
 
     def write(self, **settings: object) -> None:
-        """The settings file; JSON's values are TOML's."""
+        """Writes the settings file; JSON values are valid TOML."""
         given = {**self.fixed, **settings}
         self.file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items()))
 
     def until(self, event: str, **fields: object) -> dict[str, object]:
-        """The next line of the log with this event and these fields."""
-        wanted = {"event": event, **fields}
+        """Waits for the next line of the log with this event and these fields."""
+        expected = {"event": event, **fields}
         while True:
             line = self.lines.get(timeout=PATIENCE)
-            if wanted.items() <= line.items():
+            if expected.items() <= line.items():
                 return line
 
     def page(self, path: str) -> tuple[int, str]:
@@ -78,12 +78,12 @@ class Process:
         }
 
     def reload(self, event: str = "settings reloaded") -> dict[str, object]:
-        """Have it read its settings again."""
+        """Send SIGHUP, and wait until the settings are read."""
         self.process.send_signal(signal.SIGHUP)
         return self.until(event)
 
     def end(self) -> None:
-        """Kill it, if it runs."""
+        """Kill the process if it runs."""
         self.process.kill()
         self.process.wait()
         self.reader.join()
@@ -146,28 +146,28 @@ def test_every_answer_is_counted(
     assert after["process_resident_memory_bytes"] > 1 << 20
 
 
-def test_settings_are_read_again(
+def test_settings_are_reloaded(
     service: Process, client: PruningClient, golden: Mapping[str, Path]
 ) -> None:
     table = str(golden["cow_v9_txns_simple_meta"])
-    asked = parse_predicate("region = 'us'")
+    condition = parse_predicate("region = 'us'")
     service.write(table_roots=["/elsewhere"], workers=9)
     assert service.reload()["need_restart"] == ["workers"]
-    refused = client.prune(table, asked)
+    refused = client.prune(table, condition)
     assert refused.status == PruneStatus.BAD_REQUEST
     assert "table_roots" in refused.message
-    # What is wrong changes nothing.
+    # Invalid settings change nothing.
     service.write(table_roots=["/"], max_nodes=-1)
     assert "max_nodes" in str(service.reload("settings not reloaded")["reason"])
-    assert client.prune(table, asked).status == PruneStatus.BAD_REQUEST
+    assert client.prune(table, condition).status == PruneStatus.BAD_REQUEST
     service.write(token_file="/nowhere/token")
     assert "/nowhere/token" in str(service.reload("settings not reloaded")["reason"])
     service.write()
     assert "need_restart" not in service.reload()
-    assert client.prune(table, asked).status == PruneStatus.OK
+    assert client.prune(table, condition).status == PruneStatus.OK
 
 
-def test_the_query_is_named_in_the_log_and_its_literals_are_not(
+def test_the_log_names_the_query_but_none_of_its_literals(
     service: Process, client: PruningClient, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
     table = str(golden["cow_v9_txns_simple_meta"])
@@ -185,11 +185,11 @@ def test_the_query_is_named_in_the_log_and_its_literals_are_not(
     assert SECRET not in service.text
 
 
-def test_sigterm_ends_it_when_what_runs_is_answered(service: Process) -> None:
+def test_sigterm_ends_the_service_after_running_requests(service: Process) -> None:
     with PruningClient(port=service.port, timeout=PATIENCE) as idle:
         idle.info()
-        begun = time.monotonic()
+        started_at = time.monotonic()
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(PATIENCE) == 0
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - started_at < 5
     service.until("stopped")

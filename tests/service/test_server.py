@@ -1,4 +1,4 @@
-"""The server against callers that are many, slow, huge or wrong."""
+"""The server with clients that are many, slow, large or malformed."""
 
 import contextlib
 import signal
@@ -99,20 +99,20 @@ def test_a_frame_may_come_in_pieces(server):
         assert b"info" in caller.recv(size, socket.MSG_WAITALL)
 
 
-def test_a_caller_that_stops_in_the_middle_is_closed_and_keeps_nobody_waiting(server, client):
+def test_a_client_that_stalls_is_disconnected_and_delays_nobody(server, client):
     callers = [server.connect() for _ in range(50)]
     for caller in callers:
         caller.sendall(struct.pack("!i", 1000) + b"\x80\x01")
-    begun = time.monotonic()
+    started_at = time.monotonic()
     assert client.info()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - started_at < 5
     for caller in callers:
         assert closed_by_peer(caller)
         caller.close()
 
 
 @pytest.mark.slow
-def test_a_caller_that_does_not_take_its_answer_is_closed():
+def test_a_client_that_does_not_read_its_answer_is_disconnected():
     class Huge(Gated):
         def prune(self, request):
             response = super().prune(request)
@@ -121,15 +121,18 @@ def test_a_caller_that_does_not_take_its_answer_is_closed():
 
     handler = Huge()
     handler.gate.set()
-    with running(handler, transfer_seconds=0.5) as server, PruningClient(port=server.port) as asker:
-        begun = time.monotonic()
+    with (
+        running(handler, transfer_seconds=0.5) as server,
+        PruningClient(port=server.port) as slow_client,
+    ):
+        started_at = time.monotonic()
         with server.connect() as caller:
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             caller.sendall(framed(_prune_call()))
-            assert asker.info()
-            # Not a byte is read until the server gives up; then only the buffered ones are left.
+            assert slow_client.info()
+            # Reads nothing until the server gives up; then only the buffered bytes are left.
             while server.server.open_connections > 1:
-                assert time.monotonic() - begun < PATIENCE
+                assert time.monotonic() - started_at < PATIENCE
                 time.sleep(0.05)
 
 
@@ -150,7 +153,7 @@ def test_connections_beyond_the_limit_are_closed_at_once():
             assert later.wait_until_ready(PATIENCE)
 
 
-def test_requests_that_would_wait_too_long_are_told_to_go_unpruned():
+def test_requests_that_would_wait_too_long_are_not_pruned():
     handler = Gated()
     with running(handler, workers=1, max_waiting=1) as server, ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(_ask, server.port), pool.submit(_ask, server.port)
@@ -165,7 +168,7 @@ def test_requests_that_would_wait_too_long_are_told_to_go_unpruned():
         assert second.result(PATIENCE).status == PruneStatus.OK
 
 
-def test_a_request_that_takes_too_long_goes_unpruned_and_holds_its_worker():
+def test_a_request_that_takes_too_long_is_not_pruned_and_occupies_its_worker():
     handler = Gated()
     limits = {"workers": 1, "max_waiting": 1, "request_seconds": 0.2}
     with running(handler, **limits) as server, ThreadPoolExecutor(2) as pool:
@@ -173,7 +176,7 @@ def test_a_request_that_takes_too_long_goes_unpruned_and_holds_its_worker():
         for one in late:
             assert one.result(PATIENCE).status == PruneStatus.NOT_PRUNED
             assert "more than 0.2 s" in one.result().message
-        # The one that waited is not supported any more; the one that runs cannot be stopped.
+        # The waiting request is refused; the running one cannot be stopped.
         while server.server.unanswered > 1:
             time.sleep(0.01)
         assert handler.entered.acquire(timeout=PATIENCE)
@@ -199,7 +202,7 @@ def test_an_answer_that_is_too_large_is_not_sent():
         assert "is not sent" in response.message
 
 
-def test_a_list_longer_than_the_nodes_that_are_allowed_is_not_decoded():
+def test_a_list_longer_than_the_node_limit_is_not_decoded():
     with running(Gated(), max_nodes=10) as server, server.connect() as caller:
         request = ttypes.PruneRequest(PROTOCOL_VERSION, "1", "/t", [ttypes.Node(1)] * 11, 1)
         buffer = TMemoryBuffer()
@@ -208,38 +211,38 @@ def test_a_list_longer_than_the_nodes_that_are_allowed_is_not_decoded():
         assert closed_by_peer(caller)
 
 
-def test_stopping_waits_for_the_requests_that_run_and_closes_the_idle():
+def test_stopping_waits_for_running_requests_and_closes_idle_connections():
     handler = Gated()
     with running(handler) as server, ThreadPoolExecutor(1) as pool:
         idle = server.connect()
-        answered = pool.submit(_ask, server.port)
+        pending_answer = pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         server.stop()
         assert closed_by_peer(idle)
         idle.close()
         with pytest.raises((TException, OSError)):
             _ask(server.port)
-        assert not answered.done()
+        assert not pending_answer.done()
         handler.gate.set()
-        assert answered.result(PATIENCE).status == PruneStatus.OK
+        assert pending_answer.result(PATIENCE).status == PruneStatus.OK
         assert server.ended()
 
 
-def test_stopping_does_not_wait_for_ever():
+def test_stopping_does_not_wait_forever():
     handler = Gated()
     with running(handler, stop_seconds=0.2) as server, ThreadPoolExecutor(1) as pool:
-        answered = pool.submit(_ask, server.port)
+        pending_answer = pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         server.stop()
         assert server.ended()
         with pytest.raises((TException, OSError, EOFError)):
-            answered.result(PATIENCE)
+            pending_answer.result(PATIENCE)
         handler.gate.set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_in_order(golden, number, tmp_path):
+def test_a_signal_ends_the_process_gracefully(golden, number, tmp_path):
     settings = tmp_path / "service.toml"
     settings.write_text('port = 0\nlog_format = "json"\n')
     command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(settings)]

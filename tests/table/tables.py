@@ -1,4 +1,4 @@
-"""Tiny tables for tests: the names and instants of files, without any rows."""
+"""Tiny tables for tests: names and instants of files, without rows."""
 
 import json
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from pyhudi_expr.table.listing import FileListing
 
 @dataclass(frozen=True)
 class TinyTable:
-    """A table directory that a test fills with instants and empty data files."""
+    """A table directory to which a test adds instants and empty data files."""
 
     path: Path
     version: int

@@ -54,6 +54,5 @@ class Engine(Protocol):
         self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[EvaluationResult]:
         """Evaluates each predicate over the rows, in order. A predicate that fails does not affect
-        the
-        others.
+        the others.
         """

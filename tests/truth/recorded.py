@@ -24,7 +24,7 @@ from tests.truth.engine import SessionOptions
 from tests.truth.engines.java_judge import answer_of
 from tests.truth.predicates import Predicate
 from tests.truth.soundness import EvaluatedPredicate
-from tests.truth.trino_witness import ENGINES, JavaOracle, evaluated, running_java_oracle
+from tests.truth.trino_witness import ENGINES, JavaOracle, evaluated_predicate, running_java_oracle
 
 FILES = Path(__file__).parents[1] / "data" / "truths"
 _ROWS, _PER_ROUND = 150, 150
@@ -41,7 +41,7 @@ def recorded(dialect: str) -> Iterator[EvaluatedPredicate]:
     for one in pq.read_table(_file(dialect)).to_pylist():
         session_options = SessionOptions(one["zone"], json.loads(one["settings"]))
         predicate = Predicate(one["text"], one["source"])
-        yield evaluated(dialect, predicate, session_options, answer_of(one["truths"]))
+        yield evaluated_predicate(dialect, predicate, session_options, answer_of(one["truths"]))
 
 
 def record(dialects: Sequence[str], predicates: int, seed: str) -> None:

@@ -1,6 +1,5 @@
 """Templates of predicates of Hive and Spark: a text for each function, cast and condition that has
-a
-rule. Those of Trino and Presto are in `trino_templates`.
+a rule. Those of Trino and Presto are in `trino_templates`.
 
 A text has slots. A slot in lower case is a term of that family, one with ``#`` before it a constant
 of that kind. `FAMILIES` lists the families. A rule without a template is never compared with an

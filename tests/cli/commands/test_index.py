@@ -121,7 +121,7 @@ def test_a_directory_that_is_no_table_stays_one(run: Run, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("store", ["hudi", "extension"])
-def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, store: str) -> None:
+def test_a_table_with_a_pending_restore_is_not_changed(run: Run, table: Path, store: str) -> None:
     (table / ".hoodie/timeline/29990101000000000.restore.requested").touch()
     before = contents(table)
     given = ("create", "i", "--columns", "merchant_name", "--store", store)
@@ -139,7 +139,7 @@ def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, sto
         ["drop", "merchant_idx"],
     ],
 )
-def test_a_table_that_may_not_be_written_stays(table: Path, command: list[str]) -> None:
+def test_a_read_only_table_is_not_changed(table: Path, command: list[str]) -> None:
     before = contents(table)
     with readable_by_others(table):
         given = [
@@ -170,7 +170,7 @@ def test_a_lock_that_somebody_holds_is_waited_for(run: Run, table: Path) -> None
         assert contents(table) == before
 
 
-def test_a_lock_that_cannot_be_taken_is_told(run: Run, table: Path) -> None:
+def test_an_unavailable_lock_is_reported(run: Run, table: Path) -> None:
     (table / ".hoodie/.locks").mkdir()
     (table / ".hoodie/.locks/table_lock.json").write_text("{}")
     before = contents(table)

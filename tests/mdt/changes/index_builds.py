@@ -109,7 +109,7 @@ def lock(path: str) -> TableLock:
 
 
 def unlock(path: str) -> None:
-    """What time does in Hudi: the lock of who died expires."""
+    """Simulates the passing of time: the lock of a dead process expires."""
     for leftover in lock_files(path):
         leftover.unlink()
 

@@ -1,4 +1,4 @@
-"""Incremental queries: of the rows that were written after an instant, only their files."""
+"""Incremental queries: only files with rows that were written after an instant are kept."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_only_files_with_newer_rows(
     instants.append(instant_of(table.path))
     upsert(table, rows(spark, "id = 77", x="id + 2000"))
     instants.append(instant_of(table.path))
-    # Clustering writes all files anew; the rows keep their commit times.
+    # Clustering rewrites all files; the rows keep their commit times.
     call(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
     pruner = Pruner()
 
@@ -58,8 +58,8 @@ def test_only_files_with_newer_rows(
             for where, right in groups_with_matches(frame, WHERE).items():
                 found = kept(where, since, until)
                 assert right <= found, (where, since, until)
-                # Layout 1 does not tell what commits a log file is of, and as of an instant a
-                # slice shows its later log files too.
+                # Layout 1 does not record which commits wrote to a log file, and as of an instant a
+                # slice includes its later log files.
                 exact = type_ is TableType.COW or (version > 6 and until is None)
                 if where == "x >= 0" and exact:
                     assert found == right

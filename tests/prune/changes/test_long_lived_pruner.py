@@ -1,4 +1,6 @@
-"""A table that changes under one long-lived pruner: fresh answers, and old ones that stay right."""
+"""A table that changes under one long-lived pruner: new answers are current, old snapshots stay
+right.
+"""
 
 from __future__ import annotations
 
@@ -36,13 +38,13 @@ PREDICATES = (
 
 @dataclass(frozen=True)
 class Moment:
-    """What was right when a snapshot was taken whose indexes nobody has looked at yet."""
+    """The expected result of a snapshot whose indexes have not been read yet."""
 
     snapshot: TableSnapshot
     right: dict[str, set[Group]]
 
     def assert_right(self) -> None:
-        """The snapshot keeps what matched then, however the table has changed since."""
+        """The snapshot keeps what matched at its time, however the table has changed since."""
         listing, schema = self.snapshot.listing, self.snapshot.schema
         partitions = listing.partitions.to_pylist()
         for text, right in self.right.items():
@@ -50,8 +52,8 @@ class Moment:
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
             reading = self.snapshot.reading(PartitionReader.ANY, predicate)
-            asked = self.snapshot.file_evidence(predicate, needed, everywhere, 10, reading)
-            sources = [answer.evidence for answer in asked.answers]
+            evidence_found = self.snapshot.file_evidence(predicate, needed, everywhere, 10, reading)
+            sources = [answer.evidence for answer in evidence_found.answers]
             keep = keep_slices(predicate, sources, listing, self.snapshot.merging)
             kept = {
                 (partitions[listing.slice_partition[n]], str(listing.slice_file_id[n]))
@@ -73,7 +75,7 @@ def rows(spark: SparkSession, where: str, x: str = "id", s: str = "'row ' || id"
     ("type_", "version"),
     [(TableType.MOR, 9), long(TableType.COW, 9), long(TableType.MOR, 8), long(TableType.MOR, 6)],
 )
-def test_each_action_of_a_writer(
+def test_answers_are_right_after_each_action_of_a_writer(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int
 ) -> None:
     name = f"changing_{type_.name.lower()}_{version}"
@@ -101,7 +103,7 @@ def test_each_action_of_a_writer(
     check()
     delete(table, rows(spark, "id in (5, 45, 77)"))
     check()
-    # A failed write: the commit's files and its part of the index are there, its end is not.
+    # A failed write: the commit's files and index entries exist, its completion does not.
     upsert(table, rows(spark, "id in (7, 50)", x="id + 2000"))
     ending = unfinish(table)
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
@@ -128,7 +130,7 @@ def test_each_action_of_a_writer(
 
 
 def unfinish(table: WrittenTable) -> tuple[Path, bytes]:
-    """Takes the newest commit's end away; gives its path and content."""
+    """Removes the completion of the newest commit; returns its path and content."""
     hoodie = table.path / ".hoodie"
     timeline = hoodie if table.spec.version < 8 else hoodie / "timeline"
     ends = [f for f in timeline.iterdir() if f.suffix in (".commit", ".deltacommit")]
@@ -139,7 +141,7 @@ def unfinish(table: WrittenTable) -> tuple[Path, bytes]:
 
 
 def overwrite(table: WrittenTable, frame: DataFrame) -> None:
-    """Replaces the partitions that the frame has rows of."""
+    """Replaces the partitions that have rows in the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": "insert_overwrite"}
     frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
 

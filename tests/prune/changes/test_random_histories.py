@@ -1,7 +1,6 @@
-"""Random lives of tables: whatever writers and table services do, no matching row is pruned away.
+"""Random histories of tables: whatever writers and table services do, no matching row is lost.
 
-PYHUDI_LIVES=N tries N lives instead of one (each takes about half a minute), for hours if need be;
-each run tries other ones.
+PYHUDI_LIVES=N runs N histories instead of one (about half a minute each); each run draws new ones.
 """
 
 from __future__ import annotations
@@ -42,10 +41,12 @@ texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"
 
 
 class Life(RuleBasedStateMachine):
-    """A table, and two pruners: one that has seen all of it, and a new one for each look. asked: by
-    which predicates."""
+    """A table and two pruners: a long-lived one, and a new one for each check.
 
-    asked: ClassVar[Sequence[str]] = PREDICATES
+    asked: the predicates that are checked.
+    """
+
+    predicates: ClassVar[Sequence[str]] = PREDICATES
     spark: ClassVar[SparkSession]
     root: ClassVar[Path]
 
@@ -105,7 +106,7 @@ class Life(RuleBasedStateMachine):
     def clean(self) -> None:
         self._call("run_clean(table => 'life', retain_commits => 1)")
 
-    # Hudi rolls back what nothing has been built upon.
+    # Hudi can roll back a commit only if nothing was built on it.
     @precondition(lambda self: self.writes > 0)
     @rule()
     def roll_back(self) -> None:
@@ -116,9 +117,9 @@ class Life(RuleBasedStateMachine):
     def no_row_is_lost(self) -> None:
         if self.changed:
             frame = self._rows().cache()
-            kept = assert_no_row_lost(self.pruner, self.table.path, frame, self.asked)
+            kept = assert_no_row_lost(self.pruner, self.table.path, frame, self.predicates)
             fresh = Pruner(PruneOptions(footer_wait=20))
-            assert assert_no_row_lost(fresh, self.table.path, frame, self.asked) == kept
+            assert assert_no_row_lost(fresh, self.table.path, frame, self.predicates) == kept
             frame.unpersist()
         self.changed = False
 
@@ -135,13 +136,13 @@ def listed(numbers: list[int]) -> str:
 
 
 @pytest.mark.timeout(0)
-def test_any_life_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
+def test_random_histories_lose_no_row(spark: SparkSession, tmp_path: Path) -> None:
     Life.spark, Life.root = spark, tmp_path
     live(Life, LIVES)
 
 
 def live(life: type[Life], times: int) -> None:
-    """So many lives at random; the same one each time, if it is one."""
+    """Runs this many random histories. A single one is always the same."""
     run_state_machine_as_test(
         life,
         settings=settings(
@@ -150,7 +151,7 @@ def live(life: type[Life], times: int) -> None:
             deadline=None,
             database=None,
             derandomize=times == 1,
-            # To shrink a life would take as many others.
+            # Shrinking a history would run as many others.
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         ),

@@ -1,4 +1,4 @@
-"""What Hudi's table services leave: cleaned, archived, rolled back and restored timelines."""
+"""Timelines after Hudi's table services: cleaned, archived, rolled back and restored."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MANUAL = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"
 def written(
     spark: SparkSession, parent: Path, type_: TableType, version: int, **extra: str
 ) -> WrittenTable:
-    """A table of several commits, also known to Spark's catalogue."""
+    """A table with several commits, which is also in Spark's catalogue."""
     spec = TableSpec("serviced", type_, version, partitions=("p",), extra={**MANUAL, **extra})
     table = create(rows(spark, "true"), spec, parent)
     for n in range(3):
@@ -51,7 +51,7 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
     assert len(list(table.path.rglob("*.parquet"))) < before
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
 
-    begun = HudiTable.open(str(table.path)).timeline
+    initial = HudiTable.open(str(table.path)).timeline
     call(
         spark,
         "archive_commits(table => 'serviced', min_commits => 2, max_commits => 3,"
@@ -59,7 +59,7 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
         table,
     )
     archived = HudiTable.open(str(table.path)).timeline
-    assert len(archived.writes) < len(begun.writes)
+    assert len(archived.writes) < len(initial.writes)
     for known in (pruner, Pruner()):
         assert_no_row_lost(known, table.path, read(spark, table.path), PREDICATES)
     upsert(table, rows(spark, "id in (3, 45)", x="-id"))

@@ -83,7 +83,7 @@ def test_hudi_goes_on_after_a_build_died(
     create_index = STATEMENTS[name].format(path=table.path)
     kill_after_writing(lambda: execute(spark, create_index), _DEATHS[death])
     for leftover in table.path.glob(".hoodie/**/lock"):
-        leftover.unlink()  # what its owner's lock would expire with
+        leftover.unlink()  # as if its owner's lock had expired
     assert (State.ACTIVE in {one.state for one in found(str(table.path))}) == (death == "complete")
     hudi_writes(spark, table, enabled)
     execute(spark, create_index.replace("INDEX", "INDEX IF NOT EXISTS", 1))

@@ -65,7 +65,7 @@ def kept(path: Path) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("step", ["refresh", "compaction"])
-def test_dying_at_any_step_loses_nothing(
+def test_being_killed_at_any_step_loses_nothing(
     spark: SparkSession,
     table: Path,
     tmp_path: Path,
@@ -95,7 +95,7 @@ def test_dying_at_any_step_loses_nothing(
         linked(tmp_path / "prepared", table)
         completed = kill_after_changes(lambda: change(spark, table), changes)
         for leftover in table.glob(".hoodie/**/lock"):
-            leftover.unlink()  # what its owner's lock would expire with
+            leftover.unlink()  # as if its owner's lock had expired
         assert kept(table) in (before, after)
         if not completed and changes % _ENDED_EVERY == 0:
             change(spark, table)
@@ -144,7 +144,7 @@ def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["hudi", "extension", "refresh", "compaction"])
-def test_a_disk_that_is_full_changes_nothing(
+def test_a_full_disk_changes_nothing(
     spark: SparkSession, golden: Mapping[str, Path], disk: Disk, tmp_path: Path, step: str
 ) -> None:
     path = disk.path / "table"

@@ -67,7 +67,7 @@ Index = tuple[str, Store]
 class IndexedLife(Life):
     """A life with indexes. Hudi's writers know of those that are theirs, until they forget it."""
 
-    asked = _ASKED
+    predicates = _ASKED
     patch: ClassVar[pytest.MonkeyPatch]
 
     plain: HudiTable
@@ -229,7 +229,7 @@ def life(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.timeout(0)
-def test_any_life_of_a_table_with_indexes(life: type[IndexedLife]) -> None:
+def test_random_histories_with_indexes_lose_no_row(life: type[IndexedLife]) -> None:
     live(life, examples(LIVES))
 
 

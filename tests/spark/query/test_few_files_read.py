@@ -44,6 +44,6 @@ def frame(spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(("condition", "most"), ASKED)
-def test_few_files_are_read_for_nothing(frame: DataFrame, condition: str, most: int) -> None:
+def test_few_files_without_a_match_are_kept(frame: DataFrame, condition: str, most: int) -> None:
     asked = predicate_of(frame, condition)
     assert len(kept(asked.expression, TYPES, *table(), zone=asked.zone)) <= most

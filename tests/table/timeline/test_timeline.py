@@ -35,11 +35,11 @@ def test_a_file_name_says_what_an_instant_is(
 @pytest.mark.parametrize(
     "name", ["hoodie.properties", "history", "001.commit.crc", ".001.commit", "001", "001.other"]
 )
-def test_other_files_are_no_instants(name: str) -> None:
+def test_other_files_are_not_instants(name: str) -> None:
     assert timeline(name).instants == ()
 
 
-def test_an_instant_is_in_its_furthest_state() -> None:
+def test_an_instant_has_its_latest_state() -> None:
     found = timeline("001.commit.requested", "001.inflight", "001_002.commit").instants
     assert [(i.state, i.completed) for i in found] == [(State.COMPLETED, "002")]
 
@@ -59,7 +59,7 @@ def test_table_services_complete_under_another_name(pending: str, completed: str
     assert not done.pending_compactions
 
 
-def test_a_savepoint_is_apart_from_its_commit() -> None:
+def test_a_savepoint_is_distinct_from_its_commit() -> None:
     both = timeline("001_002.commit", "001_003.savepoint")
     assert [i.requested for i in both.writes] == ["001"]
 
@@ -96,11 +96,11 @@ def test_nothing_is_committed_in_an_empty_timeline() -> None:
         ("2024-01-31 23:59:58.123", "20240131235958123"),
     ],
 )
-def test_queries_name_instants_by_their_digits_or_as_dates(text: str, digits: str) -> None:
+def test_instants_are_given_as_digits_or_dates(text: str, digits: str) -> None:
     assert query_instant(text) == digits
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2024-01", "2024-1-31", "20240131235959123456"])
-def test_what_is_no_instant_is_refused(text: str) -> None:
+def test_invalid_instants_are_refused(text: str) -> None:
     with pytest.raises(HudiError, match=f"'{text}' is not an instant"):
         query_instant(text)

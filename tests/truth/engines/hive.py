@@ -61,8 +61,7 @@ class EvaluationMode(enum.IntEnum):
     """How Hive evaluates. The numbers are the ordinals of Evaluation.Way in Java.
 
     A filter (vectorised) marks the rows that are TRUE, and is FALSE for all others. Batches of one
-    row
-    run the code for repeated values.
+    row run the code for repeated values.
     """
 
     ROWS = 0
@@ -138,8 +137,7 @@ class HiveEngine:
         self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[EvaluationResult]:
         """Evaluates each predicate over the rows, in order. A predicate that fails does not affect
-        the
-        others.
+        the others.
         """
         return self.jvm.evaluate(self.mode, rows, predicates, session_options)
 

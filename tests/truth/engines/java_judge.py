@@ -71,8 +71,7 @@ class JavaEngineProcess:
         """Start the engine.
 
         nulls_for_failures: a row for which a predicate fails counts as NULL, because no result has
-        it.
-        Otherwise the whole predicate is refused, as the query would be.
+        it. Otherwise the whole predicate is refused, as the query would be.
 
         Raises RuntimeMissingError: the engine has not been downloaded.
         """

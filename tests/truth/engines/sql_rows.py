@@ -25,9 +25,8 @@ def select_of(rows: pa.Table, to_millis: Callable[[int], int]) -> str:
     """The SELECT for at least one row.
 
     All values are in one constant, because analysing a thousand constants takes a second. Texts,
-    bytes
-    and floats are encoded by their bits. Times must have microseconds, with or without a zone: the
-    engines read their wall clock in UTC, converted by `to_millis`.
+    bytes and floats are encoded by their bits. Times must have microseconds, with or without a
+    zone: the engines read their wall clock in UTC, converted by `to_millis`.
     """
     columns = [_column(rows.column(name), to_millis) for name in rows.column_names]
     texts = zip(map(str, range(rows.num_rows)), *(texts for texts, _ in columns), strict=True)
