@@ -1,4 +1,4 @@
-"""Random trees, printed as SQL and evaluated by an engine: no file with such a row is excluded."""
+"""Random predicates as SQL, evaluated by an engine: no file with a match is excluded."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.example_counts import examples
 from tests.expr.statistics import RowStatistics
 from tests.marks import long
 
-#: Trees for DuckDB, one query each; `make fuzz` tries others, and more.
+#: Predicates for DuckDB, one query each; `make fuzz` runs other and more ones.
 CASES = examples(300)
 SEED = 11 if settings().derandomize else None
 AT_ONCE = 60
@@ -50,18 +50,18 @@ def evidence() -> StatisticsEvidence:
     )
 
 
-def judged(predicate: HudiExpression, truth: bool) -> set[int]:
-    """The files that may hold a row for which the predicate has this truth."""
+def may_hold(predicate: HudiExpression, truth: bool) -> set[int]:
+    """The files that may hold a row for which the predicate has this truth value."""
     bound = bind(predicate, Scope(SCHEMA, "UTC"))
     mask = as_array(may_be(bound, truth, [evidence()]), FILES)
     return {file for file in range(FILES) if mask[file]}
 
 
 def trees(dialect: Dialect, functions: Mapping[str, Any]) -> Iterator[tuple[HudiExpression, str]]:
-    """Random ones that the dialect can say, without end."""
-    made = Trees(Random(SEED), functions)
+    """An endless sequence of random predicates that the dialect can express."""
+    source = Trees(Random(SEED), functions)
     while True:
-        predicate = made.predicate()
+        predicate = source.predicate()
         try:
             yield predicate, to_sql(predicate, dialect)
         except InexpressibleInSqlError:
@@ -69,15 +69,17 @@ def trees(dialect: Dialect, functions: Mapping[str, Any]) -> Iterator[tuple[Hudi
 
 
 def check(predicate: HudiExpression, sql: str, found: Mapping[bool, set[int]]) -> int:
-    """Fails where a file is excluded that has such a row; how many files are excluded."""
+    """Fails if a file with such a row is excluded; returns the number of excluded files."""
     for truth, files in found.items():
-        lost = files - judged(predicate, truth)
+        lost = files - may_hold(predicate, truth)
         assert not lost, f"{sql} is {truth} in files {sorted(lost)}: {predicate}"
-    return FILES - len(judged(predicate, True))
+    return FILES - len(may_hold(predicate, True))
 
 
 def index_table() -> str:
-    """SQL for the index table of `rows`: as Hudi's, zeros for NaN; of file 0 nothing is known."""
+    """SQL for the index table of `rows`: as in Hudi, with zeros for NaN; nothing is known of file
+    0.
+    """
     columns = ["file", "count(*) AS valueCount"]
     for field in SCHEMA:
         name, nothing = field.name, "WHEN file = 0 THEN NULL"
@@ -95,25 +97,25 @@ def index_table() -> str:
 
 
 def of_index(predicate: HudiExpression, dialect: Dialect) -> str:
-    """A condition for the index table."""
+    """The predicate as a condition on the index table."""
     return to_sql(index_filter(predicate, SCHEMA), dialect)
 
 
 def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
     duckdb = pytest.importorskip("duckdb")
     excluded, excluded_by_sql = 0, 0
-    made = trees(Dialect.DUCKDB, {})
+    source = trees(Dialect.DUCKDB, {})
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.register("arrow_rows", table())
         connection.execute("CREATE TABLE rows AS SELECT * FROM arrow_rows")
         connection.execute(f"CREATE TABLE statistics AS {index_table()}")
         for _ in range(CASES):
-            predicate, sql = next(made)
+            predicate, sql = next(source)
             try:
                 rows = connection.sql(f"SELECT DISTINCT file, ({sql}) FROM rows").fetchall()
             except (duckdb.ConversionException, duckdb.OutOfRangeException, duckdb.BinderException):
-                continue  # types that only other engines compare, and sums beyond a type
+                continue  # types that only other engines compare, and sums that overflow
             found = {
                 truth: {file for file, value in rows if value is truth} for truth in (True, False)
             }
@@ -129,14 +131,14 @@ def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("cases", [AT_ONCE, long(10 * AT_ONCE)])
 def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int) -> None:
-    made = trees(Dialect.SPARK, SPARKS_FUNCTIONS)
-    asked = [next(made) for _ in range(cases)]
+    source = trees(Dialect.SPARK, SPARKS_FUNCTIONS)
+    predicates = [next(source) for _ in range(cases)]
     frame = spark.createDataFrame(table().to_pylist(), _spark_schema()).coalesce(1).cache()
     frame.createOrReplaceTempView("rows")
     index = spark.sql(index_table()).cache()
     excluded = 0
     for at in range(0, cases, AT_ONCE):
-        some = asked[at : at + AT_ONCE]
+        some = predicates[at : at + AT_ONCE]
         columns = [f.expr(sql).alias(f"p{n}") for n, (_, sql) in enumerate(some)]
         answers = frame.select("file", *columns).collect()
         conditions = [of_index(predicate, Dialect.SPARK) for predicate, _ in some]

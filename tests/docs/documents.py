@@ -1,4 +1,4 @@
-"""The documents' blocks of code, in pieces, and which test runs each.
+"""The code blocks of the documents, split into pieces, and the test that runs each piece.
 
 A piece is what a reader runs at once: a program, a SQL statement, a line of a shell.
 """
@@ -25,12 +25,12 @@ DOCUMENTS = sorted(
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _SHELL = ("", "bash", "sh", "shell")
-#: Nobody runs these: what programs print, and drawings.
+#: Blocks that are not run: output of programs, and diagrams.
 SHOWN = ("text", "mermaid")
 
 
 class Runner(Enum):
-    """The value: the file of the test that runs such pieces."""
+    """The value is the test file that runs such pieces."""
 
     ALONE = "tests/docs/test_documents.py"
     """Nothing is needed, or no more than that names exist."""
@@ -64,7 +64,7 @@ _PYHUDI = {
     **dict.fromkeys(("hive register", "hive doctor"), Runner.HIVE),
     "serve": Runner.SERVICE,
 }
-#: Names that a reader has.
+#: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
 
@@ -79,7 +79,7 @@ class Piece:
 
     @property
     def words(self) -> list[str]:
-        """Of a shell's line."""
+        """The words of a shell's line."""
         return shlex.split(self.text.removesuffix("&"), comments=True)
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class Piece:
 
 
 def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]:
-    """Of all documents, in order: those of one runner, of one kind."""
+    """The pieces of all documents, in order: those of one runner, of one kind."""
     every = (one for document in DOCUMENTS for one in _pieces(document))
     return [
         one
@@ -97,7 +97,7 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 
 
 def runner_of(piece: Piece) -> Runner:
-    """Raises LookupError where no test would run it."""
+    """Raises LookupError if no test runs it."""
     if piece.kind in ("sql", "java"):
         return Runner.HIVE
     if piece.kind == "python":
@@ -116,7 +116,7 @@ def runner_of(piece: Piece) -> Runner:
 
 
 def kinds() -> Iterator[tuple[str, str]]:
-    """The name and the kind of every block of code."""
+    """The document and the kind of every block of code."""
     for document in DOCUMENTS:
         for match in _BLOCK.finditer(document.read_text()):
             yield str(document.relative_to(ROOT)), match.group(2)

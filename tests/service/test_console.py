@@ -112,18 +112,18 @@ def test_a_client_certificate_is_required_when_configured(tmp_path):
         connection.request("GET", "/")
         return connection.getresponse().status
 
-    def console_after_requests(context):
+    def status_over_tls(context):
         return status(http.client.HTTPSConnection("localhost", port, timeout=20, context=context))
 
     async def all_callers():
         async with await Console(settings, Metrics()).listen():
-            table_page = await asyncio.to_thread(console_after_requests, tls(secrets))
+            status_with_certificate = await asyncio.to_thread(status_over_tls, tls(secrets))
             with pytest.raises((OSError, http.client.HTTPException)):
-                await asyncio.to_thread(console_after_requests, tls(secrets, certificate=None))
+                await asyncio.to_thread(status_over_tls, tls(secrets, certificate=None))
             plain = http.client.HTTPConnection("localhost", port, timeout=20)
             with pytest.raises((OSError, http.client.HTTPException)):
                 await asyncio.to_thread(status, plain)
-            return table_page
+            return status_with_certificate
 
     assert asyncio.run(all_callers()) == 200
 

@@ -34,7 +34,7 @@ def test_a_library_of_other_source_is_not_used(
     assert "kernel is not used" in caplog.text
 
 
-@given(strings=STRINGS, wanted=STRINGS)
+@given(strings=STRINGS, searched=STRINGS)
 def test_strings_are_found_at_their_index(strings: list[bytes], searched: list[bytes]) -> None:
     ordered = sorted(set(strings))
     lookups = [*searched, *strings]
@@ -103,7 +103,7 @@ def _parsed_slowly(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int
         return _parsed(blocks, has_mvcc)
 
 
-@given(strings=STRINGS, wanted=STRINGS, skipped=st.integers(0, 3))
+@given(strings=STRINGS, searched=STRINGS, skipped=st.integers(0, 3))
 def test_an_index_finds_every_string(
     strings: list[bytes], searched: list[bytes], skipped: int
 ) -> None:

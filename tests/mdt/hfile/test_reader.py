@@ -34,7 +34,12 @@ def cells(file: HFile) -> dict[bytes, bytes]:
 
 
 @settings(max_examples=examples(60))
-@given(table=TABLES, form=FORMS, levels=st.sampled_from([1, 2]), wanted=st.lists(ROWS, max_size=5))
+@given(
+    table=TABLES,
+    form=FORMS,
+    levels=st.sampled_from([1, 2]),
+    keys_looked_up=st.lists(ROWS, max_size=5),
+)
 def test_look_ups_equal_a_full_scan(
     table: dict[bytes, bytes], form: dict, levels: int, keys_looked_up: list[bytes]
 ) -> None:

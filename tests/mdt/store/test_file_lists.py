@@ -69,7 +69,7 @@ def rows(files: StoredFiles) -> list[tuple[str, str, int]]:
 
 
 @settings(max_examples=examples(60))
-@given(base=st.none() | _PARTS, logs=st.lists(_PARTS, max_size=3), gone=st.booleans())
+@given(base=st.none() | _PARTS, logs=st.lists(_PARTS, max_size=3), is_deleted=st.booleans())
 def test_the_last_record_of_a_file_wins(
     base: dict[str, Any] | None, logs: list[dict[str, Any]], is_deleted: bool
 ) -> None:
