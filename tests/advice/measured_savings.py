@@ -46,8 +46,7 @@ class Measured:
 
     before, after: the files and bytes of the average query. seconds: of each build, by the index's
     columns, scaled to the machine of the estimates. built, then: bytes of the indexes of some
-    kinds,
-    before and after the commit. verified: their verification after the commit.
+    kinds, before and after the commit. verified: their verification after the commit.
     """
 
     advice: Advice

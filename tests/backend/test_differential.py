@@ -86,8 +86,8 @@ def index_table() -> str:
         if pa.types.is_floating(field.type):
             nothing += f" WHEN bool_or(isnan({name})) THEN 0"
         columns += (
-            f"CASE {case} ELSE {told} END AS {name}_{called}"
-            for case, told, called in (
+            f"CASE {case} ELSE {otherwise} END AS {name}_{called}"
+            for case, otherwise, called in (
                 (nothing, f"min({name})", "minValue"),
                 (nothing, f"max({name})", "maxValue"),
                 ("WHEN file = 0 THEN NULL", f"count(*) - count({name})", "nullCount"),
@@ -121,9 +121,11 @@ def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
             }
             excluded += check(predicate, sql, found)
             condition = of_index(predicate, Dialect.DUCKDB)
-            told = connection.sql(f"SELECT file FROM statistics WHERE {condition}").fetchall()
-            assert found[True] <= {file for (file,) in told}, f"{sql}: {condition}"
-            excluded_by_sql += FILES - len(told)
+            matching_files = connection.sql(
+                f"SELECT file FROM statistics WHERE {condition}"
+            ).fetchall()
+            assert found[True] <= {file for (file,) in matching_files}, f"{sql}: {condition}"
+            excluded_by_sql += FILES - len(matching_files)
     assert excluded > CASES * FILES / 10
     assert excluded_by_sql > excluded / 2
 
@@ -142,7 +144,7 @@ def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int)
         columns = [f.expr(sql).alias(f"p{n}") for n, (_, sql) in enumerate(some)]
         answers = frame.select("file", *columns).collect()
         conditions = [of_index(predicate, Dialect.SPARK) for predicate, _ in some]
-        told = index.select(
+        matching_files = index.select(
             "file", *(f.expr(sql).alias(f"p{n}") for n, sql in enumerate(conditions))
         ).collect()
         for n, (predicate, sql) in enumerate(some):
@@ -152,7 +154,7 @@ def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int)
             }
             excluded += check(predicate, sql, found)
             check(parse_predicate(sql, SPARK), sql, found)
-            by_index = {answer[0] for answer in told if answer[n + 1]}
+            by_index = {answer[0] for answer in matching_files if answer[n + 1]}
             assert found[True] <= by_index, f"{sql}: {conditions[n]}"
     index.unpersist()
     frame.unpersist()

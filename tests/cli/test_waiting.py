@@ -73,7 +73,7 @@ def test_there_is_a_bar_while_a_table_is_read(
 
 
 @pytest.mark.parametrize("command", ["register", "doctor"])
-def test_there_is_a_bar_while_hiveserver2_is_asked(command, golden, monkeypatch, terminal):
+def test_there_is_a_bar_while_hiveserver2_is_queried(command, golden, monkeypatch, terminal):
     monkeypatch.setattr(sys, "stderr", terminal)
     server = socket.create_server(("127.0.0.1", 0))
 

@@ -48,7 +48,7 @@ def tools(containers: Cluster) -> Image:
 
 
 @pytest.fixture(autouse=True)
-def _both_replicas_are_asked_again(containers: Cluster) -> Iterator[None]:
+def _wait_for_both_replicas(containers: Cluster) -> Iterator[None]:
     """Waits after each test until the circuit breakers have closed."""
     yield
     for name in REPLICAS:
@@ -56,10 +56,10 @@ def _both_replicas_are_asked_again(containers: Cluster) -> Iterator[None]:
     first = containers.container(REPLICAS[0])
     with undone(first.pause, first.unpause):
         containers.wait(lambda: pruned(containers.ask(QUERY, timeout_ms=TIMEOUT_MS)))
-    containers.wait(lambda: _asked_of_first(containers))
+    containers.wait(lambda: _first_replica_answered(containers))
 
 
-def _asked_of_first(containers: Cluster) -> bool:
+def _first_replica_answered(containers: Cluster) -> bool:
     before = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
     answer = containers.ask(QUERY)
     after = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]

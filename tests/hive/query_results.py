@@ -1,4 +1,4 @@
-"""Questions to HiveServer2: rows, and how many files were considered and read for them."""
+"""Queries to HiveServer2: rows, and how many files were considered and read for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query gave.
+    """The result of a query.
 
     Attributes:
         rows: its rows, in one order for equal sets of rows.
@@ -47,7 +47,7 @@ class Asker:
         self._reports = reports
 
     def run(self, statement: str) -> Rows:
-        """The rows of a statement, as they come."""
+        """The rows of a statement, in its order."""
         return self._session.run(statement)
 
     def ask(self, query: str) -> Answer:
@@ -58,7 +58,7 @@ class Asker:
 
 
 class Hive:
-    """A HiveServer2 and the pruning service that its queries ask; tables are registered once."""
+    """A HiveServer2 and the pruning service of its queries. Tables are registered once."""
 
     def __init__(
         self,
@@ -67,7 +67,7 @@ class Hive:
         scratch: Path,
         settings: Mapping[str, str] = NOTHING,
     ) -> None:
-        """`settings` are what every session has, whatever else it asks for."""
+        """`settings` apply to every session, in addition to others."""
         self.server = server
         self._always = settings
         self._service = service
@@ -78,7 +78,7 @@ class Hive:
         self._sessions = 0
 
     def __enter__(self) -> Hive:
-        """Itself."""
+        """Returns itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -86,19 +86,19 @@ class Hive:
         self._open.close()
 
     def close_sessions(self) -> None:
-        """Close the sessions, which hold the memory of their queries; new ones open on demand."""
+        """Close the sessions, which occupy the memory of their queries; new ones open on demand."""
         self._open.close()
         self._askers.clear()
 
     def register(self, table: HudiTable) -> str:
-        """The table's name in Hive, where the storage handler reads it."""
+        """The name in Hive of the table with the storage handler."""
         if table.name not in self._registered:
             self.run(create_with_handler(table.name, table.path))
             self._registered.add(table.name)
         return table.name
 
     def run(self, *statements: str) -> None:
-        """Run statements of DDL."""
+        """Run DDL statements."""
         for statement in statements:
             self._asker(NOTHING).run(statement)
 
@@ -110,17 +110,17 @@ class Hive:
         pruning: bool = True,
         settings: Mapping[str, str] = NOTHING,
     ) -> Answer:
-        """The query's answer from an engine, with `settings` beside the engine's."""
+        """Runs the query on an engine, with `settings` in addition to the engine's."""
         switch = {"hudi.pruning.enabled": str(pruning).lower()}
         return self._asker({**ENGINES[engine], **switch, **settings}).ask(query)
 
     def ask_both(
         self, query: str, engine: str = FETCH, settings: Mapping[str, str] = NOTHING
     ) -> Answer:
-        """The answer with pruning, after it was found to have the rows of the one without."""
+        """Runs the query with pruning, and checks that its rows are those without."""
         unpruned = self.ask(query, engine, pruning=False, settings=settings)
         pruned = self.ask(query, engine, settings=settings)
-        # As they are shown: NaN is not equal to itself.
+        # As text, because NaN does not equal itself.
         assert repr(pruned.rows) == repr(unpruned.rows), (
             f"pruning changes the rows of {query} ({engine})"
         )

@@ -190,7 +190,7 @@ def frame(spark: SparkSession, rows: pa.Table, path: Path, rng: random.Random) -
     "count", [examples(30), pytest.param(examples(1500), marks=pytest.mark.long)]
 )
 @pytest.mark.parametrize("type_", TableType, ids=lambda type_: type_.name.lower())
-def test_a_condition_its_negation_and_its_nulls_are_all_rows(
+def test_a_condition_its_negation_and_its_nulls_cover_all_rows(
     hive: Hive,
     spark: SparkSession,
     tables: Mapping[TableType, HudiTable],

@@ -1,4 +1,4 @@
-"""Tables whose record keys are virtual or become so, as both lines of Hive are asked about them."""
+"""Tables whose record keys are virtual or become so, for tests with Hive 4 and Hive 3.1."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KEYED = ("cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle")
 
 @dataclass(frozen=True)
 class KeyedTable:
-    """A copy of one of them, by its name in Hive."""
+    """A copy of one of these tables, with its name in Hive."""
 
     name: str
     path: Path
@@ -43,11 +43,11 @@ class KeyedTable:
         return hive.ask(query).rows
 
     def hide_keys(self, settings: VirtualKeySettings) -> None:
-        """Makes them virtual."""
+        """Turns virtual keys on."""
         enable(HudiTable.open(str(self.path)), settings, self._lock())
 
     def show_keys(self) -> None:
-        """Takes that back."""
+        """Turns virtual keys off."""
         disable(HudiTable.open(str(self.path)), self._lock())
 
     def _lock(self) -> TableLock:

@@ -48,7 +48,7 @@ def test_quantiles_split_a_skewed_column_into_equal_shares() -> None:
     assert (np.abs(shares - 1 / 16) < 0.01).all()
 
 
-def test_strings_with_a_common_prefix_are_told_apart() -> None:
+def test_strings_with_a_common_prefix_are_distinguished() -> None:
     texts = pa.array([f"https://www.example.com/items/{i:06d}" for i in range(10_000)])
     numbers = Boundaries.of(texts, depth=8).numbers(texts)
     assert len(np.unique(numbers)) == 256

@@ -91,9 +91,9 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
 @pytest.mark.hive
 def test_the_jar_contains_its_licence_and_those_of_its_contents():
     with zipfile.ZipFile(HANDLER_JAR) as files:
-        told = files.read("META-INF/LICENSE").decode()
+        licence = files.read("META-INF/LICENSE").decode()
         names = files.namelist()
-    assert told == (ROOT / "LICENSE").read_text()
+    assert licence == (ROOT / "LICENSE").read_text()
     assert {"META-INF/LICENSE.txt", "META-INF/NOTICE.txt"} <= set(names)  # libthrift's licence
 
 

@@ -1,4 +1,4 @@
-"""What may happen to who builds indexes."""
+"""Fixtures that simulate failures of builds."""
 
 from tests.failure_fixtures import disk, kill_after_changes, kill_after_writing
 

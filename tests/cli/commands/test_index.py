@@ -264,8 +264,10 @@ def test_an_index_half_registered_by_a_killed_build_is_built_again(table: Path) 
     """In the extension; indexes that Hudi's writers deleted stay registered."""
     opened = HudiTable.open(str(table))
     name, columns = "i", ("merchant_name",)
-    gone = ("secondary_index_i",)
-    index = RegisteredIndex(name, "secondary_index", columns, {}, Store.EXTENSION, gone, "")
+    missing_partitions = ("secondary_index_i",)
+    index = RegisteredIndex(
+        name, "secondary_index", columns, {}, Store.EXTENSION, missing_partitions, ""
+    )
     Registry().with_index(index).write(opened.storage)
     given = ("index", "create", name, "--columns", "merchant_name", "--table", table)
     assert "pyspark is missing" in without_spark(*given, "--store", "extension").stderr

@@ -1,4 +1,4 @@
-"""Matrix tables as tests of Hive 3.1 ask them."""
+"""Matrix tables for the tests with Hive 3.1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_ROWS = {"hive.vectorized.execution.enabled": "false"}
 
 @dataclass(frozen=True)
 class Table:
-    """A matrix table: its name in Hive, what was written, and its rows for DuckDB as `t`."""
+    """A matrix table: its name in Hive, its specification, and its rows for DuckDB as `t`."""
 
     name: str
     written: HudiTable
@@ -36,14 +36,14 @@ def id_of(value: object) -> str | None:
 
 
 def refusal(hive: Hive, statement: str) -> str:
-    """The message with which Hive refuses the statement."""
+    """The error message with which Hive refuses the statement."""
     with pytest.raises(QueryError) as caught:
         hive.run(statement)
     return str(caught.value)
 
 
 def every_way(hive: Hive, query: str, rows: list[tuple[object, ...]]) -> None:
-    """These are the query's rows for every reader."""
+    """Checks that all readers return these rows of the query."""
     assert hive.ask_both(query).rows == rows
     for settings in (VECTORISED, BY_ROWS):
         assert hive.ask_both(query, MR, settings).rows == rows

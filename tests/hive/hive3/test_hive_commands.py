@@ -36,7 +36,9 @@ def run(hive: Hive, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def test_a_table_is_registered_and_followed(run: Run, hive: Hive, table: Table) -> None:
+def test_a_table_is_registered_and_its_changes_are_followed(
+    run: Run, hive: Hive, table: Table
+) -> None:
     name = f"followed_{table.name}"
     arguments = (table.written.path, "--name", name, "--property", "hudi.view=snapshot")
     code, out, err = run("register", *arguments)
@@ -55,7 +57,7 @@ def test_a_table_is_registered_and_followed(run: Run, hive: Hive, table: Table) 
     assert [text.split()[:2] for text in statements] == [["ALTER", "TABLE"]]
 
 
-def test_columns_that_hudi_has_gained_are_added(
+def test_columns_added_in_hudi_are_added_in_hive(
     run: Run, hive: Hive, tables: Tables, tmp_path: Path
 ) -> None:
     path = shutil.copytree(tables(COW).written.path, tmp_path / "gained")
@@ -74,7 +76,7 @@ def findings(out: str) -> dict[str, dict[str, str]]:
     return {found["link"]: found for found in json.loads(out)["findings"]}
 
 
-def test_the_doctor_looks_at_each_link(
+def test_the_doctor_checks_each_link(
     run: Run, hive: Hive, tables: Tables, pruning_service: ServiceProcess
 ) -> None:
     table = tables(MOR)
@@ -97,7 +99,7 @@ def test_the_doctor_looks_at_each_link(
 
 
 class OverHttp(HiveServer):
-    """One that speaks HTTP and nothing else."""
+    """A HiveServer2 with HTTP transport only."""
 
     def connect(self, user: str = "pyhudi") -> pyhive.Connection:
         """As PyHive itself connects."""

@@ -41,12 +41,12 @@ JOINED = [
 def test_joins_have_the_right_rows_and_map_joins_prune_both_sides(
     hive: Hive, both: tuple[str, str, KnownRows], query: str, join: str
 ) -> None:
-    """A job of MapReduce that reads several tables gets no filter from Hive."""
+    """Hive passes no filter to a MapReduce job that reads several tables."""
     cow, mor, known = both
-    asked = query.format(cow=cow, mor=mor)
-    plan = str(hive.ask(f"EXPLAIN {asked}", MR, settings=JOINS[join]).rows)
+    statement = query.format(cow=cow, mor=mor)
+    plan = str(hive.ask(f"EXPLAIN {statement}", MR, settings=JOINS[join]).rows)
     assert ("Map Join Operator" in plan) == (join == "map")
-    answer = hive.ask_both(asked, MR, JOINS[join])
+    answer = hive.ask_both(statement, MR, JOINS[join])
     right = known.ask(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
     assert answer.rows == sorted(right, key=repr)
     kept, considered = answer.scan.files_kept, answer.scan.files_considered
@@ -70,7 +70,7 @@ def test_keys_that_are_null_meet_by_null_safe_equality_only(
 
 
 def test_a_table_that_is_joined_with_itself_loses_no_row(hive: Hive, table: Table) -> None:
-    """MapReduce reads one file for both, with the filter of one of them."""
+    """MapReduce reads each file once for both scans, with the filter of one of them."""
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.id = y.id + 1000 WHERE x.i > 20000"
     for settings in JOINS.values():
         answer = hive.ask_both(query.format(table.name, table.name), MR, settings)

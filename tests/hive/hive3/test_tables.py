@@ -51,7 +51,7 @@ def test_a_filter_on_partitions_reads_no_other(
     assert answer.scan.files_kept == read
 
 
-def test_partitioned_by_is_refused_with_the_way_out(hive: Hive, tables: Tables) -> None:
+def test_partitioned_by_is_refused_with_an_alternative(hive: Hive, tables: Tables) -> None:
     table = tables(COW, 8, Partitioning.LEVELS).written
     statement = (
         "CREATE EXTERNAL TABLE parted (id bigint) PARTITIONED BY (p string)"
@@ -72,7 +72,7 @@ def test_a_table_is_also_read_by_its_input_format(
     native = f"native_{table.name}"
     hive.run(*create_native(table.written, native, INPUT_FORMATS[type_]))
     query = "SELECT id, s, ts, q FROM {} WHERE i > 24000"
-    # Hive 3.1 gives a table's filter to its input format only if told to.
+    # Hive 3.1 passes a table's filter to its input format only with this setting.
     settings = {"hive.optimize.index.filter": "true"}
     right = sorted(table.known.ask(query.format("t")), key=repr)
     for engine in (FETCH, MR):
@@ -97,7 +97,7 @@ def test_the_read_optimised_view_reads_base_files_only(hive: Hive, tables: Table
     assert hive.ask(snapshot, settings=properties).rows == []
 
 
-def test_what_is_asked_of_a_view_prunes_its_table(hive: Hive, table: Table) -> None:
+def test_a_filter_on_a_view_prunes_its_table(hive: Hive, table: Table) -> None:
     view = f"seen_{table.name}"
     hive.run(f"CREATE VIEW {view} AS SELECT id, upper(s) AS t, i + 1 AS j FROM {table.name}")
     query = f"SELECT id, t FROM {view} WHERE j > 26001 AND t LIKE 'N%'"
@@ -108,7 +108,7 @@ def test_what_is_asked_of_a_view_prunes_its_table(hive: Hive, table: Table) -> N
         assert answer.scan.files_kept < answer.scan.files_considered
 
 
-def test_tables_are_made_of_what_is_read(hive: Hive, table: Table) -> None:
+def test_tables_are_created_from_queries(hive: Hive, table: Table) -> None:
     copy = f"copy_{table.name}"
     columns = "id, b, l, dec9, dec38, s, u, ts, n"
     first = f"SELECT {columns} FROM {table.name} WHERE i > 20000"
@@ -137,18 +137,18 @@ WRITES = [
 ]
 
 
-@pytest.mark.parametrize(("write", "told"), WRITES)
+@pytest.mark.parametrize(("write", "message"), WRITES)
 def test_writes_are_refused_and_change_nothing(
-    hive: Hive, table: Table, write: str, told: str
+    hive: Hive, table: Table, write: str, message: str
 ) -> None:
     written = table.written
     before = {file: (written.path / file).stat().st_size for file in written.data_files()}
-    assert told in refusal(hive, write.format(name=table.name))
+    assert message in refusal(hive, write.format(name=table.name))
     assert {file: (written.path / file).stat().st_size for file in written.data_files()} == before
     assert hive.ask(f"SELECT id FROM {table.name} WHERE id = 5005").rows == [(5005,)]
 
 
-def test_a_table_cannot_be_made_of_a_query_by_the_handler(hive: Hive, table: Table) -> None:
+def test_a_table_of_the_handler_cannot_be_created_from_a_query(hive: Hive, table: Table) -> None:
     statement = (
         "CREATE TABLE made STORED BY 'io.pyhudi.hive.HudiStorageHandler' AS"
         f" SELECT id FROM {table.name}"
@@ -158,7 +158,7 @@ def test_a_table_cannot_be_made_of_a_query_by_the_handler(hive: Hive, table: Tab
 
 
 @pytest.mark.parametrize("version", [6, 8])
-def test_tables_without_meta_fields_have_the_column_without_values(
+def test_without_meta_fields_the_key_column_is_null(
     hive: Hive, golden: Golden, version: int
 ) -> None:
     name = f"without_keys_{version}"
@@ -175,7 +175,7 @@ def test_tables_without_meta_fields_have_the_column_without_values(
 def test_stored_keys_are_hidden_while_keys_are_virtual(
     hive: Hive, golden: Golden, tmp_path: Path, archive: str
 ) -> None:
-    """The files have keys, by which Hive 3.1's own reader would filter."""
+    """The files contain keys, by which Hive 3.1's own reader would filter."""
     table = KeyedTable.registered(hive, golden, archive, tmp_path)
     keyed = table.rows(hive)
 

@@ -1,4 +1,4 @@
-"""ANALYZE TABLE works as on any table, and what it leaves is not taken for the truth later on."""
+"""ANALYZE TABLE works as for any table, and queries do not use its outdated statistics."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from tests.hive.query_results import TEZ, Hive
 
 pytestmark = pytest.mark.hive
 
-#: NOSCAN Hive refuses for every table with a storage handler.
+#: Hive refuses NOSCAN for every table with a storage handler.
 ANALYZE = (
     "ANALYZE TABLE analyzed COMPUTE STATISTICS",
     "ANALYZE TABLE analyzed COMPUTE STATISTICS FOR COLUMNS",
     "ANALYZE TABLE analyzed COMPUTE STATISTICS FOR COLUMNS txn_id, amount",
 )
-#: Hive answers such queries by what ANALYZE has left, where it takes that for exact.
+#: Hive answers such queries from the statistics of ANALYZE, if it trusts them.
 COUNTED = "SELECT count(*), count(txn_id), min(txn_ts), max(txn_ts) FROM analyzed"
 
 
 @pytest.mark.parametrize("statement", ANALYZE)
-def test_a_table_that_changes_after_it_is_counted_anew(
+def test_statistics_of_analyze_are_not_used_after_a_change(
     hive: Hive, golden: Mapping[str, Path], tmp_path: Path, statement: str
 ) -> None:
     path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
@@ -44,7 +44,7 @@ def test_a_table_that_changes_after_it_is_counted_anew(
 
 
 def ends(path: Path) -> list[tuple[int, int, int, int]]:
-    """What `COUNTED` has to give."""
+    """The expected result of `COUNTED`."""
     rows = scan(str(path), columns=["txn_id", "txn_ts"]).to_table()
     times = rows["txn_ts"].to_pylist()
     keys = [key for key in rows["txn_id"].to_pylist() if key is not None]

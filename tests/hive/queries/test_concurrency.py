@@ -1,4 +1,4 @@
-"""Many clients at once, and queries while a writer commits."""
+"""Many concurrent clients, and queries while a writer commits."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matric
     together = threading.Barrier(CLIENTS)
 
     def client(number: int) -> list[tuple[str, str, frozenset[int], bool]]:
-        # Two work hard, the others look rows up.
+        # Two run heavy queries, the others look rows up.
         engine = {0: TEZ, 1: MR}.get(number, FETCH)
         found = []
-        with hive.asker(ENGINES[engine]) as asker:
+        with hive.asker(ENGINES[engine]) as session:
             together.wait(300)
             for n in range(QUERIES_EACH if engine == FETCH else 2):
                 name = names[(number + n) % 2]
                 text = PREDICATES[(number * QUERIES_EACH + n) % len(PREDICATES)]
-                answer = asker.ask(f"SELECT id FROM {name} WHERE {for_hive(text)}")
+                answer = session.ask(f"SELECT id FROM {name} WHERE {for_hive(text)}")
                 ids = frozenset(row[0] for row in answer.rows)
                 pruned = answer.scan.files_kept < answer.scan.files_considered
                 found.append((name, text, ids, pruned))
@@ -61,7 +61,7 @@ FILES, ROWS, COMMITS = 8, 5, 4
 
 
 class Writer:
-    """Commits to a table: commit `c` gives the row of each file that ends in 0 the value 100 c."""
+    """Commits to a table: commit `c` sets the row of each file that ends in 0 to 100 c."""
 
     def __init__(self, spark: SparkSession, type_: TableType, parent: Path) -> None:
         self._spark = spark
@@ -99,7 +99,7 @@ def test_queries_while_a_writer_commits(
             before = writer.committed
             answer = hive.ask(f"SELECT id, v FROM {name} WHERE v > {100 * before - 1}")
             after = writer.committed + 1
-            # The rows as they were after one commit, which was the newest at some time meanwhile.
+            # The rows after a commit that was the newest at some time during the query.
             (value,) = {row[1] for row in answer.rows}
             assert sorted(row[0] for row in answer.rows) == MOVING
             assert 100 * before <= value <= 100 * after

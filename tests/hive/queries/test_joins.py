@@ -1,4 +1,4 @@
-"""The keys of a join's one side decide which files of the other are listed (Tez).
+"""The keys of one side of a join prune the files of the other side (Tez).
 
 The tables are Hudi's, of tests/data/golden: five files in three partitions, twelve rows.
 """
@@ -38,7 +38,7 @@ def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
 
 
 def ask_both(hive: Hive, query: str) -> Answer:
-    """The answer, after it was found to have the rows of the one that reads every file."""
+    """Runs the query, and checks its rows against a run that reads every file."""
     whole = hive.ask(query, TEZ, settings=UNRESTRICTED)
     answer = hive.ask(query, TEZ)
     assert answer.rows == whole.rows, query
@@ -66,22 +66,22 @@ def test_without_any_key_no_file_is_read(hive: Hive, tables: None) -> None:
     assert (answer.rows, answer.files) == ([], (5, 0))
 
 
-def test_log_files_are_left_out_with_their_base_files(hive: Hive, tables: None) -> None:
+def test_log_files_are_pruned_with_their_base_files(hive: Hive, tables: None) -> None:
     query = "SELECT txn_id FROM merged WHERE txn_id IN (SELECT k_txn_id FROM few WHERE t = 1)"
     answer = hive.ask(query, TEZ)
     assert (answer.rows, answer.files) == ([("TXN-001",), ("TXN-003",)], (5, 1))
 
 
 NOT_RESTRICTED = [
-    # Of keys that may be NULL Hive would fail; of types with parameters, too.
+    # For nullable keys Hive would fail, and for types with parameters as well.
     "SELECT few.k_txn_id, f.txn_id FROM few LEFT JOIN fact f ON f.txn_id = few.k_txn_id",
     "SELECT f.txn_id FROM fact f JOIN few ON f.amount = few.k_amount",
-    # Rows of `fact` without a partner are wanted.
+    # Rows of `fact` without a partner are part of the result.
     "SELECT few.k_txn_id, f.txn_id FROM few FULL JOIN fact f ON f.txn_id = few.k_txn_id",
     "SELECT f.txn_id FROM fact f LEFT JOIN few ON f.txn_id = few.k_txn_id",
     "SELECT f.txn_id FROM fact f WHERE txn_id NOT IN"
     " (SELECT k_txn_id FROM few WHERE k_txn_id IS NOT NULL)",
-    # Other comparisons than of equal types by =.
+    # Comparisons other than = of equal types.
     "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id <=> few.k_txn_id",
     "SELECT f.txn_id FROM fact f JOIN few ON f.txn_ts > few.k_txn_ts",
     "SELECT f.txn_id FROM fact f JOIN few ON f.txn_ts = CAST(few.k_txn_ts AS double)",
@@ -122,7 +122,7 @@ TWICE = [
     "query", [TWICE[0], *(pytest.param(q, marks=pytest.mark.long) for q in TWICE[1:])]
 )
 def test_a_table_that_is_scanned_twice_loses_no_row(hive: Hive, tables: None, query: str) -> None:
-    """Hive makes one scan of two (hive.optimize.shared.work), and restricts it by both's keys."""
+    """Hive merges two scans into one (hive.optimize.shared.work), restricted by both's keys."""
     assert ask_both(hive, query).rows
 
 
@@ -134,9 +134,7 @@ def test_joins_of_every_shape_have_the_same_rows(hive: Hive, tables: None, query
     assert answer.scan.files_kept < answer.scan.files_considered
 
 
-def test_who_reads_the_same_scan_for_something_else_gets_every_row(
-    hive: Hive, tables: None
-) -> None:
+def test_a_shared_scan_returns_every_row_to_other_operators(hive: Hive, tables: None) -> None:
     hive.run(
         "CREATE TABLE joined (txn_id string) STORED AS TEXTFILE",
         "CREATE TABLE all_of_them (txn_id string) STORED AS TEXTFILE",

@@ -1,4 +1,4 @@
-"""`min`, `max` and `count` without reading a file, where the index knows the answer."""
+"""`min`, `max` and `count` are answered without reading a file, if the index knows the answer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.marks import long
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
-#: Of every type whose statistics are values; `n` has nulls, and files of nulls alone.
-ANSWERED = ("id", "b", "ti", "si", "i", "l", "dec9", "dec38", "dt", "n")
-#: NaN has no place among a file's ends, texts may be cut there, New York sets its clocks back.
+#: All types whose statistics are exact values; `n` has nulls, and files with only nulls.
+ANSWERED_COLUMNS = ("id", "b", "ti", "si", "i", "l", "dec9", "dec38", "dt", "n")
+#: NaN is not among a file's bounds, texts may be truncated, New York sets its clocks back.
 READ = ("f", "s", "ts", "d", "u", "none")
 ROW_BY_ROW = {"hive.vectorized.execution.enabled": "false"}
 
@@ -45,10 +45,10 @@ def table(hive: Hive, matrices: Matrices) -> str:
 
 @both_engines
 @both_ways
-def test_no_file_is_read_for_ends_of_columns(
+def test_min_and_max_of_columns_read_no_file(
     hive: Hive, table: str, engine: str, settings: dict[str, str]
 ) -> None:
-    answer = hive.ask_both(f"SELECT {ends_of(*ANSWERED)} FROM {table}", engine, settings)
+    answer = hive.ask_both(f"SELECT {ends_of(*ANSWERED_COLUMNS)} FROM {table}", engine, settings)
     assert is_answered(answer)
     assert answer.files == (32, 0)
     assert None not in answer.rows[0]
@@ -56,11 +56,13 @@ def test_no_file_is_read_for_ends_of_columns(
 
 @both_engines
 @both_ways
-def test_counts_beside_ends_need_no_file_either(
+def test_counts_together_with_min_and_max_read_no_file(
     hive: Hive, table: str, engine: str, settings: dict[str, str]
 ) -> None:
     counts = "count(*), count(1), count(n), count(id), count(b)"
-    answer = hive.ask_both(f"SELECT {counts}, {ends_of(*ANSWERED)} FROM {table}", engine, settings)
+    answer = hive.ask_both(
+        f"SELECT {counts}, {ends_of(*ANSWERED_COLUMNS)} FROM {table}", engine, settings
+    )
     assert is_answered(answer)
     assert answer.files == (32, 0)
     rows, by_constant, with_n, with_id, with_b = answer.rows[0][:5]
@@ -68,13 +70,13 @@ def test_counts_beside_ends_need_no_file_either(
 
 
 @pytest.mark.parametrize("counts", ["count(n)", "count(n), min(i)", "count(id), max(n)"])
-def test_values_are_counted_without_counting_rows(hive: Hive, table: str, counts: str) -> None:
+def test_values_of_a_column_are_counted_from_the_index(hive: Hive, table: str, counts: str) -> None:
     assert is_answered(hive.ask_both(f"SELECT {counts} FROM {table}", TEZ))
 
 
 @pytest.fixture(scope="module")
 def long_table(hive: Hive, spark: SparkSession, table_root: Path) -> str:
-    """Of more rows than a batch has: `v` and `w` have nulls, `one` a single value."""
+    """With more rows than a batch: `v` and `w` have nulls, `one` a single value."""
     rows = spark.range(0, 5_000, 1, 4).selectExpr(
         "id",
         "if(id % 7 = 0, NULL, cast(id AS int)) AS v",
@@ -97,7 +99,7 @@ def test_batches_are_counted_with_their_nulls(
     assert answer.rows[0][:5] == (5_000, 4_285, 2_000, 1, 5_000)
 
 
-def test_nulls_that_the_index_may_count_wrong_are_read(
+def test_columns_with_unreliable_null_counts_are_read(
     hive: Hive, table: str, long_table: str
 ) -> None:
     for column in ("s", "f", "none", "bin", "st"):
@@ -162,7 +164,7 @@ def test_small_tables_are_counted(
     assert answer.files == (min(rows, 1), 0)
 
 
-def test_a_file_without_a_row_has_no_ends(
+def test_a_file_without_rows_has_no_min_and_max(
     hive: Hive, spark: SparkSession, table_root: Path
 ) -> None:
     rows = spark.range(0, 3, 1, 1).selectExpr("id", "cast(id AS int) AS v")
@@ -191,7 +193,7 @@ def test_replaced_file_groups_are_not_counted(hive: Hive, golden: Mapping[str, P
 
 
 @pytest.mark.parametrize("column", [*READ[:3], *map(long, READ[3:])])
-def test_ends_that_may_be_no_values_are_read(hive: Hive, table: str, column: str) -> None:
+def test_columns_with_inexact_bounds_are_read(hive: Hive, table: str, column: str) -> None:
     assert not is_answered(hive.ask_both(f"SELECT {ends_of('i', column)} FROM {table}", TEZ))
 
 
@@ -203,7 +205,7 @@ def test_ends_that_may_be_no_values_are_read(hive: Hive, table: str, column: str
         "SELECT m FROM (SELECT max(dt) AS m FROM {t}) x WHERE m > DATE'1970-01-01'",
     ],
 )
-def test_what_is_made_of_ends_needs_no_file(hive: Hive, table: str, query: str) -> None:
+def test_expressions_of_min_and_max_read_no_file(hive: Hive, table: str, query: str) -> None:
     assert is_answered(hive.ask_both(query.format(t=table), TEZ))
 
 
@@ -240,11 +242,11 @@ def test_a_table_that_is_read_for_other_things_too_is_read(
         "SELECT max(i) FROM {t} TABLESAMPLE(2 ROWS)",
     ],
 )
-def test_other_queries_have_the_rows_of_all_files(hive: Hive, table: str, query: str) -> None:
+def test_other_queries_read_all_files(hive: Hive, table: str, query: str) -> None:
     hive.ask_both(query.format(t=table), TEZ)
 
 
-def test_the_ends_of_partitions_are_known_of_texts_too(hive: Hive, matrices: Matrices) -> None:
+def test_min_and_max_of_text_partitions_read_no_file(hive: Hive, matrices: Matrices) -> None:
     levels = hive.register(matrices.get(TableType.COW, partitioning=Partitioning.LEVELS).table)
     for counts in ("", "count(*), count(p), count(q), count(n), "):
         query = f"SELECT {counts}{ends_of('p', 'q', 'dt')} FROM {levels}"
@@ -254,7 +256,7 @@ def test_the_ends_of_partitions_are_known_of_texts_too(hive: Hive, matrices: Mat
 def test_wall_clocks_are_the_same_in_every_zone(
     hive: Hive, spark: SparkSession, table_root: Path
 ) -> None:
-    """In a night, too, in which New York sets its clocks back."""
+    """Including a night in which New York sets its clocks back."""
     step = (
         "timestamp_ntz'2024-11-03 00:30:00.000001' + make_interval(0, 0, 0, 0, 0, cast(id AS int))"
     )
@@ -283,7 +285,7 @@ def test_slices_with_log_files_are_read(hive: Hive, matrices: Matrices) -> None:
     ],
     ids=["statistics off", "no service"],
 )
-def test_without_leave_or_a_service_files_are_read(
+def test_files_are_read_if_disabled_or_without_a_service(
     hive: Hive, table: str, setting: dict[str, str]
 ) -> None:
     query = f"SELECT {ends_of('i')} FROM {table}"
@@ -292,9 +294,7 @@ def test_without_leave_or_a_service_files_are_read(
     assert answer.rows == hive.ask(query, TEZ).rows
 
 
-def test_a_commit_is_answered_for_at_once(
-    hive: Hive, spark: SparkSession, table_root: Path
-) -> None:
+def test_a_new_commit_is_visible_at_once(hive: Hive, spark: SparkSession, table_root: Path) -> None:
     rows = spark.range(0, 40, 1, 4).selectExpr("id", "cast(id AS int) AS v")
     table = create(rows, TableSpec("growing"), table_root)
     name = hive.register(table)
@@ -318,7 +318,7 @@ def test_a_commit_is_answered_for_at_once(
     assert answers() == [(-32, 37), (-32, 37, 40, 39)]
 
 
-def test_a_jobs_summary_tells_that_statistics_answered(
+def test_a_jobs_summary_reports_answers_from_statistics(
     hive: Hive, hive_server: HiveServer, table: str
 ) -> None:
     logged = len(hive_server.log())

@@ -68,7 +68,7 @@ def test_predicates_on_partitions_lose_no_row(
         assert found == truths.in_spark(table, predicate), predicate
 
 
-# Of the 32 slices: a filter on what the table is partitioned by reads no other partition.
+# Of the 32 slices: a filter on the partition columns reads no other partition.
 SLICES_READ = [
     (COW, 9, SPECIAL, "p = 'a b'", range(4, 8)),
     (COW, 9, SPECIAL, "p IS NULL", range(0, 4)),
@@ -117,7 +117,7 @@ def files(slices: list[int] | range, type_: TableType) -> int:
     ],
     ids=id_of,
 )
-def test_partitioned_by_in_ddl_means_ordinary_columns(
+def test_partitioned_by_in_ddl_defines_ordinary_columns(
     hive: Hive,
     matrices: Matrices,
     type_: TableType,
@@ -151,7 +151,7 @@ OURS = {
 
 
 def set_our_input_format(hive: Hive, table: HudiTable, name: str) -> None:
-    """Partitions have storage descriptions of their own; naming the columns alters all of them."""
+    """Partitions have their own storage descriptions; naming the columns alters all of them."""
     keys = ", ".join(table.spec.partitions)
     for part in ("", f"PARTITION ({keys})") if keys else ("",):
         hive.run(
@@ -162,7 +162,7 @@ def set_our_input_format(hive: Hive, table: HudiTable, name: str) -> None:
 
 
 @pytest.mark.parametrize(("type_", "version", "partitioning"), NATIVE, ids=id_of)
-def test_a_native_table_gets_the_same_pruning_by_our_input_format(
+def test_our_input_format_prunes_a_native_table_as_well(
     hive: Hive, matrices: Matrices, type_: TableType, version: int, partitioning: Partitioning
 ) -> None:
     table = matrices.get(type_, version, partitioning).table
@@ -181,7 +181,7 @@ def test_a_native_table_gets_the_same_pruning_by_our_input_format(
         other = hive.ask(query.format(handled))
         assert (answer.rows, answer.files) == (other.rows, other.files), where
 
-    # Hive itself leaves partitions out that the metastore knows by their values.
+    # Hive itself excludes partitions that the metastore knows by their values.
     for key in table.spec.partitions:
         value = {"p": "'p1'", "q": "1"}[key]
         query = f"SELECT id, p, q FROM {{}} WHERE {key} = {value} AND ti < 0 AND ti > -5"
@@ -191,17 +191,17 @@ def test_a_native_table_gets_the_same_pruning_by_our_input_format(
         assert answer.scan.files_kept == other.scan.files_kept
         assert answer.scan.files_considered < other.scan.files_considered
 
-    # Not the old versions of files that are in the same directories, nor log files.
+    # Without old versions of files in the same directories, and without log files.
     counted = hive.ask(f"SELECT count(*) FROM {native}", MR)
     assert counted.rows == [(32 * 24 - 16,)]
 
 
-#: By this Hive refuses them before it plans, those too that have no row to write.
+#: With these, Hive refuses statements before it plans them, even those without a row to write.
 NO_INSERTS = {"hive.insert.into.external.tables": "false"}
 
 
 @pytest.mark.parametrize("engine", [MR, TEZ])
-def test_nothing_is_written_into_a_native_table_of_our_input_format(
+def test_a_native_table_with_our_input_format_is_read_only(
     hive: Hive, spark: SparkSession, table_root: Path, engine: str
 ) -> None:
     spec = TableSpec(f"kept_from_{engine}", partitions=("q",))
@@ -225,7 +225,7 @@ def everything_in(table: HudiTable) -> list[Path]:
 
 
 @pytest.mark.parametrize("spelled", CORE[:2], ids=lambda table: table.name)
-def test_values_that_paths_spell_otherwise_are_those_of_the_files(
+def test_values_formatted_differently_in_paths_are_read_from_files(
     hive: Hive, spark: SparkSession, table_root: Path, spelled: Spelled
 ) -> None:
     name = hive.register(replace(spelled, name=f"{spelled.name}_hive").write(spark, table_root))

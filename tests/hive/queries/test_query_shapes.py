@@ -1,6 +1,6 @@
 """Queries of every shape under Hive's defaults: vectorised, CombineHiveInputFormat, map joins.
 
-Each gives the rows that it gives without pruning, and reads fewer files.
+Each returns the same rows as without pruning, and reads fewer files.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 SHUFFLE_JOIN = {"hive.auto.convert.join": "false"}
 SEMIJOIN = {
-    # Else the keys decide which files are listed: test_joins.py.
+    # Otherwise the keys prune the files: see test_joins.py.
     "hudi.pruning.joins": "false",
     **SHUFFLE_JOIN,
     "hive.tez.dynamic.semijoin.reduction": "true",
     "hive.tez.bigtable.minsize.semijoin.reduction": "1",
     "hive.tez.min.bloom.filter.entries": "1",
-    # By itself Hive does not trust what it knows of external tables.
+    # By default Hive does not trust statistics of external tables.
     "hive.disable.unsafe.external.table.operations": "false",
 }
 
@@ -94,7 +94,7 @@ QUERIES = {
     "grouping sets": "SELECT p, ti, count(*) FROM {c} WHERE ti > 13 GROUP BY p, ti WITH ROLLUP",
 }
 
-# In one MapReduce job, which cannot tell the filters of several scans of a table apart.
+# In one MapReduce job, which cannot distinguish the filters of several scans of a table.
 SHARED_SCANS = {
     *("self-join", "self-join of merge on read", "self-join with the same filter"),
     *("three of the same", "union of the same table", "union", "common table expression"),
@@ -150,9 +150,7 @@ def test_each_scan_of_a_self_join_is_pruned_by_its_own_filter(
         assert answer.scan.files_kept <= 2 * 3
 
 
-def test_values_that_are_known_only_while_the_query_runs_lose_no_row(
-    hive: Hive, names: Mapping[str, str]
-) -> None:
+def test_values_known_only_at_run_time_lose_no_row(hive: Hive, names: Mapping[str, str]) -> None:
     """Semijoin reduction puts dynamic values and Bloom filters into a scan's filter."""
     query = (
         "SELECT a.id, a.s, b.t FROM {c} a JOIN {d} b ON a.id = b.k"
@@ -183,7 +181,7 @@ VECTORISED = "hive.vectorized.execution.enabled"
 
 @pytest.mark.parametrize("engine", [TEZ, MR])
 @pytest.mark.parametrize("type_", ["c", "m"])
-def test_vectorised_and_row_by_row_give_the_same(
+def test_vectorised_and_row_execution_agree(
     hive: Hive, names: Mapping[str, str], type_: str, engine: str
 ) -> None:
     query = f"SELECT * FROM {names[type_]} WHERE ti IN (-13, -10, 5)"

@@ -1,4 +1,4 @@
-"""What the two readers show: of slices without log files Hive's own, of slices with logs Hudi's."""
+"""Values of the two readers: Hive's own for slices without log files, Hudi's for the others."""
 
 from __future__ import annotations
 
@@ -38,19 +38,19 @@ def test_every_value_is_shown_as_it_was_written(
     assert len(by_id) == len(rows) == len(matrix.rows)
     for right in matrix.rows:
         row = by_id[right["id"]]
-        assert row[: len(PLAIN)] == tuple(shown(right[name]) for name in PLAIN)
+        assert row[: len(PLAIN)] == tuple(as_pyhive_shows(right[name]) for name in PLAIN)
         time, binary, array, map_, *fields, f, d = row[len(PLAIN) :]
         assert time == wall_clock(right["ts"])
         assert binary == (None if right["bin"] is None else right["bin"].hex().upper())
         assert (None if array is None else json.loads(array)) == right["arr"]
         assert json.loads(map_) == right["m"]
         st = right["st"] or {"a": None, "b": None, "c": {"d": None, "e": None}}
-        assert fields == [st["a"], st["b"], st["c"]["d"], shown(st["c"]["e"])]
+        assert fields == [st["a"], st["b"], st["c"]["d"], as_pyhive_shows(st["c"]["e"])]
         assert [repr(f), repr(d)] == [repr(right["f"]), repr(right["d"])]
 
 
-def shown(value: object) -> object:
-    """As PyHive shows it: a date is a text."""
+def as_pyhive_shows(value: object) -> object:
+    """The value as PyHive returns it: a date is a text."""
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
@@ -76,10 +76,10 @@ DEEP = (
 
 @pytest.fixture(scope="module")
 def deep(hive: Hive, spark: SparkSession, table_root: Path) -> dict[TableType, str]:
-    """Types within types: four files, two of which merge on read has to merge with logs."""
+    """Nested types: four files, two of which have logs to merge in merge on read."""
     names = {}
     for type_ in TableType:
-        # Hudi's row writer fails at maps of dates.
+        # Hudi's row writer fails for maps of dates.
         extra = {"hoodie.datasource.write.row.writer.enable": "false"}
         spec = TableSpec(f"deep_{type_.name.lower()}", type_, extra=extra)
         table = create(spark.range(0, 40, 1, 4).selectExpr(*DEEP), spec, table_root)
@@ -171,7 +171,7 @@ CLOCK_PREDICATES = (
 
 
 @TYPES
-def test_wall_clocks_where_they_change(
+def test_wall_clocks_around_daylight_saving_changes(
     hive: Hive, spark: SparkSession, clocks: dict[TableType, HudiTable], type_: TableType
 ) -> None:
     name = clocks[type_].name
@@ -181,7 +181,7 @@ def test_wall_clocks_where_they_change(
         answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
         assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate), predicate
         read[predicate] = answer.scan.files_kept / answer.scan.files_considered
-    # An hour that there were two of: the rows of both.
+    # An ambiguous hour: the rows of both instants.
     assert len(truths.in_hive(name, "ts = TIMESTAMP '2021-11-07 01:45:00'")) == 2
     assert not truths.in_hive(name, "ts = TIMESTAMP '2021-03-14 02:30:00'")
     assert 0 < read["ts = TIMESTAMP '2021-11-07 01:45:00'"] < 0.3
@@ -203,7 +203,7 @@ def test_both_readers_show_the_same_wall_clock(
 def grown(
     spark: SparkSession, parent: Path, type_: TableType, name: str
 ) -> tuple[HudiTable, Callable[[], None]]:
-    """A table of three files, and what adds columns and a fourth file."""
+    """A table of three files, and a function that adds columns and a fourth file."""
     schema = "id long, x int, s string"
     first = [(10 * k + r, 10 * k + r, f"s{k}") for k in range(3) for r in range(3)]
     frame = spark.createDataFrame(spark.sparkContext.parallelize(first, 3), schema)
@@ -225,7 +225,7 @@ def test_a_column_that_was_added_later(
     table, grow = grown(spark, table_root, type_, name)
     hive.register(table)
     grow()
-    # The table as it was registered: older columns only.
+    # The table as it was registered: only the older columns.
     assert hive.ask_both(f"SELECT id, s FROM {name} WHERE x = 30").rows == [(30, "s3")]
     assert len(hive.ask(f"SELECT * FROM {name}").rows) == 10
 

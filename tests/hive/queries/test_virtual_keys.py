@@ -1,7 +1,7 @@
-"""Tables whose record keys are virtual: equal rows, and `_hoodie_record_key` is NULL.
+"""Tables with virtual record keys: equal rows, and `_hoodie_record_key` is NULL.
 
 Golden tables, written without meta fields or with keys that have been turned off, and one with log
-files of our own writing.
+files that we write.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ LOCATION '{}'
 
 
 @pytest.mark.parametrize(("version", "engine"), [(6, FETCH), (8, TEZ)])
-def test_tables_without_meta_fields_have_the_column_without_values(
+def test_without_meta_fields_the_key_column_is_null(
     hive: Hive, golden: Golden, version: int, engine: str
 ) -> None:
     name = f"without_keys_{version}"
@@ -84,7 +84,7 @@ def test_stored_keys_are_hidden_while_keys_are_virtual(
 
 
 @pytest.mark.spark
-def test_log_files_are_merged_by_the_keys_that_are_made(
+def test_log_files_are_merged_by_virtual_keys(
     hive: Hive, spark: SparkSession, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "merged_virtually")
@@ -92,11 +92,11 @@ def test_log_files_are_merged_by_the_keys_that_are_made(
     create(frame(spark, some(0, 6, 1)), path, table)
     write(frame(spark, {**some(1, 3, 2), **some(6, 8, 2)}), path, "upsert", QUICK)
     write(frame(spark, some(4, 5, 9)), path, "delete", QUICK)
-    left = {**some(0, 4, 1), **some(5, 6, 1), **some(1, 3, 2), **some(6, 8, 2)}
+    remaining = {**some(0, 4, 1), **some(5, 6, 1), **some(1, 3, 2), **some(6, 8, 2)}
     assert HudiTable.open(path).listing().file_is_log.any()
 
     hive.run(create_with_handler("merged_virtually", Path(path)))
-    rows = sorted((None, key, value, partition) for key, (value, partition) in left.items())
+    rows = sorted((None, key, value, partition) for key, (value, partition) in remaining.items())
     columns = "`_hoodie_record_key`, k, v, p"
     for engine in (FETCH, TEZ):
         whole = hive.ask(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)

@@ -1,4 +1,4 @@
-"""Statements about a table: what is accepted, and what an error says when one is refused."""
+"""DDL statements: which are accepted, and the error messages of refused ones."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def create(name: str, columns: Columns, location: Path | str, kind: str = "EXTER
 
 
 def refusal(hive: Hive, statement: str) -> str:
-    """The message with which Hive refuses the statement."""
+    """The error message with which Hive refuses the statement."""
     with pytest.raises(QueryError) as caught:
         hive.run(statement)
     return str(caught.value)
@@ -96,9 +96,9 @@ def test_wrong_columns_are_refused_and_the_right_ddl_is_shown(
     message = refusal(hive, create(name, change(table.hive_columns()), table.path))
     assert problem in message
 
-    shown = _STATEMENT.search(message)
-    assert shown is not None
-    statement = shown[0]
+    statement_in_message = _STATEMENT.search(message)
+    assert statement_in_message is not None
+    statement = statement_in_message[0]
     for column, kind in table.hive_columns():
         assert f"`{column}` {kind}" in statement
     hive.run(statement)
@@ -120,7 +120,7 @@ def test_a_location_without_a_hudi_table_is_refused(hive: Hive, tmp_path: Path) 
     assert str(tmp_path) in message
 
 
-def test_a_partition_is_no_location(hive: Hive, matrices: Matrices) -> None:
+def test_the_location_of_a_partition_is_refused(hive: Hive, matrices: Matrices) -> None:
     path = matrices.get(TableType.MOR, 9, Partitioning.HIVE).table.path
     message = refusal(hive, create_with_handler("part", path / "q=1"))
     assert "LOCATION has to be the whole table" in message
@@ -175,12 +175,12 @@ def test_writes_are_refused(hive: Hive, table: HudiTable, write: str) -> None:
     assert {file: (table.path / file).stat().st_size for file in table.data_files()} == before
 
 
-def test_an_insert_is_told_what_to_write_with(hive: Hive, table: HudiTable) -> None:
+def test_the_error_of_an_insert_names_a_writer(hive: Hive, table: HudiTable) -> None:
     name = hive.register(table)
     assert "read-only in Hive" in refusal(hive, f"INSERT INTO {name} SELECT * FROM {name}")
 
 
-def test_dropping_leaves_the_data(hive: Hive, table: HudiTable) -> None:
+def test_dropping_a_table_keeps_its_data(hive: Hive, table: HudiTable) -> None:
     before = table.data_files()
     hive.run(create_with_handler("dropped", table.path), "DROP TABLE dropped")
     assert table.data_files() == before

@@ -34,8 +34,7 @@ STATISTICS = payloads.Statistics("", "", LONG, None, 9, 0, 72, 72, is_tight=True
 
 class GrowingTable:
     """A synthetic table with successive commits. Each writes a file to one partition, and rewrites
-    the
-    statistics of another one.
+    the statistics of another one.
     """
 
     def __init__(self, path: Path) -> None:

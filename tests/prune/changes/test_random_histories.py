@@ -43,7 +43,7 @@ texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"
 class Life(RuleBasedStateMachine):
     """A table and two pruners: a long-lived one, and a new one for each check.
 
-    asked: the predicates that are checked.
+    predicates: those that are checked.
     """
 
     predicates: ClassVar[Sequence[str]] = PREDICATES

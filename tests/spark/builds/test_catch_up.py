@@ -1,5 +1,6 @@
-"""What was committed while an index was built is in it: tables that Hudi wrote, whose later commits
-arrive when the base files are there."""
+"""A build includes what was committed meanwhile: on tables that Hudi wrote, later commits appear
+when the base files are written.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +30,7 @@ _WRITES = ("commit", "deltacommit", "replacecommit")
 
 
 def later(table: Path, kept: int) -> list[Path]:
-    """The completed writes of the table but for the first, and what its metadata table knows of
-    them."""
+    """The completed writes of the table except the first, and their files in its metadata table."""
     opened = HudiTable.open(str(table))
     first = opened.timeline.writes[kept - 1].requested
     found = []
@@ -55,7 +55,7 @@ def later(table: Path, kept: int) -> list[Path]:
         (_V6, "column_stats(s)", 1),
     ],
 )
-def test_it_is_as_if_it_was_built_later(
+def test_a_build_equals_one_after_the_later_commits(
     spark: SparkSession,
     golden: Mapping[str, Path],
     tmp_path: Path,

@@ -1,8 +1,8 @@
-"""A build dies, and Hudi writes to the table before anybody builds again.
+"""A build is killed, and Hudi writes to the table before the next build.
 
-What it died at is left to Hudi's writers as it is: partitions that are in-flight, with an action
-and perhaps a delta commit that nobody ends. They upsert, delete, compact and clean; the next build
-goes on, or begins anew.
+The state at that moment is left as it is: partitions in flight, with an action and perhaps a delta
+commit that nobody completes. Hudi's writers upsert, delete, compact and clean; the next build
+continues, or starts again.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from tests.spark.builds.test_hudi_reads_indexes import (
     LAYOUTS,
     STATEMENTS,
     Layout,
+    assert_same_rows,
     found,
-    judged,
     rows,
     with_options,
 )
@@ -32,7 +32,7 @@ from tests.spark.builds.test_hudi_reads_indexes import (
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _ROWS, _FILES = 400, 2
-_ASKED = ("id = '123'", "city IN ('c3', 'new') AND ts > 20")
+_PREDICATES = ("id = '123'", "city IN ('c3', 'new') AND ts > 20")
 _ENABLED = {
     "hoodie.metadata.record.index.enable": "true",
     "hoodie.metadata.global.record.level.index.enable": "true",
@@ -62,7 +62,7 @@ _CASES = [
 
 
 @pytest.mark.parametrize(("layout", "name", "enabled", "death"), _CASES)
-def test_hudi_goes_on_after_a_build_died(
+def test_hudi_writes_after_a_killed_build(
     spark: SparkSession,
     table_root: Path,
     kill_after_writing: Callable[[Callable[[], None], str], None],
@@ -87,7 +87,7 @@ def test_hudi_goes_on_after_a_build_died(
     assert (State.ACTIVE in {one.state for one in found(str(table.path))}) == (death == "complete")
     hudi_writes(spark, table, enabled)
     execute(spark, create_index.replace("INDEX", "INDEX IF NOT EXISTS", 1))
-    # Where it was complete, Hudi may have deleted it.
+    # If it was complete, Hudi may have deleted it.
     execute(spark, f"REFRESH INDEX {name} ON '{table.path}'")
     is_right(spark, table, name)
 
@@ -99,15 +99,15 @@ def hudi_writes(spark: SparkSession, table: HudiTable, enabled: dict[str, str]) 
         "id", "ts + 100000 AS ts", "p", "city", "d", "day"
     )
     upsert(writer, changed)
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
     delete(writer, rows(spark, 5, 60, 20, 1))
     compacts = _COMPACTS if table.spec.type is TableType.MOR else {}
     upsert(with_options(writer, {**_SERVICES, **compacts}), rows(spark, 7, 60, 20, 1, city="c3"))
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
 
 
 def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
-    """The index is there, whole, and stays right."""
+    """The index exists, is complete, and stays right."""
     path = str(table.path)
     (status,) = [one for one in found(path) if one.name == name]
     assert status.state is State.ACTIVE
@@ -118,4 +118,4 @@ def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
     ]
     assert all(one.is_right for one in verify(spark, opened, status))
     upsert(with_options(table, writer_options(path)), rows(spark, 9, 60, 20, 1, city="new"))
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)

@@ -1,7 +1,7 @@
-"""A process that dies while it builds, refreshes or compacts: at each step, and by a signal.
+"""A process is killed while it builds, refreshes or compacts: at each step, and by a signal.
 
-What executors write is not seen before the driver has published it, so its steps are those that
-count. What is on the table then is read as before or as after; the next command goes on from there.
+Files of executors are invisible until the driver publishes them, so only its steps matter.
+Afterwards the table is read as before or as after the change, and the next command continues.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ KillAfterChanges = Callable[[Callable[[], None], int], bool]
 
 @pytest.fixture
 def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
-    """Without a metadata table."""
+    """A table without a metadata table."""
     path = tmp_path / "table"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
     without_metadata_table(path)
@@ -108,9 +108,9 @@ def test_being_killed_at_any_step_loses_nothing(
         assert len(list((table / REVERSE_DIR / index).rglob("*.arrow"))) == slices
 
 
-def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
+def test_a_killed_command_is_completed_by_the_next(table: Path) -> None:
     before = kept(table)
-    begun = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
+    inflight_before = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
     given = ("create", "i", "--columns", "merchant_name", "--table", str(table))
     killed = subprocess.Popen(
         [sys.executable, "-m", "pyhudi_expr.cli", "index", *given],
@@ -120,7 +120,7 @@ def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     give_up = monotonic() + _PATIENCE
-    while len(list(table.glob(".hoodie/timeline/*.indexing.inflight"))) == begun:
+    while len(list(table.glob(".hoodie/timeline/*.indexing.inflight"))) == inflight_before:
         assert killed.poll() is None
         assert monotonic() < give_up
         sleep(0.01)
@@ -166,21 +166,21 @@ def test_a_full_disk_changes_nothing(
         shutil.move(tmp_path / newest.name, newest)
     if step == "compaction":
         refresh(spark, path)
-    before, said, pages, done = contents(path), [], 0, False
+    before, messages, pages, done = contents(path), [], 0, False
     while not done:
         disk.fill(pages * _PAGE)
         try:
             change()
             done = True
         except HudiError as error:
-            said.append(str(error))
+            messages.append(str(error))
         disk.empty()
-        assert done or contents(path) == before, (pages, said[-1])
+        assert done or contents(path) == before, (pages, messages[-1])
         pages += 3
     assert state(path) is State.ACTIVE
     assert contents(path) != before
-    assert all("No space left" in text and "\n" not in text for text in said), said
-    assert len(said) > 5
+    assert all("No space left" in text and "\n" not in text for text in messages), messages
+    assert len(messages) > 5
 
 
 def environment() -> dict[str, str]:
@@ -200,7 +200,7 @@ def compact(spark: SparkSession, table: Path) -> None:
     extension_compact(spark, HudiTable.open(str(table)), _OPTIONS)
 
 
-def test_hudi_reads_what_a_dead_build_leaves(
+def test_hudi_reads_a_table_after_a_killed_build(
     spark: SparkSession,
     golden: Mapping[str, Path],
     tmp_path: Path,

@@ -1,8 +1,8 @@
-"""Random lives of tables with indexes that are built here, in both homes: whatever writers, table
-services, builds and refreshes do in whatever order, no matching row is pruned away; and what was
-just built or refreshed says what the files say.
+"""Random histories of tables with indexes that are built here, in Hudi's metadata table and in the
+extension. Whatever writers, table services, builds and refreshes do, in any order, no matching row
+is lost, and a new or refreshed index agrees with the files.
 
-PYHUDI_LIVES=N, or PYHUDI_EXAMPLES, tries N lives instead of one.
+PYHUDI_LIVES=N, or PYHUDI_EXAMPLES, runs N histories instead of one.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from tests.prune.changes.test_long_lived_pruner import PREDICATES, rows, unfinis
 from tests.prune.changes.test_random_histories import LIVES, Life, ids, listed, live, texts, values
 from tests.prune.changes.test_table_services import MANUAL, newest
 from tests.prune.matching_slices import request
-from tests.spark.builds.test_concurrent_writers import before
+from tests.spark.builds.test_concurrent_writers import run_before
 from tests.spark.builds.test_extension_refresh import operate
 from tests.spark.builds.test_hudi_reads_indexes import with_options
 
@@ -46,7 +46,7 @@ _OPTIONS = BuildOptions(wait=60)
 _SHARDS = 2
 _NOBODY = ("id = 12345", "s = 'nobody'", "x = 54321")
 """No row is of these; all but the first lie between bounds."""
-_ASKED = (
+_PREDICATES = (
     *PREDICATES,
     *_NOBODY,
     *("id = 3", "id = 45", "id IN (5, 50, 77)", "s = ''", "s = 'new 45'", "s IN ('row 1', '')"),
@@ -65,9 +65,11 @@ Index = tuple[str, Store]
 
 
 class IndexedLife(Life):
-    """A life with indexes. Hudi's writers know of those that are theirs, until they forget it."""
+    """A history with indexes. Hudi's writers maintain their indexes until they forget their
+    settings.
+    """
 
-    predicates = _ASKED
+    predicates = _PREDICATES
     patch: ClassVar[pytest.MonkeyPatch]
 
     plain: HudiTable
@@ -109,12 +111,12 @@ class IndexedLife(Life):
             return
         found = {one.name: one.store for one in self.statuses()}
         if kind == "keys" and found.get("record_index") is store:
-            return  # came with a secondary index
+            return  # created with a secondary index
         options = f"OPTIONS (store = '{store.value}', shards = {_SHARDS})"
         built = self._execute(f"CREATE INDEX {name} ON '{{path}}' {_KINDS[kind]} {options}")
         assert isinstance(built, BuildResult)
         self.indexes[name] = index
-        self._told_of_indexes(store)
+        self._record_index_change(store)
         self.is_right(name)
         found = MetadataTable.open(self._opened()) if store is Store.HUDI else self._extension()
         records = found.records if isinstance(found, Extension) else found
@@ -128,16 +130,16 @@ class IndexedLife(Life):
             name = list(self.indexes)[number % len(self.indexes)]
             if self._execute(f"REFRESH INDEX {name} ON '{{path}}'") is not None:
                 self.is_right(name)
-            self._told_of_indexes(self.indexes[name][1])
+            self._record_index_change(self.indexes[name][1])
 
     @precondition(lambda self: self._extension() is not None)
     @rule(some=ids, x=values)
     def refresh_while_others_write(self, some: list[int], x: str) -> None:
-        """What is committed right before the refresh is, is not in it."""
+        """A commit right before the refresh's instant is not part of the refresh."""
         name = self._of_extension()
         upsert(self.table, rows(self.spark, "id = 31", x=x))
         with self.patch.context() as patch:
-            before(patch, extension, "publish", lambda: self.write(some, x, "'meanwhile'"))
+            run_before(patch, extension, "publish", lambda: self.write(some, x, "'meanwhile'"))
             assert self._execute(f"REFRESH INDEX {name} ON '{{path}}'") is not None
         (status,) = [one for one in self.statuses() if one.name == name]
         assert (status.state, newest(self.table) in status.note) == (State.LAGGING, True)
@@ -156,7 +158,7 @@ class IndexedLife(Life):
         if free:
             name = free[number % len(free)]
             self._execute(f"DROP INDEX {name} ON '{{path}}'")
-            self._told_of_indexes(self.indexes.pop(name)[1])
+            self._record_index_change(self.indexes.pop(name)[1])
 
     @rule()
     def writers_forget_the_indexes(self) -> None:
@@ -164,7 +166,7 @@ class IndexedLife(Life):
 
     @rule(some=ids, x=values)
     def fail_to_write(self, some: list[int], x: str) -> None:
-        """An index is refreshed between the files of a commit and its end."""
+        """An index is refreshed between a commit's files and its completion."""
         upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
         ending, content = unfinish(self.table)
         if self._extension() is not None:
@@ -185,16 +187,16 @@ class IndexedLife(Life):
         self._call(f"rollback_to_savepoint(table => 'life', instant_time => '{self.saved}')")
 
     def kept(self, text: str) -> int:
-        """How many slices a query reads."""
+        """The number of slices that a query reads."""
         return int(Pruner().prune(str(self.table.path), request(text)).keep.sum())
 
     def _execute(self, statement: str) -> Any:
         self.changed = True
         return execute(self.spark, statement.format(path=self.table.path), _OPTIONS)
 
-    def _told_of_indexes(self, changed: Store) -> None:
+    def _record_index_change(self, changed: Store) -> None:
         if changed is Store.HUDI:
-            self.writes = 0  # a rollback would compact the metadata table, and fail then
+            self.writes = 0  # a rollback would compact the metadata table, and then fail
         self.table = with_options(self.plain, writer_options(str(self.plain.path)))
 
     def is_right(self, name: str) -> None:
@@ -218,7 +220,7 @@ class IndexedLife(Life):
 
 @pytest.fixture
 def life(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[IndexedLife]:
-    """Each index is asked, though the files are so small that to read them would cost less."""
+    """Every index is used, though reading the small files would cost less."""
 
     def always(_look_up: LookupCost, _left: RemainingRead) -> bool:
         return True
@@ -233,7 +235,7 @@ def test_random_histories_with_indexes_lose_no_row(life: type[IndexedLife]) -> N
     live(life, examples(LIVES))
 
 
-def test_what_is_committed_during_a_refresh_is_left_to_the_next(life: type[IndexedLife]) -> None:
+def test_commits_during_a_refresh_are_left_to_the_next_one(life: type[IndexedLife]) -> None:
     one = life()
     index = ("texts", Store.EXTENSION)
     one.begin(type_=TableType.COW, version=9, compacted="100", built={index})
@@ -247,10 +249,10 @@ def test_what_is_committed_during_a_refresh_is_left_to_the_next(life: type[Index
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, long(TableType.MOR)])
-def test_statistics_of_files_that_stay_or_come_back_are_counted_once(
+def test_statistics_of_kept_or_restored_files_are_counted_once(
     life: type[IndexedLife], type_: TableType
 ) -> None:
-    """They stay where log files are added to them, and come back by a rollback."""
+    """They stay when log files are added to them, and come back by a rollback."""
     one = life()
     index = ("ranges", Store.EXTENSION)
     one.begin(type_=type_, version=9, compacted="100", built={index})

@@ -1,4 +1,4 @@
-"""Keys of tables that Hudi wrote without meta fields, read slice by slice. No Spark session."""
+"""Keys of tables that Hudi wrote without meta fields, read slice by slice without Spark."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_golden_tables_without_meta_fields(golden: Mapping[str, Path], version: 
 
 
 class Shouted:
-    """A generator of one's own."""
+    """A custom key generator."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         assert columns == ("id", "name")
@@ -35,7 +35,7 @@ class Shouted:
         )
 
 
-def test_keys_of_a_generator_of_ones_own(golden: Mapping[str, Path], tmp_path: Path) -> None:
+def test_keys_of_a_custom_generator(golden: Mapping[str, Path], tmp_path: Path) -> None:
     path = str(shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "t"))
     register("shouted", Shouted)
     table = HudiTable.open(path)

@@ -67,8 +67,8 @@ class SparkEngine:
         return {**_SETTINGS, **zone, **session_options.settings}
 
     def _frame(self, terms: Sequence[str]) -> DataFrame:
-        shown = [f"{term} AS c{number}" for number, term in enumerate(terms)]
-        return self._spark.read.parquet(str(self._file)).selectExpr(*shown)
+        selected = [f"{term} AS c{number}" for number, term in enumerate(terms)]
+        return self._spark.read.parquet(str(self._file)).selectExpr(*selected)
 
     def _select(self, terms: Sequence[str]) -> list[pa.Array]:
         batches = self._frame(terms)._collect_as_arrow()

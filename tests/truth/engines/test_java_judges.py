@@ -199,6 +199,6 @@ def test_each_template_is_valid_for_its_engine(engine: JavaEngineProcess) -> Non
     refused = [
         one.text
         for number, one in enumerate(templates)
-        if all(isinstance(said, Refusal) for said in found[number * tries :][:tries])
+        if all(isinstance(result, Refusal) for result in found[number * tries :][:tries])
     ]
     assert refused == []
