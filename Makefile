@@ -98,6 +98,7 @@ types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy
 	$(BIN)/mypy -p devtools
 	$(BIN)/mypy -p bench
+	$(BIN)/mypy tests
 
 java: ## build the storage handler and run its tests
 	$(MVN) -f handler-java/pom.xml verify

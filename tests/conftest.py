@@ -30,7 +30,7 @@ GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
 FLINK_DATA = Path(__file__).parent / "data" / "flink"
 
 
-class ByFile(LoadScopeScheduling):  # type: ignore[misc]
+class ByFile(LoadScopeScheduling):
     """Distributes test files to pytest-xdist's workers, but all tests with Hive as one or two
     scopes.
 

@@ -70,10 +70,12 @@ def test_examples_in_the_help_are_valid(tmp_path, monkeypatch):
 
 
 def understood(line):
-    command, words = cli, shlex.split(line)[1:]
+    command: click.Command | None = cli
+    words = shlex.split(line)[1:]
     while isinstance(command, click.Group):
         name, *words = words
         command = command.get_command(click.Context(command), name)
+    assert command is not None
     command.make_context(command.name, list(words))
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 from docker.models.images import Image
@@ -52,11 +53,15 @@ def _wait_for_both_replicas(containers: Cluster) -> Iterator[None]:
     """Waits after each test until the circuit breakers have closed."""
     yield
     for name in REPLICAS:
-        containers.wait(lambda name=name: containers.health(name) == "healthy")
+        containers.wait(partial(_is_healthy, containers, name))
     first = containers.container(REPLICAS[0])
     with undone(first.pause, first.unpause):
         containers.wait(lambda: pruned(containers.ask(QUERY, timeout_ms=TIMEOUT_MS)))
     containers.wait(lambda: _first_replica_answered(containers))
+
+
+def _is_healthy(containers: Cluster, name: str) -> bool:
+    return containers.health(name) == "healthy"
 
 
 def _first_replica_answered(containers: Cluster) -> bool:

@@ -75,11 +75,13 @@ def test_commands_are_valid(piece, tmp_path, monkeypatch):
     for name in ("queries.sql", "asked.jsonl"):
         (tmp_path / name).touch()
     (tmp_path / "history").mkdir()
-    command, words = cli, piece.words[1:]
+    command: click.Command | None = cli
+    words = piece.words[1:]
     while isinstance(command, click.Group):
         name, *words = words
         group, command = command, command.get_command(click.Context(command), name)
         assert command is not None, f"{group.name} has no command {name}"
+    assert command is not None
     command.make_context(command.name, list(words))
 
 

@@ -66,8 +66,8 @@ def _arithmetic(name: str, args: list[Typed], habits: Habits) -> Typed:
         return Typed(wrapped if wrapped == exact or habits.wraps else None, wider)
     if any(map(pa.types.is_floating, types)):
         with np.errstate(all="ignore"):
-            left, right = (np.float64(float(arg.value)) for arg in args)
-            return Typed(float(_operate(name, left, right)), pa.float64())
+            floats = [np.float64(float(arg.value)) for arg in args]
+            return Typed(float(_operate(name, *floats)), pa.float64())
     left, right = (_decimal(arg) for arg in args)
     exact = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}[name](left, right)
     scales = [_digits(arg)[1] for arg in args]
@@ -99,8 +99,8 @@ def _division(name: str, args: list[Typed], habits: Habits) -> Typed:
     if any(pa.types.is_decimal(arg.type) for arg in args) and not any(
         pa.types.is_floating(arg.type) for arg in args
     ):
-        left, right = (_decimal(arg) for arg in args)
-        quotient = EXACT.divide(left, right) if right else None
+        dividend, divisor = (_decimal(arg) for arg in args)
+        quotient = EXACT.divide(dividend, divisor) if divisor else None
         type_ = pa.decimal128(38, 6)
         return Typed(quotient and _places(quotient, 6), type_)
     left, right = (np.float64(float(arg.value)) for arg in args)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ import pyarrow as pa
 from tests.expr.oracle_values import EPOCH, Habits, OutOfScopeError, Typed, is_time
 
 
-def _units(type_: pa.DataType) -> int:
+def _units(type_: Any) -> int:
     return (
         1
         if pa.types.is_date(type_)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from tests.expr.oracle_engines import Engine, Table, UndefinedError, Value, is_temporal, is_text
 
 
-def units(type_: pa.DataType) -> int:
+def units(type_: pa.TimestampType) -> int:
     return {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[type_.unit]
 
 

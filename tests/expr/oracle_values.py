@@ -22,7 +22,7 @@ class Typed:
     """A value (None is NULL) with its type."""
 
     value: Any
-    type: pa.DataType
+    type: Any
 
 
 @dataclass(frozen=True)

@@ -263,12 +263,9 @@ def terms(draw: st.DrawFn, field: Field) -> Term:
             column = Call(draw(st.sampled_from("+-")), tuple(operands))
         return column
     if pa.types.is_date(field.type):
-        targets = tuple(pa.timestamp(unit) for unit in ("ms", "us", "ns"))
-        return draw(
-            st.sampled_from(
-                (Call("year", (column,)), *(Cast(column, target) for target in targets))
-            )
-        )
+        casts = [Cast(column, pa.timestamp(unit)) for unit in ("ms", "us", "ns")]
+        functions: Sequence[Term] = (Call("year", (column,)), *casts)
+        return draw(st.sampled_from(functions))
     if pa.types.is_float32(field.type):
         return Cast(column, pa.float64())
     return column
@@ -300,8 +297,9 @@ def leaves(draw: st.DrawFn, fields: Sequence[Field], rows: Sequence[Row]) -> Hud
         value = draw(st.sampled_from([*stored, *field.pool]))
         return StartsWith(term, value[: draw(st.integers(0, 3))])
     if kind == 11:
-        unknowns = (Unknown("untold"), *(Constant(Truth(flags)) for flags in range(1, 8)))
-        return draw(st.sampled_from(unknowns))
+        constants = [Constant(Truth(flags)) for flags in range(1, 8)]
+        leaves_without_terms: Sequence[HudiExpression] = (Unknown("unsupported"), *constants)
+        return draw(st.sampled_from(leaves_without_terms))
     other = draw(terms(draw(st.sampled_from(fields))))
     return Comparison(draw(st.sampled_from(Op)), term, other)
 

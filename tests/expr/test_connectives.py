@@ -131,7 +131,7 @@ def test_columns_without_an_order_are_unknown() -> None:
 
 def test_in_with_a_column_among_its_options_is_unknown() -> None:
     types = {"x": LONG, "y": LONG}
-    predicate = among(X, FIVE, Y)  # type: ignore[arg-type]
+    predicate = among(X, FIVE, Y)
     assert kept(predicate, types, [(1, 1)]) == [0]
 
 

@@ -68,7 +68,7 @@ _ON_NUMBERS = [
     *_unary("negative", "abs", "floor", "ceil", "round"),
     *(_with("round", _lit(n)) for n in (0, 1, 3)),
     *(_with(name, _lit(n)) for name in ("%", "pmod") for n in (3, 100)),
-    *(lambda term, t=t: Cast(term, t) for t in (pa.int32(), pa.int64(), pa.float64(), pa.string())),  # type: ignore[misc]
+    *(lambda term, t=t: Cast(term, t) for t in (pa.int32(), pa.int64(), pa.float64(), pa.string())),
     _with("from_unixtime"),
 ]
 _PARTS = ("year", "quarter", "month", "day", "dayofyear", "hour", "minute")
@@ -86,7 +86,7 @@ _ON_TIMES = [
         )
     ),
     *(_with("date_format", _lit(p)) for p in ("yyyy-MM-dd", "yyyyMM", "yyyy/MM/dd HH:mm:ss")),
-    *(lambda term, t=t: Cast(term, t) for t in (pa.date32(), pa.string())),  # type: ignore[misc]
+    *(lambda term, t=t: Cast(term, t) for t in (pa.date32(), pa.string())),
 ]
 _ON_TEXTS = [
     *_unary("upper", "lower", "trim", "ltrim", "rtrim"),

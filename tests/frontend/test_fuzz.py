@@ -52,8 +52,10 @@ SCHEMA = pa.schema(
 )
 EVIDENCE = [StatisticsEvidence(RowStatistics([[]]))]
 
-_NAMES = ("cast", "if", "when", "case", "coalesce", "=", "and", "not", "like", "in", "between", "+")
-_NAMES += ("*", "/", "year", "substr", "date_format", "upper", "concat", "round", "add_months", "")
+_NAMES = (
+    *("cast", "if", "when", "case", "coalesce", "=", "and", "not", "like", "in", "between", "+"),
+    *("*", "/", "year", "substr", "date_format", "upper", "concat", "round", "add_months", ""),
+)
 _TYPES = ("int", "string", "date", "timestamp", "decimal(38,10)", "char(3)", "double", "array<int>")
 _INDEXES = st.lists(st.integers(-1, 12), max_size=4)
 _LITERALS = st.builds(

@@ -201,7 +201,7 @@ def test_a_condition_its_negation_and_its_nulls_cover_all_rows(
     print("PYHUDI_SEED", SEED)
     conditions = Conditions(hive, spark, tmp_path, hive.register(tables[type_]))
     results = []
-    for one in conditions.ask(count, f"{SEED}/{type_.name}"):
+    for one in conditions.evaluate(count, f"{SEED}/{type_.name}"):
         results.append(one)
         assert one.lost == {}, f"{one.text}, condition {len(results)}"
     skipping = sum(one.files_skipped > 0 for one in results)

@@ -82,10 +82,12 @@ def test_paths_formatted_from_times() -> None:
     assert texts("p=20240102", generator="TIMESTAMP", **{type_: "SCALAR"}) == ["p=20240102"]
     assert texts("p=20240102", generator="TIMESTAMP", **{type_: "DATE_STRING"}) == ["20240102"]
     custom = SparkPartitionColumns.of(properties("p:TIMESTAMP,q:simple", "CUSTOM"))
-    assert (custom.formatted, custom.as_text) == ({"p"}, False)
+    assert custom.formatted == {"p"}
+    assert not custom.as_text
     assert SparkPartitionColumns.of(properties("p,q", "CUSTOM")).formatted == {"p", "q"}
     based = SparkPartitionColumns.of(properties("p", "TIMESTAMP_AVRO"))
-    assert (based.formatted, based.as_text) == ({"p"}, True)
+    assert based.formatted == {"p"}
+    assert based.as_text
     ordered = SparkPartitionColumns.of(properties("p,q", table__ordering__fields="ts,q"))
     assert ordered.from_files == {"q"}
 

@@ -31,12 +31,12 @@ def properties(given: Mapping[str, str]) -> TableProperties:
     return TableProperties.parse({**raw, **given}, "t")
 
 
-def keys(columns: Sequence[pa.Array], **given: str) -> list[str]:
+def keys(columns: Sequence[pa.Array], **given: str) -> list[str | None]:
     raw = {name.replace("__", "."): value for name, value in given.items()}
     generator = key_definition(
         properties({f"hoodie.{k}": v for k, v in raw.items()}), "t"
     ).generator()
-    found: list[str] = generator.keys(columns).to_pylist()
+    found: list[str | None] = generator.keys(columns).to_pylist()
     return found
 
 

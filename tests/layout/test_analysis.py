@@ -29,7 +29,7 @@ _PREDICATES = (
 
 
 def analysis(table: str, predicates: Sequence[str] = _PREDICATES, **how: object) -> Analysis:
-    return analyze(table, [parse_predicate(text) for text in predicates], **how)  # type: ignore[arg-type]
+    return analyze(table, [parse_predicate(text) for text in predicates], **how)
 
 
 def read_share(table: str, predicate: str) -> float:

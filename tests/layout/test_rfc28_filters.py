@@ -42,7 +42,7 @@ class Index:
         """``minimum <= high AND maximum >= low``, false where they are null."""
         if self.minimum is None or self.maximum is None:
             return False
-        return self.minimum <= high and self.maximum >= low  # type: ignore[operator]
+        return self.minimum <= high and self.maximum >= low
 
     def is_not_only(self, value: int | str) -> bool:
         """``NOT (minimum = value AND maximum = value)``, false where they are null."""
@@ -54,8 +54,8 @@ def index(file: int, column: str) -> Index:
     values = [row[position] for row in _FILES[file]]
     known = [value for value in values if value is not None]
     return Index(
-        min(known, default=None),  # type: ignore[type-var]
-        max(known, default=None),  # type: ignore[type-var]
+        min(known, default=None),
+        max(known, default=None),
         len(values) - len(known),
         len(values),
     )

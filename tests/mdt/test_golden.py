@@ -207,6 +207,7 @@ def _rows(files: StoredFiles) -> list[tuple[str, str, int]]:
 
 
 def _entries(found: ColumnStatistics) -> list[tuple[Any, ...]]:
-    columns = [found.key, found.file_name, found.column_name, found.value_count, found.null_count]
+    columns: list[Any] = [found.key, found.file_name, found.column_name]
+    columns += [found.value_count, found.null_count]
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     return sorted((*row, *bounds_of(found, number)) for number, row in enumerate(rows))

@@ -232,7 +232,7 @@ def test_a_page_in_a_browser_by_keyboard_light_and_dark(page_of, chromium, golde
     looks = set()
     for scheme in ("light", "dark"):
         page = chromium.new_page(color_scheme=scheme, viewport={"width": 360, "height": 700})
-        requested_urls = []
+        requested_urls: list[str] = []
         page.on(
             "request",
             lambda request, requested_urls=requested_urls: requested_urls.append(request.url),

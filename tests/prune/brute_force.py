@@ -40,7 +40,7 @@ def rows_of(table: pa.Table) -> tuple[dict[str, pa.DataType], Rows]:
         elif pa.types.is_timestamp(type_):
             column = column.cast(pa.int64())
         columns[name] = column.to_pylist()
-    found = [
+    found: Rows = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
     return types, found

@@ -166,7 +166,7 @@ def arrow_filters(random: Random) -> Iterator[pc.Expression]:
         yield ~found if random.random() < 0.4 else found
 
 
-def _leaf(random: Random) -> pc.Expression:
+def _leaf(random: Random) -> Any:
     name = random.choice([*COLUMNS, "d", "f", "st.d", "st.i"])
     column, values = pc.field(*name.split(".")), COLUMNS[name.rpartition(".")[2]].values
     type_ = COLUMNS[name.rpartition(".")[2]].type

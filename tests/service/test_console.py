@@ -165,7 +165,7 @@ def test_in_a_browser_by_keyboard_light_and_dark(console_after_requests, chromiu
     papers = set()
     for scheme in ("light", "dark"):
         page = chromium.new_page(color_scheme=scheme)
-        problems = []
+        problems: list[str] = []
         page.on("console", lambda message, found=problems: found.append(message.text))
         page.on("pageerror", lambda error, found=problems: found.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/")

@@ -3,6 +3,7 @@ small.
 """
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +19,7 @@ from pyhudi_expr.prune import PruneResult, RowCount
 from pyhudi_expr.service.verdicts import counts, verdicts
 from pyhudi_expr.table.listing import FileListing, TableView
 
-Files = dict[str, list[list[str]]]
+Files = dict[Any, list[list[str]]]
 
 
 def result(slices: list[tuple[int, list[str]]], partitions: int, keep, partition_keep):

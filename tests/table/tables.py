@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -71,7 +72,7 @@ class TinyTable:
         return name
 
 
-def slices(listing: FileListing) -> list[dict[str, object]]:
+def slices(listing: FileListing) -> list[dict[str, Any]]:
     """The slices as dictionaries, in the form of the expected golden listings."""
     names, sizes = listing.file_name.to_pylist(), listing.file_size.tolist()
     found = []

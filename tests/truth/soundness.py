@@ -89,7 +89,7 @@ class Loss:
         evaluated = self.evaluated
         options = {"zone": evaluated.session_options.zone, **evaluated.session_options.settings}
         return (
-            f"LOST {evaluated.dialect} by {self.door} ({self.way}): {evaluated.text}\n"
+            f"LOST {evaluated.dialect} by {self.front_end} ({self.evaluator}): {evaluated.text}\n"
             f"  is {_TRUTHS[self.truth]} for {self.row}\n"
             f"  bounds: {self.bounds}; {options}"
         )

@@ -72,6 +72,6 @@ def test_kept_files_are_not_lost(files: Files) -> None:
 def test_bounds_contain_the_values_of_their_files(files: Files) -> None:
     assert {kind for column in files.bound_kinds.values() for kind in column} == set(BoundKind)
     bounds = files.known["i8"]
-    for members, low, high in zip(files.members, bounds.lower, bounds.upper, strict=True):  # type: ignore[arg-type]
+    for members, low, high in zip(files.members, bounds.lower, bounds.upper, strict=True):
         for value in files.rows["i8"].take(list(members)).drop_null().to_pylist():
             assert low <= value <= high

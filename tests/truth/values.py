@@ -92,7 +92,7 @@ _DAYS = tuple(
         *("2021-01-01", "2021-01-03", "2038-01-19", "2199-12-31", "2400-02-29", "9999-12-31"),
     )
 )
-_CLOCKS = (0, 1, 999_999, 10**6, 3_600 * 10**6, 2 * 3_600 * 10**6, 43_200 * 10**6)
+_CLOCKS: tuple[int, ...] = (0, 1, 999_999, 10**6, 3_600 * 10**6, 2 * 3_600 * 10**6, 43_200 * 10**6)
 _CLOCKS += (_MICROS_PER_DAY - 1, _MICROS_PER_DAY - 10**6, 9_000 * 10**6 + 123_456, 84_600 * 10**6)
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1).toordinal(), date(9999, 12, 31).toordinal()
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
@@ -149,7 +149,7 @@ def floating(rng: random.Random, type_: pa.DataType) -> float:
     return value
 
 
-def decimal(rng: random.Random, type_: pa.DataType) -> Decimal:
+def decimal(rng: random.Random, type_: pa.Decimal128Type) -> Decimal:
     """A decimal of the type."""
     limit, one = 10**type_.precision, 10**type_.scale
     kind = rng.random()

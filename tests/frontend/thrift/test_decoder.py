@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -30,7 +31,7 @@ def node(kind: int, *children: int) -> Node:
     return Node(kind=kind, children=list(children))
 
 
-def literal(**fields: object) -> e.Literal:
+def literal(**fields: object) -> Any:
     filter_ = [A, Node(kind=NodeKind.LITERAL, literal=Literal(**fields))]
     return decode([*filter_, leaf(PredicateOperator.EQUALS, 0, 1)]).right
 

@@ -31,8 +31,7 @@ Tables = Callable[..., Table]
 
 
 def id_of(value: object) -> str | None:
-    named = isinstance(value, (TableType, Partitioning))
-    return value.name.lower() if named else None
+    return value.name.lower() if isinstance(value, (TableType, Partitioning)) else None
 
 
 def refusal(hive: Hive, statement: str) -> str:

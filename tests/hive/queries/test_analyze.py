@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -43,7 +44,7 @@ def test_statistics_of_analyze_are_not_used_after_a_change(
         hive.run("DROP TABLE analyzed")
 
 
-def ends(path: Path) -> list[tuple[int, int, int, int]]:
+def ends(path: Path) -> list[tuple[int, int, Any, Any]]:
     """The expected result of `COUNTED`."""
     rows = scan(str(path), columns=["txn_id", "txn_ts"]).to_table()
     times = rows["txn_ts"].to_pylist()

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import pytest
 
@@ -31,7 +32,7 @@ SLACK_MS = 1500
 QUERY = "SELECT id, s, ts FROM {} WHERE ti BETWEEN 3 AND 4 AND s < 'v'"
 SLICES_READ = 2
 
-Response = ttypes.PruneResponse
+Response: TypeAlias = ttypes.PruneResponse
 Answering = Callable[[ttypes.PruneRequest], Response]
 
 

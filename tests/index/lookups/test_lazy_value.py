@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import pytest
@@ -12,11 +13,11 @@ LARGE = AT_ONCE_BYTES + 1
 
 
 def test_a_small_value_is_computed_by_its_first_reader() -> None:
-    computed = []
-    once = LazyValue(lambda: computed.append(1) or len(computed))
+    counter = itertools.count(1)
+    once = LazyValue(lambda: next(counter))
     assert once.is_ready(AT_ONCE_BYTES, 0)
     assert once.made is None
-    assert (once.value(), once.value(), once.made) == (1, 1, 1)
+    assert [once.value(), once.value(), once.made] == [1, 1, 1]
 
 
 def test_a_large_value_is_returned_once_it_is_computed() -> None:

@@ -98,7 +98,7 @@ def statistics(table: str, limit: int) -> ColumnStats:
 
 
 def held(stats: ColumnStats, columns: Sequence[object]) -> list[object]:
-    loaded = stats.load(columns, ALL, 0)  # type: ignore[arg-type]
+    loaded = stats.load(columns, ALL, 0)
     assert stats.nbytes <= stats.limit
     assert {*loaded.columns, *loaded.too_large} == {*columns}
     return list(loaded.columns)

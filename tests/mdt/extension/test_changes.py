@@ -208,6 +208,12 @@ def test_files_of_a_rolled_back_change_are_never_read(path: str) -> None:
     assert not [name for name in city_files(path) if change.instant in name]
 
 
+def _build_update_and_compact(path: str) -> None:
+    build(path, _BASE)
+    update(path, _ADDED, _DELETED)
+    compact(path)
+
+
 _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], Pairs, Pairs]] = {
     "build": (None, lambda path: build(path, _BASE), [], sorted(_BASE)),
     "update": (
@@ -217,7 +223,7 @@ _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], 
         _MERGED,
     ),
     "compaction": (
-        lambda path: (build(path, _BASE), update(path, _ADDED, _DELETED), compact(path))[-1],
+        _build_update_and_compact,
         lambda path: compact(path),
         _MERGED,
         _MERGED,

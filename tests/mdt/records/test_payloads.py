@@ -29,6 +29,7 @@ from pyhudi_expr.mdt.records.metadata_records import (
     decode,
     wrapper_name,
 )
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records.value_types import ValueType, signed_bytes, value_type
 from pyhudi_expr.mdt.store.file_group import all_cells
 
@@ -153,7 +154,7 @@ def signed_uuid(high: int, low: int) -> str:
 )
 def test_a_file_id_that_is_no_uuid_is_stored_as_text(file_id: str, encoding: int) -> None:
     value = payloads.location("p=1", file_id, 1_700_000_000_000)
-    (found,) = decode(payloads.RECORD_SCHEMA, [value], "payload")
+    (found,) = decode(RECORD_SCHEMA, [value], "payload")
     place = found["recordIndexMetadata"]
     assert place["fileIdEncoding"] == encoding
     assert place["fileId"] == (file_id if encoding else "")

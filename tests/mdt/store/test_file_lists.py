@@ -60,8 +60,9 @@ def group_of(path: Path, base: bytes | None, logs: list[bytes]) -> FileGroup:
 
 
 def rows(files: StoredFiles) -> list[tuple[str, str, int]]:
-    paths = files.partitions.to_pylist()
-    names, sizes = files.name.to_pylist(), files.size.tolist()
+    paths: list[Any] = files.partitions.to_pylist()
+    names: list[Any] = files.name.to_pylist()
+    sizes = files.size.tolist()
     return sorted(
         (paths[p], name, size)
         for p, name, size in zip(files.partition.tolist(), names, sizes, strict=True)

@@ -45,5 +45,5 @@ def test_the_number_of_unconsumed_items_is_limited() -> None:
 
     items = iter_unordered([counting()])
     assert next(items) == 0
-    items.close()
+    items.close()  # type: ignore[attr-defined]
     assert len(produced) <= 2

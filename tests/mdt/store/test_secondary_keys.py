@@ -82,14 +82,14 @@ def merged(directory: Path, base: Written, logs: Sequence[Written]) -> list[tupl
 
 
 def test_the_example_of_rfc_77(tmp_path: Path) -> None:
-    base = {
+    base: Written = {
         ("chennai", "c8abbe79-8d89-47ea-b4ce-4d224bae5bfa"): False,
         ("los-angeles", "9909a8b1-2d15-4d3d-8ec9-efc48c536a01"): False,
         ("los-angeles", "9809a8b1-2d15-4d3d-8ec9-efc48c536a01"): False,
         ("sfo", "334e26e9-8355-45cc-97c6-c31daf0df330"): False,
         ("sfo", "334e26e9-8355-45cc-97c6-c31daf0df329"): False,
     }
-    log = {
+    log: Written = {
         ("sfo", "334e26e9-8355-45cc-97c6-c31daf0df329"): True,
         ("chennai", "e3cf430c-889d-4015-bc98-59bdce1e530c"): False,
         ("los-angeles", "9809a8b1-2d15-4d3d-8ec9-efc48c536a01"): True,

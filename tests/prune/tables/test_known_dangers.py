@@ -91,7 +91,7 @@ def test_columns_that_were_widened(
         table,
         tables.frame(NEW, [(n, 2**40 + n, n / 10, n / 10, float(n)) for n in (2, 3)]),
     )
-    literals = {
+    literals: dict[str, list[Any]] = {
         "a": [1, 2, 7, 2**40 + 2],
         "b": [f"cast('{n / 10}' as double)" for n in (1, 2, 3, 7)],
         "c": ["1.0", "0.2", "7"],

@@ -46,7 +46,7 @@ def test_every_slice_with_a_matching_row_is_kept(
     partitioning: Partitioning,
 ) -> None:
     path = matrices.get(type_, version, partitioning).table.path
-    predicates_checked = (*predicates.ALL, *predicates.ONLY_SPARK)
+    predicates_checked: Sequence[str] = (*predicates.ALL, *predicates.ONLY_SPARK)
     kept = assert_no_row_lost(pruner, path, read(spark, path), predicates_checked)
     assert sum(kept.values()) < FILES * len(kept) / 2
 

@@ -89,6 +89,6 @@ def test_a_build_equals_one_after_the_later_commits(
         for one in verify(spark, opened, status):
             assert one.checked
             assert one.is_right, one
-    status = index_status(opened, "i")
-    assert status is not None
-    assert status.covers == opened.instant
+    status_of_i = index_status(opened, "i")
+    assert status_of_i is not None
+    assert status_of_i.covers == opened.instant

@@ -8,6 +8,7 @@ import logging
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -138,7 +139,7 @@ def kept(spark: SparkSession, path: str) -> dict[str, int]:
     return assert_no_row_lost(Pruner(), Path(path), read(spark, Path(path)), _KEPT)
 
 
-def found(path: str) -> list:  # type: ignore[type-arg]
+def found(path: str) -> list:
     return index_statuses(HudiTable.open(path))
 
 
@@ -154,7 +155,7 @@ def with_logs(path: Path) -> dict[str, str]:
     metadata = MetadataTable.open(HudiTable.open(str(path)))
     assert metadata is not None
     listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
-    groups = listing.slice_file_id.take(pa.array(listing.file_slice)).to_pylist()
+    groups: list[Any] = listing.slice_file_id.take(pa.array(listing.file_slice)).to_pylist()
     names = listing.paths(np.arange(listing.num_files))
     return {groups[n]: names[n] for n in np.flatnonzero(listing.file_is_log).tolist()}
 

@@ -91,7 +91,7 @@ def rows(spark: SparkSession, *bounds: int, city: str | None = None) -> DataFram
 
 @pytest.fixture(params=LAYOUTS, ids=lambda layout: layout.name)
 def layout(request: pytest.FixtureRequest) -> Layout:
-    return request.param  # type: ignore[no-any-return]
+    return request.param
 
 
 def plain(
@@ -283,7 +283,7 @@ def ids(frame: DataFrame) -> list[str]:
     return sorted(row.id for row in frame.select("id").collect())
 
 
-def found(path: str) -> list:  # type: ignore[type-arg]
+def found(path: str) -> list:
     return index_statuses(OpenedTable.open(path))
 
 

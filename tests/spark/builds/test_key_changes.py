@@ -60,7 +60,7 @@ class Indexes:
         cells = Cells(ByteStrings.of([key]), ByteStrings.of([value]))
         records = EncodedRecords("log", RECORD_SCHEMA, cells)
         if partition == RECORD_INDEX:
-            self.place[key.decode()] = group_of(locations(records).to_pylist()[0])[1]
+            self.place[key.decode()] = group_of(locations(records)[0].as_py())[1]
             return
         pair = split_secondary_key(key.decode())
         (payload,) = records.decoded()

@@ -118,8 +118,9 @@ class IndexedLife(Life):
         self.indexes[name] = index
         self._record_index_change(store)
         self.is_right(name)
-        found = MetadataTable.open(self._opened()) if store is Store.HUDI else self._extension()
-        records = found.records if isinstance(found, Extension) else found
+        records = (
+            MetadataTable.open(self._opened()) if store is Store.HUDI else self._extension().records
+        )
         assert records is not None
         (status,) = [one for one in self.statuses() if one.name == name]
         assert {len(records.groups(partition)) for partition in status.partitions} == {_SHARDS}

@@ -292,7 +292,7 @@ def test_writers_cannot_update_slices_that_are_being_laid_out(
             upsert(table, changed(frame(spark), 80))
         except Exception as error:
             refused.append(str(error))
-        commit(self, *arguments)  # type: ignore[arg-type]
+        commit(self, *arguments)
 
     monkeypatch.setattr(Clustering, "commit", with_a_writer)
     cluster(spark, str(table.path), _LAYOUT)

@@ -153,4 +153,4 @@ def test_types_without_an_arrow_type_are_refused_by_layouts(spark: SparkSession)
 )
 def test_exactly_one_size_must_be_given(frame: DataFrame, size: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="files"):
-        order_by(frame, ["id"], **size)  # type: ignore[arg-type]
+        order_by(frame, ["id"], **size)

@@ -352,7 +352,7 @@ def test_columns_that_cannot_be_indexed(
         entries(spark, table, table.listing(), definition, 1)
 
 
-def base_files(listing: FileListing) -> list[tuple[str, str]]:
+def base_files(listing: FileListing) -> list[tuple[Any, Any]]:
     """Partition path and name of each base file."""
     return [
         (listing.partitions[partition].as_py(), name)

@@ -44,7 +44,8 @@ def logged(root: Path, path: str) -> tuple[dict[bytes, bytes], list[bytes], int]
     """A log's records, its deleted keys, and the largest number of records in a block."""
     content = (root / path).read_bytes()
     log = LogFile(pa.BufferReader(content), len(content), path)
-    records, deleted_keys, most = {}, [], 0
+    records: dict[bytes, bytes] = {}
+    deleted_keys, most = [], 0
     for block in log.blocks:
         assert block.instant == _INSTANT
         if block.kind == BlockKind.DELETE:
