@@ -30,7 +30,7 @@ def mean_kept(path, predicates):
     return np.mean([(each.files_kept, each.bytes_kept) for each in found], axis=0)
 
 
-def pace(spark, path, files):
+def build_time_scale(spark, path, files):
     """The seconds of a build on this machine for each estimated second."""
     for _ in range(2):  # the first build of a session takes longer
         started = time.perf_counter()
@@ -41,7 +41,7 @@ def pace(spark, path, files):
 
 
 @dataclass(frozen=True)
-class Measured:
+class Measurements:
     """A table with the indexes recommended for its queries, and a later commit by Hudi.
 
     before, after: the files and bytes of the average query. seconds: of each build, by the index's
@@ -53,7 +53,7 @@ class Measured:
     before: tuple[float, float]
     after: tuple[float, float]
     seconds: Mapping[tuple[str, ...], float]
-    built: Mapping[tuple[str, ...], complex]
+    build_from_command: Mapping[tuple[str, ...], complex]
     then: Mapping[tuple[str, ...], complex]
     verified: Sequence[Verification]
 
@@ -67,9 +67,9 @@ def measured(spark, spec, path, queries, kinds, later):
     """queries: as text. kinds: of indexes. later: the frame that the commit adds."""
     predicates = read_queries(";".join(queries)).asked
     advice, before = advise(path, predicates), mean_kept(path, predicates)
-    scale = pace(spark, path, len(HudiTable.open(path).listing().file_name))
+    scale = build_time_scale(spark, path, len(HudiTable.open(path).listing().file_name))
     seconds = {
-        each.candidate.columns: built(spark, each.statement) / scale
+        each.candidate.columns: build_from_command(spark, each.statement) / scale
         for each in advice.recommendations
     }
     after, built_bytes = mean_kept(path, predicates), index_bytes(path, kinds)
@@ -83,10 +83,10 @@ def measured(spark, spec, path, queries, kinds, later):
         for one in verify(spark, table, status)
     ]
     then = index_bytes(path, kinds)
-    return Measured(advice, tuple(before), tuple(after), seconds, built_bytes, then, verified)
+    return Measurements(advice, tuple(before), tuple(after), seconds, built_bytes, then, verified)
 
 
-def built(spark, statement):
+def build_from_command(spark, statement):
     """Builds an index by a printed command, in one shard. Returns the seconds that it took."""
     given = create.make_context("create", shlex.split(statement)[3:]).params
     columns = ", ".join(comma_separated(given["columns"]))

@@ -56,7 +56,7 @@ def files_with(rows, column, searched):
     return int(np.isin(values, list(searched)).any(axis=1).sum())
 
 
-def only(advice, kind):
+def recommendation_of(advice, kind):
     return next(each for each in advice.recommendations if each.candidate.kind == kind)
 
 
@@ -70,7 +70,9 @@ def test_the_files_of_a_secondary_index_are_estimated_within_a_tenth(table, rows
     assert [each.candidate.kind for each in advice.recommendations] == ["secondary_index"]
     assert advice.today.files == FILES
     assert advice.planned.files == pytest.approx(measured, rel=0.1)
-    assert only(advice, "secondary_index").files == pytest.approx(FILES - measured, rel=0.1)
+    assert recommendation_of(advice, "secondary_index").files == pytest.approx(
+        FILES - measured, rel=0.1
+    )
 
 
 def test_the_files_of_column_stats_are_exact(table, rows):
@@ -118,7 +120,9 @@ def test_a_registered_index_is_not_recommended_again(rows, tmp_path, kind, colum
     path = written(tmp_path / "table", {"a": split(shuffled, FILES)})
     properties = tmp_path / "table" / ".hoodie" / "hoodie.properties"
     properties.write_text(f"{properties.read_text()}\nhoodie.table.recordkey.fields=sorted\n")
-    assert only(advise(path, predicates(condition)), kind).candidate == Candidate(kind, columns)
+    assert recommendation_of(advise(path, predicates(condition)), kind).candidate == Candidate(
+        kind, columns
+    )
     registered = RegisteredIndex("gone", kind, columns, {}, Store.HUDI, ("gone",), created="")
     Registry().with_index(registered).write(HudiTable.open(path).storage)
     found = advise(path, predicates(condition)).recommendations
@@ -139,7 +143,7 @@ def test_an_index_that_costs_more_than_the_files_is_not_recommended(rows, tmp_pa
         "text", pa.array([np.random.default_rng(n).bytes(20).hex() for n in range(ROWS)])
     )
     wide = written(tmp_path / "wide", {"a": split(padded, FILES)})
-    assert only(advise(wide, predicates("scattered = 2500")), "secondary_index")
+    assert recommendation_of(advise(wide, predicates("scattered = 2500")), "secondary_index")
 
 
 def test_storage_grows_at_the_given_rate(table):

@@ -16,7 +16,7 @@ from pyhudi_expr.index.catalog.status import index_statuses
 from pyhudi_expr.spark import writer_options
 from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
-from tests.advice.measured_savings import mean_kept, pace
+from tests.advice.measured_savings import build_time_scale, mean_kept
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
@@ -52,7 +52,7 @@ def advised(spark, tmp_path_factory):
     advice = advise(path, predicates)
     assert {each.candidate.kind for each in advice.recommendations} == set(_KINDS)
 
-    before, seconds, second = mean_kept(path, predicates), {}, pace(spark, path, _FILES)
+    before, seconds, second = mean_kept(path, predicates), {}, build_time_scale(spark, path, _FILES)
     for number, each in enumerate(advice.recommendations):
         columns = ", ".join(each.candidate.columns)
         using = f"USING {each.candidate.kind}({columns}) OPTIONS (shards = '1')"

@@ -63,23 +63,23 @@ def table(tmp_path_factory):
     return base_path
 
 
-def of(column):
+def identity_of(column):
     return Expression(IDENTITY, column)
 
 
-def looked_at(base_path):
+def sample_of(base_path):
     table = HudiTable.open(base_path)
     return TableSample.at(table, table.listing())
 
 
-def without_places(table, column):
+def register_secondary_index(table, column):
     """The table with a registered index of values, so that filters are the next best."""
     found = RegisteredIndex("v", "secondary_index", (column,), {}, Store.HUDI, ("v",), created="")
     Registry().with_index(found).write(HudiTable.open(table).storage)
 
 
 def test_files_kept_by_filters_are_estimated_within_a_tenth(table):
-    without_places(table, "city")
+    register_secondary_index(table, "city")
     drawn = np.random.default_rng(1).choice(VALUES, 60, replace=False).tolist()
     cities = rows().column("city").to_pylist()
     of_file = [set(cities[at : at + ROWS // FILES]) for at in range(0, ROWS, ROWS // FILES)]
@@ -96,14 +96,16 @@ def test_files_kept_by_filters_are_estimated_within_a_tenth(table):
 def test_existing_filters_are_not_recommended_again(tmp_path):
     path = written(tmp_path / "table", {"a": split(rows(), FILES)})
     queries = read_queries("city = 'city 7'").asked
-    without_places(path, "city")
+    register_secondary_index(path, "city")
     assert [one.candidate.kind for one in advise(path, queries).recommendations] == [
         "bloom_filters"
     ]
     storage = HudiTable.open(path).storage
     options = {"expr": "identity", "type": "bloom_filters"}
-    there = RegisteredIndex("f", "expression", ("city",), options, Store.HUDI, ("f",), created="")
-    Registry.read(storage).with_index(there).write(storage)
+    existing = RegisteredIndex(
+        "f", "expression", ("city",), options, Store.HUDI, ("f",), created=""
+    )
+    Registry.read(storage).with_index(existing).write(storage)
     assert advise(path, queries).recommendations == ()
 
 
@@ -117,7 +119,7 @@ def test_false_positives_are_estimated_from_how_full_a_filter_is(tmp_path, crowd
     base_path = written(tmp_path / "table", {"a": [pa.table({"id": keys})]})
     (file,) = Path(base_path).glob("a/*.parquet")
     pq.write_table(pa.table({"id": keys}).replace_schema_metadata(footer), file)
-    found = key_filters(looked_at(base_path), of("id"))
+    found = key_filters(sample_of(base_path), identity_of("id"))
     others = [ByteStrings.of([f"other-{number}".encode()]) for number in range(1_500)]
     bloom = parse(SIMPLE, builder.text())
     measured = np.mean([bloom.may_hold_any(HashedKeys(one)) for one in others])
@@ -129,7 +131,7 @@ def test_false_positives_are_estimated_from_how_full_a_filter_is(tmp_path, crowd
 
 def test_filters_are_as_large_as_the_values_of_a_file_need(table):
     """A value takes 43.1 bits for a false positive rate of 10^-9; they do not compress."""
-    cities, keys = (make(looked_at(table), name) for make, name in _BUILT_FILTERS)
+    cities, keys = (make(sample_of(table), name) for make, name in _BUILT_FILTERS)
     values = rows().column("city").to_pylist()
     size = ROWS // FILES
     different = np.mean([len(set(values[at : at + size])) for at in range(0, ROWS, size)])
@@ -137,7 +139,7 @@ def test_filters_are_as_large_as_the_values_of_a_file_need(table):
     assert keys.file_bytes == pytest.approx(size * 43.13 / 8, rel=0.1)
 
 
-_BUILT_FILTERS = [(column_filters, of("city")), (key_filters, of("id"))]
+_BUILT_FILTERS = [(column_filters, identity_of("city")), (key_filters, identity_of("id"))]
 
 
 def test_filters_do_not_exclude_log_files():

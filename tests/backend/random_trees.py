@@ -65,7 +65,7 @@ def table() -> pa.Table:
 
 
 @dataclass
-class Trees:
+class RandomPredicates:
     """functions: templates of calls and casts by kind, besides those that all dialects compute
     alike.
     """

@@ -21,7 +21,15 @@ from pyhudi_expr.expr.evaluate import StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import SPARK, parse_predicate
-from tests.backend.random_trees import FILES, ROWS, SCHEMA, SPARKS_FUNCTIONS, Trees, row, table
+from tests.backend.random_trees import (
+    FILES,
+    ROWS,
+    SCHEMA,
+    SPARKS_FUNCTIONS,
+    RandomPredicates,
+    row,
+    table,
+)
 from tests.example_counts import examples
 from tests.expr.statistics import RowStatistics
 from tests.marks import long
@@ -57,9 +65,11 @@ def may_hold(predicate: HudiExpression, truth: bool) -> set[int]:
     return {file for file in range(FILES) if mask[file]}
 
 
-def trees(dialect: Dialect, functions: Mapping[str, Any]) -> Iterator[tuple[HudiExpression, str]]:
+def expressible_predicates(
+    dialect: Dialect, functions: Mapping[str, Any]
+) -> Iterator[tuple[HudiExpression, str]]:
     """An endless sequence of random predicates that the dialect can express."""
-    source = Trees(Random(SEED), functions)
+    source = RandomPredicates(Random(SEED), functions)
     while True:
         predicate = source.predicate()
         try:
@@ -68,7 +78,9 @@ def trees(dialect: Dialect, functions: Mapping[str, Any]) -> Iterator[tuple[Hudi
             continue
 
 
-def check(predicate: HudiExpression, sql: str, found: Mapping[bool, set[int]]) -> int:
+def assert_no_match_is_excluded(
+    predicate: HudiExpression, sql: str, found: Mapping[bool, set[int]]
+) -> int:
     """Fails if a file with such a row is excluded; returns the number of excluded files."""
     for truth, files in found.items():
         lost = files - may_hold(predicate, truth)
@@ -104,7 +116,7 @@ def of_index(predicate: HudiExpression, dialect: Dialect) -> str:
 def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
     duckdb = pytest.importorskip("duckdb")
     excluded, excluded_by_sql = 0, 0
-    source = trees(Dialect.DUCKDB, {})
+    source = expressible_predicates(Dialect.DUCKDB, {})
     with duckdb.connect() as connection:
         connection.execute("SET threads = 1")
         connection.register("arrow_rows", table())
@@ -119,7 +131,7 @@ def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
             found = {
                 truth: {file for file, value in rows if value is truth} for truth in (True, False)
             }
-            excluded += check(predicate, sql, found)
+            excluded += assert_no_match_is_excluded(predicate, sql, found)
             condition = of_index(predicate, Dialect.DUCKDB)
             matching_files = connection.sql(
                 f"SELECT file FROM statistics WHERE {condition}"
@@ -133,7 +145,7 @@ def test_duckdb_finds_no_row_in_an_excluded_file() -> None:
 @pytest.mark.spark
 @pytest.mark.parametrize("cases", [AT_ONCE, long(10 * AT_ONCE)])
 def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int) -> None:
-    source = trees(Dialect.SPARK, SPARKS_FUNCTIONS)
+    source = expressible_predicates(Dialect.SPARK, SPARKS_FUNCTIONS)
     predicates = [next(source) for _ in range(cases)]
     frame = spark.createDataFrame(table().to_pylist(), _spark_schema()).coalesce(1).cache()
     frame.createOrReplaceTempView("rows")
@@ -152,8 +164,8 @@ def test_spark_finds_no_row_in_an_excluded_file(spark: SparkSession, cases: int)
                 truth: {answer[0] for answer in answers if answer[n + 1] is truth}
                 for truth in (True, False)
             }
-            excluded += check(predicate, sql, found)
-            check(parse_predicate(sql, SPARK), sql, found)
+            excluded += assert_no_match_is_excluded(predicate, sql, found)
+            assert_no_match_is_excluded(parse_predicate(sql, SPARK), sql, found)
             by_index = {answer[0] for answer in matching_files if answer[n + 1]}
             assert found[True] <= by_index, f"{sql}: {conditions[n]}"
     index.unpersist()

@@ -21,12 +21,12 @@ A = Column(("a",))
 INSTANT = pa.timestamp("us", "UTC")
 
 
-def is_writable(text: str) -> bool:
+def is_fully_supported(text: str) -> bool:
     """Whether no part of it is only partially supported."""
     return not any(isinstance(one, e.Matches | Unknown) for one in e.walk(parse_predicate(text)))
 
 
-@pytest.mark.parametrize("text", [*filter(is_writable, (*ALL, *ONLY_SPARK))])
+@pytest.mark.parametrize("text", [*filter(is_fully_supported, (*ALL, *ONLY_SPARK))])
 def test_hives_sql_survives_a_round_trip(text: str) -> None:
     predicate = parse_predicate(text, SPARK)
     written = to_sql(predicate, Dialect.HIVE)

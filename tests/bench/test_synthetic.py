@@ -57,7 +57,7 @@ def test_each_file_has_its_statistics_in_the_shard_of_their_key(metadata: Metada
         assert len(metadata.lookup(PARTITION_STATS, of_partitions)) == PARTITIONS
 
 
-def test_shards_of_many_keys_are_those_of_each() -> None:
+def test_shards_of_many_keys_equal_those_of_each() -> None:
     keys = [column_stats_key("c", "p", f"file-{number}") for number in range(200)]
     expected = [shard(key, 7) for key in keys]
     assert shards_of(np.array(keys), 7).tolist() == expected

@@ -120,7 +120,7 @@ def test_a_note_about_an_unknown_column_names_similar_columns(run, table):
     assert "no column named regoin; is it region?" in run("prune", table, "regoin = 'us'")[2]
 
 
-def test_explain_says_what_each_part_excludes(run, table):
+def test_explain_shows_what_each_part_excludes(run, table):
     predicate = "region = 'us' AND merchant_name RLIKE 'x'"
     code, out, _ = run("explain", table, predicate)
     assert code == 0

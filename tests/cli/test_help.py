@@ -64,12 +64,12 @@ def test_examples_in_the_help_are_valid(tmp_path, monkeypatch):
         for line in (command.epilog or "").splitlines():
             words = line.partition("  #")[0].partition(" | ")[0].strip()
             if words.startswith("pyhudi ") and "COMMAND" not in words and ">" not in words.split():
-                understood(words)
+                assert_valid_command(words)
                 bars_shown += 1
     assert bars_shown >= 10
 
 
-def understood(line):
+def assert_valid_command(line):
     command: click.Command | None = cli
     words = shlex.split(line)[1:]
     while isinstance(command, click.Group):

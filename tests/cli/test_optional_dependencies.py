@@ -32,7 +32,7 @@ print(json.dumps([ran(line) for line in sys.stdin.read().splitlines()]))
 """
 
 
-def ran(*lines: object) -> list[tuple[int, str, str]]:
+def run_each(*lines: object) -> list[tuple[int, str, str]]:
     """Exit code, standard output and standard error of each command, without the other packages."""
     command = [sys.executable, "-c", _PROGRAM]
     done = subprocess.run(
@@ -44,10 +44,10 @@ def ran(*lines: object) -> list[tuple[int, str, str]]:
 @pytest.mark.slow
 def test_help_works_without_the_other_extras() -> None:
     groups = ("index", "layout", "virtual-keys", "hive", "serve", "advise", "hive register")
-    for code, out, err in ran("--help", *(f"{name} --help" for name in groups)):
+    for code, out, err in run_each("--help", *(f"{name} --help" for name in groups)):
         assert (code, err) == (0, "")
         assert "Usage: pyhudi" in out
-    assert "pyhudi" in ran("completion bash")[0][1]
+    assert "pyhudi" in run_each("completion bash")[0][1]
 
 
 @pytest.mark.slow
@@ -58,6 +58,6 @@ def test_a_command_names_its_missing_extra() -> None:
         "serve": "service",
         "prune webhdfs://host:9870/t 'a > 1'": "webhdfs",
     }
-    for (code, out, err), extra in zip(ran(*commands), commands.values(), strict=True):
+    for (code, out, err), extra in zip(run_each(*commands), commands.values(), strict=True):
         assert (code, out) == (1, "")
         assert err.endswith(f" is missing; install the extra: pip install 'pyhudi-expr[{extra}]'\n")

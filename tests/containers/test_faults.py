@@ -55,8 +55,8 @@ def _wait_for_both_replicas(containers: Cluster) -> Iterator[None]:
     for name in REPLICAS:
         containers.wait(partial(_is_healthy, containers, name))
     first = containers.container(REPLICAS[0])
-    with undone(first.pause, first.unpause):
-        containers.wait(lambda: pruned(containers.ask(QUERY, timeout_ms=TIMEOUT_MS)))
+    with temporarily(first.pause, first.unpause):
+        containers.wait(lambda: is_pruned(containers.ask(QUERY, timeout_ms=TIMEOUT_MS)))
     containers.wait(lambda: _first_replica_answered(containers))
 
 
@@ -72,7 +72,7 @@ def _first_replica_answered(containers: Cluster) -> bool:
 
 
 @contextmanager
-def undone(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
+def temporarily(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
     act()
     try:
         yield
@@ -80,7 +80,7 @@ def undone(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[No
         undo()
 
 
-def pruned(answer: Answer) -> bool:
+def is_pruned(answer: Answer) -> bool:
     return (answer.outcome, answer.files) == PRUNED
 
 
@@ -100,11 +100,11 @@ def test_one_replica_is_killed_while_many_queries_run(containers: Cluster, rows:
     with ThreadPoolExecutor(8) as pool:
         results = pool.map(ask_often, range(8))
         started.wait()
-        with undone(first.kill, first.start):
+        with temporarily(first.kill, first.start):
             assert [one for some in results for one in some] == [rows] * 32
             # The other replica answers, and the dead one costs nothing.
             answer = containers.ask(QUERY)
-    assert pruned(answer)
+    assert is_pruned(answer)
     assert answer.pruning_seconds < TIMEOUT_MS / 1000
     scans = containers.scans()[earlier_scans:]
     assert len(scans) == 33
@@ -113,17 +113,19 @@ def test_one_replica_is_killed_while_many_queries_run(containers: Cluster, rows:
 
 def test_one_replica_hangs(containers: Cluster, rows: Rows) -> None:
     first = containers.container(REPLICAS[0])
-    with undone(first.pause, first.unpause):
+    with temporarily(first.pause, first.unpause):
         answers = [containers.ask(QUERY, timeout_ms=TIMEOUT_MS) for _ in range(5)]
     assert [answer.rows for answer in answers] == [rows] * 5
-    assert all(map(pruned, answers))
+    assert all(map(is_pruned, answers))
     # Each of the two gets half of the time, until the circuit breaker opens at the third failure.
-    assert [_waited(answer) for answer in answers] == [True, True, True, False, False]
+    assert [has_waited(answer) for answer in answers] == [True, True, True, False, False]
 
 
 def test_both_replicas_hang_and_the_time_out_holds(containers: Cluster, rows: Rows) -> None:
     both = [containers.container(name) for name in REPLICAS]
-    with undone(lambda: [one.pause() for one in both], lambda: [one.unpause() for one in both]):
+    with temporarily(
+        lambda: [one.pause() for one in both], lambda: [one.unpause() for one in both]
+    ):
         answer = containers.ask(QUERY, timeout_ms=TIMEOUT_MS)
     assert answer.rows == rows
     assert (answer.outcome, answer.files) == ("TIMED_OUT", (FILES, FILES))
@@ -132,7 +134,7 @@ def test_both_replicas_hang_and_the_time_out_holds(containers: Cluster, rows: Ro
 
 def test_no_replica_runs(containers: Cluster, rows: Rows) -> None:
     both = [containers.container(name) for name in REPLICAS]
-    with undone(lambda: [one.kill() for one in both], lambda: [one.start() for one in both]):
+    with temporarily(lambda: [one.kill() for one in both], lambda: [one.start() for one in both]):
         answer = containers.ask(QUERY)
     assert answer.rows == rows
     assert answer.outcome in ("UNREACHABLE", "TIMED_OUT")
@@ -142,7 +144,7 @@ def test_no_replica_runs(containers: Cluster, rows: Rows) -> None:
 def test_the_network_between_hive_and_the_service_is_cut(containers: Cluster, rows: Rows) -> None:
     network = containers.network
     both = [(name, containers.container(name)) for name in REPLICAS]
-    with undone(
+    with temporarily(
         lambda: [network.disconnect(one) for _, one in both],
         lambda: [network.connect(one, aliases=[name]) for name, one in both],
     ):
@@ -168,21 +170,21 @@ def test_the_network_to_one_replica_is_slow(containers: Cluster, tools: Image, r
         )
 
     # After the first packets, a hundred bytes per second: an answer takes several seconds.
-    with undone(
+    with temporarily(
         lambda: traffic("add dev %s root tbf rate 800bit burst 1600 latency 60s"),
         lambda: traffic("del dev %s root"),
     ):
         answers = [containers.ask(QUERY, timeout_ms=TIMEOUT_MS)]
         # Until the circuit breaker has opened. An answer may still arrive before, which closes it
         # again.
-        while sum(map(_waited, answers)) < 3 or _waited(answers[-1]):
+        while sum(map(has_waited, answers)) < 3 or has_waited(answers[-1]):
             assert len(answers) < 12, [answer.pruning_seconds for answer in answers]
             answers.append(containers.ask(QUERY, timeout_ms=TIMEOUT_MS))
     assert [answer.rows for answer in answers] == [rows] * len(answers)
-    assert all(map(pruned, answers))
+    assert all(map(is_pruned, answers))
 
 
-def _waited(answer: Answer) -> bool:
+def has_waited(answer: Answer) -> bool:
     """As long as for a replica that hangs."""
     return answer.pruning_seconds > TIMEOUT_MS / 2000 * 0.9
 
@@ -214,7 +216,7 @@ def test_the_clock_of_the_service_differs(
         network=network,
         networking_config={network: both_names},
     )
-    with undone(lambda: [one.stop() for one in both], lambda: [one.start() for one in both]):
+    with temporarily(lambda: [one.stop() for one in both], lambda: [one.start() for one in both]):
         try:
             skewed.start()
             containers.wait(lambda: b'"listening"' in skewed.logs())
@@ -224,7 +226,7 @@ def test_the_clock_of_the_service_differs(
             skewed.remove(force=True)
     assert answer.rows == rows
     if outcome == "PRUNED":
-        assert pruned(answer)
+        assert is_pruned(answer)
 
 
 def test_stopping_a_replica_gracefully_leaves_all_queries_pruned(
@@ -232,14 +234,14 @@ def test_stopping_a_replica_gracefully_leaves_all_queries_pruned(
 ) -> None:
     first = containers.container(REPLICAS[0])
     before = len(containers.scans())
-    with ThreadPoolExecutor(4) as pool, undone(lambda: None, first.start):
-        results = [pool.submit(_rows, containers) for _ in range(12)]
+    with ThreadPoolExecutor(4) as pool, temporarily(lambda: None, first.start):
+        results = [pool.submit(query_rows, containers) for _ in range(12)]
         first.stop(timeout=40)
         assert [one.result() for one in results] == [rows] * 12
     first.reload()
     assert {scan["outcome"] for scan in containers.scans()[before:]} == {"PRUNED"}
 
 
-def _rows(containers: Cluster) -> Rows:
+def query_rows(containers: Cluster) -> Rows:
     with containers.session(UNHURRIED) as session:
         return sorted(session.run(QUERY), key=repr)

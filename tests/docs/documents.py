@@ -101,7 +101,7 @@ def runner_of(piece: Piece) -> Runner:
     if piece.kind in ("sql", "java"):
         return Runner.HIVE
     if piece.kind == "python":
-        modules, names = imported(piece.text), used(piece.text)
+        modules, names = imported_modules(piece.text), names_used(piece.text)
         if any(module.startswith("pyhive") for module in modules):
             return Runner.HIVE
         return Runner.SPARK if names & _OF_SPARK else Runner.ALONE
@@ -144,11 +144,11 @@ def tree(text: str) -> ast.Module:
     return ast.parse(text.replace(")...", ")"))
 
 
-def imported(text: str) -> list[str]:
+def imported_modules(text: str) -> list[str]:
     """The modules from which a program imports names."""
     return [one.module or "" for one in ast.walk(tree(text)) if isinstance(one, ast.ImportFrom)]
 
 
-def used(text: str) -> set[str]:
+def names_used(text: str) -> set[str]:
     """The names in a program."""
     return {node.id for node in ast.walk(tree(text)) if isinstance(node, ast.Name)}

@@ -16,7 +16,7 @@ from devtools.runtime import HANDLER_JAR, HIVE_LIB, ROOT, java
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running_server import running
+from tests.service.running_server import running_server
 
 DATA = ROOT / "tests" / "data"
 TABLE = "cow_v9_txns_simple_meta"
@@ -24,7 +24,7 @@ TABLE = "cow_v9_txns_simple_meta"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with running(PruningHandler(Pruner(), ServiceSettings())) as server:
+    with running_server(PruningHandler(Pruner(), ServiceSettings())) as server:
         yield f"127.0.0.1:{server.port}"
 
 

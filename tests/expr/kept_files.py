@@ -20,7 +20,7 @@ from pyhudi_expr.expr.nodes import (
     Term,
 )
 from pyhudi_expr.expr.terms import Scope
-from tests.expr.statistics import Given, RowStatistics
+from tests.expr.statistics import RecordedStatistics, RowStatistics
 
 X = Column(("x",))
 Y = Column(("y",))
@@ -51,7 +51,7 @@ def kept(
     types: pa.DataType | Mapping[str, pa.DataType],
     *files: Sequence[Any],
     zone: str | None = None,
-    given: Mapping[tuple[str, int], Given] | None = None,
+    given: Mapping[tuple[str, int], RecordedStatistics] | None = None,
     absent: frozenset[str] = frozenset(),
 ) -> list[int]:
     """Indexes of the files that `predicate` keeps.

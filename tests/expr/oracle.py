@@ -245,9 +245,9 @@ def _cast(source: Value, target: pa.DataType | CharType, engine: Engine, table: 
     elif value is None:
         result = None
     elif pa.types.is_date(target) and pa.types.is_timestamp(type_):
-        return _modelled(lambda: to_date(Typed(value, type_), engine.habits(table)))
+        return _modelled(lambda: to_date(Typed(value, type_), engine.function_options(table)))
     elif pa.types.is_string(target) and not pa.types.is_boolean(type_):
-        return _modelled(lambda: to_text(Typed(value, type_), engine.habits(table)))
+        return _modelled(lambda: to_text(Typed(value, type_), engine.function_options(table)))
     elif pa.types.is_decimal(type_) and pa.types.is_integer(target):
         fits = -(2 ** (bits_of(target) - 1)) <= int(value) < 2 ** (bits_of(target) - 1)
         result = int(value) if fits else None
@@ -280,4 +280,4 @@ def _call(name: str, args: list[Value], engine: Engine, table: Table) -> Value:
     if any(isinstance(arg.type, CharType) for arg in args):
         raise UndefinedError
     typed = [Typed(arg.value, arg.type) for arg in args]
-    return _modelled(lambda: call(name, typed, engine.habits(table)))
+    return _modelled(lambda: call(name, typed, engine.function_options(table)))

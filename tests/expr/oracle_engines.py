@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import CharType
-from tests.expr.oracle_values import Habits
+from tests.expr.oracle_values import FunctionOptions
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class Engine:
     wall_clock: bool = False
     char: str = "both"
 
-    def habits(self, table: Table) -> Habits:
+    def function_options(self, table: Table) -> FunctionOptions:
         """How the engine computes functions."""
-        return Habits(
+        return FunctionOptions(
             table.zone,
             units=self.hashed_in,
             turkish=self.lists,

@@ -32,14 +32,14 @@ def moments_of(
     if kinds == ("instant", "instant"):
         both_stored = left.stored and right.stored
         if both_stored and engine.wall_clock and table.zone is not None:
-            return _shown(seconds[0], table.zone), _shown(seconds[1], table.zone)
+            return _wall_clock(seconds[0], table.zone), _wall_clock(seconds[1], table.zone)
         return seconds[0], seconds[1]
     instant = left if kinds[0] == "instant" else right
     if not instant.stored or table.zone is None:
         raise UndefinedError
     shown = kinds.index("instant")
     if engine.wall_clock:
-        seconds[shown] = _shown(seconds[shown], table.zone)
+        seconds[shown] = _wall_clock(seconds[shown], table.zone)
     else:
         seconds[1 - shown] = _instant_of(seconds[1 - shown], table.zone)
     return seconds[0], seconds[1]
@@ -81,7 +81,7 @@ def _zone(name: str) -> Any:
     return timezone.utc if name == "UTC" else ZoneInfo(name)
 
 
-def _shown(seconds: Fraction, zone: str) -> Fraction:
+def _wall_clock(seconds: Fraction, zone: str) -> Fraction:
     """The zone's wall clock at an instant."""
     try:
         moment = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=math.floor(seconds))
@@ -111,7 +111,7 @@ def text_of(operand: Value, table: Table) -> str | None:
     if _clock(operand) == "instant":
         if table.zone is None:
             raise UndefinedError
-        seconds = _shown(seconds, table.zone)
+        seconds = _wall_clock(seconds, table.zone)
     try:
         moment = _EPOCH + timedelta(seconds=math.floor(seconds))
     except OverflowError:

@@ -26,7 +26,7 @@ class Typed:
 
 
 @dataclass(frozen=True)
-class Habits:
+class FunctionOptions:
     """Options of engines for functions.
 
     units: texts are counted in UTF-16 units, and half a character becomes '?'. turkish: the JVM's

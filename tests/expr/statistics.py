@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Given:
+class RecordedStatistics:
     """The statistics that a writer records for one column of one file."""
 
     minimum: bool = True
@@ -27,8 +27,8 @@ class Given:
     nulls: bool = True
 
 
-EXACT = Given()
-NOTHING = Given(False, False, False, False)
+EXACT = RecordedStatistics()
+NOTHING = RecordedStatistics(False, False, False, False)
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class RowStatistics:
     """
 
     files: Sequence[Sequence[Row]]
-    given: Mapping[tuple[str, int], Given] = field(default_factory=dict)
+    given: Mapping[tuple[str, int], RecordedStatistics] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
 
     def bounds(self, column: BoundColumn) -> Bounds | None:

@@ -37,7 +37,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from tests.expr.oracle_engines import Table
-from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
+from tests.expr.statistics import EXACT, NOTHING, RecordedStatistics, Row, RowStatistics
 
 _DAY = 86_400
 
@@ -323,8 +323,20 @@ def predicates(
 
 _GIVEN = st.sampled_from(
     (
-        *(EXACT, EXACT, EXACT, EXACT, Given(loose=True), Given(nulls=False), NOTHING),
-        *(Given(maximum=False), Given(minimum=False), Given(maximum=False, loose=True)),
+        *(
+            EXACT,
+            EXACT,
+            EXACT,
+            EXACT,
+            RecordedStatistics(loose=True),
+            RecordedStatistics(nulls=False),
+            NOTHING,
+        ),
+        *(
+            RecordedStatistics(maximum=False),
+            RecordedStatistics(minimum=False),
+            RecordedStatistics(maximum=False, loose=True),
+        ),
     )
 )
 

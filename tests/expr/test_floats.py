@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, float_ordinal, floats_of
 from pyhudi_expr.expr.nodes import Call, Term
 from tests.expr.kept_files import X, kept, less, lit
-from tests.expr.statistics import Given
+from tests.expr.statistics import RecordedStatistics
 
 DOUBLE = pa.float64()
 MINUS_INFINITY, INFINITY = float_ordinal(-math.inf), float_ordinal(math.inf)
@@ -51,5 +51,5 @@ ONE, ZERO = lit(1.0, DOUBLE), lit(0.0, DOUBLE)
     ids=str,
 )
 def test_functions_of_minus_infinity_keep_it_where_its_bound_is_loose(term: Term) -> None:
-    loose = {("x", 0): Given(loose=True)}
+    loose = {("x", 0): RecordedStatistics(loose=True)}
     assert kept(less(term, ZERO), DOUBLE, [-math.inf], [7.0], given=loose)[:1] == [0]

@@ -32,7 +32,7 @@ from pyhudi_expr.expr.nodes import (
 from tests.example_counts import examples
 from tests.expr.oracle import is_modelled, value_of
 from tests.expr.oracle_engines import ENGINES, Table, UndefinedError
-from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
+from tests.expr.statistics import EXACT, NOTHING, RecordedStatistics, Row, RowStatistics
 from tests.expr.strategies import _VALUES, _ZONES, FIELDS, Field, schema_of
 from tests.expr.strategies import Case as Example
 from tests.expr.test_soundness import assert_sound
@@ -182,7 +182,16 @@ def _cases(draw: st.DrawFn) -> Example:
     row = st.fixed_dictionaries({field.name: values[field] for field in fields})
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     files = tuple(tuple(draw(row) for _ in range(size)) for size in sizes)
-    kinds = st.sampled_from((EXACT, EXACT, EXACT, Given(loose=True), NOTHING, Given(maximum=False)))
+    kinds = st.sampled_from(
+        (
+            EXACT,
+            EXACT,
+            EXACT,
+            RecordedStatistics(loose=True),
+            NOTHING,
+            RecordedStatistics(maximum=False),
+        )
+    )
     given_ = {(field.name, n): draw(kinds) for field in fields for n in range(len(files))}
     table = Table({field.name: field.type for field in fields}, draw(st.sampled_from(_ZONES)))
     rows = [row for rows in files for row in rows]

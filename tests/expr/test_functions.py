@@ -27,7 +27,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from tests.expr.kept_files import X, Y, eq, kept, less, lit
-from tests.expr.statistics import NOTHING, Given
+from tests.expr.statistics import NOTHING, RecordedStatistics
 
 TINY, INT, LONG, DOUBLE = pa.int8(), pa.int32(), pa.int64(), pa.float64()
 
@@ -214,9 +214,11 @@ def test_a_cast_to_date_is_compared_with_a_timestamp_column() -> None:
         (Call("year", (X,)), pa.date32(), lit(3000, INT), 5),
     ],
 )
-@pytest.mark.parametrize("given", [NOTHING, Given(minimum=False), Given(maximum=False)])
+@pytest.mark.parametrize(
+    "given", [NOTHING, RecordedStatistics(minimum=False), RecordedStatistics(maximum=False)]
+)
 def test_the_function_of_an_unknown_bound_is_unknown(
-    term: Term, type_: pa.DataType, literal: Literal, value: int, given: Given
+    term: Term, type_: pa.DataType, literal: Literal, value: int, given: RecordedStatistics
 ) -> None:
     for predicate, unknown_side in (
         (less(term, literal), "minimum"),
@@ -228,7 +230,7 @@ def test_the_function_of_an_unknown_bound_is_unknown(
 
 def test_substring_of_a_bound_truncated_within_a_character() -> None:
     beginning = Call("substr", (X, lit(1, INT), lit(2, INT)))
-    loose = {("x", 0): Given(loose=True)}
+    loose = {("x", 0): RecordedStatistics(loose=True)}
     text = lit("0\x80", pa.string())
     assert kept(eq(beginning, text), pa.string(), ["0\x80"], given=loose) == [0]
 

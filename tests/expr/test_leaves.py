@@ -25,7 +25,7 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.expr.terms import Scope
 from tests.expr.kept_files import X, Y, among, eq, kept, less, lit
-from tests.expr.statistics import NOTHING, Given
+from tests.expr.statistics import NOTHING, RecordedStatistics
 
 # Five values in ascending order for each type. Files: 0 holds the first two, 1 only the third, 2
 # the last two and a null, 3 only nulls, 4 no rows.
@@ -189,8 +189,8 @@ def test_one_bound_is_used_without_the_other(
     type_, values = DOMAINS[domain]
     predicate = leaf(kind, [lit(value, type_) for value in values])
     files = files_of(values)
-    without_greatest = {("x", index): Given(maximum=False) for index in range(5)}
-    without_least = {("x", index): Given(minimum=False) for index in range(5)}
+    without_greatest = {("x", index): RecordedStatistics(maximum=False) for index in range(5)}
+    without_least = {("x", index): RecordedStatistics(minimum=False) for index in range(5)}
     assert kept(predicate, type_, *files, given=without_greatest) == only_least
     assert kept(predicate, type_, *files, given=without_least) == only_greatest
 
@@ -235,7 +235,7 @@ def test_both_zeros_are_one_value() -> None:
         assert kept(less(X, literal), pa.float64(), *files) == [3]
 
 
-def test_not_in_zero_excludes_nothing_because_hashes_tell_zeros_apart() -> None:
+def test_not_in_zero_excludes_nothing_because_hashes_distinguish_zeros() -> None:
     options = lit(0.0, pa.float64()), lit(1.0, pa.float64())
     assert kept(Not(among(X, *options)), pa.float64(), [-0.0], [0.0]) == [0, 1]
     assert kept(among(X, *options), pa.float64(), [-0.0], [0.5], [1.0]) == [0, 2]

@@ -42,7 +42,9 @@ def options(predicate: BoundExpression) -> set[tuple[Any, Any]]:
     raise AssertionError(predicate)
 
 
-def assert_as_one_by_one(column: str, values: Sequence[Any], type_: pa.DataType) -> None:
+def assert_bound_as_option_by_option(
+    column: str, values: Sequence[Any], type_: pa.DataType
+) -> None:
     literals = tuple(Literal(value, type_) for value in values)
     equalities = [bound(Comparison(Op.EQ, Column((column,)), literal)) for literal in literals]
     together = bound(In(Column((column,)), literals))
@@ -54,12 +56,12 @@ def assert_as_one_by_one(column: str, values: Sequence[Any], type_: pa.DataType)
 
 @given(st.lists(st.integers(-(2**33), 2**33), min_size=1))
 def test_integers_with_some_out_of_range(values: list[int]) -> None:
-    assert_as_one_by_one("i", values, pa.int64())
+    assert_bound_as_option_by_option("i", values, pa.int64())
 
 
 @given(st.lists(st.text(), min_size=1))
 def test_lists_of_strings_bind_as_option_by_option(values: list[str]) -> None:
-    assert_as_one_by_one("s", values, pa.string())
+    assert_bound_as_option_by_option("s", values, pa.string())
 
 
 def test_a_literal_that_is_not_an_integer_is_bound_separately() -> None:

@@ -87,7 +87,7 @@ def judge(predicate: e.HudiExpression) -> None:
         as_array(may_be(bound, truth, EVIDENCE), 1)
 
 
-def judge_rows(predicate: e.HudiExpression) -> None:
+def evaluate_over_rows(predicate: e.HudiExpression) -> None:
     """Evaluates the predicate over rows as `scan` does, and converts it back to text."""
     judge(predicate)
     judge(loads(dumps(predicate)))
@@ -96,7 +96,7 @@ def judge_rows(predicate: e.HudiExpression) -> None:
             row_filter(predicate, SCHEMA, zone)
 
 
-def decode_and_judge(filter_: list[Any]) -> None:
+def decode_and_evaluate(filter_: list[Any]) -> None:
     try:
         predicate = decode(filter_, Limits(nodes=2_000))
     except BadRequestError:
@@ -107,7 +107,7 @@ def decode_and_judge(filter_: list[Any]) -> None:
 @settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_NODES, min_size=1, max_size=12))
 def test_random_nodes_are_decoded_or_refused(filter_: list[Node]) -> None:
-    decode_and_judge(filter_)
+    decode_and_evaluate(filter_)
 
 
 ENCODED = [encode(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
@@ -130,7 +130,7 @@ def test_flipped_bytes_are_decoded_or_refused(filter_: list[Node], data: st.Data
         request.validate()
     except (TProtocolException, TTransportException, EOFError, ValueError, TypeError):
         return
-    decode_and_judge(request.filter or [])
+    decode_and_evaluate(request.filter or [])
 
 
 #: Fragments of SQL, some of which open what is never closed.
@@ -156,7 +156,7 @@ def test_random_text_is_parsed_or_refused(
         predicate = parse_predicate(text, dialect)
     except PredicateSyntaxError:
         return
-    judge_rows(predicate)
+    evaluate_over_rows(predicate)
 
 
 FAR = [dt.timezone(dt.timedelta(hours=hours)) for hours in (-12, 14)]
@@ -190,7 +190,7 @@ def test_any_filter_list(name: str, data: st.DataObject) -> None:
         predicate = parse_filters([(name, operator, value)])
     except FilterError:
         return
-    judge_rows(predicate)
+    evaluate_over_rows(predicate)
 
 
 def test_a_deep_predicate_is_unknown() -> None:

@@ -53,9 +53,9 @@ class KnownRows:
 
     def ids(self, where: str) -> list[int]:
         """Sorted rows of table `t`."""
-        return [row[0] for row in self.ask(f"SELECT id FROM t WHERE {where} ORDER BY id")]
+        return [row[0] for row in self.query(f"SELECT id FROM t WHERE {where} ORDER BY id")]
 
-    def ask(self, query: str) -> list[tuple[Any, ...]]:
+    def query(self, query: str) -> list[tuple[Any, ...]]:
         """The rows of a query, in its order."""
         with duckdb.connect() as connection:
             for name, rows in self._tables.items():

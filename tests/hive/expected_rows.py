@@ -40,7 +40,7 @@ class Truths:
         """The ids that Hive finds in its table `name`, without pruning."""
         if name not in self._in_hive:
             values = ", ".join(f"({for_hive(text)})" for text in self._predicates)
-            answer = self._hive.ask(f"SELECT id, {values} FROM {name}", pruning=False)
+            answer = self._hive.query(f"SELECT id, {values} FROM {name}", pruning=False)
             self._in_hive[name] = self._by_predicate(answer.rows)
         return self._in_hive[name][predicate]
 

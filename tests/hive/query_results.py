@@ -39,7 +39,7 @@ class Answer:
         return self.scan.files_considered, self.scan.files_kept
 
 
-class Asker:
+class QuerySession:
     """One session with a report directory of its own."""
 
     def __init__(self, session: HiveSession, reports: ScanReports) -> None:
@@ -50,8 +50,8 @@ class Asker:
         """The rows of a statement, in its order."""
         return self._session.run(statement)
 
-    def ask(self, query: str) -> Answer:
-        """The rows and the scans of one query."""
+    def query(self, query: str) -> Answer:
+        """Runs a query. Returns its rows and its scans."""
         self._reports.take()
         rows = sorted(self._session.run(query), key=repr)
         return Answer(rows, self._reports.take())
@@ -73,7 +73,7 @@ class Hive:
         self._service = service
         self._scratch = scratch
         self._open = ExitStack()
-        self._askers: dict[tuple[tuple[str, str], ...], Asker] = {}
+        self._sessions_by_settings: dict[tuple[tuple[str, str], ...], QuerySession] = {}
         self._registered: set[str] = set()
         self._sessions = 0
 
@@ -88,7 +88,7 @@ class Hive:
     def close_sessions(self) -> None:
         """Close the sessions, which occupy the memory of their queries; new ones open on demand."""
         self._open.close()
-        self._askers.clear()
+        self._sessions_by_settings.clear()
 
     def register(self, table: HudiTable) -> str:
         """The name in Hive of the table with the storage handler."""
@@ -100,9 +100,9 @@ class Hive:
     def run(self, *statements: str) -> None:
         """Run DDL statements."""
         for statement in statements:
-            self._asker(NOTHING).run(statement)
+            self._open_session(NOTHING).run(statement)
 
-    def ask(
+    def query(
         self,
         query: str,
         engine: str = FETCH,
@@ -112,14 +112,14 @@ class Hive:
     ) -> Answer:
         """Runs the query on an engine, with `settings` in addition to the engine's."""
         switch = {"hudi.pruning.enabled": str(pruning).lower()}
-        return self._asker({**ENGINES[engine], **switch, **settings}).ask(query)
+        return self._open_session({**ENGINES[engine], **switch, **settings}).query(query)
 
-    def ask_both(
+    def query_both_ways(
         self, query: str, engine: str = FETCH, settings: Mapping[str, str] = NOTHING
     ) -> Answer:
-        """Runs the query with pruning, and checks that its rows are those without."""
-        unpruned = self.ask(query, engine, pruning=False, settings=settings)
-        pruned = self.ask(query, engine, settings=settings)
+        """Runs the query with and without pruning, and checks that the rows are equal."""
+        unpruned = self.query(query, engine, pruning=False, settings=settings)
+        pruned = self.query(query, engine, settings=settings)
         # As text, because NaN does not equal itself.
         assert repr(pruned.rows) == repr(unpruned.rows), (
             f"pruning changes the rows of {query} ({engine})"
@@ -128,16 +128,16 @@ class Hive:
         return pruned
 
     @contextmanager
-    def asker(self, settings: Mapping[str, str] = NOTHING) -> Iterator[Asker]:
+    def session(self, settings: Mapping[str, str] = NOTHING) -> Iterator[QuerySession]:
         """A new session."""
         self._sessions += 1
         reports = ScanReports(self._scratch / f"session-{self._sessions}")
         own = {"hudi.pruning.service.addresses": self._service.address, **reports.settings()}
         with self.server.session({**own, **settings, **self._always}) as session:
-            yield Asker(session, reports)
+            yield QuerySession(session, reports)
 
-    def _asker(self, settings: Mapping[str, str]) -> Asker:
+    def _open_session(self, settings: Mapping[str, str]) -> QuerySession:
         key = tuple(sorted(settings.items()))
-        if key not in self._askers:
-            self._askers[key] = self._open.enter_context(self.asker(settings))
-        return self._askers[key]
+        if key not in self._sessions_by_settings:
+            self._sessions_by_settings[key] = self._open.enter_context(self.session(settings))
+        return self._sessions_by_settings[key]

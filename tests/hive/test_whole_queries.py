@@ -129,7 +129,7 @@ class Conditions:
 
     def _rows(self, condition: str, engine: str, *, pruning: bool) -> tuple[Counter[int], int]:
         query = f"SELECT id FROM {self._name} WHERE {condition}"
-        answer = self._hive.ask(query, engine, pruning=pruning)
+        answer = self._hive.query(query, engine, pruning=pruning)
         considered, kept = answer.files
         return Counter(row[0] for row in answer.rows), considered - kept
 

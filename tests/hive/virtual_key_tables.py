@@ -40,7 +40,7 @@ class KeyedTable:
     def rows(self, hive: Hive) -> Rows:
         """The record key, id and name of each row, as Hive shows them now."""
         query = f"SELECT `_hoodie_record_key`, id, name FROM {self.name} WHERE id > 0"
-        return hive.ask(query).rows
+        return hive.query(query).rows
 
     def hide_keys(self, settings: VirtualKeySettings) -> None:
         """Turns virtual keys on."""

@@ -75,7 +75,7 @@ def test_each_node_and_index_has_its_files_and_bytes() -> None:
     assert by_x.seconds > 0
 
 
-def test_rows_are_counted_if_they_are_known() -> None:
+def test_rows_are_counted_if_known() -> None:
     assert explained("x > 1000", STATS).excluded_rows is None
     found = explained("x >= 30", STATS)
     assert found.excluded_rows == 222

@@ -99,7 +99,7 @@ def test_types_whose_text_in_paths_is_ambiguous(type_: pa.DataType) -> None:
     assert PartitionValues(["p=1"], HIVE).bounds(column(type_, "p")) is None
 
 
-def test_other_columns_are_not_known() -> None:
+def test_other_columns_are_unknown() -> None:
     assert PartitionValues(["p=1"], HIVE).bounds(column(pa.int32(), "x")) is None
 
 

@@ -42,7 +42,7 @@ def question(table: HudiTable, text: str) -> Question:
 
 
 @dataclass
-class OfFirstLeaf:
+class FirstLeafSource:
     """A source that knows in which slices the first leaf may be TRUE."""
 
     slices: list[bool]
@@ -57,7 +57,7 @@ class OfFirstLeaf:
 
 
 @dataclass
-class Failing:
+class FailingSource:
     """A source that fails."""
 
     error: Exception
@@ -86,8 +86,8 @@ def test_positive_leaves_of_a_predicate(
 
 
 def test_a_source_sees_only_the_slices_that_earlier_ones_kept(table: HudiTable) -> None:
-    first = OfFirstLeaf([True, False, True, False, False])
-    second = OfFirstLeaf([True] * 5, "second")
+    first = FirstLeafSource([True, False, True, False, False])
+    second = FirstLeafSource([True] * 5, "second")
     found = gather([first, second], question(table, "txn_id = 'a'"))
     assert [answer.name for answer in found.answers] == ["first", "second"]
     assert first.received is not None
@@ -105,9 +105,9 @@ def test_slices_of_excluded_partitions_are_left_out(table: HudiTable) -> None:
 
 def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
     sources = [
-        Failing(HudiError("t/x: it is damaged")),
-        Failing(StillReadingError(), "slow"),
-        OfFirstLeaf([True] * 5),
+        FailingSource(HudiError("t/x: it is damaged")),
+        FailingSource(StillReadingError(), "slow"),
+        FirstLeafSource([True] * 5),
     ]
     found = gather(sources, question(table, "txn_id = 'a'"))
     assert [answer.name for answer in found.answers] == ["first"]
@@ -115,7 +115,7 @@ def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
 
 
 @dataclass
-class Places(OfFirstLeaf, CostedSource):
+class PricedSource(FirstLeafSource, CostedSource):
     """A source with a cost: it reads this many bytes."""
 
     read_bytes: int = 0
@@ -125,7 +125,7 @@ class Places(OfFirstLeaf, CostedSource):
         return LookupCost(self.read_bytes, self.rows)
 
 
-def used_sources(table: HudiTable, *sources: OfFirstLeaf | Failing) -> list[str]:
+def used_sources(table: HudiTable, *sources: FirstLeafSource | FailingSource) -> list[str]:
     """The names of the sources that are used, in their order."""
     return [one.name for one in gather(sources, question(table, "txn_id = 'a'")).answers]
 
@@ -136,44 +136,49 @@ ONE, TWO = [False, True, False, False, False], [False, True, True, False, False]
 def test_a_look_up_runs_if_it_saves_more_than_it_costs(table: HudiTable) -> None:
     everything = int(question(table, "txn_id = 'a'").listing.file_size.sum())
     # One row in five slices: four fifths need not be read.
-    assert used_sources(table, Places(ONE, "keys", read_bytes=everything * 4 // 5 - 1)) == ["keys"]
-    assert used_sources(table, Places(ONE, "keys", read_bytes=everything * 4 // 5 + 1)) == []
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=everything * 4 // 5 - 1)) == [
+        "keys"
+    ]
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=everything * 4 // 5 + 1)) == []
     # Many rows lie in every slice; a source in memory is used all the same.
-    assert used_sources(table, Places(ONE, "keys", read_bytes=1000, rows=100)) == []
-    assert used_sources(table, Places(ONE, "keys", read_bytes=0, rows=100)) == ["keys"]
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=1000, rows=100)) == []
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=0, rows=100)) == ["keys"]
 
 
 def test_the_cheapest_look_up_runs_first_and_may_make_others_unnecessary(table: HudiTable) -> None:
-    dear, cheap = Places(ONE, "dear", read_bytes=9_000), Places(TWO, "cheap", read_bytes=100)
+    dear, cheap = (
+        PricedSource(ONE, "dear", read_bytes=9_000),
+        PricedSource(TWO, "cheap", read_bytes=100),
+    )
     assert used_sources(table, dear, cheap) == ["cheap", "dear"]
-    cheap = Places(ONE, "cheap", read_bytes=100)
+    cheap = PricedSource(ONE, "cheap", read_bytes=100)
     assert used_sources(table, dear, cheap) == ["cheap"]
     # A source that finds one row is used before one that finds fifty, though it reads more.
-    many = Places(TWO, "many", read_bytes=50, rows=50)
+    many = PricedSource(TWO, "many", read_bytes=50, rows=50)
     assert used_sources(table, many, cheap) == ["cheap"]
 
 
 def test_bounds_in_memory_are_used_before_look_ups(table: HudiTable) -> None:
-    keys, bounds = Places(ONE, "keys", read_bytes=1), OfFirstLeaf(ONE, "bounds")
+    keys, bounds = PricedSource(ONE, "keys", read_bytes=1), FirstLeafSource(ONE, "bounds")
     assert used_sources(table, keys, bounds) == ["bounds"]
     assert keys.received is None
 
 
 def test_an_index_read_by_one_source_lowers_the_cost_of_another(table: HudiTable) -> None:
-    class AfterKeys(Places):
+    class AfterKeys(PricedSource):
         def look_up(self, question: Question) -> LookupCost | None:
             return LookupCost(0 if keys.received else 10**9, 1)
 
-    keys, values = Places(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
+    keys, values = PricedSource(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
     assert used_sources(table, values, keys) == ["keys", "values"]
 
 
 def test_an_index_whose_cost_cannot_be_read_is_noted(table: HudiTable) -> None:
-    class Damaged(Failing, CostedSource):
+    class Damaged(FailingSource, CostedSource):
         def look_up(self, question: Question) -> LookupCost | None:
             raise self.error
 
-    sources = [Damaged(HudiError("t/x: it is damaged")), Places(ONE, "keys", read_bytes=1)]
+    sources = [Damaged(HudiError("t/x: it is damaged")), PricedSource(ONE, "keys", read_bytes=1)]
     found = gather(sources, question(table, "txn_id = 'a'"))
     assert [one.name for one in found.answers] == ["keys"]
     assert found.notes == ("failing cannot be read: t/x: it is damaged",)

@@ -54,7 +54,7 @@ def test_all_indexes_of_a_current_metadata_table_are_used(path: Path) -> None:
     assert result.notes == ()
 
 
-def test_a_file_that_the_metadata_table_does_not_know_is_kept(path: Path) -> None:
+def test_a_file_missing_in_the_metadata_table_is_kept(path: Path) -> None:
     materialise(path)
     commit_unknown_to_the_metadata(path)
     result = prune(path, "id = 3500")

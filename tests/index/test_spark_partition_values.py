@@ -173,7 +173,7 @@ def test_partition_columns_shown_as_another_type() -> None:
     number, text = column(pa.int64(), "p"), column(pa.string(), "p")
     proved = PartitionValues([], path_layout(properties("p", "TIMESTAMP")))
 
-    def unjudged(generator: str, fields: str, reader: PartitionReader, column: Any) -> set[str]:
+    def undecided(generator: str, fields: str, reader: PartitionReader, column: Any) -> set[str]:
         table = SparkPartitionColumns.of(properties(fields, generator))
         return set(
             ReaderSemantics.of(reader, SparkPathValues([], table), proved, [column]).unjudged
@@ -184,7 +184,7 @@ def test_partition_columns_shown_as_another_type() -> None:
         (HUDI, {"p"}, set()),
         (ANY, {"p"}, {"p"}),
     ):
-        assert unjudged("TIMESTAMP", "p", reader, number) == based
-        assert unjudged("CUSTOM", "p:TIMESTAMP", reader, number) == custom
-        assert unjudged("SIMPLE", "p", reader, number) == set()
-    assert unjudged("TIMESTAMP", "p", HUDI, text) == set()
+        assert undecided("TIMESTAMP", "p", reader, number) == based
+        assert undecided("CUSTOM", "p:TIMESTAMP", reader, number) == custom
+        assert undecided("SIMPLE", "p", reader, number) == set()
+    assert undecided("TIMESTAMP", "p", HUDI, text) == set()

@@ -26,7 +26,7 @@ def planned(golden: Mapping[str, Path]) -> Planned:
     return planned
 
 
-def test_statistics_of_columns_come_with_those_of_partitions(planned: Planned) -> None:
+def test_column_stats_include_partition_stats(planned: Planned) -> None:
     found = planned("CREATE INDEX i ON t USING column_stats(amount)", INDEXED)
     assert [p.name for p in found.partitions] == ["column_stats", "partition_stats"]
     always = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key")

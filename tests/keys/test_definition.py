@@ -109,7 +109,7 @@ def test_a_custom_generator() -> None:
         keys([A[:1]], recordkey__virtual__class="python:lower")
 
 
-def test_what_makes_keys_virtual() -> None:
+def test_properties_that_make_keys_virtual() -> None:
     stored = {"hoodie.populate.meta.fields": "true"}
     assert virtual_keys(properties(stored), "t") is None
     assert is_virtual(properties({}))

@@ -81,7 +81,7 @@ def test_neighbours_on_hilberts_curve_differ_by_one_in_one_column(
     assert (steps.sum(axis=1) == 1).all()
 
 
-def test_hilberts_curve_begins_at_the_origin() -> None:
+def test_hilberts_curve_starts_at_the_origin() -> None:
     zeros = [np.zeros(1, np.uint64)] * 3
     assert as_bits(hilbert(zeros, 64)) == ["0" * 192]
 

@@ -13,7 +13,7 @@ from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 
 
 @dataclass(frozen=True)
-class Occupied:
+class BusyThread:
     """Keeps the thread that reads footers busy until it is released."""
 
     release: threading.Event
@@ -24,15 +24,15 @@ class Occupied:
 
 
 @pytest.fixture
-def reader() -> Iterator[Occupied]:
-    found = Occupied(threading.Event())
+def reader() -> Iterator[BusyThread]:
+    found = BusyThread(threading.Event())
     _FOOTER_READER.submit(found.release.wait)
     yield found
     found.end()
 
 
 def test_files_are_kept_until_their_footers_are_read(
-    golden: Mapping[str, Path], reader: Occupied
+    golden: Mapping[str, Path], reader: BusyThread
 ) -> None:
     """A table without column_stats."""
     pruner = Pruner(PruneOptions(footers=True, footer_wait=0.05))

@@ -17,7 +17,7 @@ from pyhudi_expr.service.settings import ServiceSettings
 PATIENCE = 20.0
 
 
-class Running:
+class RunningServer:
     """A running server. `port` is the port that it listens on."""
 
     server: PruningServer
@@ -44,7 +44,7 @@ class Running:
 
         asyncio.run_coroutine_threadsafe(reload(), self._loop).result(PATIENCE)
 
-    def ended(self) -> bool:
+    def wait_until_stopped(self) -> bool:
         """Wait for the server to end. Returns whether it did."""
         self._thread.join(PATIENCE)
         return not self._thread.is_alive()
@@ -63,17 +63,17 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(handler: PruningService.Iface, **settings: object) -> Iterator[Running]:
+def running_server(handler: PruningService.Iface, **settings: object) -> Iterator[RunningServer]:
     """Runs a server for the handler, on a free port unless the settings name one."""
-    server = Running(handler, ServiceSettings(**{"port": 0, **settings}))
+    server = RunningServer(handler, ServiceSettings(**{"port": 0, **settings}))
     try:
         yield server
     finally:
         server.stop()
-        assert server.ended()
+        assert server.wait_until_stopped()
 
 
-class Gated(PruningService.Iface):
+class GatedHandler(PruningService.Iface):
     """A handler that delays its answers until the test opens the gate."""
 
     def __init__(self) -> None:
@@ -94,7 +94,7 @@ class Gated(PruningService.Iface):
         )
 
 
-def framed(payload: bytes) -> bytes:
+def frame(payload: bytes) -> bytes:
     """A frame: the payload's size and its bytes."""
     return struct.pack("!i", len(payload)) + payload
 

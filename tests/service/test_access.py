@@ -12,7 +12,7 @@ from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from tests.service.certificates import make, service_tls, tls
-from tests.service.running_server import Gated, closed_by_peer, framed, running
+from tests.service.running_server import GatedHandler, closed_by_peer, frame, running_server
 
 REFUSED = (TException, OSError, EOFError)
 
@@ -80,7 +80,7 @@ def test_missing_or_invalid_files_prevent_the_start(tmp_path: Path, secrets: Pat
 
 
 def test_only_clients_with_the_token_are_answered(token: Path) -> None:
-    with running(Gated(), token_file=str(token)) as server:
+    with running_server(GatedHandler(), token_file=str(token)) as server:
         right = token.read_text().strip()
         with PruningClient(port=server.port, token=right) as client:
             assert client.info()
@@ -93,20 +93,23 @@ def test_only_clients_with_the_token_are_answered(token: Path) -> None:
 
 
 def test_without_the_token_no_more_than_a_token_is_read(token: Path) -> None:
-    with running(Gated(), token_file=str(token)) as server:
-        for sent in (b"\x00\x10\x00\x00", framed(b"\x80\x01" * 50), framed(TOKEN_PREFACE)):
+    with running_server(GatedHandler(), token_file=str(token)) as server:
+        for sent in (b"\x00\x10\x00\x00", frame(b"\x80\x01" * 50), frame(TOKEN_PREFACE)):
             with server.connect() as caller:
                 caller.sendall(sent)
                 assert closed_by_peer(caller)
 
 
 def test_an_unrequired_token_is_ignored() -> None:
-    with running(Gated()) as server, PruningClient(port=server.port, token="whatever") as client:
+    with (
+        running_server(GatedHandler()) as server,
+        PruningClient(port=server.port, token="whatever") as client,
+    ):
         assert client.info()
 
 
 def test_only_clients_with_a_certificate_of_the_authority_are_answered(secrets: Path) -> None:
-    with running(Gated(), **service_tls(secrets)) as server:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
         with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
             assert client.info()
         for caller in (
@@ -124,7 +127,7 @@ def test_certificates_are_renewed_while_the_service_runs(
     others = make(tmp_path_factory.mktemp("others"))
     mixed = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
     mixed.load_cert_chain(others / "hive.crt", others / "hive.key")
-    with running(Gated(), **service_tls(secrets)) as server:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
 
         def answers(context: ssl.SSLContext) -> bool:
             with PruningClient("localhost", server.port, tls=context) as client:

@@ -66,7 +66,7 @@ def test_a_partition_that_its_values_exclude_is_dropped_whole(client, table):
     ],
 )
 @pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
-def test_the_answer_counts_what_the_library_finds(client, golden, name, predicate, view):
+def test_the_counts_of_an_answer_equal_the_librarys(client, golden, name, predicate, view):
     question = PruneRequest(parse_predicate(predicate), view)
     expected = Pruner().prune(str(golden[name]), question)
     response = client.prune(str(golden[name]), question.predicate, view=view)

@@ -74,7 +74,7 @@ def test_each_request_is_a_span(
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(PATIENCE) == 0
     finally:
-        service.end()
+        service.kill()
 
     spans = [collector.spans.get(timeout=PATIENCE) for _ in range(3)]
     pruned, _, unpruned = spans
@@ -104,4 +104,4 @@ def test_an_unreachable_collector_does_not_affect_answers(
             table = str(golden["cow_v9_txns_simple_meta"])
             assert client.prune(table, parse_predicate("region = 'us'")).status == PruneStatus.OK
     finally:
-        service.end()
+        service.kill()

@@ -130,7 +130,7 @@ def test_files_that_were_not_evaluated_are_kept(evaluated, partition, is_log):
 
 
 @given(results())
-def test_counts_are_those_of_the_result(evaluated):
+def test_counts_equal_those_of_the_result(evaluated):
     found = counts(evaluated, 7, RowCount(3, exact=True))
     assert found.filesConsidered == evaluated.files_total
     assert found.filesDropped == evaluated.files_total - evaluated.files_kept

@@ -38,14 +38,14 @@ def test_a_snapshot_does_not_change_and_refreshed_returns_a_new_one(table: TinyT
     assert (opened.instant, opened.current_instant()) == ("001", "004")
 
 
-def test_the_schema_is_that_of_the_newest_commit_that_has_one(table: TinyTable) -> None:
+def test_the_schema_comes_from_the_newest_commit_that_has_one(table: TinyTable) -> None:
     metadata = {"extraMetadata": {"schema": AVRO}}
     (table.timeline / "001_002.commit").write_text(json.dumps(metadata))
     table.complete("003", "004")
     assert table.open().schema().names[5:] == ["x"]
 
 
-def test_the_schema_may_be_known_from_a_base_file_only(table: TinyTable) -> None:
+def test_the_schema_may_come_from_a_base_file(table: TinyTable) -> None:
     table.complete("001", "002")
     file = table.path / "a" / table.base("f", "001")
     pq.write_table(pa.table({"y": pa.array([1], pa.int16())}), file)

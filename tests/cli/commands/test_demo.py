@@ -76,7 +76,7 @@ def test_long_predicates_are_not_truncated_in_a_pipe(run, trips):
     assert f"│ {predicate} │" in run("bench", trips, predicate, "--times", "1")[1]
 
 
-def test_a_table_without_statistics_comes_with_a_hint(run, trips):
+def test_a_table_without_statistics_prints_a_hint(run, trips):
     for command in ("prune", "explain"):
         assert "hint: --footers" in run(command, trips, "fare > 165")[2]
         assert "hint" not in run(command, trips, "fare > 165", "--footers")[2]

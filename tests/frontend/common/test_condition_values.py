@@ -43,7 +43,7 @@ def above(row: dict[str, Any]) -> Boolean:
     return None if row["i"] is None else bool(row["i"] > 5)
 
 
-def lifted(of: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
+def null_propagating(of: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
     """Returns NULL if an operand is NULL."""
     return None if left is None or right is None else of(left, right)
 
@@ -51,15 +51,17 @@ def lifted(of: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
 #: SQL's meaning, in Python.
 MEANINGS: dict[str, Callable[[dict[str, Any]], Boolean]] = {
     "(i > 5) = true": above,
-    "(i > 5) = false": lambda row: lifted(operator.eq, above(row), False),
-    "(i > 5) <> b": lambda row: lifted(operator.ne, above(row), row["b"]),
-    "(i > 5) = (i > 3)": lambda row: lifted(operator.eq, above(row), True),
-    "(i > 5) = (i IS NULL)": lambda row: lifted(operator.eq, above(row), row["i"] is None),
+    "(i > 5) = false": lambda row: null_propagating(operator.eq, above(row), False),
+    "(i > 5) <> b": lambda row: null_propagating(operator.ne, above(row), row["b"]),
+    "(i > 5) = (i > 3)": lambda row: null_propagating(operator.eq, above(row), True),
+    "(i > 5) = (i IS NULL)": lambda row: null_propagating(
+        operator.eq, above(row), row["i"] is None
+    ),
     "coalesce(i > 5, b)": lambda row: row["b"] if row["i"] is None else above(row),
     "coalesce(i > 5, true) = false": lambda row: above(row) is False,
     "if(b, i > 5, i IS NULL)": lambda row: above(row) if row["b"] else row["i"] is None,
     "CASE WHEN b THEN i > 5 ELSE NOT (i > 5) END": (
-        lambda row: above(row) if row["b"] else lifted(operator.ne, above(row), True)
+        lambda row: above(row) if row["b"] else null_propagating(operator.ne, above(row), True)
     ),
     "nullif(i > 5, true) IS NULL": lambda row: above(row) is not False,
 }

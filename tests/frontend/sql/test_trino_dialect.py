@@ -230,7 +230,7 @@ def test_presto_functions_are_converted(
 
 
 @PRESTOS
-def test_other_spellings_of_presto(dialect: SqlDialect) -> None:
+def test_other_syntax_of_presto(dialect: SqlDialect) -> None:
     same = parse_predicate("year(a) = 1", dialect)
     assert parse_predicate("EXTRACT(YEAR FROM a) = 1", dialect) == same
     doy = parse_predicate("day_of_year(a) = 1", dialect)

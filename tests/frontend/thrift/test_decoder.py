@@ -373,7 +373,7 @@ EXPRESSIONS = st.recursive(
 
 
 @given(EXPRESSIONS)
-def test_encoding_and_decoding_give_the_same_expression(expression):
+def test_expressions_survive_encoding_and_decoding(expression):
     assert decode(encode(expression)) == expression
 
 

@@ -41,8 +41,8 @@ def refusal(hive: Hive, statement: str) -> str:
     return str(caught.value)
 
 
-def every_way(hive: Hive, query: str, rows: list[tuple[object, ...]]) -> None:
+def assert_same_rows_everywhere(hive: Hive, query: str, rows: list[tuple[object, ...]]) -> None:
     """Checks that all readers return these rows of the query."""
-    assert hive.ask_both(query).rows == rows
+    assert hive.query_both_ways(query).rows == rows
     for settings in (VECTORISED, BY_ROWS):
-        assert hive.ask_both(query, MR, settings).rows == rows
+        assert hive.query_both_ways(query, MR, settings).rows == rows

@@ -45,9 +45,9 @@ def test_a_table_is_registered_and_its_changes_are_followed(
     assert code == 0, err
     created = json.loads(out)
     assert [text.split()[0] for text in created["statements"]] == ["CREATE"]
-    described = [row[:2] for row in hive.ask(f"DESCRIBE {name}").rows]
+    described = [row[:2] for row in hive.query(f"DESCRIBE {name}").rows]
     assert described == sorted((each["name"], each["type"]) for each in created["columns"])
-    answer = hive.ask_both(f"SELECT id FROM {name} WHERE i > 25000")
+    answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE i > 25000")
     assert sorted(row[0] for row in answer.rows) == table.known.ids("i > 25000")
     assert answer.scan.files_kept < answer.scan.files_considered
 
@@ -69,7 +69,7 @@ def test_columns_added_in_hudi_are_added_in_hive(
     assert code == 0, err
     assert [text.split()[0] for text in json.loads(out)["statements"]] == ["DROP", "CREATE"]
     assert (path / ".hoodie" / "hoodie.properties").is_file()
-    assert hive.ask("SELECT id FROM gained WHERE id = 5005").rows == [(5005,)]
+    assert hive.query("SELECT id FROM gained WHERE id = 5005").rows == [(5005,)]
 
 
 def findings(out: str) -> dict[str, dict[str, str]]:

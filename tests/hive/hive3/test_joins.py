@@ -44,10 +44,10 @@ def test_joins_have_the_right_rows_and_map_joins_prune_both_sides(
     """Hive passes no filter to a MapReduce job that reads several tables."""
     cow, mor, known = both
     statement = query.format(cow=cow, mor=mor)
-    plan = str(hive.ask(f"EXPLAIN {statement}", MR, settings=JOINS[join]).rows)
+    plan = str(hive.query(f"EXPLAIN {statement}", MR, settings=JOINS[join]).rows)
     assert ("Map Join Operator" in plan) == (join == "map")
-    answer = hive.ask_both(statement, MR, JOINS[join])
-    right = known.ask(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
+    answer = hive.query_both_ways(statement, MR, JOINS[join])
+    right = known.query(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
     assert answer.rows == sorted(right, key=repr)
     kept, considered = answer.scan.files_kept, answer.scan.files_considered
     if join == "map":
@@ -63,8 +63,8 @@ def test_keys_that_are_null_meet_by_null_safe_equality_only(
     cow, mor, known = both
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.n {} y.n WHERE x.ti = -15 AND y.ti = -14"
     for hives, truth, rows in (("=", "=", 4), ("<=>", "IS NOT DISTINCT FROM", 60)):
-        answer = hive.ask_both(query.format(cow, mor, hives), MR, JOINS[join])
-        right = known.ask(query.format("cow", "mor", truth))
+        answer = hive.query_both_ways(query.format(cow, mor, hives), MR, JOINS[join])
+        right = known.query(query.format("cow", "mor", truth))
         assert answer.rows == sorted(right, key=repr)
         assert len(answer.rows) == rows
 
@@ -73,6 +73,6 @@ def test_a_table_that_is_joined_with_itself_loses_no_row(hive: Hive, table: Tabl
     """MapReduce reads each file once for both scans, with the filter of one of them."""
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.id = y.id + 1000 WHERE x.i > 20000"
     for settings in JOINS.values():
-        answer = hive.ask_both(query.format(table.name, table.name), MR, settings)
-        right = table.known.ask(query.format("t", "t"))
+        answer = hive.query_both_ways(query.format(table.name, table.name), MR, settings)
+        right = table.known.query(query.format("t", "t"))
         assert answer.rows == sorted(right, key=repr)

@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.long]
 
 
 def test_the_server_is_hive_3_1(hive: Hive) -> None:
-    assert hive.ask("SELECT version()").rows[0][0].startswith("3.1.3 ")
+    assert hive.query("SELECT version()").rows[0][0].startswith("3.1.3 ")
 
 
 # In Hive's SQL, in DuckDB's if that differs, and how many of the 32 files of the copy-on-write
@@ -69,11 +69,11 @@ PREDICATES: list[tuple[str, str | None, int]] = [
 @pytest.mark.parametrize(
     ("predicate", "truth", "read"), PREDICATES, ids=[case[0] for case in PREDICATES]
 )
-def test_a_predicate_gives_the_right_rows_with_and_without_pruning(
+def test_a_predicate_returns_the_right_rows_with_and_without_pruning(
     hive: Hive, table: Table, predicate: str, truth: str | None, read: int
 ) -> None:
     right = table.known.ids(truth or predicate)
-    answer = hive.ask_both(f"SELECT id FROM {table.name} WHERE {predicate}")
+    answer = hive.query_both_ways(f"SELECT id FROM {table.name} WHERE {predicate}")
     assert sorted(row[0] for row in answer.rows) == right
     assert answer.scan.files_kept >= len({key // 1000 for key in right})
     if table.written.spec.type is COW:
@@ -88,30 +88,30 @@ def test_mapreduce_returns_the_rows_from_the_same_files(
     hive: Hive, table: Table, predicate: str, settings: Mapping[str, str]
 ) -> None:
     query = f"SELECT id FROM {table.name} WHERE {predicate}"
-    answer = hive.ask(query, MR, settings=settings)
-    expected = hive.ask(query, FETCH)
+    answer = hive.query(query, MR, settings=settings)
+    expected = hive.query(query, FETCH)
     assert (answer.rows, answer.files) == (expected.rows, expected.files)
     assert answer.scan.files_kept < answer.scan.files_considered
 
 
 def test_every_column_is_the_same_for_every_reader(hive: Hive, table: Table) -> None:
     query = f"SELECT * FROM {table.name}"
-    expected = hive.ask(query, FETCH).rows
+    expected = hive.query(query, FETCH).rows
     for settings in (VECTORISED, BY_ROWS):
         # As text, because NaN does not equal itself.
-        assert repr(hive.ask(query, MR, settings=settings).rows) == repr(expected)
+        assert repr(hive.query(query, MR, settings=settings).rows) == repr(expected)
 
 
 def test_values_equal_the_written_ones(hive: Hive, table: Table) -> None:
     plain = "id, b, ti, si, i, l, dec9, dec38, s, u, ts, n"
-    found = hive.ask(f"SELECT {plain} FROM {table.name}").rows
-    assert found == sorted(table.known.ask(f"SELECT {plain} FROM t"), key=repr)
+    found = hive.query(f"SELECT {plain} FROM {table.name}").rows
+    assert found == sorted(table.known.query(f"SELECT {plain} FROM t"), key=repr)
 
 
 def test_without_a_service_every_file_is_read(hive: Hive, table: Table) -> None:
     query = f"SELECT id FROM {table.name} WHERE i > 25000"
-    without_service = hive.ask(query, settings={"hudi.pruning.service.addresses": "127.0.0.1:1"})
-    assert without_service.rows == hive.ask(query).rows
+    without_service = hive.query(query, settings={"hudi.pruning.service.addresses": "127.0.0.1:1"})
+    assert without_service.rows == hive.query(query).rows
     assert without_service.scan.outcomes == ("UNREACHABLE",)
     assert without_service.scan.files_kept == without_service.scan.files_considered >= FILES
 
@@ -121,8 +121,8 @@ def test_min_and_max_in_the_index_read_no_file(
     hive: Hive, table: Table, settings: Mapping[str, str]
 ) -> None:
     ends = "min(i), max(i), min(dec9), max(dec9), max(n), min(l)"
-    answer = hive.ask_both(f"SELECT {ends} FROM {table.name}", MR, settings)
-    assert answer.rows == table.known.ask(f"SELECT {ends} FROM t")
+    answer = hive.query_both_ways(f"SELECT {ends} FROM {table.name}", MR, settings)
+    assert answer.rows == table.known.query(f"SELECT {ends} FROM t")
     is_merged = table.written.spec.type is MOR
     assert answer.scan.outcomes == ("NO_FILTER" if is_merged else "ANSWERED",)
     assert (answer.scan.files_kept > 0) == is_merged
@@ -134,8 +134,8 @@ def test_counts_come_from_the_index_and_not_from_analyze(
     hive: Hive, table: Table, aggregates: str, settings: Mapping[str, str]
 ) -> None:
     hive.run(f"ANALYZE TABLE {table.name} COMPUTE STATISTICS")
-    counted = hive.ask_both(f"SELECT {aggregates} FROM {table.name}", MR, settings)
-    assert counted.rows == table.known.ask(f"SELECT {aggregates} FROM t")
+    counted = hive.query_both_ways(f"SELECT {aggregates} FROM {table.name}", MR, settings)
+    assert counted.rows == table.known.query(f"SELECT {aggregates} FROM t")
     is_merged = table.written.spec.type is MOR
     assert counted.scan.outcomes == ("NO_FILTER" if is_merged else "ANSWERED",)
     assert (counted.scan.files_kept > 0) == is_merged

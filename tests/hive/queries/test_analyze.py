@@ -34,12 +34,12 @@ def test_statistics_of_analyze_are_not_used_after_a_change(
     newest.rename(tmp_path / newest.name)
     hive.run(create_with_handler("analyzed", path))
     try:
-        assert hive.ask(COUNTED, TEZ).rows == ends(path)
-        hive.ask(statement, TEZ)
+        assert hive.query(COUNTED, TEZ).rows == ends(path)
+        hive.query(statement, TEZ)
         before = ends(path)
         (tmp_path / newest.name).rename(newest)
-        assert hive.ask(COUNTED, TEZ).rows == ends(path) != before
-        assert hive.ask("SELECT count(*) FROM analyzed").rows == [(ends(path)[0][0],)]
+        assert hive.query(COUNTED, TEZ).rows == ends(path) != before
+        assert hive.query("SELECT count(*) FROM analyzed").rows == [(ends(path)[0][0],)]
     finally:
         hive.run("DROP TABLE analyzed")
 

@@ -38,12 +38,12 @@ def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matric
         # Two run heavy queries, the others look rows up.
         engine = {0: TEZ, 1: MR}.get(number, FETCH)
         found = []
-        with hive.asker(ENGINES[engine]) as session:
+        with hive.session(ENGINES[engine]) as session:
             together.wait(300)
             for n in range(QUERIES_EACH if engine == FETCH else 2):
                 name = names[(number + n) % 2]
                 text = PREDICATES[(number * QUERIES_EACH + n) % len(PREDICATES)]
-                answer = session.ask(f"SELECT id FROM {name} WHERE {for_hive(text)}")
+                answer = session.query(f"SELECT id FROM {name} WHERE {for_hive(text)}")
                 ids = frozenset(row[0] for row in answer.rows)
                 pruned = answer.scan.files_kept < answer.scan.files_considered
                 found.append((name, text, ids, pruned))
@@ -97,7 +97,7 @@ def test_queries_while_a_writer_commits(
         while True:
             last_round = done.done()
             before = writer.committed
-            answer = hive.ask(f"SELECT id, v FROM {name} WHERE v > {100 * before - 1}")
+            answer = hive.query(f"SELECT id, v FROM {name} WHERE v > {100 * before - 1}")
             after = writer.committed + 1
             # The rows after a commit that was the newest at some time during the query.
             (value,) = {row[1] for row in answer.rows}
@@ -105,16 +105,16 @@ def test_queries_while_a_writer_commits(
             assert 100 * before <= value <= 100 * after
             outcomes.append((answer.scan.outcomes, answer.files))
 
-            answer = hive.ask(f"SELECT id FROM {name} WHERE v = {100 * before} AND id < 1000")
+            answer = hive.query(f"SELECT id FROM {name} WHERE v = {100 * before} AND id < 1000")
             assert sorted(row[0] for row in answer.rows) in ([], MOVING)
-            answer = hive.ask(f"SELECT id, v FROM {name} WHERE v BETWEEN -7 AND -6")
+            answer = hive.query(f"SELECT id, v FROM {name} WHERE v BETWEEN -7 AND -6")
             assert len(answer.rows) == 2 * (ROWS - 1)
             if last_round:
                 break
         done.result()
     assert len(outcomes) > 2
     assert any(kept < considered for _, (considered, kept) in outcomes)
-    final = hive.ask(f"SELECT id, v FROM {name} WHERE v >= {100 * writer.committed}")
+    final = hive.query(f"SELECT id, v FROM {name} WHERE v >= {100 * writer.committed}")
     assert sorted(row[0] for row in final.rows) == MOVING
     assert final.scan.outcomes == ("PRUNED",)
 

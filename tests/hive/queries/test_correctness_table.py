@@ -65,7 +65,7 @@ def test_hudi_does_not_read_fewer_files(
     name = hive.register(table)
     kept, wrong = {}, []
     for text in texts:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {for_hive(text)}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {for_hive(text)}")
         if sorted(row[0] for row in answer.rows) != sorted(truths.in_hive(name, text)):
             wrong.append(text)
         kept[text] = answer.scan.files_kept

@@ -208,11 +208,11 @@ SEMIJOINS = {
 }
 
 
-def joined(hive: Hive, query: str, fact: str, settings: Mapping[str, str]) -> Answer:
+def query_both_ways(hive: Hive, query: str, fact: str, settings: Mapping[str, str]) -> Answer:
     """Runs the query, and checks its rows against those of the native table, and of every file."""
-    plain = hive.ask(query.format(f"plain_{fact}"), TEZ, settings=settings)
-    answer = hive.ask(query.format(fact), TEZ, settings=settings)
-    whole = hive.ask(query.format(fact), TEZ, settings={**settings, **UNRESTRICTED})
+    plain = hive.query(query.format(f"plain_{fact}"), TEZ, settings=settings)
+    answer = hive.query(query.format(fact), TEZ, settings=settings)
+    whole = hive.query(query.format(fact), TEZ, settings={**settings, **UNRESTRICTED})
     # As text, because NaN does not equal itself.
     assert repr(answer.rows) == repr(whole.rows), query
     assert repr(whole.rows) == repr(plain.rows), query
@@ -224,7 +224,7 @@ def test_joins_by_keys_of_each_type_find_their_rows(
     hive: Hive, tables: None, fact: str, condition: str, read: int | None
 ) -> None:
     query = f"SELECT f.id, k.k_id FROM {{}} f JOIN key_other k ON {condition}"
-    answer = joined(hive, query, fact, {})
+    answer = query_both_ways(hive, query, fact, {})
     assert answer.rows
     assert answer.files == (FILES, FILES if read is None else read)
 
@@ -240,7 +240,7 @@ def test_other_plans_find_the_same_rows(
     settings: Mapping[str, str],
 ) -> None:
     query = f"SELECT f.id, k.k_id FROM {{}} f JOIN key_other k ON {condition}"
-    answer = joined(hive, query, fact, settings)
+    answer = query_both_ways(hive, query, fact, settings)
     assert answer.rows
     assert answer.files == (FILES, FILES if read is None else read)
 
@@ -256,6 +256,6 @@ OUTER = [
 
 @pytest.mark.parametrize("query", OUTER)
 def test_rows_without_a_partner_are_kept(hive: Hive, tables: None, query: str) -> None:
-    answer = joined(hive, query, "key_typed", {})
+    answer = query_both_ways(hive, query, "key_typed", {})
     assert answer.rows
     assert answer.files == (FILES, FILES)

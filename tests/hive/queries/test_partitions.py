@@ -62,7 +62,7 @@ def test_predicates_on_partitions_lose_no_row(
     table = matrices.get(type_, version, partitioning).table
     name = hive.register(table)
     for predicate in PREDICATES:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
         found = {row[0] for row in answer.rows}
         assert found == truths.in_hive(name, predicate), predicate
         assert found == truths.in_spark(table, predicate), predicate
@@ -99,7 +99,7 @@ def test_filters_on_partitions_read_their_files_only(
     slices: list[int],
 ) -> None:
     name = hive.register(matrices.get(type_, version, partitioning).table)
-    answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+    answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
     assert answer.files == (files(range(32), type_), files(slices, type_))
 
 
@@ -137,8 +137,8 @@ def test_partitioned_by_in_ddl_defines_ordinary_columns(
     for where in (predicate, f"{predicate} AND i < 8000", "ti = -4"):
         for engine in (FETCH, TEZ) if where == predicate else (FETCH,):
             query = f"SELECT id, p, q, s, ts, arr, st FROM {{}} WHERE {where}"
-            answer = hive.ask_both(query.format(declared), engine)
-            other = hive.ask(query.format(plain), engine)
+            answer = hive.query_both_ways(query.format(declared), engine)
+            other = hive.query(query.format(plain), engine)
             assert answer.rows
             assert (answer.rows, answer.files) == (other.rows, other.files)
 
@@ -177,22 +177,22 @@ def test_our_input_format_prunes_a_native_table_as_well(
         ("st.a = -1", MR),
     ):
         query = f"SELECT id, p, q, s, ts, st FROM {{}} WHERE {where}"
-        answer = hive.ask_both(query.format(native), engine)
-        other = hive.ask(query.format(handled))
+        answer = hive.query_both_ways(query.format(native), engine)
+        other = hive.query(query.format(handled))
         assert (answer.rows, answer.files) == (other.rows, other.files), where
 
     # Hive itself excludes partitions that the metastore knows by their values.
     for key in table.spec.partitions:
         value = {"p": "'p1'", "q": "1"}[key]
         query = f"SELECT id, p, q FROM {{}} WHERE {key} = {value} AND ti < 0 AND ti > -5"
-        answer = hive.ask_both(query.format(native))
-        other = hive.ask(query.format(handled))
+        answer = hive.query_both_ways(query.format(native))
+        other = hive.query(query.format(handled))
         assert answer.rows == other.rows
         assert answer.scan.files_kept == other.scan.files_kept
         assert answer.scan.files_considered < other.scan.files_considered
 
     # Without old versions of files in the same directories, and without log files.
-    counted = hive.ask(f"SELECT count(*) FROM {native}", MR)
+    counted = hive.query(f"SELECT count(*) FROM {native}", MR)
     assert counted.rows == [(32 * 24 - 16,)]
 
 
@@ -213,10 +213,10 @@ def test_a_native_table_with_our_input_format_is_read_only(
     before = everything_in(table)
     for write in (f"INSERT INTO {spec.name} {rows}", f"INSERT OVERWRITE TABLE {spec.name} {rows}"):
         with pytest.raises(QueryError):
-            hive.ask(f"{write} < 5", engine)
+            hive.query(f"{write} < 5", engine)
         for condition in ("< 5", "< -5"):
             with pytest.raises(QueryError, match="external table is not allowed"):
-                hive.ask(f"{write} {condition}", engine, settings=NO_INSERTS)
+                hive.query(f"{write} {condition}", engine, settings=NO_INSERTS)
     assert everything_in(table) == before
 
 
@@ -231,6 +231,6 @@ def test_values_formatted_differently_in_paths_are_read_from_files(
     name = hive.register(replace(spelled, name=f"{spelled.name}_hive").write(spark, table_root))
     rows = ", ".join(f"({id_}, {value})" for id_, value in enumerate(spelled.values))
     for where in ("p = ''", "p IS NULL", "p IS NOT NULL", "p = 'a%20b'", "p = 'b'", "p <> 'a=b'"):
-        answer = hive.ask_both(f"SELECT id FROM {name} WHERE {where}")
+        answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE {where}")
         right = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
         assert {row[0] for row in answer.rows} == {row[0] for row in right}, where

@@ -21,6 +21,6 @@ def test_the_planner_counts_the_newest_slices_only(
     name = hive.register(table)
     newest = HudiTable.open(str(table.path)).listing()
     as_stored = {"hive.stats.deserialization.factor": "1"}
-    plan = hive.ask(f"EXPLAIN SELECT * FROM {name}", MR, settings=as_stored).rows
+    plan = hive.query(f"EXPLAIN SELECT * FROM {name}", MR, settings=as_stored).rows
     sizes = re.findall(r"Data size: (\d+)", "\n".join(row[0] for row in plan))
     assert set(sizes) == {str(newest.file_size.sum())}

@@ -68,7 +68,7 @@ def test_a_predicate_returns_the_rows_of_a_full_scan(
 ) -> None:
     table = matrices.get(type_, version).table
     name = hive.register(table)
-    answer = hive.ask(f"SELECT id FROM {name} WHERE {for_hive(predicate)}")
+    answer = hive.query(f"SELECT id FROM {name} WHERE {for_hive(predicate)}")
     found = [row[0] for row in answer.rows]
     assert len(found) == len(set(found))
     assert set(found) == truths.in_hive(name, predicate)
@@ -94,9 +94,9 @@ def test_every_engine_returns_the_same_rows_from_the_same_files(
     type_ = MOR if (ON_ENGINES.index(predicate) % 2 == 0) == (engine == TEZ) else COW
     name = hive.register(matrices.get(type_).table)
     query = f"SELECT id FROM {name} WHERE {for_hive(predicate)}"
-    answer = hive.ask(query, engine)
+    answer = hive.query(query, engine)
     assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate)
-    assert answer.files == hive.ask(query, FETCH).files
+    assert answer.files == hive.query(query, FETCH).files
     assert answer.scan.files_kept < answer.scan.files_considered
 
 
@@ -105,7 +105,7 @@ def test_nan_is_compared_as_in_each_engine(hive: Hive, matrices: Matrices, predi
     """Hive's vectorised operators compare NaN differently from its row operators."""
     for type_, engine in ((COW, TEZ), (MOR, MR)):
         name = hive.register(matrices.get(type_).table)
-        hive.ask_both(f"SELECT id FROM {name} WHERE {for_hive(predicate)}", engine)
+        hive.query_both_ways(f"SELECT id FROM {name} WHERE {for_hive(predicate)}", engine)
 
 
 DECLARED = {"s": "varchar(14)", "u": "char(210)", "ti": "tinyint", "si": "smallint"}
@@ -149,7 +149,7 @@ def test_columns_declared_as_char_varchar_and_small_integers_lose_no_row(
     truths = Truths(hive, spark, DECLARED_PREDICATES)
     read = {}
     for predicate in DECLARED_PREDICATES:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
         assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate), predicate
         read[predicate] = answer.scan.files_kept / answer.scan.files_considered
     assert read["s > 'name_031'"] < 0.6

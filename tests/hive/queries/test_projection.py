@@ -39,7 +39,7 @@ def written(spark: SparkSession, root: Path, type: TableType) -> HudiTable:
     if type is TableType.MOR:
         upsert(table, rows(spark, CHANGED, 5))
     for column in ("name", "place.town"):
-        destroy(file, column)
+        destroy_column(file, column)
     return table
 
 
@@ -52,7 +52,7 @@ def rows(spark: SparkSession, count: int, factor: int) -> DataFrame:
     )
 
 
-def destroy(file: Path, column: str) -> None:
+def destroy_column(file: Path, column: str) -> None:
     """Overwrites the pages of a column; the footer and the other columns are not changed."""
     groups = pq.read_metadata(file)
     with file.open("r+b") as stream:
@@ -87,7 +87,7 @@ def test_plain_files_are_read_without_the_other_columns(
     hive: Hive, plain: str, engine: str, settings: dict[str, str]
 ) -> None:
     query = f"SELECT id, v FROM {plain} WHERE id >= 10"
-    assert hive.ask_both(query, engine, settings).rows == expected(0)
+    assert hive.query_both_ways(query, engine, settings).rows == expected(0)
 
 
 @pytest.mark.parametrize(("engine", "settings"), ENGINES)
@@ -95,7 +95,7 @@ def test_slices_are_merged_without_the_other_columns(
     hive: Hive, merged: str, engine: str, settings: dict[str, str]
 ) -> None:
     query = f"SELECT id, v FROM {merged} WHERE id >= 10"
-    assert hive.ask_both(query, engine, settings).rows == expected(CHANGED)
+    assert hive.query_both_ways(query, engine, settings).rows == expected(CHANGED)
 
 
 @pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
@@ -105,7 +105,7 @@ def test_a_field_of_a_struct_is_read_without_the_others(
     """Row by row: Hive's vectorised reader knows only whole columns."""
     query = f"SELECT id, place.zip FROM {plain} WHERE id >= 10"
     expected = sorted(((n, n % 90) for n in range(10, ROWS)), key=repr)
-    assert hive.ask_both(query, engine, ROW_BY_ROW).rows == expected
+    assert hive.query_both_ways(query, engine, ROW_BY_ROW).rows == expected
 
 
 @pytest.mark.parametrize("columns", ["id, name", "place.town"])
@@ -122,4 +122,4 @@ def test_the_destroyed_columns_cannot_be_read(
     """Not with Tez: after a failed task its session is unusable."""
     name = request.getfixturevalue(table)
     with pytest.raises(QueryError):
-        hive.ask(f"SELECT {columns} FROM {name} WHERE id >= 10", engine, settings=settings)
+        hive.query(f"SELECT {columns} FROM {name} WHERE id >= 10", engine, settings=settings)

@@ -21,7 +21,7 @@ from devtools.tables import TableType
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
-from tests.service.running_server import running
+from tests.service.running_server import running_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
@@ -43,16 +43,16 @@ def table(hive: Hive, matrices: Matrices) -> str:
 
 @pytest.fixture(scope="module")
 def rows(hive: Hive, table: str) -> Rows:
-    return hive.ask(QUERY.format(table), pruning=False).rows
+    return hive.query(QUERY.format(table), pruning=False).rows
 
 
-def ask(
+def query_with_services(
     hive: Hive, table: str, *addresses: str, engine: str = FETCH, **settings: object
 ) -> tuple[Rows, ScanTotals, list[str]]:
     """Rows, scans, and the logged warnings of one query with these services."""
     own = {f"hudi.pruning.{key.replace('_', '.')}": str(value) for key, value in settings.items()}
     log_start = len(hive.server.log())
-    answer = hive.ask(
+    answer = hive.query(
         QUERY.format(table),
         engine,
         settings={
@@ -130,12 +130,14 @@ def true_answer(service: ServiceProcess, request: ttypes.PruneRequest) -> Respon
 
 def test_no_service_listens(hive: Hive, table: str, rows: Rows) -> None:
     address = f"127.0.0.1:{free_port()}"
-    assert_unpruned(ask(hive, table, address), rows, "UNREACHABLE", address)
+    assert_unpruned(query_with_services(hive, table, address), rows, "UNREACHABLE", address)
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "host.invalid:9099", "127.0.0.1:0"])
 def test_an_invalid_address(hive: Hive, table: str, rows: Rows, address: str) -> None:
-    assert_unpruned(ask(hive, table, address, timeout_ms=10_000), rows, "UNREACHABLE")
+    assert_unpruned(
+        query_with_services(hive, table, address, timeout_ms=10_000), rows, "UNREACHABLE"
+    )
 
 
 @pytest.mark.parametrize("timeout_ms", [TIMEOUT_MS, 2000])
@@ -143,7 +145,7 @@ def test_a_hung_service_costs_no_more_than_the_time_out(
     hive: Hive, table: str, rows: Rows, timeout_ms: int
 ) -> None:
     with raw_service(None) as (address, _):
-        result = ask(hive, table, address, timeout_ms=timeout_ms)
+        result = query_with_services(hive, table, address, timeout_ms=timeout_ms)
     assert_unpruned(result, rows, "TIMED_OUT", address)
     # Time-outs of sockets are whole milliseconds.
     assert timeout_ms - 10 <= result[1].pruning_micros / 1000 < timeout_ms + SLACK_MS
@@ -151,7 +153,7 @@ def test_a_hung_service_costs_no_more_than_the_time_out(
 
 def test_the_time_out_holds_for_all_addresses_together(hive: Hive, table: str, rows: Rows) -> None:
     with raw_service(None) as (first, _), raw_service(None) as (second, _):
-        result = ask(hive, table, first, second, timeout_ms=1000)
+        result = query_with_services(hive, table, first, second, timeout_ms=1000)
     assert_unpruned(result, rows, "TIMED_OUT")
     assert result[1].pruning_micros / 1000 < 1000 + SLACK_MS
 
@@ -172,7 +174,7 @@ def test_a_garbled_reply_leaves_the_query_unpruned(
     hive: Hive, table: str, rows: Rows, reply: bytes, outcome: str
 ) -> None:
     with raw_service(reply) as (address, _):
-        result = ask(hive, table, address)
+        result = query_with_services(hive, table, address)
     assert_unpruned(result, rows, outcome, address)
 
 
@@ -206,15 +208,15 @@ WRONG: Mapping[str, tuple[dict[str, object], str]] = {
 @pytest.mark.parametrize("what", WRONG)
 def test_an_invalid_answer_is_not_trusted(hive: Hive, table: str, rows: Rows, what: str) -> None:
     changes, outcome = WRONG[what]
-    with running(_Handler(lambda request: drop_everything(request, **changes))) as fake:
-        result = ask(hive, table, f"127.0.0.1:{fake.port}")
+    with running_server(_Handler(lambda request: drop_everything(request, **changes))) as fake:
+        result = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
     assert_unpruned(result, rows, outcome)
 
 
 def test_an_answer_that_proves_nothing_is_no_failure(hive: Hive, table: str, rows: Rows) -> None:
     status = ttypes.PruneStatus.NOT_PRUNED
-    with running(_Handler(lambda request: drop_everything(request, status=status))) as fake:
-        found, scan, warnings = ask(hive, table, f"127.0.0.1:{fake.port}")
+    with running_server(_Handler(lambda request: drop_everything(request, status=status))) as fake:
+        found, scan, warnings = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
     assert (found, warnings) == (rows, [])
     assert (scan.outcomes, scan.files_kept) == (("NOTHING_PROVED",), 32)
 
@@ -233,8 +235,8 @@ def test_verdicts_on_another_state_of_the_files_drop_nothing(
             verdict.digest = bytes(32)
         return response
 
-    with running(_Handler(answer)) as fake:
-        found, scan, _ = ask(hive, table, f"127.0.0.1:{fake.port}")
+    with running_server(_Handler(answer)) as fake:
+        found, scan, _ = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
     assert found == rows
     assert scan.files_kept == 32
 
@@ -246,8 +248,10 @@ def test_a_service_that_is_slow_but_in_time(
         time.sleep(0.3)
         return true_answer(pruning_service, request)
 
-    with running(_Handler(answer)) as slow:
-        found, scan, warnings = ask(hive, table, f"127.0.0.1:{slow.port}", timeout_ms=10_000)
+    with running_server(_Handler(answer)) as slow:
+        found, scan, warnings = query_with_services(
+            hive, table, f"127.0.0.1:{slow.port}", timeout_ms=10_000
+        )
     assert (found, warnings) == (rows, [])
     assert (scan.outcomes, scan.files_kept) == (("PRUNED",), SLICES_READ)
     assert scan.pruning_micros >= 300_000
@@ -262,9 +266,9 @@ def test_a_service_that_is_too_slow(
         late.wait(30)
         return true_answer(pruning_service, request)
 
-    with running(_Handler(answer)) as slow:
+    with running_server(_Handler(answer)) as slow:
         try:
-            result = ask(hive, table, f"127.0.0.1:{slow.port}")
+            result = query_with_services(hive, table, f"127.0.0.1:{slow.port}")
         finally:
             late.set()
     assert_unpruned(result, rows, "TIMED_OUT")
@@ -274,18 +278,22 @@ def test_the_next_service_answers_when_the_first_is_down(
     hive: Hive, table: str, rows: Rows, pruning_service: ServiceProcess
 ) -> None:
     down = f"127.0.0.1:{free_port()}"
-    found, scan, _ = ask(hive, table, down, pruning_service.address, timeout_ms=10_000)
+    found, scan, _ = query_with_services(
+        hive, table, down, pruning_service.address, timeout_ms=10_000
+    )
     assert found == rows
     assert (scan.outcomes, scan.files_kept) == (("PRUNED",), SLICES_READ)
 
 
-def test_a_service_that_keeps_failing_is_left_alone_for_a_while(
+def test_a_service_that_keeps_failing_is_not_called_for_a_while(
     hive: Hive, table: str, rows: Rows
 ) -> None:
     with raw_service(None) as (address, connections):
         for _ in range(3):
-            assert_unpruned(ask(hive, table, address, breaker_ms=600_000), rows, "TIMED_OUT")
-        results = [ask(hive, table, address, breaker_ms=600_000) for _ in range(2)]
+            assert_unpruned(
+                query_with_services(hive, table, address, breaker_ms=600_000), rows, "TIMED_OUT"
+            )
+        results = [query_with_services(hive, table, address, breaker_ms=600_000) for _ in range(2)]
         # Scans stop at the third failure, the planner's row counts at the first.
         assert len(connections) == 3 + 1
     for each in results:
@@ -297,12 +305,18 @@ def test_a_restarted_service_is_found_again(
     hive: Hive, table: str, rows: Rows, pruning_service: ServiceProcess
 ) -> None:
     handler = _Handler(lambda request: true_answer(pruning_service, request))
-    with running(handler) as first:
+    with running_server(handler) as first:
         port = first.port
-        assert ask(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept == SLICES_READ
-    assert_unpruned(ask(hive, table, f"127.0.0.1:{port}"), rows, "UNREACHABLE")
-    with running(handler, port=port):
-        assert ask(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept == SLICES_READ
+        assert (
+            query_with_services(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept
+            == SLICES_READ
+        )
+    assert_unpruned(query_with_services(hive, table, f"127.0.0.1:{port}"), rows, "UNREACHABLE")
+    with running_server(handler, port=port):
+        assert (
+            query_with_services(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept
+            == SLICES_READ
+        )
 
 
 @pytest.mark.parametrize("engine", [MR, TEZ])
@@ -310,7 +324,7 @@ def test_every_engine_works_without_the_service(
     hive: Hive, table: str, rows: Rows, engine: str
 ) -> None:
     address = f"127.0.0.1:{free_port()}"
-    found, scan, warnings = ask(hive, table, address, engine=engine)
+    found, scan, warnings = query_with_services(hive, table, address, engine=engine)
     assert found == rows
     assert (scan.outcomes, scan.files_kept) == (("UNREACHABLE",), 32)
     assert len([line for line in warnings if "UNREACHABLE" in line]) == 1

@@ -78,7 +78,7 @@ def test_without_pruning_a_count_reads_files(session: HiveSession) -> None:
     assert "TableScan" in plan(session, "SELECT count(*) FROM counted")
 
 
-def test_the_planner_knows_the_rows_and_explain_the_files(session: HiveSession) -> None:
+def test_the_planner_gets_row_counts_and_explain_shows_files(session: HiveSession) -> None:
     keys = session.run("SELECT txn_id FROM counted")
     output = plan(session, "SELECT txn_id FROM counted WHERE region = 'us'")
     assert f"Num rows: {len(keys)} " in plan(
@@ -93,7 +93,7 @@ def statistics(session: HiveSession, column: str) -> dict[str, str]:
     return {str(row[0]).strip(): str(row[1]).strip() for row in output if row[1] not in (None, "")}
 
 
-def test_the_planner_knows_the_columns_by_the_index(session: HiveSession) -> None:
+def test_the_planner_gets_column_statistics_from_the_index(session: HiveSession) -> None:
     days = statistics(session, "txn_date")
     assert (days["min"], days["max"]) == ("2024-01-15", "2024-01-21")
     assert (days["num_nulls"], days["distinct_count"]) == ("0", "7")

@@ -30,7 +30,7 @@ def test_every_value_is_shown_as_it_was_written(
     hive: Hive, matrices: Matrices, type_: TableType
 ) -> None:
     matrix = matrices.get(type_)
-    rows = hive.ask(
+    rows = hive.query(
         f"SELECT {', '.join(f'`{name}`' for name in PLAIN)}, ts, hex(bin), arr, m, st.a, st.b,"
         f" st.c.d, st.c.e, f, d FROM {hive.register(matrix.table)}"
     ).rows
@@ -95,7 +95,9 @@ def test_nested_types_are_the_same_from_both_readers(
     query = (
         "SELECT id, items, groups, tree, times, days, wall, ancient FROM {} WHERE k BETWEEN 1 AND 2"
     )
-    answers = {type_: hive.ask_both(query.format(name), engine) for type_, name in deep.items()}
+    answers = {
+        type_: hive.query_both_ways(query.format(name), engine) for type_, name in deep.items()
+    }
     rows = answers[TableType.COW].rows
     assert len(rows) == 20
     assert answers[TableType.MOR].rows == rows
@@ -120,7 +122,7 @@ def test_days_before_the_gregorian_calendar(
         for day in (3, 11, 22, 38):
             date = dt.date(1500, 3, 1) + dt.timedelta(days=day)
             query = f"SELECT id FROM {name} WHERE ancient = DATE '{date}'"
-            assert hive.ask_both(query, engine).rows == [(day,)]
+            assert hive.query_both_ways(query, engine).rows == [(day,)]
 
 
 CLOCK_CHANGES = {"spring": dt.datetime(2021, 3, 14, 7), "autumn": dt.datetime(2021, 11, 7, 6)}
@@ -178,7 +180,7 @@ def test_wall_clocks_around_daylight_saving_changes(
     truths = Truths(hive, spark, CLOCK_PREDICATES)
     read = {}
     for predicate in CLOCK_PREDICATES:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
         assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate), predicate
         read[predicate] = answer.scan.files_kept / answer.scan.files_considered
     # An ambiguous hour: the rows of both instants.
@@ -194,7 +196,7 @@ def test_both_readers_show_the_same_wall_clock(
     hive: Hive, clocks: dict[TableType, HudiTable], type_: TableType
 ) -> None:
     for engine in (FETCH, TEZ):
-        rows = hive.ask(f"SELECT id, ts, wall FROM {clocks[type_].name}", engine).rows
+        rows = hive.query(f"SELECT id, ts, wall FROM {clocks[type_].name}", engine).rows
         assert len(rows) == 80
         for _, time, wall in rows:
             assert time == wall_clock(wall.replace(tzinfo=dt.timezone.utc))
@@ -226,8 +228,8 @@ def test_a_column_that_was_added_later(
     hive.register(table)
     grow()
     # The table as it was registered: only the older columns.
-    assert hive.ask_both(f"SELECT id, s FROM {name} WHERE x = 30").rows == [(30, "s3")]
-    assert len(hive.ask(f"SELECT * FROM {name}").rows) == 10
+    assert hive.query_both_ways(f"SELECT id, s FROM {name} WHERE x = 30").rows == [(30, "s3")]
+    assert len(hive.query(f"SELECT * FROM {name}").rows) == 10
 
     wider = f"wider_{type_.name.lower()}"
     hive.run(
@@ -249,9 +251,9 @@ def test_a_column_that_was_added_later(
     for registered in (name, wider):
         for predicate, ids in expected.items():
             for engine in (FETCH, TEZ) if registered == wider and "y" in predicate else (FETCH,):
-                answer = hive.ask(f"SELECT id FROM {registered} WHERE {predicate}", engine)
+                answer = hive.query(f"SELECT id FROM {registered} WHERE {predicate}", engine)
                 assert {row[0] for row in answer.rows} == ids, (predicate, engine)
-    rows: Rows = hive.ask(f"SELECT id, y, st.b FROM {wider} WHERE x IN (1, 2, 30)", TEZ).rows
+    rows: Rows = hive.query(f"SELECT id, y, st.b FROM {wider} WHERE x IN (1, 2, 30)", TEZ).rows
     assert rows == [(1, 100, "in"), (2, None, None), (30, 300, None)]
 
 
@@ -281,5 +283,7 @@ def test_a_type_that_was_widened(
     for engine in (FETCH, TEZ):
         for predicate, ids in expected.items():
             if engine == FETCH or predicate in ("x > 5", "f < 0.3"):
-                answer = hive.ask_both(f"SELECT id, x, f FROM {name} WHERE {predicate}", engine)
+                answer = hive.query_both_ways(
+                    f"SELECT id, x, f FROM {name} WHERE {predicate}", engine
+                )
                 assert {row[0] for row in answer.rows} == ids, predicate

@@ -41,7 +41,7 @@ def refusal(hive: Hive, statement: str) -> str:
 
 
 def described(hive: Hive, name: str) -> Columns:
-    rows = hive.ask(f"DESCRIBE {name}").rows
+    rows = hive.query(f"DESCRIBE {name}").rows
     return tuple((row[0], row[1]) for row in rows if row[0] and not row[0].startswith("#"))
 
 
@@ -54,7 +54,7 @@ def test_columns_are_taken_from_the_table(hive: Hive, matrices: Matrices, type_:
 def test_the_right_columns_are_accepted_in_any_case(hive: Hive, table: HudiTable) -> None:
     upper = tuple((name.upper(), kind) for name, kind in table.hive_columns())
     hive.run(create("upper_case", upper, table.path))
-    answer = hive.ask("SELECT ID, Ts FROM Upper_Case WHERE Ti = 0")
+    answer = hive.query("SELECT ID, Ts FROM Upper_Case WHERE Ti = 0")
     assert len(answer.rows) == 24
     assert answer.scan.files_kept < answer.scan.files_considered
 
@@ -88,7 +88,7 @@ WRONG: dict[str, tuple[Callable[[Columns], Columns], str]] = {
 
 
 @pytest.mark.parametrize("what", WRONG)
-def test_wrong_columns_are_refused_and_the_right_ddl_is_shown(
+def test_wrong_columns_are_refused_with_the_right_ddl(
     hive: Hive, table: HudiTable, what: str
 ) -> None:
     change, problem = WRONG[what]
@@ -102,7 +102,7 @@ def test_wrong_columns_are_refused_and_the_right_ddl_is_shown(
     for column, kind in table.hive_columns():
         assert f"`{column}` {kind}" in statement
     hive.run(statement)
-    assert hive.ask(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
+    assert hive.query(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
 
 
 def test_a_managed_table_is_refused(hive: Hive, table: HudiTable) -> None:
@@ -153,7 +153,7 @@ def test_changes_that_would_break_the_table_are_refused(
     before = described(hive, name)
     assert CHANGES[change] in refusal(hive, f"ALTER TABLE {name} {change}")
     assert described(hive, name) == before
-    assert hive.ask(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
+    assert hive.query(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
 
 
 WRITES = [
@@ -191,21 +191,21 @@ def test_dropping_a_table_keeps_its_data(hive: Hive, table: HudiTable) -> None:
 def test_the_read_optimised_view_reads_base_files_only(
     hive: Hive, table: HudiTable, engine: str
 ) -> None:
-    if not hive.ask("SHOW TABLES LIKE 'optimised'").rows:
+    if not hive.query("SHOW TABLES LIKE 'optimised'").rows:
         hive.run(create_with_handler("optimised", table.path, {"hudi.view": "read_optimized"}))
     snapshot = hive.register(table)
 
-    whole = hive.ask("SELECT id, s FROM optimised", engine)
+    whole = hive.query("SELECT id, s FROM optimised", engine)
     assert whole.files == (32, 32)
     assert [row[0] for row in whole.rows] == sorted(
         (1000 * k + r for k in range(32) for r in range(24)), key=lambda key: repr((key,))
     )
     assert not any(row[1].startswith("updated") for row in whole.rows)
 
-    pruned = hive.ask_both("SELECT id, ts FROM optimised WHERE s > 'name_031'", engine)
+    pruned = hive.query_both_ways("SELECT id, ts FROM optimised WHERE s > 'name_031'", engine)
     assert pruned.files == (32, 1)
     set_by_session = {"hudi.view": "read_optimized"}
     for query in ("SELECT id FROM {} WHERE s >= 'updated_'", "SELECT id FROM {} WHERE i = 3005"):
-        expected = hive.ask(query.format("optimised"), engine)
-        answer = hive.ask(query.format(snapshot), engine, settings=set_by_session)
+        expected = hive.query(query.format("optimised"), engine)
+        answer = hive.query(query.format(snapshot), engine, settings=set_by_session)
         assert (answer.rows, answer.files) == (expected.rows, expected.files)

@@ -60,7 +60,7 @@ def test_bounds_are_unknown_until_they_are_loaded(mdt: MetadataTable) -> None:
     assert found.nbytes == 0
 
 
-def test_every_file_has_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
+def test_every_file_gets_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     bounds = found.load([ID], ALL, 0).bounds(ID)
     assert bounds is not None
@@ -72,7 +72,7 @@ def test_every_file_has_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
     assert [entry[0] // stretch for entry in rows] == [n // PER_PARTITION for n in range(FILES)]
 
 
-def test_only_the_partitions_that_were_asked_for_are_known(mdt: MetadataTable) -> None:
+def test_only_the_requested_partitions_are_loaded(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     bounds = found.load([ID], flags(3, 5), 0).bounds(ID)
     assert bounds is not None

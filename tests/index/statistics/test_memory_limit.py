@@ -40,7 +40,7 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def taken(table: Path, limit: int) -> int:
+def bytes_taken(table: Path, limit: int) -> int:
     """Bytes that evaluating all columns takes, besides the listing of the files."""
     fillers = [f"f{number:02d} > 5000" for number in range(FILLERS)]
     predicate = " OR ".join(["id = 5", "spread = 5", "amount > 1e9", "code < 'a'", *fillers])
@@ -52,8 +52,8 @@ def taken(table: Path, limit: int) -> int:
 
 
 def test_bounds_beyond_the_limit_are_streamed(table: Path) -> None:
-    assert taken(table, LIMIT) <= LIMIT + AT_WORK
+    assert bytes_taken(table, LIMIT) <= LIMIT + AT_WORK
 
 
 def test_without_the_limit_they_would_take_more(table: Path) -> None:
-    assert taken(table, 1 << 40) > LIMIT + AT_WORK
+    assert bytes_taken(table, 1 << 40) > LIMIT + AT_WORK

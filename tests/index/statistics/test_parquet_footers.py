@@ -167,7 +167,7 @@ def test_a_float_column_that_became_double_holds_both_readings() -> None:
     )
 
 
-class HeldBack(Storage):
+class BlockedFile(Storage):
     """Blocks the reading of one file until it is released."""
 
     held: str
@@ -175,8 +175,8 @@ class HeldBack(Storage):
     let_go: Event
 
     @staticmethod
-    def of(storage: Storage, path: str) -> HeldBack:
-        held = HeldBack(storage.uri, storage.filesystem, storage.root)
+    def of(storage: Storage, path: str) -> BlockedFile:
+        held = BlockedFile(storage.uri, storage.filesystem, storage.root)
         for name, value in (("held", path), ("reached", Event()), ("let_go", Event())):
             object.__setattr__(held, name, value)
         return held
@@ -199,7 +199,7 @@ def test_footers_are_used_as_soon_as_they_are_read(
     assert len(expected) == 3
     assert UNKNOWN not in expected
 
-    storage = HeldBack.of(table.storage, paths[-1])
+    storage = BlockedFile.of(table.storage, paths[-1])
     stats = ColumnStats(None, listing, storage)
     everywhere = np.ones(len(listing.partitions), np.bool_)
 

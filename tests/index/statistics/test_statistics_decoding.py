@@ -123,7 +123,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("wrapper", "value_type", "info", "type_", "stored"), UNREADABLE)
-def test_a_bound_of_another_kind_is_unknown(
+def test_a_bound_of_another_type_is_unknown(
     wrapper: str,
     value_type: str | None,
     info: str | None,

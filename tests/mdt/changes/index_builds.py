@@ -49,10 +49,10 @@ def build(path: str, records: Records, partition: NewPartition, finish: Finish =
     with rollback_on_failure(lambda: async_indexing.abort(announced, lock(path))):
         async_indexing.wait_for_writers(announced, wait=1)
         files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
-        async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed, finish)
+        async_indexing.publish(announced, files, lock(path), 0.2, no_later_files, finish)
 
 
-def nothing_landed(_table: HudiTable, _instant: str) -> list[WrittenFile]:
+def no_later_files(_table: HudiTable, _instant: str) -> list[WrittenFile]:
     return []
 
 

@@ -30,7 +30,7 @@ from tests.mdt.changes.index_builds import (
     entries,
     lock,
     lock_files,
-    nothing_landed,
+    no_later_files,
     pending,
     timeline_of,
     write_shards,
@@ -142,10 +142,10 @@ def test_a_build_waits_for_writers_to_the_metadata_table(path: str) -> None:
         for state in ("requested", "inflight"):
             (place / f"{writer}.{state}").touch()
     with pytest.raises(IndexConflict, match="the writes of 29990101000000000 did not complete"):
-        async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+        async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     for state in ("requested", "inflight"):  # it is pending only in the table
         (places[1] / f"{writer}.{state}").unlink()
-    async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+    async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     assert entries(path) == records
 
 
@@ -162,7 +162,7 @@ def test_concurrent_log_files_do_not_hide_the_base_files(path: str) -> None:
     completed = _LATER if layout == 1 else f"{_LATER}_{_LATER}"
     metadata.write(f"{timeline_of(f'{path}/{METADATA_DIR}')}/{completed}.deltacommit", b"{}")
     files = write_shards(metadata, records, announced.instant)
-    async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+    async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     assert entries(path) == records
 
 
@@ -176,7 +176,7 @@ def test_a_partition_built_by_a_writer_is_left_alone(path: str, tmp_path: Path) 
     shutil.move(tmp_path / "theirs", place)
     partitions.move_partitions(HudiTable.open(path), added=[COLUMN_STATS])
     with pytest.raises(IndexConflict, match="another writer has built column_stats itself"):
-        async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+        async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     async_indexing.abort(announced, lock(path))
     assert entries(path) == records
     assert announced.instant not in pending(path, "indexing")
@@ -193,7 +193,7 @@ def test_partition_stats_are_not_registered_for_writers(path: str) -> None:
     assert contents(Path(path)) == dropped
 
     announced = async_indexing.announce(table, new, lock(path))
-    async_indexing.publish(announced, [], lock(path), 0.2, nothing_landed)
+    async_indexing.publish(announced, [], lock(path), 0.2, no_later_files)
     assert complete(path) >= {COLUMN_STATS, PARTITION_STATS}
 
 

@@ -155,7 +155,7 @@ def keys(path: str) -> list[str]:
     return opened(path).records.scan(RECORD_INDEX).keys
 
 
-def there(path: str) -> list[tuple[str, str]]:
+def stored_pairs(path: str) -> list[tuple[str, str]]:
     """The pairs in the index; none if there is no index."""
     found = Extension.open(HudiTable.open(path))
     return pairs(path) if found is not None and CITY.name in found.partitions else []

@@ -34,7 +34,7 @@ from tests.mdt.extension.example_index import (
     lock,
     opened,
     pairs,
-    there,
+    stored_pairs,
     update,
     write_logs,
 )
@@ -102,7 +102,7 @@ def test_deleted_keys_are_removed_from_a_record_index(path: str) -> None:
     assert keys(path) == ["530c", "5bfa", "6a01", "6a01-98", "f330"]
 
 
-def test_coverage_is_that_of_the_newest_change(path: str) -> None:
+def test_coverage_follows_the_newest_change(path: str) -> None:
     build(path, _BASE)
     table = HudiTable.open(path)
     found = opened(path).coverage
@@ -256,16 +256,16 @@ def test_being_killed_at_any_step_loses_nothing(
         completed = kill_after_changes(lambda: change(path), changes)
         for leftover in Path(path).glob(".hoodie/**/lock"):
             leftover.unlink()  # as if its owner's lock had expired
-        found = there(path)
+        found = stored_pairs(path)
         assert found in (before, after)
         if completed:
             assert found == after
         begin_and_abort(path)
-        assert there(path) == found
+        assert stored_pairs(path) == found
         if found == before != after:
             assert step == "drop" or contents(Path(path)) == prepared
             change(path)
-            assert there(path) == after
+            assert stored_pairs(path) == after
         shutil.rmtree(path)
         if completed:
             break
@@ -290,10 +290,10 @@ def test_a_full_disk_changes_nothing(path: str, step: str, disk: Disk) -> None:
         except HudiError as error:
             messages.add(str(error))
         disk.empty()
-        found = there(str(on_disk))
+        found = stored_pairs(str(on_disk))
         assert found in (before, after)
         begin_and_abort(str(on_disk))
-        assert there(str(on_disk)) == found
+        assert stored_pairs(str(on_disk)) == found
         if found == after:
             break
         assert contents(on_disk) == prepared

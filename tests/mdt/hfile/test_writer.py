@@ -59,7 +59,7 @@ def test_keys_are_found_among_many_blocks() -> None:
 
 
 def test_memory_does_not_grow_with_the_file() -> None:
-    class Nowhere:
+    class NullSink:
         def write(self, content: bytes, /) -> None:
             pass
 
@@ -71,7 +71,7 @@ def test_memory_does_not_grow_with_the_file() -> None:
     def most_memory(count: int) -> int:
         tracemalloc.start()
         try:
-            write_batches(Nowhere(), batches(count), '"bytes"')
+            write_batches(NullSink(), batches(count), '"bytes"')
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -111,7 +111,7 @@ def test_a_rewritten_file_of_hudi_has_the_same_cells_and_file_info(
             assert original.info[fact] == value, fact
 
 
-def test_the_record_schema_is_that_of_hudis_files(golden: Mapping[str, Path]) -> None:
+def test_the_record_schema_equals_that_of_hudis_files(golden: Mapping[str, Path]) -> None:
     files = golden["cow_v9_txns_simple_meta"] / ".hoodie" / "metadata" / "files"
     newest = opened(max(files.glob("*.hfile")).read_bytes())
     assert _undocumented(json.loads(newest.schema)) == json.loads(RECORD_SCHEMA)

@@ -53,7 +53,7 @@ def test_files_are_added_and_deleted() -> None:
     assert both["filesystemMetadata"] == files(a=1, c=3)["filesystemMetadata"]
 
 
-def test_a_deletion_that_comes_first_is_kept() -> None:
+def test_a_first_deletion_is_kept() -> None:
     assert merge(files(a=1), files(b=None), "f") == files(a=1, b=None)
 
 
@@ -95,7 +95,7 @@ def test_nulls_do_not_change_bounds() -> None:
     assert merged(stats(values=3, nulls=3), stats(values=1, nulls=1)) == (None, None, 4, 4)
 
 
-def test_all_null_text_bounds_are_unknown() -> None:
+def test_bounds_of_an_all_null_text_column_are_unknown() -> None:
     assert merged(stats("a", "b", wrapper="StringWrapper"), stats(values=3, nulls=3)) == UNKNOWN
 
 

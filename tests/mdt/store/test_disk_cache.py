@@ -42,7 +42,7 @@ def only_file(directory: Path) -> Path:
     return found
 
 
-def test_a_table_is_found_again(tmp_path: Path) -> None:
+def test_a_cached_table_is_found_again(tmp_path: Path) -> None:
     directory = tmp_path / "new" / "directory"
     assert cached(directory).calls == 1
     assert cached(directory).calls == 0

@@ -13,7 +13,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import call, rows
+from tests.prune.changes.test_long_lived_pruner import call_procedure, rows
 from tests.prune.matching_slices import Group, groups, groups_with_matches, read
 
 pytestmark = pytest.mark.spark
@@ -41,7 +41,7 @@ def test_only_files_with_newer_rows(
     upsert(table, rows(spark, "id = 77", x="id + 2000"))
     instants.append(instant_of(table.path))
     # Clustering rewrites all files; the rows keep their commit times.
-    call(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
+    call_procedure(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
     pruner = Pruner()
 
     def kept(where: str, since: str, until: str | None = None) -> set[Group]:

@@ -37,7 +37,7 @@ PREDICATES = (
 
 
 @dataclass(frozen=True)
-class Moment:
+class ExpectedSnapshot:
     """The expected result of a snapshot whose indexes have not been read yet."""
 
     snapshot: TableSnapshot
@@ -82,7 +82,7 @@ def test_answers_are_right_after_each_action_of_a_writer(
     spec = TableSpec(name, type_, version, partitions=("p",))
     table = create(rows(spark, "true"), spec, tmp_path)
     pruner = Pruner(PruneOptions(footer_wait=20))
-    moments: list[Moment] = []
+    moments: list[ExpectedSnapshot] = []
     instants: list[str] = []
 
     def check() -> None:
@@ -92,7 +92,7 @@ def test_answers_are_right_after_each_action_of_a_writer(
         assert now.instant is not None
         instants.append(now.instant)
         moments.append(
-            Moment(
+            ExpectedSnapshot(
                 TableSnapshot.open(now, SnapshotOptions()),
                 groups_with_matches(frame, PREDICATES),
             )
@@ -105,22 +105,22 @@ def test_answers_are_right_after_each_action_of_a_writer(
     check()
     # A failed write: the commit's files and index entries exist, its completion does not.
     upsert(table, rows(spark, "id in (7, 50)", x="id + 2000"))
-    ending = unfinish(table)
+    ending = remove_completion(table)
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
     ending[0].write_bytes(ending[1])
     check()
     upsert(table, rows(spark, "id = 5", s="cast(null as string)"))
     check()
-    overwrite(table, rows(spark, "id between 20 and 23", x="null"))
+    overwrite_partitions(table, rows(spark, "id between 20 and 23", x="null"))
     check()
-    call(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
+    call_procedure(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
     check()
     if type_ is TableType.MOR:
         upsert(table, rows(spark, "id in (7, 50)", x="-id"))
-        call(spark, f"run_compaction(op => 'schedule', path => '{table.path}')", table)
+        call_procedure(spark, f"run_compaction(op => 'schedule', path => '{table.path}')", table)
         upsert(table, rows(spark, "id in (8, 50)", x="-2 * id"))
         check()
-        call(spark, f"run_compaction(op => 'run', path => '{table.path}')", table)
+        call_procedure(spark, f"run_compaction(op => 'run', path => '{table.path}')", table)
         check()
     for travelled in instants[:2]:
         frame = read(spark, table.path, as__of__instant=travelled)
@@ -129,7 +129,7 @@ def test_answers_are_right_after_each_action_of_a_writer(
         moment.assert_right()
 
 
-def unfinish(table: WrittenTable) -> tuple[Path, bytes]:
+def remove_completion(table: WrittenTable) -> tuple[Path, bytes]:
     """Removes the completion of the newest commit; returns its path and content."""
     hoodie = table.path / ".hoodie"
     timeline = hoodie if table.spec.version < 8 else hoodie / "timeline"
@@ -140,13 +140,13 @@ def unfinish(table: WrittenTable) -> tuple[Path, bytes]:
     return newest, content
 
 
-def overwrite(table: WrittenTable, frame: DataFrame) -> None:
+def overwrite_partitions(table: WrittenTable, frame: DataFrame) -> None:
     """Replaces the partitions that have rows in the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": "insert_overwrite"}
     frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
 
 
-def call(spark: SparkSession, procedure: str, table: WrittenTable) -> None:
+def call_procedure(spark: SparkSession, procedure: str, table: WrittenTable) -> None:
     """Runs one of Hudi's procedures with the table's own options."""
     prefixes = ("hoodie.metadata", "hoodie.write.table.version")
     own = {name: v for name, v in table.spec.options().items() if name.startswith(prefixes)}

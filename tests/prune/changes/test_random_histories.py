@@ -26,7 +26,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
-from tests.prune.changes.test_long_lived_pruner import PREDICATES, call, overwrite, rows, unfinish
+from tests.prune.changes.test_long_lived_pruner import (
+    PREDICATES,
+    call_procedure,
+    overwrite_partitions,
+    remove_completion,
+    rows,
+)
 from tests.prune.changes.test_table_services import MANUAL, newest
 from tests.prune.matching_slices import assert_no_row_lost, read
 
@@ -40,7 +46,7 @@ values = st.sampled_from(["id + 1000", "-id", "5", "cast(null as int)", "id"])
 texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"])
 
 
-class Life(RuleBasedStateMachine):
+class TableHistory(RuleBasedStateMachine):
     """A table and two pruners: a long-lived one, and a new one for each check.
 
     predicates: those that are checked.
@@ -72,23 +78,25 @@ class Life(RuleBasedStateMachine):
 
     @rule(some=ids, x=values, s=texts)
     def write(self, some: list[int], x: str, s: str) -> None:
-        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x, s=s))
+        upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x, s=s))
         self.writes, self.changed = self.writes + 1, True
 
     @rule(some=ids)
     def forget(self, some: list[int]) -> None:
-        delete(self.table, rows(self.spark, f"id in ({listed(some)})"))
+        delete(self.table, rows(self.spark, f"id in ({comma_separated(some)})"))
         self.writes, self.changed = 0, True
 
     @rule(first=st.integers(0, 79), x=values)
     def replace_partitions(self, first: int, x: str) -> None:
-        overwrite(self.table, rows(self.spark, f"id between {first} and {first + 3}", x=x))
+        overwrite_partitions(
+            self.table, rows(self.spark, f"id between {first} and {first + 3}", x=x)
+        )
         self.writes, self.changed = 0, True
 
     @rule(some=ids, x=values)
     def fail_to_write(self, some: list[int], x: str) -> None:
-        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
-        ending, content = unfinish(self.table)
+        upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x))
+        ending, content = remove_completion(self.table)
         assert_no_row_lost(self.pruner, self.table.path, self._rows(), PREDICATES)
         ending.write_bytes(content)
         self.writes, self.changed = 0, True
@@ -124,24 +132,24 @@ class Life(RuleBasedStateMachine):
         self.changed = False
 
     def _call(self, procedure: str) -> None:
-        call(self.spark, procedure, self.table)
+        call_procedure(self.spark, procedure, self.table)
         self.writes, self.changed = 0, True
 
     def _rows(self) -> DataFrame:
         return read(self.spark, self.table.path)
 
 
-def listed(numbers: list[int]) -> str:
+def comma_separated(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
 @pytest.mark.timeout(0)
 def test_random_histories_lose_no_row(spark: SparkSession, tmp_path: Path) -> None:
-    Life.spark, Life.root = spark, tmp_path
-    live(Life, LIVES)
+    TableHistory.spark, TableHistory.root = spark, tmp_path
+    run_histories(TableHistory, LIVES)
 
 
-def live(life: type[Life], times: int) -> None:
+def run_histories(life: type[TableHistory], times: int) -> None:
     """Runs this many random histories. A single one is always the same."""
     run_state_machine_as_test(
         life,

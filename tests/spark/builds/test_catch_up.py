@@ -74,12 +74,12 @@ def test_a_build_equals_one_after_the_later_commits(
         file.rename(place)
     publish = async_indexing.publish
 
-    def landing(*given: Any, **named: Any) -> HudiTable:
+    def publish_after_commits(*given: Any, **named: Any) -> HudiTable:
         for file, place in hidden.items():
             place.rename(file)
         return publish(*given, **named)
 
-    monkeypatch.setattr(async_indexing, "publish", landing)
+    monkeypatch.setattr(async_indexing, "publish", publish_after_commits)
     monkeypatch.setattr(async_indexing, "_writing", lambda _: frozenset())
     execute(spark, f"CREATE INDEX i ON '{table}' USING {using}")
 

@@ -27,8 +27,8 @@ from tests.spark.builds.test_hudi_reads_indexes import (
     STATEMENTS,
     Layout,
     assert_same_rows,
-    found,
     rows,
+    statuses_of,
     with_options,
 )
 
@@ -72,7 +72,7 @@ def test_concurrent_commits_are_in_the_index(
         with monkeypatch.context() as patch:
             run_before(patch, async_indexing, "publish", partial(write, spark, writer, 10 * number))
             execute(spark, STATEMENTS[name].format(path=path))
-        is_right(spark, table, name)
+        assert_index_is_right(spark, table, name)
     upsert(with_options(table, writer_options(path)), rows(spark, 0, 40, 5, 1, city="new"))
     assert_same_rows(spark, table, _PREDICATES)
 
@@ -88,7 +88,7 @@ def test_a_build_gives_up_if_a_writer_builds_the_same_index(
         with pytest.raises(IndexConflict, match="has built column_stats, partition_stats itself"):
             execute(spark, STATEMENTS["ranges"].format(path=path))
     assert_same_rows(spark, table, _PREDICATES)
-    (status,) = found(path)
+    (status,) = statuses_of(path)
     assert (status.kind, status.state) == ("column_stats", State.ACTIVE)
     instants = OpenedTable.open(path).timeline.instants
     assert not [i for i in instants if i.action == "indexing" and not i.is_completed]
@@ -117,8 +117,8 @@ def written(spark: SparkSession, layout: Layout, root: Path) -> HudiTable:
     return create(rows(spark, 0, _ROWS, 1, _FILES), spec, root)
 
 
-def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
-    (status,) = [one for one in found(str(table.path)) if one.name == name]
+def assert_index_is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
+    (status,) = [one for one in statuses_of(str(table.path)) if one.name == name]
     assert status.state is State.ACTIVE
     assert_same_rows(spark, table, _PREDICATES)
     for one in verify(spark, OpenedTable.open(str(table.path)), status):

@@ -105,7 +105,7 @@ def test_no_row_is_lost_by_any_change(
     table = create(first(spark), _SPECS[name], table_root)
     for column in ("city", "price", "flag"):
         build(spark, table, f"by_{column}", column)
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'c3'") == 1
     assert kept(table, "price = 1.33") == 1
     assert kept(table, "id = 5 AND k = 5") == 1
@@ -119,15 +119,21 @@ def test_no_row_is_lost_by_any_change(
         ),
         ("delete", lambda: delete(table, first(spark, "id in (3, 33, 63)"))),
         ("update again", lambda: upsert(table, first(spark, "id = 12").withColumn("o", f.lit(3)))),
-        ("overwrite", lambda: operate(table, "insert_overwrite", later(spark, "id >= 40"))),
+        (
+            "overwrite",
+            lambda: replace_partitions(table, "insert_overwrite", later(spark, "id >= 40")),
+        ),
         ("rollback", lambda: roll_back(spark, table)),
         ("cluster", lambda: upsert(with_options(table, _CLUSTERED), later(spark, "id = 70", 4))),
         ("clean", lambda: upsert(with_options(table, _CLEANED), later(spark, "id = 71", 5))),
-        ("delete partition", lambda: operate(table, "delete_partition", first(spark, "id = 77"))),
+        (
+            "delete partition",
+            lambda: replace_partitions(table, "delete_partition", first(spark, "id = 77")),
+        ),
     )
     for step, change in changes:
         change()
-        lost_none(spark, table)
+        assert_no_row_is_lost(spark, table)
         lagging = {s.state for s in index_statuses(opened(table)) if s.name.startswith("by_")}
         assert lagging == {State.LAGGING}, step
         stale = kept(table, "city = 'nowhere'")
@@ -135,11 +141,11 @@ def test_no_row_is_lost_by_any_change(
         # only deleted, the others stay covered.
         assert stale > 0 or step in ("rollback", "delete partition"), step
         assert refresh(spark, table) is not None, step
-        lost_none(spark, table)
+        assert_no_row_is_lost(spark, table)
         assert kept(table, "city = 'nowhere'") == 0, step
         assert refresh(spark, table) is None, step
     extension_compact(spark, opened(table), _OPTIONS)
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'nowhere'") == 0
     extension_drop(opened(table), ["secondary_index_by_flag"], TableLock(opened(table).storage))
     assert kept(table, "city = 'c5'") == 1
@@ -154,10 +160,10 @@ def test_a_rolled_back_commit_costs_only_pruning(spark: SparkSession, table_root
     assert kept(table, "city = 'late'") == 2
     spark.sql(f"call create_savepoint(path => '{table.path}', commit_time => '{point}')")
     spark.sql(f"call rollback_to_savepoint(path => '{table.path}', instant_time => '{point}')")
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'c3'") >= 1
     refresh(spark, table)
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'late'") == 0
     assert kept(table, "city = 'c3'") == 1
 
@@ -176,7 +182,7 @@ def test_older_instants_and_other_views_are_pruned_by_their_own_slices(
     assert kept(table, "city = 'c3'", TableView.SNAPSHOT, before) >= 1
 
 
-def operate(table: HudiTable, operation: str, frame: DataFrame) -> None:
+def replace_partitions(table: HudiTable, operation: str, frame: DataFrame) -> None:
     """A write by Hudi that replaces the partitions of the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": operation}
     frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
@@ -195,7 +201,7 @@ def roll_back(spark: SparkSession, table: HudiTable) -> None:
         spark.sql("DROP TABLE rolled_back")
 
 
-def lost_none(spark: SparkSession, table: HudiTable) -> None:
+def assert_no_row_is_lost(spark: SparkSession, table: HudiTable) -> None:
     """Rows with and without pruning are equal: each matching row is in a kept file."""
     truths = [f.max(f.expr(f"coalesce({text}, false)")).alias(text) for text in _PREDICATES]
     rows_of = read(spark, table.path).groupBy(f.input_file_name().alias("file")).agg(*truths)

@@ -24,8 +24,8 @@ from tests.spark.builds.test_hudi_reads_indexes import (
     STATEMENTS,
     Layout,
     assert_same_rows,
-    found,
     rows,
+    statuses_of,
     with_options,
 )
 
@@ -84,12 +84,14 @@ def test_hudi_writes_after_a_killed_build(
     kill_after_writing(lambda: execute(spark, create_index), _DEATHS[death])
     for leftover in table.path.glob(".hoodie/**/lock"):
         leftover.unlink()  # as if its owner's lock had expired
-    assert (State.ACTIVE in {one.state for one in found(str(table.path))}) == (death == "complete")
+    assert (State.ACTIVE in {one.state for one in statuses_of(str(table.path))}) == (
+        death == "complete"
+    )
     hudi_writes(spark, table, enabled)
     execute(spark, create_index.replace("INDEX", "INDEX IF NOT EXISTS", 1))
     # If it was complete, Hudi may have deleted it.
     execute(spark, f"REFRESH INDEX {name} ON '{table.path}'")
-    is_right(spark, table, name)
+    assert_index_is_right(spark, table, name)
 
 
 def hudi_writes(spark: SparkSession, table: HudiTable, enabled: dict[str, str]) -> None:
@@ -106,10 +108,10 @@ def hudi_writes(spark: SparkSession, table: HudiTable, enabled: dict[str, str]) 
     assert_same_rows(spark, table, _PREDICATES)
 
 
-def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
+def assert_index_is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
     """The index exists, is complete, and stays right."""
     path = str(table.path)
-    (status,) = [one for one in found(path) if one.name == name]
+    (status,) = [one for one in statuses_of(path) if one.name == name]
     assert status.state is State.ACTIVE
     opened = OpenedTable.open(path)
     assert not opened.properties.metadata_partitions_inflight

@@ -121,10 +121,10 @@ def test_hudi_reads_and_maintains_our_indexes(
     unindexed = {text: slices(spark, table, text) for text in PREDICATES}
     for name in layout.indexes:
         execute(spark, STATEMENTS[name].format(path=path))
-    assert {s.name for s in found(path)} == {*layout.indexes} | (
+    assert {s.name for s in statuses_of(path)} == {*layout.indexes} | (
         {"record_index"} if "city" in layout.indexes else set()
     )
-    assert {s.state for s in found(path)} == {State.ACTIVE}
+    assert {s.state for s in statuses_of(path)} == {State.ACTIVE}
 
     assert_same_rows(spark, table, PREDICATES)
     indexed = {text: slices(spark, table, text) for text in PREDICATES}
@@ -134,16 +134,16 @@ def test_hudi_reads_and_maintains_our_indexes(
     if "city" in layout.indexes:
         assert indexed["city = 'c7'"] == 2
 
-    maintained(spark, table)
-    assert {s.state for s in found(path)} == {State.ACTIVE}, found(path)
+    assert_maintained_by_hudi(spark, table)
+    assert {s.state for s in statuses_of(path)} == {State.ACTIVE}, statuses_of(path)
 
     for name in reversed(layout.indexes):
         execute(spark, f"DROP INDEX {name} ON '{path}'")
-    assert [s.name for s in found(path)] in ([], ["record_index"])
+    assert [s.name for s in statuses_of(path)] in ([], ["record_index"])
     assert_same_rows(spark, table)
 
 
-def maintained(spark: SparkSession, table: HudiTable) -> None:
+def assert_maintained_by_hudi(spark: SparkSession, table: HudiTable) -> None:
     """Hudi upserts, deletes, compacts, clusters and cleans; nothing is lost, and its file
     statistics stay right.
     """
@@ -170,7 +170,7 @@ def maintained(spark: SparkSession, table: HudiTable) -> None:
         cluster = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
     upsert(with_options(kept, cluster), rows(spark, 500, 510, 1, 1, city="c9"))
     assert_same_rows(spark, table)
-    (ranges,) = [one for one in found(str(table.path)) if one.name == "ranges"]
+    (ranges,) = [one for one in statuses_of(str(table.path)) if one.name == "ranges"]
     of_files = verify(spark, OpenedTable.open(str(table.path)), ranges)[0]
     assert (of_files.partition, of_files.is_right) == ("column_stats", True), of_files
 
@@ -205,7 +205,7 @@ def test_an_index_deleted_by_an_unconfigured_writer_can_be_rebuilt(
     path = str(table.path)
     execute(spark, STATEMENTS["ranges"].format(path=path))
     upsert(table, rows(spark, 0, 10, 1, 1, city="new"))  # column_stats is disabled there
-    (status,) = found(path)
+    (status,) = statuses_of(path)
     newest = OpenedTable.open(path).instant
     assert status.state is State.DROPPED
     assert newest is not None
@@ -213,7 +213,7 @@ def test_an_index_deleted_by_an_unconfigured_writer_can_be_rebuilt(
     assert_same_rows(spark, table)
 
     execute(spark, f"REFRESH INDEX ranges ON '{path}'")
-    (status,) = found(path)
+    (status,) = statuses_of(path)
     assert status.state is State.ACTIVE
     assert all(one.is_right for one in verify(spark, OpenedTable.open(path), status))
     assert_same_rows(spark, table)
@@ -234,11 +234,11 @@ def test_an_index_removed_by_a_restore_can_be_rebuilt(
     assert_same_rows(spark, table)
     spark.sql(f"call rollback_to_savepoint(path => '{path}', instant_time => '{point}')")
     assert_same_rows(spark, table)
-    for status in found(path):
+    for status in statuses_of(path):
         if status.state is not State.ACTIVE:
             assert "restore" in status.note
         execute(spark, f"REFRESH INDEX {status.name} ON '{path}'")
-    for status in found(path):
+    for status in statuses_of(path):
         assert status.state is State.ACTIVE
         assert all(one.is_right for one in verify(spark, OpenedTable.open(path), status))
     assert_same_rows(spark, table)
@@ -283,7 +283,7 @@ def ids(frame: DataFrame) -> list[str]:
     return sorted(row.id for row in frame.select("id").collect())
 
 
-def found(path: str) -> list:
+def statuses_of(path: str) -> list:
     return index_statuses(OpenedTable.open(path))
 
 

@@ -15,8 +15,8 @@ from pyhudi_expr.spark.indexes import execute
 from tests.spark.builds.test_hudi_reads_indexes import (
     STATEMENTS,
     Layout,
+    assert_maintained_by_hudi,
     assert_same_rows,
-    maintained,
     plain,
     slices,
 )
@@ -47,7 +47,7 @@ def main(root: Path) -> None:
         assert_same_rows(spark, table, _PREDICATES)
         assert all(slices(spark, table, text) < unindexed[text] for text in _PREDICATES)
 
-        maintained(spark, table)
+        assert_maintained_by_hudi(spark, table)
         assert slices(spark, table, "city = 'c7'") < unindexed["city = 'c7'"]
 
 

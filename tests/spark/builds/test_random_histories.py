@@ -32,12 +32,20 @@ from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 from tests.example_counts import examples
 from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import PREDICATES, rows, unfinish
-from tests.prune.changes.test_random_histories import LIVES, Life, ids, listed, live, texts, values
+from tests.prune.changes.test_long_lived_pruner import PREDICATES, remove_completion, rows
+from tests.prune.changes.test_random_histories import (
+    LIVES,
+    TableHistory,
+    comma_separated,
+    ids,
+    run_histories,
+    texts,
+    values,
+)
 from tests.prune.changes.test_table_services import MANUAL, newest
 from tests.prune.matching_slices import request
 from tests.spark.builds.test_concurrent_writers import run_before
-from tests.spark.builds.test_extension_refresh import operate
+from tests.spark.builds.test_extension_refresh import replace_partitions
 from tests.spark.builds.test_hudi_reads_indexes import with_options
 
 pytestmark = pytest.mark.spark
@@ -64,7 +72,7 @@ _INDEXES = [(kind, store) for kind in _KINDS for store in Store]
 Index = tuple[str, Store]
 
 
-class IndexedLife(Life):
+class IndexedTableHistory(TableHistory):
     """A history with indexes. Hudi's writers maintain their indexes until they forget their
     settings.
     """
@@ -93,13 +101,13 @@ class IndexedLife(Life):
 
     @rule(some=ids, s=texts)
     def insert(self, some: list[int], s: str) -> None:
-        frame = rows(self.spark, f"id in ({listed(some)})", s=s)
+        frame = rows(self.spark, f"id in ({comma_separated(some)})", s=s)
         upsert(self.table, frame.withColumn("id", f.expr("id + 100")))
         self.writes, self.changed = self.writes + 1, True
 
     @rule(first=st.integers(0, 79))
     def delete_a_partition(self, first: int) -> None:
-        operate(self.table, "delete_partition", rows(self.spark, f"id = {first}"))
+        replace_partitions(self.table, "delete_partition", rows(self.spark, f"id = {first}"))
         self.writes, self.changed = 0, True
 
     @rule(index=st.sampled_from(_INDEXES))
@@ -168,8 +176,8 @@ class IndexedLife(Life):
     @rule(some=ids, x=values)
     def fail_to_write(self, some: list[int], x: str) -> None:
         """An index is refreshed between a commit's files and its completion."""
-        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
-        ending, content = unfinish(self.table)
+        upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x))
+        ending, content = remove_completion(self.table)
         if self._extension() is not None:
             self._execute(f"REFRESH INDEX {self._of_extension()} ON '{{path}}'")
         self.no_row_is_lost()
@@ -220,24 +228,34 @@ class IndexedLife(Life):
 
 
 @pytest.fixture
-def life(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[IndexedLife]:
+def history_class(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> type[IndexedTableHistory]:
     """Every index is used, though reading the small files would cost less."""
 
     def always(_look_up: LookupCost, _left: RemainingRead) -> bool:
         return True
 
     monkeypatch.setattr(LookupCost, "is_worth", always)
-    IndexedLife.spark, IndexedLife.root, IndexedLife.patch = spark, tmp_path, monkeypatch
-    return IndexedLife
+    IndexedTableHistory.spark, IndexedTableHistory.root, IndexedTableHistory.patch = (
+        spark,
+        tmp_path,
+        monkeypatch,
+    )
+    return IndexedTableHistory
 
 
 @pytest.mark.timeout(0)
-def test_random_histories_with_indexes_lose_no_row(life: type[IndexedLife]) -> None:
-    live(life, examples(LIVES))
+def test_random_histories_with_indexes_lose_no_row(
+    history_class: type[IndexedTableHistory],
+) -> None:
+    run_histories(history_class, examples(LIVES))
 
 
-def test_commits_during_a_refresh_are_left_to_the_next_one(life: type[IndexedLife]) -> None:
-    one = life()
+def test_commits_during_a_refresh_are_left_to_the_next_one(
+    history_class: type[IndexedTableHistory],
+) -> None:
+    one = history_class()
     index = ("texts", Store.EXTENSION)
     one.begin(type_=TableType.COW, version=9, compacted="100", built={index})
     one.refresh_while_others_write([3], "5")
@@ -251,10 +269,10 @@ def test_commits_during_a_refresh_are_left_to_the_next_one(life: type[IndexedLif
 
 @pytest.mark.parametrize("type_", [TableType.COW, long(TableType.MOR)])
 def test_statistics_of_kept_or_restored_files_are_counted_once(
-    life: type[IndexedLife], type_: TableType
+    history_class: type[IndexedTableHistory], type_: TableType
 ) -> None:
     """They stay when log files are added to them, and come back by a rollback."""
-    one = life()
+    one = history_class()
     index = ("ranges", Store.EXTENSION)
     one.begin(type_=type_, version=9, compacted="100", built={index})
     one.write([3, 45], "5", "'new'")

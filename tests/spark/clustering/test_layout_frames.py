@@ -88,7 +88,7 @@ def test_a_curve_narrows_the_ranges_of_all_its_columns(frame: DataFrame, curve: 
     ordered.unpersist()
 
 
-def test_the_linear_order_is_that_of_the_columns(frame: DataFrame) -> None:
+def test_the_linear_order_sorts_by_the_columns(frame: DataFrame) -> None:
     ordered = order_by(frame, ("flag", "skewed", "id"), Curve.LINEAR, files=5)
     numbered = ordered.withColumn("part", f.spark_partition_id()).collect()
     found = [

@@ -96,7 +96,7 @@ def test_columns_and_filters_of_a_plan(rows: Callable[..., DataFrame]) -> None:
 
 
 @pytest.mark.parametrize(("type_", "version"), [(COW, 9), (MOR, 9), long(MOR, 6)])
-def test_the_rows_are_those_of_a_full_scan(
+def test_rows_equal_a_full_scan(
     spark: SparkSession,
     matrices: Matrices,
     rows: Callable[..., DataFrame],

@@ -176,7 +176,7 @@ def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("type_", "version", "partitioning", "texts"), [*SOME, *FILES])
-def test_the_rows_are_those_of_a_full_scan(
+def test_rows_equal_a_full_scan(
     spark: SparkSession,
     matrices: Matrices,
     pruner: Pruner,
@@ -193,7 +193,7 @@ def test_the_rows_are_those_of_a_full_scan(
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(("type_", "version", "partitioning", "texts"), [*SOME, *SIXTHS])
-def test_earlier_changed_and_unmerged_rows_are_those_of_a_full_scan(
+def test_earlier_changed_and_unmerged_rows_equal_a_full_scan(
     spark: SparkSession,
     matrices: Matrices,
     pruner: Pruner,

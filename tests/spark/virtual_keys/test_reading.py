@@ -70,7 +70,7 @@ def test_stored_keys_are_hidden_and_rows_are_kept(
 def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path) -> None:
     """By an expression of Spark, and by a custom class, which is sent to Spark's tasks."""
 
-    class Shouted:
+    class UpperCaseKeys:
         def __init__(self, columns: tuple[str, ...]) -> None:
             assert columns == ("id", "name")
 
@@ -79,7 +79,7 @@ def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_p
             return pc.utf8_upper(texts)
 
     def factory(columns: tuple[str, ...]) -> KeyGenerator:
-        return Shouted(columns)
+        return UpperCaseKeys(columns)
 
     register("shouted in tasks", factory)
     cases = (

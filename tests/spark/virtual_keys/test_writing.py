@@ -37,7 +37,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 Written = tuple[str, Rows]
 
 
-def serviced(spark: SparkSession, path: str, procedure: str, arguments: str, **more: str) -> None:
+def call_table_service(
+    spark: SparkSession, path: str, procedure: str, arguments: str, **more: str
+) -> None:
     """Calls a table service of Hudi with the necessary options."""
     options = ",".join(f"{k}={value}" for k, value in {**service_options(path), **more}.items())
     spark.sql(f"CALL {procedure}(path => '{path}', {arguments}, options => '{options}')").collect()
@@ -114,10 +116,10 @@ def test_compaction_and_clustering_keep_the_rows(spark: SparkSession, written: W
     path, rows = written
     if HudiTable.open(path).properties.table_type.name == "MERGE_ON_READ":
         often = {"hoodie.compact.inline.max.delta.commits": "1"}
-        serviced(spark, path, "run_compaction", "op => 'scheduleandexecute'", **often)
+        call_table_service(spark, path, "run_compaction", "op => 'scheduleandexecute'", **often)
         assert last_action(path) == "commit"
         assert stored(spark, path) == rows
-    serviced(spark, path, "run_clustering", "op => 'scheduleandexecute'")
+    call_table_service(spark, path, "run_clustering", "op => 'scheduleandexecute'")
     assert last_action(path) == "replacecommit"
     assert stored(spark, path) == rows
     assert keys_that_hudi_reads(spark, path) == {None}
@@ -164,7 +166,7 @@ def test_a_record_index_built_by_hudi_is_not_trusted(spark: SparkSession, tmp_pa
     assert theirs.count() == 0
 
 
-class Shouted:
+class UpperCaseKeys:
     """A custom key generator."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
@@ -185,7 +187,7 @@ def test_keys_in_a_format_that_hudi_does_not_have(
     spark: SparkSession, tmp_path: Path, setting: str, value: str, between: str
 ) -> None:
     """Hudi merges by its own format of keys; ours is in indexes, and readers look it up."""
-    register("loud", Shouted)
+    register("loud", UpperCaseKeys)
     path, rows = str(tmp_path / "t"), some(0, 8, 1)
     spec = VirtualTable("t", ("p", "k"), "v", ("p",), options={**QUICK, setting: value})
     create(frame(spark, rows), path, spec)

@@ -24,7 +24,7 @@ def timeline(*names: str) -> Timeline:
         ("001.compaction.requested", "001", "compaction", State.REQUESTED, None),
     ],
 )
-def test_a_file_name_says_what_an_instant_is(
+def test_an_instant_is_parsed_from_its_file_name(
     name: str, requested: str, action: str, state: State, completed: str | None
 ) -> None:
     (instant,) = timeline(name).instants
@@ -75,7 +75,7 @@ def test_rolled_back_and_unfinished_instants_are_not_committed() -> None:
     assert not found.is_committed("008")
 
 
-def test_time_travel_goes_by_requested_time() -> None:
+def test_time_travel_uses_the_requested_time() -> None:
     found = timeline("001_009.commit", "003_004.commit")
     assert [i.requested for i in found.as_of("002").writes] == ["001"]
 

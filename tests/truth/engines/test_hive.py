@@ -136,7 +136,7 @@ def test_instants_are_shown_in_the_zone(jvm: HiveJvm, mode: EvaluationMode) -> N
     assert _evaluate(jvm, "hour(x) = 0", column, mode=mode) == [True, True, True]
 
 
-def test_wall_clocks_are_shown_as_they_are_and_functions_know_the_zone(jvm: HiveJvm) -> None:
+def test_wall_clocks_are_unchanged_and_functions_use_the_zone(jvm: HiveJvm) -> None:
     column = pa.array([dt.datetime(1970, 1, 1, 1)])
     assert _evaluate(jvm, "hour(x) = 1 AND unix_timestamp(x) = 0", column, zone=_BERLIN) == [True]
     assert _evaluate(jvm, "hour(x) = 1 AND unix_timestamp(x) = 3600", column) == [True]
@@ -247,7 +247,7 @@ def test_predicates_that_hive_does_not_vectorise_are_refused(jvm: HiveJvm) -> No
 
 
 @pytest.mark.parametrize("predicate", ["x <= 5", "x IS NULL", "pmod(x, 7) = 5"])
-def test_filters_are_those_that_the_handler_sends(jvm: HiveJvm, predicate: str) -> None:
+def test_filters_equal_those_that_the_handler_sends(jvm: HiveJvm, predicate: str) -> None:
     rows = pa.table({"x": pa.array([1], pa.int32())})
     [answer] = HiveEngine(jvm).evaluate(rows, [predicate], SessionOptions(_BERLIN))
     assert isinstance(answer, Answer)
