@@ -35,9 +35,9 @@ def build_time_scale(spark, path, files):
     for _ in range(2):  # the first build of a session takes longer
         started = time.perf_counter()
         execute(spark, f"CREATE INDEX warm ON '{path}' USING column_stats(text)")
-        taken = time.perf_counter() - started
+        seconds_taken = time.perf_counter() - started
         execute(spark, f"DROP INDEX warm ON '{path}'")
-    return taken / build_seconds(Candidate("column_stats", ("text",)), files, rows=0)
+    return seconds_taken / build_seconds(Candidate("column_stats", ("text",)), files, rows=0)
 
 
 @dataclass(frozen=True)

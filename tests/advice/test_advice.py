@@ -185,8 +185,8 @@ def test_build_seconds_equal_the_benchmarks_within_a_third():
         "index-builds: record_index of 2,000,000 rows: here": _KEYS,
         "index-builds: secondary index of 2,000,000 rows: here": _VALUES,
     }
-    of = {name: build_seconds(each, 2_000, 2_000_000) for name, each in candidates.items()}
-    assert {name: _FIGURES[name] for name in of} == pytest.approx(of, rel=1 / 3)
+    seconds_of = {name: build_seconds(each, 2_000, 2_000_000) for name, each in candidates.items()}
+    assert {name: _FIGURES[name] for name in seconds_of} == pytest.approx(seconds_of, rel=1 / 3)
 
 
 @pytest.mark.parametrize("sample", [1_000, 10_000, 40_000])
@@ -218,9 +218,9 @@ def test_storage_of_keys_is_not_underestimated_by_a_tenth(keys, most):
     groups = [f"group-{number // 1000}" for number in range(len(every))]
     values = [f"city-{number % 977}" for number in range(len(every))]
     some = np.sort(rng.choice(len(every), len(every) // 10, replace=False)).tolist()
-    picked, of, valued = ([each[i] for i in some] for each in (every, groups, values))
+    picked, seconds_of, valued = ([each[i] for i in some] for each in (every, groups, values))
     for estimated, true in (
-        (location_bytes(picked, of), location_bytes(every, groups)),
+        (location_bytes(picked, seconds_of), location_bytes(every, groups)),
         (secondary_bytes(valued, picked), secondary_bytes(values, every)),
     ):
         assert 0.95 * true <= estimated <= most * true

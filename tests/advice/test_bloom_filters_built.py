@@ -34,8 +34,8 @@ def advised(spark, tmp_path_factory):
     """A table with its recommended filters, and a later commit."""
     created = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
     path = str(created.path)
-    there = rows(spark, 0, _ROWS, _FILES).select("user").distinct().collect()
-    users = sorted(row.user for row in there)
+    distinct_users = rows(spark, 0, _ROWS, _FILES).select("user").distinct().collect()
+    users = sorted(row.user for row in distinct_users)
     drawn = np.random.default_rng(1).choice(users, 40, replace=False).tolist()
     texts = [f"user = {value}" for value in drawn]
     texts += [f"id = 'key-{number}'" for number in range(0, _ROWS, 800)]

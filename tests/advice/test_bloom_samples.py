@@ -109,7 +109,7 @@ def test_existing_filters_are_not_recommended_again(tmp_path):
     assert advise(path, queries).recommendations == ()
 
 
-@pytest.mark.parametrize("crowded", [1, 6], ids=["made for its keys", "made for a sixth of them"])
+@pytest.mark.parametrize("crowded", [1, 6], ids=["sized for its keys", "sized for a sixth of them"])
 def test_false_positives_are_estimated_from_how_full_a_filter_is(tmp_path, crowded):
     """Hudi's filters have a fixed size, for a configured number of keys."""
     keys = [f"key-{number}" for number in range(3_000)]

@@ -167,9 +167,9 @@ def test_values_are_searched_only_in_files_that_ranges_keep(tmp_path):
 
 
 def registered(path, columns, options):
-    """As by a user. It prunes nothing, because a writer has deleted it."""
-    there = RegisteredIndex("f", "expression", columns, options, Store.HUDI, ("f",), created="")
-    Registry().with_index(there).write(HudiTable.open(path).storage)
+    """Registers an index as a user does. It prunes nothing, because a writer has deleted it."""
+    index = RegisteredIndex("f", "expression", columns, options, Store.HUDI, ("f",), created="")
+    Registry().with_index(index).write(HudiTable.open(path).storage)
 
 
 def test_ranges_of_expressions_cover_base_files_and_require_reading_the_rows(tmp_path):

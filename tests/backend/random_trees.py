@@ -66,9 +66,7 @@ def table() -> pa.Table:
 
 @dataclass
 class RandomPredicates:
-    """functions: templates of calls and casts by kind, besides those that all dialects compute
-    alike.
-    """
+    """functions: templates of calls and casts by kind, besides those common to all dialects."""
 
     random: Random
     functions: Mapping[str, Callable[[Term], Term]] = field(default_factory=dict)

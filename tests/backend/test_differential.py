@@ -89,9 +89,7 @@ def assert_no_match_is_excluded(
 
 
 def index_table() -> str:
-    """SQL for the index table of `rows`: as in Hudi, with zeros for NaN; nothing is known of file
-    0.
-    """
+    """SQL for the index table of `rows`: as in Hudi, zeros for NaN. File 0 has no statistics."""
     columns = ["file", "count(*) AS valueCount"]
     for field in SCHEMA:
         name, nothing = field.name, "WHEN file = 0 THEN NULL"

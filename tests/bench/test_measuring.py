@@ -24,14 +24,14 @@ def test_a_figure_is_compared_with_its_limit(value: float, bar: str | None, hold
 
 
 def test_samples_are_interleaved() -> None:
-    taken: list[str] = []
+    order: list[str] = []
 
     def sample(name: str) -> float:
-        taken.append(name)
-        return float(len(taken))
+        order.append(name)
+        return float(len(order))
 
     first, second = interleaved([lambda: sample("a"), lambda: sample("b")], rounds=3)
-    assert "".join(taken) == "abbaab"
+    assert "".join(order) == "abbaab"
     assert (first, second) == ([1, 4, 5], [2, 3, 6])
 
 

@@ -82,7 +82,7 @@ def test_view_instant_zone_and_footers(run, golden):
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         (("--as-of", "yesterday"), "not an instant"),
         (("--as-of", "2024-01"), "not an instant"),
@@ -91,10 +91,10 @@ def test_view_instant_zone_and_footers(run, golden):
     ],
 )
 @pytest.mark.parametrize("command", ["prune", "explain"])
-def test_unknown_instants_and_zones_are_refused(run, table, command, given, says):
+def test_unknown_instants_and_zones_are_refused(run, table, command, given, message):
     code, out, err = run(command, table, "region = 'us'", *given)
     assert (code, out) == (2, "")
-    assert says in err
+    assert message in err
 
 
 def test_an_instant_may_be_given_as_a_date(run, tmp_path):
@@ -171,7 +171,7 @@ def test_a_table_may_be_given_by_a_relative_path(run, table, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "says"),
+    ("arguments", "code", "message"),
     [
         (["prune", "{tmp}", "a = 1"], 1, "no Hudi table"),
         (["inspect", "{tmp}"], 1, "no Hudi table"),
@@ -187,14 +187,14 @@ def test_a_table_may_be_given_by_a_relative_path(run, table, monkeypatch):
         (["prune", "gs2://bucket/t", "a = 1"], 1, "gs2://bucket/t"),
     ],
 )
-def test_errors_are_one_clear_line_and_an_exit_code(run, table, tmp_path, arguments, code, says):
+def test_errors_are_one_clear_line_and_an_exit_code(run, table, tmp_path, arguments, code, message):
     given = [
         one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments
     ]
     found, out, err = run(*given)
     assert found == code
     assert out == ""
-    assert says in err
+    assert message in err
     assert "Traceback" not in err
     if code == 1:
         assert err.startswith("pyhudi: ")

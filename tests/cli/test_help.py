@@ -119,13 +119,13 @@ def test_other_shells_have_a_completion_script(run):
 
 
 @pytest.mark.parametrize(
-    ("words", "near"),
+    ("words", "suggestion"),
     [(["inspct"], "inspect"), (["index", "crete"], "create"), (["virtual_keys"], "virtual-keys")],
 )
-def test_a_mistyped_command_suggests_the_nearest(run, words, near):
+def test_a_mistyped_command_suggests_the_nearest(run, words, suggestion):
     code, _, err = run(*words)
     assert code == 2
-    assert f"is it {near}?" in err
+    assert f"is it {suggestion}?" in err
 
 
 def test_an_unknown_command_is_refused(run):

@@ -166,7 +166,7 @@ class Cluster:
         """Wait until the condition holds."""
         end = time.monotonic() + seconds
         while not is_so():
-            assert time.monotonic() < end, f"not so within {seconds} s"
+            assert time.monotonic() < end, f"the condition did not hold within {seconds} s"
             time.sleep(0.3)
 
     def health(self, service: str) -> str:

@@ -58,7 +58,7 @@ def test_neither_users_nor_owners_of_tables_choose_the_service(containers: Clust
 
 
 @pytest.mark.parametrize(
-    ("what", "arguments"),
+    ("problem", "arguments"),
     [
         ("no TLS", ""),
         ("no certificate", ", tls=ssl._create_unverified_context()"),
@@ -66,7 +66,7 @@ def test_neither_users_nor_owners_of_tables_choose_the_service(containers: Clust
     ],
 )
 def test_an_unauthenticated_client_is_not_answered(
-    containers: Cluster, what: str, arguments: str
+    containers: Cluster, problem: str, arguments: str
 ) -> None:
     code = (
         "import ssl; from pyhudi_expr.service.client import PruningClient as Client;"
@@ -78,6 +78,6 @@ def test_an_unauthenticated_client_is_not_answered(
         text=True,
         check=False,
     )
-    assert done.returncode, what
+    assert done.returncode, problem
     assert "ServiceInfo" not in done.stdout
     assert "Error" in done.stderr or "Exception" in done.stderr

@@ -107,12 +107,12 @@ def runner_of(piece: Piece) -> Runner:
         return Runner.SPARK if names & _OF_SPARK else Runner.ALONE
     words = piece.words
     if words[0] == "pyhudi":
-        of = _PYHUDI.get(words[1]) or _PYHUDI.get(" ".join(words[1:3]))
+        runner_of_command = _PYHUDI.get(words[1]) or _PYHUDI.get(" ".join(words[1:3]))
     else:
-        of = _COMMANDS.get(words[0])
-    if of is None:
+        runner_of_command = _COMMANDS.get(words[0])
+    if runner_of_command is None:
         raise LookupError(f"{piece}: no test runs it")
-    return of
+    return runner_of_command
 
 
 def kinds() -> Iterator[tuple[str, str]]:

@@ -141,7 +141,7 @@ def test_links_lead_somewhere(document):
         if "://" in target or target.startswith("mailto:"):
             continue
         file = (document.parent / path).resolve() if path else document
-        assert file.exists(), f"{target} is not there"
+        assert file.exists(), f"{target} does not exist"
         if anchor and file.suffix == ".md":
             assert anchor in anchors(file), f"{path} has no heading {anchor}"
 

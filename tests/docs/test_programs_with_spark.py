@@ -49,7 +49,7 @@ def settings(spark):
     return {row.key for row in spark.sql("SET").collect()}
 
 
-def whole(text, path):
+def complete_program(text, path):
     """Replaces `...` in the program: by a write to the table, or options of a writer."""
     first = HudiTable.open(str(path)).timeline.writes[0].requested
     text = text.replace("20260101000000000", first).replace("/warehouse/trips", str(path))
@@ -59,7 +59,7 @@ def whole(text, path):
 
 @pytest.mark.parametrize("piece", pieces(Runner.SPARK, "python"), ids=str)
 def test_programs_with_spark_run(piece, spark, path):
-    text = whole(piece.text, path)
+    text = complete_program(piece.text, path)
     if "VirtualTable" in text:  # it creates a table itself
         shutil.rmtree(path)
     frame = spark.sql(_ROWS)

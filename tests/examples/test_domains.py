@@ -1,6 +1,4 @@
-"""The clients of `examples/` with the real service: domains of Trino and Presto, in Python and
-Java.
-"""
+"""The clients of `examples/`, in Python and Java, send domains of Trino and Presto."""
 
 from __future__ import annotations
 

@@ -93,9 +93,7 @@ def _wall_clock(seconds: Fraction, zone: str) -> Fraction:
 
 
 def _instant_of(seconds: Fraction, zone: str) -> Fraction:
-    """The earlier instant at which the wall clock shows the time; in a gap, the one that Java
-    picks.
-    """
+    """The earlier instant at which the wall clock shows the time; in a gap, Java's choice."""
     try:
         wall = _EPOCH + timedelta(seconds=math.floor(seconds))
         offset = wall.replace(tzinfo=_zone(zone), fold=0).utcoffset()

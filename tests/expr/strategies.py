@@ -1,6 +1,4 @@
-"""Hypothesis strategies: tables, rows, files, statistics and predicates, often with boundary
-values.
-"""
+"""Hypothesis strategies: random tables, rows, statistics and predicates, with boundary values."""
 
 from __future__ import annotations
 

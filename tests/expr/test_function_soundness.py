@@ -145,10 +145,10 @@ def _literals(draw: st.DrawFn, term: Term, rows: Sequence[Row], table: Table) ->
     return draw(st.sampled_from((_lit(0), _lit("a"), _lit(0, pa.date32()))))
 
 
-def _beside(literal: Literal, up: bool) -> Literal:
+def _beside(literal: Literal, above: bool) -> Literal:
     if isinstance(literal.value, str):
-        return Literal(literal.value + "!" if up else literal.value[:-1], literal.type)
-    return Literal(literal.value + (1 if up else -1), literal.type)
+        return Literal(literal.value + "!" if above else literal.value[:-1], literal.type)
+    return Literal(literal.value + (1 if above else -1), literal.type)
 
 
 @st.composite

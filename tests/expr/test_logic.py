@@ -136,8 +136,8 @@ def _equal(left: Truths, right: Truths) -> Truths:
     return np.where((left == N) | (right == N), N, left == right).astype(np.int8)
 
 
-def _chosen(condition: Truths, yes: Truths, no: Truths) -> Truths:
-    return np.where(condition == T, yes, no).astype(np.int8)
+def _chosen(condition: Truths, when_true: Truths, no: Truths) -> Truths:
+    return np.where(condition == T, when_true, no).astype(np.int8)
 
 
 def _nullif(left: Truths, right: Truths) -> Truths:
@@ -160,8 +160,8 @@ def _called(name: str) -> Callable[..., HudiExpression]:
     return lambda *nodes: as_condition(call(name, tuple(map(as_boolean_term, nodes))))
 
 
-def _case(condition: HudiExpression, yes: Term, no: Term) -> HudiExpression:
-    return Comparison(Op.EQ, Case(((condition, yes),), no), TRUE)
+def _case(condition: HudiExpression, when_true: Term, no: Term) -> HudiExpression:
+    return Comparison(Op.EQ, Case(((condition, when_true),), no), TRUE)
 
 
 UNARY = [
@@ -308,9 +308,9 @@ def lost(trees: Iterable[Tree]) -> list[str]:
         bound = bind(tree.node, scope)
         for truth in (True, False):
             kept = as_array(may_be(bound, truth, EVIDENCE), len(FILES))
-            there = MEMBERS[:, tree.truths == (T if truth else F)].any(axis=1)
-            if (there & ~kept).any():
-                file = FILES[int(np.flatnonzero(there & ~kept)[0])]
+            holds_row = MEMBERS[:, tree.truths == (T if truth else F)].any(axis=1)
+            if (holds_row & ~kept).any():
+                file = FILES[int(np.flatnonzero(holds_row & ~kept)[0])]
                 found.append(f"{tree.text}: {truth} for {[ROWS[row] for row in file]}")
     return found
 

@@ -1,6 +1,4 @@
-"""The expected rows of a matrix table: computed by DuckDB over the written rows, without Hudi and
-Hive.
-"""
+"""The expected rows of a matrix table, computed by DuckDB without Hudi and Hive."""
 
 from __future__ import annotations
 

@@ -126,7 +126,7 @@ class Reader:
         assert main(words) == 0, words
 
     def ids(self, fare: float) -> list[int]:
-        """Of the rows with a higher fare, sorted."""
+        """The ids of the rows with a higher fare, sorted."""
         rows = ds.dataset(self.path, exclude_invalid_files=True, ignore_prefixes=[".", "_"])
         found = rows.to_table(["id"], filter=pc.field("fare").cast("double") > fare)
         return sorted(found.column("id").to_pylist())

@@ -159,7 +159,7 @@ class ByPassword(HiveServer):
     """A HiveServer2 that requires SASL."""
 
     def connect(self, user: str = "pyhudi") -> hive.Connection:
-        """As PyHive itself connects."""
+        """Connects as PyHive does."""
         return hive.connect("127.0.0.1", self.port, auth="NONE", username=user)
 
 

@@ -23,7 +23,7 @@ def column(name, type_="int", comment=""):
 A, B, C, P = column("a"), column("b", "string"), column("c"), column("p", "string")
 NAME = TableName("db", "trips")
 TARGET = Registration(NAME, "/warehouse/trips", (A, P, B), frozenset({"p"}))
-THERE = MetastoreTable(
+EXISTING_TABLE = MetastoreTable(
     columns=(A, P, B),
     kind="EXTERNAL_TABLE",
     location="hdfs://cluster/warehouse/trips",
@@ -51,15 +51,15 @@ def test_a_new_table_is_created_with_columns_comments_and_properties():
 
 
 def test_an_up_to_date_table_is_not_changed():
-    assert statements(TARGET, THERE) == ()
+    assert statements(TARGET, EXISTING_TABLE) == ()
 
 
 def test_partition_columns_may_stand_at_the_end():
-    assert statements(TARGET, replace(THERE, columns=(A, B, P))) == ()
+    assert statements(TARGET, replace(EXISTING_TABLE, columns=(A, B, P))) == ()
 
 
 def test_columns_at_the_end_are_added():
-    todo = statements(replace(TARGET, columns=(A, P, B, column("c", "int", "new"))), THERE)
+    todo = statements(replace(TARGET, columns=(A, P, B, column("c", "int", "new"))), EXISTING_TABLE)
     assert todo == ("ALTER TABLE `db`.`trips` ADD COLUMNS (\n  `c` int COMMENT 'new')",)
 
 
@@ -69,7 +69,7 @@ def test_columns_at_the_end_are_added():
     ids=["dropped", "in the middle", "retyped", "commented"],
 )
 def test_other_changes_recreate_the_table_and_keep_its_settings(columns):
-    todo = statements(replace(TARGET, columns=columns), THERE)
+    todo = statements(replace(TARGET, columns=columns), EXISTING_TABLE)
     assert first_words(todo) == ["DROP TABLE", "CREATE EXTERNAL"]
     assert todo[1].endswith("TBLPROPERTIES ('hudi.view'='read_optimized')")
 
@@ -77,30 +77,33 @@ def test_other_changes_recreate_the_table_and_keep_its_settings(columns):
 def test_declarations_made_in_hive_are_kept():
     columns_in_hive = (A, P, column("b", "varchar(8)", "short"))
     todo = statements(
-        replace(TARGET, columns=(A, C, P, B)), replace(THERE, columns=columns_in_hive)
+        replace(TARGET, columns=(A, C, P, B)), replace(EXISTING_TABLE, columns=columns_in_hive)
     )
     assert "`b` varchar(8) COMMENT 'short'" in todo[1]
-    assert statements(TARGET, replace(THERE, columns=columns_in_hive)) == ()
+    assert statements(TARGET, replace(EXISTING_TABLE, columns=columns_in_hive)) == ()
 
 
 def test_only_properties_that_differ_are_set():
     target = replace(
         TARGET, properties={"hudi.view": "read_optimized", "hudi.pruning.enabled": "x"}
     )
-    assert statements(target, THERE) == (
+    assert statements(target, EXISTING_TABLE) == (
         "ALTER TABLE `db`.`trips` SET TBLPROPERTIES ('hudi.pruning.enabled'='x')",
     )
 
 
-OTHER_PLACE = replace(THERE, location="/elsewhere")
-NATIVE = replace(THERE, handler=None, input_format="HoodieParquetInputFormat")
+OTHER_PLACE = replace(EXISTING_TABLE, location="/elsewhere")
+NATIVE = replace(EXISTING_TABLE, handler=None, input_format="HoodieParquetInputFormat")
 
 
-@pytest.mark.parametrize("there", [OTHER_PLACE, NATIVE], ids=["elsewhere", "native"])
-def test_another_table_is_replaced_only_if_requested(there):
+@pytest.mark.parametrize("existing_table", [OTHER_PLACE, NATIVE], ids=["elsewhere", "native"])
+def test_another_table_is_replaced_only_if_requested(existing_table):
     with pytest.raises(RegistrationRefused, match="--replace"):
-        statements(TARGET, there)
-    assert first_words(statements(TARGET, there, True)) == ["DROP TABLE", "CREATE EXTERNAL"]
+        statements(TARGET, existing_table)
+    assert first_words(statements(TARGET, existing_table, True)) == [
+        "DROP TABLE",
+        "CREATE EXTERNAL",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -118,12 +121,14 @@ def test_a_table_is_never_dropped_if_that_might_delete_data(change):
 
 
 def test_a_mismatch_names_its_column():
-    assert mismatch(TARGET, THERE) is None
-    assert mismatch(TARGET, replace(THERE, columns=(A, P))) == "Hive's table lacks b"
+    assert mismatch(TARGET, EXISTING_TABLE) is None
+    assert mismatch(TARGET, replace(EXISTING_TABLE, columns=(A, P))) == "Hive's table lacks b"
     assert "column 3 is b bigint in Hive" in mismatch(
-        TARGET, replace(THERE, columns=(A, P, column("b", "bigint")))
+        TARGET, replace(EXISTING_TABLE, columns=(A, P, column("b", "bigint")))
     )
-    assert "c of Hive's table is not in" in mismatch(TARGET, replace(THERE, columns=(A, P, B, C)))
+    assert "c of Hive's table is not in" in mismatch(
+        TARGET, replace(EXISTING_TABLE, columns=(A, P, B, C))
+    )
 
 
 @pytest.mark.parametrize(

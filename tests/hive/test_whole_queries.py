@@ -118,13 +118,15 @@ class Conditions:
         skipped = sum(files for _, files in answers)
         if sum((rows for rows, _ in answers), Counter()) == self.all_rows:
             return ConditionResult(text, {}, False, skipped)
-        whole = [self._rows(one, engine, pruning=False)[0] for one in questions]
+        without_pruning = [self._rows(one, engine, pruning=False)[0] for one in questions]
         lost = {
             question: sorted((without - rows).elements())
-            for question, without, (rows, _) in zip(questions, whole, answers, strict=True)
+            for question, without, (rows, _) in zip(
+                questions, without_pruning, answers, strict=True
+            )
             if without != rows
         }
-        incomplete = sum(whole, Counter()) != self.all_rows
+        incomplete = sum(without_pruning, Counter()) != self.all_rows
         return ConditionResult(f"{text} ({engine})", lost, incomplete, skipped)
 
     def _rows(self, condition: str, engine: str, *, pruning: bool) -> tuple[Counter[int], int]:

@@ -28,8 +28,8 @@ _PREDICATES = (
 )
 
 
-def analysis(table: str, predicates: Sequence[str] = _PREDICATES, **how: object) -> Analysis:
-    return analyze(table, [parse_predicate(text) for text in predicates], **how)
+def analysis(table: str, predicates: Sequence[str] = _PREDICATES, **options: object) -> Analysis:
+    return analyze(table, [parse_predicate(text) for text in predicates], **options)
 
 
 def read_share(table: str, predicate: str) -> float:
@@ -127,7 +127,7 @@ def test_nulls_constants_and_more_files_than_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicates", "how", "message"),
+    ("predicates", "options", "message"),
     [
         ((), {}, "at least one predicate"),
         (("nowhere = 1",), {}, "use no column that rows can be laid out by"),
@@ -135,10 +135,10 @@ def test_nulls_constants_and_more_files_than_rows(tmp_path: Path) -> None:
     ],
 )
 def test_unsupported_predicates_are_refused(
-    table: str, predicates: tuple[str, ...], how: dict[str, object], message: str
+    table: str, predicates: tuple[str, ...], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidLayout, match=message):
-        analysis(table, predicates, **how)
+        analysis(table, predicates, **options)
 
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:

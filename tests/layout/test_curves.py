@@ -75,7 +75,7 @@ def test_neighbours_on_hilberts_curve_differ_by_one_in_one_column(
 ) -> None:
     cells = cube(dimensions, bits)
     places = as_bits(hilbert(cells, bits))
-    assert len(set(places)) == len(places), "two cells in one place"
+    assert len(set(places)) == len(places), "two cells have the same position"
     order = np.argsort(places)
     steps = np.abs(np.diff(np.stack(cells, axis=1)[order].astype(np.int64), axis=0))
     assert (steps.sum(axis=1) == 1).all()

@@ -32,8 +32,10 @@ pytestmark = pytest.mark.spark
 def written(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> WrittenTable:
-    """Several commits with deletes, a compacted metadata table and, in MOR, a pending compaction
-    with writes after it."""
+    """Several commits with deletes, and a compacted metadata table. MOR has a pending compaction,
+    with
+    writes after it.
+    """
     kind, version, partitions = request.param
     spec = TableSpec(
         "t",

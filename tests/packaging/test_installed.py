@@ -58,7 +58,7 @@ def test_the_metadata_of_the_wheel(wheel):
 def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
     interpreter = python(version)
     if interpreter is None:
-        pytest.skip(f"there is no Python {version} here")
+        pytest.skip(f"Python {version} is not installed")
     table = golden["cow_v9_txns_simple_meta"]
     run(interpreter, "-m", "venv", "env", cwd=tmp_path)
     own = tmp_path / "env" / "bin"

@@ -72,9 +72,9 @@ PREDICATES = {
 
 
 @pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
-@pytest.mark.parametrize("what", PREDICATES)
-def test_the_page_of_a_predicate_agrees_with_the_result(golden, name, what):
-    result, content = explained(golden, name, PREDICATES[what])
+@pytest.mark.parametrize("page_name", PREDICATES)
+def test_the_page_of_a_predicate_agrees_with_the_result(golden, name, page_name):
+    result, content = explained(golden, name, PREDICATES[page_name])
     page = parsed(content)
     assert f"{result.files_kept:,} of {result.files_total:,}" in content
     top = result.explain()
@@ -256,9 +256,7 @@ _WIDE = (
 
 
 def by_keyboard(page):
-    """From the first to the last stop of Tab: the numbers of sections folded and of tables
-    scrolled.
-    """
+    """The numbers of sections folded and tables scrolled, from the first to the last Tab stop."""
     folded = moved = 0
     for _ in range(200):
         page.keyboard.press("Tab")

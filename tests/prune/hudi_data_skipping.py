@@ -27,7 +27,7 @@ RIGHT_BY_CHANCE = {
     *("d * 2 > 62 AND d < 100", "NOT isnan(d) AND d > 30", "from_unixtime(id, 'HH') = '02'"),
     *("lower(s) < 'name_001'", "upper(u) = 'É006À3'", "upper(s) = 'NAME_003_07'"),
 }
-#: Files with NaN, which Hudi takes for files of zeros. If it loses no row by that, it is by chance.
+#: Hudi treats files with NaN as files of zeros. If that loses no row, it is by chance.
 NANS = sum(k % 8 == 3 for k in range(FILES))
 OF_FLOATS = {*predicates.FLOATS, *predicates.ORDERED_NANS}
 

@@ -78,10 +78,10 @@ def assert_no_row_lost(
     slices that each predicate keeps.
     """
     kept = {}
-    for text, right in groups_with_matches(frame, predicates).items():
+    for text, expected in groups_with_matches(frame, predicates).items():
         result = pruner.prune(str(path), request(text, zone, view, as_of))
-        assert right <= groups(result, kept_only=False), f"{text}: unlisted file groups"
-        lost = right - groups(result)
+        assert expected <= groups(result, kept_only=False), f"{text}: unlisted file groups"
+        lost = expected - groups(result)
         assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explain().text()}"
         by_index = result.dropped_by
         assert sum(by_index.values()) == result.files_total - result.files_kept

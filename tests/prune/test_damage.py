@@ -26,15 +26,15 @@ REQUESTS = [
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("damage") / "whole"
     synthetic.write_table(path, files=FILES, partitions=PARTITIONS)
     return path
 
 
 @pytest.fixture(scope="module")
-def right(whole: Path) -> list[set[str]]:
-    return [kept(whole, request)[0] for request in REQUESTS]
+def expected_paths(undamaged: Path) -> list[set[str]]:
+    return [kept(undamaged, request)[0] for request in REQUESTS]
 
 
 def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]:
@@ -46,17 +46,19 @@ def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_matching_file_is_lost(
-    whole: Path,
-    right: list[set[str]],
+    undamaged: Path,
+    expected_paths: list[set[str]],
     tmp_path_factory: pytest.TempPathFactory,
     data: st.DataObject,
 ) -> None:
-    files = sorted(file.relative_to(whole) for file in whole.glob(".hoodie/metadata/*/*.hfile"))
+    files = sorted(
+        file.relative_to(undamaged) for file in undamaged.glob(".hoodie/metadata/*/*.hfile")
+    )
     table = tmp_path_factory.mktemp("damaged") / "table"
-    shutil.copytree(whole, table)
+    shutil.copytree(undamaged, table)
     for _ in range(data.draw(st.integers(1, 2))):
         damage(table / data.draw(st.sampled_from(files)), data)
-    for request, expected in zip(REQUESTS, right, strict=True):
+    for request, expected in zip(REQUESTS, expected_paths, strict=True):
         try:
             found, notes = kept(table, request)
         except HudiError:

@@ -52,8 +52,8 @@ def test_fuzz_the_files_below_hoodie(
     table = tables[name]
     files = sorted(file for file in (table / ".hoodie").rglob("*") if file.is_file())
     file = data.draw(st.sampled_from(files))
-    whole = file.read_bytes()
-    content = whole
+    original = file.read_bytes()
+    content = original
     for damage in some:
         content = damaged(content, damage)
     file.write_bytes(content)
@@ -64,5 +64,5 @@ def test_fuzz_the_files_below_hoodie(
     except HudiError as error:
         message = str(error)
     finally:
-        file.write_bytes(whole)
+        file.write_bytes(original)
     assert message is None or str(table) in message

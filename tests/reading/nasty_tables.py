@@ -93,7 +93,7 @@ def write_nasty_table(
     random: Random,
     files: int = 4,
     groups: int = 6,
-    now: Mapping[str, Any] = MappingProxyType({}),
+    changed_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> pa.Table:
     """Writes a copy-on-write table to a new directory; returns its rows.
 
@@ -110,7 +110,7 @@ def write_nasty_table(
         "hoodie.table.recordkey.fields": "id",
         "hoodie.populate.meta.fields": "false",
         "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
-        "hoodie.table.create.schema": json.dumps(_avro_schema(now)).replace(":", "\\:"),
+        "hoodie.table.create.schema": json.dumps(_avro_schema(changed_types)).replace(":", "\\:"),
     }
     lines = "".join(f"{name}={value}\n" for name, value in properties.items())
     (path / ".hoodie" / "hoodie.properties").write_text(lines)
@@ -124,9 +124,9 @@ def write_nasty_table(
     return pa.concat_tables(written)
 
 
-def _avro_schema(now: Mapping[str, Any]) -> dict[str, Any]:
+def _avro_schema(changed_types: Mapping[str, Any]) -> dict[str, Any]:
     fields = [
-        {"name": name, "type": ["null", now.get(name, column.avro)], "default": None}
+        {"name": name, "type": ["null", changed_types.get(name, column.avro)], "default": None}
         for name, column in COLUMNS.items()
     ]
     inner = [{"name": name, "type": ["null", COLUMNS[name].avro]} for name in ("d", "i")]

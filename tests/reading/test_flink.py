@@ -26,10 +26,10 @@ def test_each_row_is_read_once_in_its_last_version(flink: Mapping[str, Path], na
 @pytest.mark.parametrize("name", NAMES)
 def test_filtered_rows_equal_those_of_a_full_read(flink: Mapping[str, Path], name: str) -> None:
     path = str(flink[name])
-    whole = scan(path).to_table()
+    all_rows = scan(path).to_table()
     for text in FILTERS:
         found = scan(path, text, zone="UTC")
-        expected_rows = whole.filter(found._rows.filter).to_pylist()
+        expected_rows = all_rows.filter(found._rows.filter).to_pylist()
         assert sorted(map(repr, found.to_table().to_pylist())) == sorted(
             map(repr, expected_rows)
         ), text

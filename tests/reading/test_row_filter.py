@@ -96,7 +96,7 @@ def test_filters_that_pyarrow_cannot_compute_are_refused_before_reading() -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "zone", "says"),
+    ("text", "zone", "message"),
     [
         ("at > '2020-01-01'", None, "in which zone"),
         ("at > TIMESTAMP '2020-10-25 02:30:00'", "Europe/Berlin", "ambiguous"),
@@ -106,6 +106,6 @@ def test_filters_that_pyarrow_cannot_compute_are_refused_before_reading() -> Non
         ("length(day) = 1 OR day RLIKE 'x'", None, "RLIKE"),
     ],
 )
-def test_unsupported_filters_are_refused(text: str, zone: str | None, says: str) -> None:
-    with pytest.raises(FilterNotApplicable, match=says):
+def test_unsupported_filters_are_refused(text: str, zone: str | None, message: str) -> None:
+    with pytest.raises(FilterNotApplicable, match=message):
         row_filter(parse_predicate(text, SPARK), TABLE.schema, zone)

@@ -240,7 +240,7 @@ def test_long_lists_are_not_processed_recursively(tmp_path: Path) -> None:
 def test_files_with_an_old_type_of_a_column(nasty: Nasty, tmp_path: Path) -> None:
     """As text, 10 is below 9; as integers, the statistics order them the other way."""
     path = tmp_path / "table"
-    rows = write_nasty_table(path, Random(SEED), now={"i": "string", "day": "string"})
+    rows = write_nasty_table(path, Random(SEED), changed_types={"i": "string", "day": "string"})
     for name, text in (("i", "0"), ("i", "-1"), ("day", "1970-01-01")):
         column_text = rows[name].cast(pa.string())
         for sign, same in (

@@ -68,9 +68,9 @@ def test_a_filter_returns_the_rows_of_a_full_read(
     golden: Mapping[str, Path], name: str, text: str
 ) -> None:
     path = str(golden[name])
-    whole = scan(path).to_table()
+    all_rows = scan(path).to_table()
     found = scan(path, text)
-    expected = whole.filter(found._rows.filter)
+    expected = all_rows.filter(found._rows.filter)
     assert rows(found.to_table()) == rows(expected)
     assert found.result.files_kept <= found.result.files_total
 
@@ -155,7 +155,7 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
 
 
 @pytest.mark.parametrize(
-    ("filter_", "columns", "says"),
+    ("filter_", "columns", "error_pattern"),
     [
         ("regoin = 'us'", None, "no column named regoin; is it region?"),
         (None, ["regoin"], "no column named regoin; is it region?"),
@@ -170,9 +170,9 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
     ],
 )
 def test_columns_that_cannot_be_filtered_are_refused(
-    golden: Mapping[str, Path], filter_: Any, columns: Any, says: str
+    golden: Mapping[str, Path], filter_: Any, columns: Any, error_pattern: str
 ) -> None:
-    with pytest.raises(HudiError, match=re.escape(says)):
+    with pytest.raises(HudiError, match=re.escape(error_pattern)):
         scan(str(golden[COW]), filter_, columns)
 
 

@@ -48,11 +48,14 @@ def storage(tmp_path: Path) -> Storage:
 
 
 def evolution(
-    storage: Storage, then: Sequence[dict[str, object]], now: Sequence[dict[str, object]]
+    storage: Storage,
+    fields_before: Sequence[dict[str, object]],
+    fields_after: Sequence[dict[str, object]],
 ) -> SchemaEvolution:
     """The evolution of a table whose columns were changed at `CHANGED`."""
     versions = [
-        {"version_id": since, **struct(*fields)} for since, fields in ((CHANGED, now), (0, then))
+        {"version_id": since, **struct(*fields)}
+        for since, fields in ((CHANGED, fields_after), (0, fields_before))
     ]
     storage.write(".hoodie/.schema/1.schemacommit", json.dumps({"schemas": versions}).encode())
     history = schema_history(storage, lambda instant: True)
@@ -63,22 +66,23 @@ def evolution(
 
 
 def read(
-    evolved: SchemaEvolution, storage: Storage, then: pa.Table, now: pa.Schema
+    evolved: SchemaEvolution, storage: Storage, fields_before: pa.Table, fields_after: pa.Schema
 ) -> list[dict[str, Any]]:
     """The rows of a file from before the change, with the current columns."""
     with storage.filesystem.open_output_stream(storage.full(FILE)) as sink:
-        pq.write_table(then, sink)
+        pq.write_table(fields_before, sink)
     columns = evolved.columns(BEFORE, FILE)
     batches = [
-        columns.rows(batch, now) for batch in parquet_batches(storage, FILE, columns.roots(now))
+        columns.rows(batch, fields_after)
+        for batch in parquet_batches(storage, FILE, columns.roots(fields_after))
     ]
-    return pa.Table.from_batches(batches, now).to_pylist()
+    return pa.Table.from_batches(batches, fields_after).to_pylist()
 
 
 def test_columns_swap_names_or_are_dropped_and_added_again(storage: Storage) -> None:
-    then = [field(0, "a", "int"), field(1, "b", "int"), field(2, "c", "string")]
-    now = [field(1, "a", "int"), field(0, "b", "int"), field(3, "c", "string")]
-    evolved = evolution(storage, then, now)
+    fields_before = [field(0, "a", "int"), field(1, "b", "int"), field(2, "c", "string")]
+    fields_after = [field(1, "a", "int"), field(0, "b", "int"), field(3, "c", "string")]
+    evolved = evolution(storage, fields_before, fields_after)
     file = pa.table({"_hoodie_record_key": ["k"], "a": [1], "b": [2], "c": ["x"]})
     names = ["_hoodie_record_key", "c", "b", "a"]
     today = pa.schema([(n, pa.string() if n in names[:2] else pa.int64()) for n in names])
@@ -132,12 +136,12 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "was", "type_", "is_", "says"), REFUSED)
+@pytest.mark.parametrize(("values", "was", "type_", "is_", "message"), REFUSED)
 def test_type_changes_that_engines_read_differently_are_refused(
-    storage: Storage, values: pa.Array, was: object, type_: pa.DataType, is_: object, says: str
+    storage: Storage, values: pa.Array, was: object, type_: pa.DataType, is_: object, message: str
 ) -> None:
     evolved = evolution(storage, [field(0, "c", was)], [field(0, "c", is_)])
-    with pytest.raises(UnsupportedTable, match=f"'c'.* {says}"):
+    with pytest.raises(UnsupportedTable, match=f"'c'.* {message}"):
         read(evolved, storage, pa.table({"c": values}), pa.schema([("c", type_)]))
 
 
@@ -158,9 +162,14 @@ def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
         table = tmp_path / "table"
         shutil.copytree(golden[name], table)
         columns = [c for c in HudiTable.open(str(table)).schema() if c.name not in META_FIELDS]
-        now, ids = described(columns, count()), {one: other, other: one}
-        then = [{**field, "name": ids.get(str(field["name"]), field["name"])} for field in now]
-        versions = [{"version_id": since, **struct(*now)}, {"version_id": 0, **struct(*then)}]
+        fields_after, ids = described(columns, count()), {one: other, other: one}
+        fields_before = [
+            {**field, "name": ids.get(str(field["name"]), field["name"])} for field in fields_after
+        ]
+        versions = [
+            {"version_id": since, **struct(*fields_after)},
+            {"version_id": 0, **struct(*fields_before)},
+        ]
         (table / ".hoodie" / ".schema").mkdir(exist_ok=True)
         history = table / ".hoodie" / ".schema" / f"{since}.schemacommit"
         history.write_text(json.dumps({"schemas": versions}))
@@ -191,12 +200,12 @@ def test_tables_are_scanned_with_current_names(
         ids = row["txn_id"], row["account_id"]
         return ids if row["_hoodie_file_name"].endswith(f"_{LAST}.parquet") else ids[::-1]
 
-    whole = scan(str(golden[name])).to_table().to_pylist()
-    right = sorted(map(expected, whole))
+    all_rows = scan(str(golden[name])).to_table().to_pylist()
+    expected_rows = sorted(map(expected, all_rows))
     found = scan(table, columns=columns[1:]).to_table().to_pylist()
-    assert sorted((row["txn_id"], row["account_id"]) for row in found) == right
-    assert any(one.startswith("ACC") for one, _ in right)
-    assert any(one.startswith("TXN") for one, _ in right)
+    assert sorted((row["txn_id"], row["account_id"]) for row in found) == expected_rows
+    assert any(one.startswith("ACC") for one, _ in expected_rows)
+    assert any(one.startswith("TXN") for one, _ in expected_rows)
 
     one = scan(table, "account_id = 'TXN-007'", columns)
     assert one.result.files_kept < one.result.files_total
@@ -222,16 +231,18 @@ def test_log_files_are_merged_with_current_names(
     as_of: str | None,
 ) -> None:
     """hudi-rs' rows; the values in rows from before the change are swapped."""
-    right = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
-    assert any("parquet" not in row["_hoodie_file_name"] for row in right)  # of a log file
-    assert len({int(row["_hoodie_commit_time"]) >= since for row in right}) == 2
-    for row in right:
+    expected_rows = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
+    assert any("parquet" not in row["_hoodie_file_name"] for row in expected_rows)  # of a log file
+    assert len({int(row["_hoodie_commit_time"]) >= since for row in expected_rows}) == 2
+    for row in expected_rows:
         if int(row["_hoodie_commit_time"]) < since:
             row[one], row[other] = row[other], row[one]
     table = exchanged(name, since, one, other)
     assert sorted(map(repr, scan(table, as_of=as_of).to_table().to_pylist())) == sorted(
-        map(repr, right)
+        map(repr, expected_rows)
     )
-    some = scan(table, f"{one} = {right[0][one]!r}", [other], as_of).to_table().to_pylist()
-    assert some == [{other: row[other]} for row in right if row[one] == right[0][one]]
+    some = scan(table, f"{one} = {expected_rows[0][one]!r}", [other], as_of).to_table().to_pylist()
+    assert some == [
+        {other: row[other]} for row in expected_rows if row[one] == expected_rows[0][one]
+    ]
     assert scan(table, view=TableView.READ_OPTIMIZED).to_table().num_rows

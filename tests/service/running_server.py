@@ -13,7 +13,7 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings
 
-#: Longer than anything that a test waits for takes.
+#: A time-out in seconds, longer than anything that a test waits for.
 PATIENCE = 20.0
 
 

@@ -81,14 +81,14 @@ def test_missing_or_invalid_files_prevent_the_start(tmp_path: Path, secrets: Pat
 
 def test_only_clients_with_the_token_are_answered(token: Path) -> None:
     with running_server(GatedHandler(), token_file=str(token)) as server:
-        right = token.read_text().strip()
-        with PruningClient(port=server.port, token=right) as client:
+        valid_token = token.read_text().strip()
+        with PruningClient(port=server.port, token=valid_token) as client:
             assert client.info()
             assert client.info()
-        for wrong in (None, "", right[:-1], right + "r", right.upper()):
+        for wrong in (None, "", valid_token[:-1], valid_token + "r", valid_token.upper()):
             with PruningClient(port=server.port, token=wrong) as client, pytest.raises(REFUSED):
                 client.info()
-        with PruningClient(port=server.port, token=right) as client:
+        with PruningClient(port=server.port, token=valid_token) as client:
             assert client.info()
 
 

@@ -1,6 +1,4 @@
-"""Verdicts state exactly what was proved, about exactly the listing that was evaluated, and are
-small.
-"""
+"""Verdicts state exactly what was proved, about the listing that was evaluated, and are small."""
 
 import hashlib
 from typing import Any

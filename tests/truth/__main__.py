@@ -60,7 +60,7 @@ def main() -> int:
 
 
 def _format_dialects(dialects: Sequence[str], missing_engines: Mapping[str, str]) -> str:
-    others = [f"{name} ({how})" for name, how in missing_engines.items()]
+    others = [f"{name} ({command})" for name, command in missing_engines.items()]
     return ", ".join(dialects) + (f"; not installed: {', '.join(others)}" if others else "")
 
 

@@ -1,6 +1,4 @@
-"""The interface of an engine that evaluates predicates over rows. Pruning rules are checked against
-it.
-"""
+"""An engine that evaluates predicates over rows; pruning rules are checked against its results."""
 
 from __future__ import annotations
 
@@ -53,6 +51,4 @@ class Engine(Protocol):
     def evaluate(
         self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[EvaluationResult]:
-        """Evaluates each predicate over the rows, in order. A predicate that fails does not affect
-        the others.
-        """
+        """Evaluates the predicates in order. One that fails does not affect the others."""

@@ -30,7 +30,7 @@ class Term:
     """A term. text: SQL. gives: its family. source: the template's text, or the column."""
 
     text: str
-    gives: str
+    result_family: str
     source: str
 
 
@@ -83,7 +83,7 @@ class Grammar:
         elif kind < 0.45:
             texts.append(f"{term.text} IS NULL")
         elif kind < 0.6:
-            other = self._rng.choice(FAMILIES[term.gives])
+            other = self._rng.choice(FAMILIES[term.result_family])
             texts.append(f"{other} {operator} {term.text}")
         elif kind < 0.7:
             texts.append(f"{draw()} {operator} {term.text}")
@@ -101,14 +101,14 @@ class Grammar:
         def fill(match: re.Match[str]) -> str:
             return self._slot(match[1], depth)
 
-        return Term(_SLOT.sub(fill, template.text), template.gives, template.text)
+        return Term(_SLOT.sub(fill, template.text), template.result_family, template.text)
 
     def _slot(self, name: str, depth: int) -> str:
         if name.startswith("#"):
             return self._constant(name[1:])
         family = self._rng.choice(UNIONS[name]) if name in UNIONS else name
         if depth < MAX_DEPTH and self._rng.random() < 0.25:
-            fitting = [one for one in self._terms if one.gives == family]
+            fitting = [one for one in self._terms if one.result_family == family]
             if fitting:
                 return f"({self.filled(self._rng.choice(fitting), depth + 1).text})"
         return self._rng.choice(FAMILIES[family])

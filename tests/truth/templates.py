@@ -98,7 +98,7 @@ class Template:
     """A term. gives: its family. dialects: the dialects that have it."""
 
     text: str
-    gives: str
+    result_family: str
     dialects: frozenset[str] = _BOTH
 
 
@@ -117,14 +117,14 @@ class Language:
     forms: Sequence[str]
 
 
-def in_dialects(texts: str, gives: str, dialects: frozenset[str]) -> list[Template]:
+def in_dialects(texts: str, result_family: str, dialects: frozenset[str]) -> list[Template]:
     """One template for each line, or each part between ";"."""
     pieces = [piece.strip() for piece in texts.replace("\n", ";").split(";")]
-    return [Template(piece, gives, dialects) for piece in pieces if piece]
+    return [Template(piece, result_family, dialects) for piece in pieces if piece]
 
 
-def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
-    return in_dialects(texts, gives, frozenset(dialects) or _BOTH)
+def _each(texts: str, result_family: str, *dialects: str) -> list[Template]:
+    return in_dialects(texts, result_family, frozenset(dialects) or _BOTH)
 
 
 TERMS: Sequence[Template] = [

@@ -61,8 +61,8 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
 }
 
 
-def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
-    return in_dialects(texts, gives, frozenset(dialects) or _BOTH)
+def _each(texts: str, result_family: str, *dialects: str) -> list[Template]:
+    return in_dialects(texts, result_family, frozenset(dialects) or _BOTH)
 
 
 TERMS: Sequence[Template] = [

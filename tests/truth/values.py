@@ -206,8 +206,8 @@ def moment(rng: random.Random, type_: pa.DataType) -> int:
         wall = datetime(2020, *rng.choice(((3, 29, 1), (10, 25, 1), (3, 8, 7), (11, 1, 6))))
         zone = ZoneInfo(rng.choice(ZONES)) if rng.random() < 0.3 else timezone.utc
         instant = wall.replace(tzinfo=zone) - _EPOCH.replace(tzinfo=timezone.utc)
-        near = rng.choice((0, -1, 1, -1_800_000_000, 1_800_000_000, 3_600_000_000))
-        return instant // timedelta(microseconds=1) + near
+        offset = rng.choice((0, -1, 1, -1_800_000_000, 1_800_000_000, 3_600_000_000))
+        return instant // timedelta(microseconds=1) + offset
     clock = rng.choice(_CLOCKS) if rng.random() < 0.7 else rng.randrange(_MICROS_PER_DAY)
     return day(rng, type_) * _MICROS_PER_DAY + clock
 

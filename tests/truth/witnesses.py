@@ -77,7 +77,11 @@ class SparkOracle:
                     converted["catalyst"] = tree
                 truths = {"spark": result.truths}
                 yield EvaluatedPredicate(
-                    templates.SPARK, *_of(predicate), session_options, truths, converted
+                    templates.SPARK,
+                    *_text_and_source(predicate),
+                    session_options,
+                    truths,
+                    converted,
                 )
 
 
@@ -123,7 +127,7 @@ class HiveOracle:
                 for name, one in given.items()
             }
             if truths:
-                parts = (*_of(predicate), session_options)
+                parts = (*_text_and_source(predicate), session_options)
                 converted = _hive_readings(predicate.text, results_by_mode.values())
                 yield EvaluatedPredicate(templates.HIVE, *parts, truths, converted, true_only)
 
@@ -161,7 +165,7 @@ def predicates(
 
 def _constants(term: Term, values: pa.Array | Refusal, rows: pa.Table, zone: str) -> list[str]:
     if isinstance(values, Refusal):  # Spark has no such function
-        values = rows[templates.FAMILIES[term.gives][0]].combine_chunks()
+        values = rows[templates.FAMILIES[term.result_family][0]].combine_chunks()
     try:
         listed = values.drop_null()[:_MAX_VALUES].to_pylist()
     except (ValueError, OverflowError):  # times that Python cannot represent
@@ -169,7 +173,7 @@ def _constants(term: Term, values: pa.Array | Refusal, rows: pa.Table, zone: str
     return [text for one in listed if (text := spell(one, values.type, zone)) is not None]
 
 
-def _of(predicate: Predicate) -> tuple[str, str]:
+def _text_and_source(predicate: Predicate) -> tuple[str, str]:
     return predicate.text, predicate.source
 
 

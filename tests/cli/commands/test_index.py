@@ -68,7 +68,7 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["create", "i", "--columns", "merchant_nam"], "no column 'merchant_nam': did you mean"),
         (["create", "i", "--columns", "merchant_name,amount"], "over one column, not 2"),
@@ -87,12 +87,12 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
     ],
 )
 def test_an_unsupported_index_is_one_clear_error_and_changes_nothing(
-    run: Run, table: Path, arguments: list[str], says: str
+    run: Run, table: Path, arguments: list[str], message: str
 ) -> None:
     before = contents(table)
     code, out, err = run("index", *arguments, "--table", table)
     assert (code, out) == (1, "")
-    assert says in err
+    assert message in err
     assert err.count("\n") == 1
     assert contents(table) == before
 

@@ -100,11 +100,11 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("columns", "says"),
+    ("columns", "error"),
     [("nope", "there is no column 'nope' to lay out by"), ("a", "pyspark is missing")],
 )
-def test_an_unknown_column_is_refused_before_spark_starts(table, columns, says):
+def test_an_unknown_column_is_refused_before_spark_starts(table, columns, error):
     command = [sys.executable, "-c", _WITHOUT_SPARK, "layout", "cluster", table]
     done = subprocess.run([*command, "--columns", columns], capture_output=True, text=True)
     assert done.returncode == 1
-    assert says in done.stderr
+    assert error in done.stderr

@@ -39,9 +39,7 @@ def test_no_more_rows_than_the_limit(run, table):
 
 
 def test_every_type_has_a_json_form(run, golden):
-    """Decimals, dates and times as text, binaries in hexadecimal, nested values as objects and
-    arrays.
-    """
+    """Decimals, dates and times as text, binaries in hexadecimal, nested values nested."""
     _, out, _ = run("scan", golden["cow_v8_complexkeygen_hivestyle"], "id = 1", "--json")
     (row,) = map(json.loads, out.splitlines())
     assert (row["decimalField"], row["dateField"]) == ("12345.67890", "2023-04-01")

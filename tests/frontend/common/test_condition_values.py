@@ -43,9 +43,9 @@ def above(row: dict[str, Any]) -> Boolean:
     return None if row["i"] is None else bool(row["i"] > 5)
 
 
-def null_propagating(of: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
+def null_propagating(operation: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
     """Returns NULL if an operand is NULL."""
-    return None if left is None or right is None else of(left, right)
+    return None if left is None or right is None else operation(left, right)
 
 
 #: SQL's meaning, in Python.

@@ -124,8 +124,8 @@ def test_presto_reads_wall_clocks_as_instants() -> None:
     noon, eleven = 45_000 * SECOND, 41_400 * SECOND  # at half past
     predicate = parse_predicate("hour(a) = 12", PRESTO)
     for zone, kept in (("UTC", noon), ("Europe/Paris", eleven)):
-        there = [may_be_in_a_file_of(predicate, time, zone) for time in (noon, eleven)]
-        assert there == [kept == noon, kept == eleven]
+        kept_times = [may_be_in_a_file_of(predicate, time, zone) for time in (noon, eleven)]
+        assert kept_times == [kept == noon, kept == eleven]
     assert may_be_in_a_file_of(predicate, 0, None)
 
 

@@ -135,9 +135,9 @@ def test_a_boolean_column_or_literal_stands_for_itself():
     expected = e.Comparison(Op.EQ, COLUMN_A, e.Literal(True, pa.bool_()))
     assert decode([A]) == expected
     assert decode([A, node(NodeKind.NOT, 0)]) == e.Not(expected)
-    yes = Node(kind=NodeKind.LITERAL, literal=Literal(type="boolean", booleanValue=True))
+    true_literal = Node(kind=NodeKind.LITERAL, literal=Literal(type="boolean", booleanValue=True))
     null = Node(kind=NodeKind.LITERAL, literal=Literal(type="boolean"))
-    assert decode([yes]) == e.Constant(Truth.YES)
+    assert decode([true_literal]) == e.Constant(Truth.YES)
     assert decode([null]) == e.Constant(Truth.NULL)
     assert isinstance(decode([Node(kind=NodeKind.COLUMN, path=["a"], type="int")]), e.Unknown)
     assert isinstance(decode([ONE]), e.Unknown)

@@ -102,7 +102,7 @@ class OverHttp(HiveServer):
     """A HiveServer2 with HTTP transport only."""
 
     def connect(self, user: str = "pyhudi") -> pyhive.Connection:
-        """As PyHive itself connects."""
+        """Connects as PyHive does, over HTTP."""
         return pyhive.connect("127.0.0.1", self.port, scheme="http", auth="NONE", username=user)
 
 

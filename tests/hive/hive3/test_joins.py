@@ -47,8 +47,8 @@ def test_joins_have_the_right_rows_and_map_joins_prune_both_sides(
     plan = str(hive.query(f"EXPLAIN {statement}", MR, settings=JOINS[join]).rows)
     assert ("Map Join Operator" in plan) == (join == "map")
     answer = hive.query_both_ways(statement, MR, JOINS[join])
-    right = known.query(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
-    assert answer.rows == sorted(right, key=repr)
+    expected = known.query(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
+    assert answer.rows == sorted(expected, key=repr)
     kept, considered = answer.scan.files_kept, answer.scan.files_considered
     if join == "map":
         assert kept < considered - FILES
@@ -64,8 +64,8 @@ def test_keys_that_are_null_meet_by_null_safe_equality_only(
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.n {} y.n WHERE x.ti = -15 AND y.ti = -14"
     for hives, truth, rows in (("=", "=", 4), ("<=>", "IS NOT DISTINCT FROM", 60)):
         answer = hive.query_both_ways(query.format(cow, mor, hives), MR, JOINS[join])
-        right = known.query(query.format("cow", "mor", truth))
-        assert answer.rows == sorted(right, key=repr)
+        expected = known.query(query.format("cow", "mor", truth))
+        assert answer.rows == sorted(expected, key=repr)
         assert len(answer.rows) == rows
 
 
@@ -74,5 +74,5 @@ def test_a_table_that_is_joined_with_itself_loses_no_row(hive: Hive, table: Tabl
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.id = y.id + 1000 WHERE x.i > 20000"
     for settings in JOINS.values():
         answer = hive.query_both_ways(query.format(table.name, table.name), MR, settings)
-        right = table.known.query(query.format("t", "t"))
-        assert answer.rows == sorted(right, key=repr)
+        expected = table.known.query(query.format("t", "t"))
+        assert answer.rows == sorted(expected, key=repr)

@@ -72,10 +72,10 @@ PREDICATES: list[tuple[str, str | None, int]] = [
 def test_a_predicate_returns_the_right_rows_with_and_without_pruning(
     hive: Hive, table: Table, predicate: str, truth: str | None, read: int
 ) -> None:
-    right = table.known.ids(truth or predicate)
+    expected_ids = table.known.ids(truth or predicate)
     answer = hive.query_both_ways(f"SELECT id FROM {table.name} WHERE {predicate}")
-    assert sorted(row[0] for row in answer.rows) == right
-    assert answer.scan.files_kept >= len({key // 1000 for key in right})
+    assert sorted(row[0] for row in answer.rows) == expected_ids
+    assert answer.scan.files_kept >= len({key // 1000 for key in expected_ids})
     if table.written.spec.type is COW:
         assert answer.files == (FILES, read)
     else:

@@ -54,8 +54,8 @@ def test_a_filter_on_partitions_reads_no_other(
 ) -> None:
     table = tables(type_, version, partitioning)
     answer = hive.query_both_ways(f"SELECT id, p, q FROM {table.name} WHERE {predicate}")
-    right = table.known.query(f"SELECT id, p, q FROM t WHERE {predicate}")
-    assert answer.rows == sorted(right, key=repr)
+    expected = table.known.query(f"SELECT id, p, q FROM t WHERE {predicate}")
+    assert answer.rows == sorted(expected, key=repr)
     assert answer.scan.files_kept == read
 
 
@@ -82,10 +82,10 @@ def test_a_table_is_also_read_by_its_input_format(
     query = "SELECT id, s, ts, q FROM {} WHERE i > 24000"
     # Hive 3.1 passes a table's filter to its input format only with this setting.
     settings = {"hive.optimize.index.filter": "true"}
-    right = sorted(table.known.query(query.format("t")), key=repr)
+    expected = sorted(table.known.query(query.format("t")), key=repr)
     for engine in (FETCH, MR):
         answer = hive.query_both_ways(query.format(native), engine, settings)
-        assert answer.rows == right
+        assert answer.rows == expected
         assert answer.scan.files_kept < answer.scan.files_considered
 
 
@@ -94,10 +94,10 @@ def test_the_read_optimised_view_reads_base_files_only(hive: Hive, tables: Table
     properties = {"hudi.view": "read_optimized"}
     hive.run(create_with_handler("optimised", table.written.path, properties))
     for engine in (FETCH, MR):
-        whole = hive.query("SELECT id, s FROM optimised", engine)
-        assert whole.files == (FILES, FILES)
-        assert len(whole.rows) == FILES * ROWS
-        assert not any(row[1].startswith("updated") for row in whole.rows)
+        unfiltered = hive.query("SELECT id, s FROM optimised", engine)
+        assert unfiltered.files == (FILES, FILES)
+        assert len(unfiltered.rows) == FILES * ROWS
+        assert not any(row[1].startswith("updated") for row in unfiltered.rows)
         pruned = hive.query_both_ways("SELECT id, ts FROM optimised WHERE s > 'name_031'", engine)
         assert (len(pruned.rows), pruned.files) == (ROWS, (FILES, 1))
     snapshot = f"SELECT id FROM {table.name} WHERE s >= 'updated_'"
@@ -109,10 +109,10 @@ def test_a_filter_on_a_view_prunes_its_table(hive: Hive, table: Table) -> None:
     view = f"seen_{table.name}"
     hive.run(f"CREATE VIEW {view} AS SELECT id, upper(s) AS t, i + 1 AS j FROM {table.name}")
     query = f"SELECT id, t FROM {view} WHERE j > 26001 AND t LIKE 'N%'"
-    right = table.known.query("SELECT id, upper(s) FROM t WHERE i > 26000 AND s LIKE 'n%'")
+    expected = table.known.query("SELECT id, upper(s) FROM t WHERE i > 26000 AND s LIKE 'n%'")
     for engine in (FETCH, MR):
         answer = hive.query_both_ways(query, engine)
-        assert answer.rows == sorted(right, key=repr)
+        assert answer.rows == sorted(expected, key=repr)
         assert answer.scan.files_kept < answer.scan.files_considered
 
 
@@ -125,8 +125,8 @@ def test_tables_are_created_from_queries(hive: Hive, table: Table) -> None:
     more = f"SELECT {columns} FROM {table.name} WHERE i BETWEEN -5000 AND -3000"
     added = hive.query(f"INSERT INTO TABLE {copy} {more}", MR)
     assert added.scan.files_kept < added.scan.files_considered
-    right = table.known.query(f"SELECT {columns} FROM t WHERE i > 20000 OR i <= -3000")
-    assert hive.query(f"SELECT * FROM {copy}").rows == sorted(right, key=repr)
+    expected = table.known.query(f"SELECT {columns} FROM t WHERE i > 20000 OR i <= -3000")
+    assert hive.query(f"SELECT * FROM {copy}").rows == sorted(expected, key=repr)
 
 
 READ_ONLY = "Hudi tables are read-only in Hive; write them with Apache Hudi (Spark, Flink)"

@@ -31,7 +31,7 @@ PREDICATES = (
 def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matrices) -> None:
     names = [hive.register(matrices.get(type_).table) for type_ in TableType]
     truths = Truths(hive, spark, PREDICATES)
-    right = {(name, text): truths.in_hive(name, text) for name in names for text in PREDICATES}
+    expected = {(name, text): truths.in_hive(name, text) for name in names for text in PREDICATES}
     together = threading.Barrier(CLIENTS)
 
     def client(number: int) -> list[tuple[str, str, frozenset[int], bool]]:
@@ -53,7 +53,7 @@ def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matric
         answers = [answer for client in pool.map(client, range(CLIENTS)) for answer in client]
     assert len(answers) == (CLIENTS - 2) * QUERIES_EACH + 2 * 2
     for name, text, ids, pruned in answers:
-        assert ids == right[name, text], text
+        assert ids == expected[name, text], text
         assert pruned, text
 
 

@@ -212,10 +212,10 @@ def query_both_ways(hive: Hive, query: str, fact: str, settings: Mapping[str, st
     """Runs the query, and checks its rows against those of the native table, and of every file."""
     plain = hive.query(query.format(f"plain_{fact}"), TEZ, settings=settings)
     answer = hive.query(query.format(fact), TEZ, settings=settings)
-    whole = hive.query(query.format(fact), TEZ, settings={**settings, **UNRESTRICTED})
+    unrestricted = hive.query(query.format(fact), TEZ, settings={**settings, **UNRESTRICTED})
     # As text, because NaN does not equal itself.
-    assert repr(answer.rows) == repr(whole.rows), query
-    assert repr(whole.rows) == repr(plain.rows), query
+    assert repr(answer.rows) == repr(unrestricted.rows), query
+    assert repr(unrestricted.rows) == repr(plain.rows), query
     return answer
 
 

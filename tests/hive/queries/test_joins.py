@@ -39,10 +39,10 @@ def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
 
 def query_both_ways(hive: Hive, query: str) -> Answer:
     """Runs the query, and checks its rows against a run that reads every file."""
-    whole = hive.query(query, TEZ, settings=UNRESTRICTED)
+    unrestricted = hive.query(query, TEZ, settings=UNRESTRICTED)
     answer = hive.query(query, TEZ)
-    assert answer.rows == whole.rows, query
-    assert answer.scan.files_kept <= whole.scan.files_kept
+    assert answer.rows == unrestricted.rows, query
+    assert answer.scan.files_kept <= unrestricted.scan.files_kept
     return answer
 
 

@@ -232,5 +232,5 @@ def test_values_formatted_differently_in_paths_are_read_from_files(
     rows = ", ".join(f"({id_}, {value})" for id_, value in enumerate(spelled.values))
     for where in ("p = ''", "p IS NULL", "p IS NOT NULL", "p = 'a%20b'", "p = 'b'", "p <> 'a=b'"):
         answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE {where}")
-        right = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
-        assert {row[0] for row in answer.rows} == {row[0] for row in right}, where
+        expected = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
+        assert {row[0] for row in answer.rows} == {row[0] for row in expected}, where

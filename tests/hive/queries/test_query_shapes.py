@@ -101,43 +101,43 @@ SHARED_SCANS = {
 }
 
 
-@pytest.mark.parametrize("what", QUERIES)
+@pytest.mark.parametrize("shape", QUERIES)
 def test_rows_are_the_same_and_fewer_files_are_read(
-    hive: Hive, names: Mapping[str, str], what: str
+    hive: Hive, names: Mapping[str, str], shape: str
 ) -> None:
-    query = QUERIES[what].format(**names)
+    query = QUERIES[shape].format(**names)
     in_tez = hive.query_both_ways(query, TEZ)
     assert in_tez.rows
     assert in_tez.scan.files_kept < in_tez.scan.files_considered
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("what", QUERIES)
+@pytest.mark.parametrize("shape", QUERIES)
 def test_mapreduce_gives_the_same_rows_and_reads_fewer_files(
-    hive: Hive, names: Mapping[str, str], what: str
+    hive: Hive, names: Mapping[str, str], shape: str
 ) -> None:
-    query = QUERIES[what].format(**names)
+    query = QUERIES[shape].format(**names)
     in_mr = hive.query(query, MR)
     assert in_mr.rows == hive.query(query, TEZ, pruning=False).rows
-    if what not in SHARED_SCANS:
+    if shape not in SHARED_SCANS:
         assert in_mr.scan.files_kept < in_mr.scan.files_considered
 
 
 @pytest.mark.parametrize("engine", [TEZ, MR])
-@pytest.mark.parametrize("what", ["join", "outer join", "self-join of merge on read"])
+@pytest.mark.parametrize("shape", ["join", "outer join", "self-join of merge on read"])
 def test_shuffle_joins_have_the_right_rows(
-    hive: Hive, names: Mapping[str, str], what: str, engine: str
+    hive: Hive, names: Mapping[str, str], shape: str, engine: str
 ) -> None:
-    query = QUERIES[what].format(**names)
+    query = QUERIES[shape].format(**names)
     answer = hive.query(query, engine, settings=SHUFFLE_JOIN)
     assert answer.rows == hive.query(query, TEZ, pruning=False).rows
 
 
 def test_engines_give_equal_rows(hive: Hive, names: Mapping[str, str]) -> None:
-    for what in ("projection", "subquery", "aggregates"):
-        query = QUERIES[what].format(**names)
+    for shape in ("projection", "subquery", "aggregates"):
+        query = QUERIES[shape].format(**names)
         rows = {repr(hive.query(query, engine).rows) for engine in (FETCH, MR, TEZ)}
-        assert len(rows) == 1, what
+        assert len(rows) == 1, shape
 
 
 def test_each_scan_of_a_self_join_is_pruned_by_its_own_filter(

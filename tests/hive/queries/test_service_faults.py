@@ -1,6 +1,4 @@
-"""Whatever the pruning service does, a query returns the right rows, in time, and reports the
-outcome.
-"""
+"""Whatever the pruning service does, a query returns the right rows in time and reports why."""
 
 from __future__ import annotations
 
@@ -205,9 +203,9 @@ WRONG: Mapping[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_an_invalid_answer_is_not_trusted(hive: Hive, table: str, rows: Rows, what: str) -> None:
-    changes, outcome = WRONG[what]
+@pytest.mark.parametrize("change", WRONG)
+def test_an_invalid_answer_is_not_trusted(hive: Hive, table: str, rows: Rows, change: str) -> None:
+    changes, outcome = WRONG[change]
     with running_server(_Handler(lambda request: drop_everything(request, **changes))) as fake:
         result = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
     assert_unpruned(result, rows, outcome)

@@ -36,17 +36,19 @@ def test_every_value_is_shown_as_it_was_written(
     ).rows
     by_id = {row[0]: row for row in rows}
     assert len(by_id) == len(rows) == len(matrix.rows)
-    for right in matrix.rows:
-        row = by_id[right["id"]]
-        assert row[: len(PLAIN)] == tuple(as_pyhive_shows(right[name]) for name in PLAIN)
+    for expected_row in matrix.rows:
+        row = by_id[expected_row["id"]]
+        assert row[: len(PLAIN)] == tuple(as_pyhive_shows(expected_row[name]) for name in PLAIN)
         time, binary, array, map_, *fields, f, d = row[len(PLAIN) :]
-        assert time == wall_clock(right["ts"])
-        assert binary == (None if right["bin"] is None else right["bin"].hex().upper())
-        assert (None if array is None else json.loads(array)) == right["arr"]
-        assert json.loads(map_) == right["m"]
-        st = right["st"] or {"a": None, "b": None, "c": {"d": None, "e": None}}
+        assert time == wall_clock(expected_row["ts"])
+        assert binary == (
+            None if expected_row["bin"] is None else expected_row["bin"].hex().upper()
+        )
+        assert (None if array is None else json.loads(array)) == expected_row["arr"]
+        assert json.loads(map_) == expected_row["m"]
+        st = expected_row["st"] or {"a": None, "b": None, "c": {"d": None, "e": None}}
         assert fields == [st["a"], st["b"], st["c"]["d"], as_pyhive_shows(st["c"]["e"])]
-        assert [repr(f), repr(d)] == [repr(right["f"]), repr(right["d"])]
+        assert [repr(f), repr(d)] == [repr(expected_row["f"]), repr(expected_row["d"])]
 
 
 def as_pyhive_shows(value: object) -> object:

@@ -99,8 +99,8 @@ def test_log_files_are_merged_by_virtual_keys(
     rows = sorted((None, key, value, partition) for key, (value, partition) in remaining.items())
     columns = "`_hoodie_record_key`, k, v, p"
     for engine in (FETCH, TEZ):
-        whole = hive.query(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)
-        assert whole.rows == sorted(rows, key=repr)
+        answer = hive.query(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)
+        assert answer.rows == sorted(rows, key=repr)
     changed = hive.query_both_ways(
         f"SELECT {columns} FROM merged_virtually WHERE v = 2 AND p = 'p1'"
     )

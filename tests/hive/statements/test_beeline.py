@@ -42,7 +42,7 @@ class Logging(HiveServer):
         super().__init__(run_dir, settings=settings, line=line)
 
     def connect(self, user: str = "pyhudi") -> pyhive.Connection:
-        """As PyHive itself connects."""
+        """Connects as PyHive does."""
         return pyhive.connect("127.0.0.1", self.port, auth="NONE", username=user)
 
 

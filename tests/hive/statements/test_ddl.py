@@ -87,12 +87,12 @@ WRONG: dict[str, tuple[Callable[[Columns], Columns], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
+@pytest.mark.parametrize("wrong_columns", WRONG)
 def test_wrong_columns_are_refused_with_the_right_ddl(
-    hive: Hive, table: HudiTable, what: str
+    hive: Hive, table: HudiTable, wrong_columns: str
 ) -> None:
-    change, problem = WRONG[what]
-    name = "wrong_" + what.replace(" ", "_")
+    change, problem = WRONG[wrong_columns]
+    name = "wrong_" + wrong_columns.replace(" ", "_")
     message = refusal(hive, create(name, change(table.hive_columns()), table.path))
     assert problem in message
 
@@ -195,12 +195,12 @@ def test_the_read_optimised_view_reads_base_files_only(
         hive.run(create_with_handler("optimised", table.path, {"hudi.view": "read_optimized"}))
     snapshot = hive.register(table)
 
-    whole = hive.query("SELECT id, s FROM optimised", engine)
-    assert whole.files == (32, 32)
-    assert [row[0] for row in whole.rows] == sorted(
+    unfiltered = hive.query("SELECT id, s FROM optimised", engine)
+    assert unfiltered.files == (32, 32)
+    assert [row[0] for row in unfiltered.rows] == sorted(
         (1000 * k + r for k in range(32) for r in range(24)), key=lambda key: repr((key,))
     )
-    assert not any(row[1].startswith("updated") for row in whole.rows)
+    assert not any(row[1].startswith("updated") for row in unfiltered.rows)
 
     pruned = hive.query_both_ways("SELECT id, ts FROM optimised WHERE s > 'name_031'", engine)
     assert pruned.files == (32, 1)

@@ -186,8 +186,8 @@ def test_rows_of_files_that_are_missing_in_the_index_are_not_lost(
     shutil.copytree(golden[INDEXED[0]], path)
     for file in (path / ".hoodie/metadata/record_index").glob("*record-index-000[0-1]*_2026*"):
         file.unlink()
-    index, whole = the_index(path), the_index(golden[INDEXED[0]])
+    index, complete = the_index(path), the_index(golden[INDEXED[0]])
     assert 0 < np.count_nonzero(index.loaded().believed) < len(index.loaded().believed)
     for number in range(25):
         key = f"TXN-{number:03}"
-        assert set(slices_of(whole, key)) <= set(slices_of(index, key))
+        assert set(slices_of(complete, key)) <= set(slices_of(index, key))

@@ -90,7 +90,7 @@ def test_statistics_are_looked_up_by_the_column_name_at_the_files_instant(
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "expected"),
+    ("type_before", "type_after", "expected"),
     [
         ("decimal(9, 2)", "decimal(12, 2)", "-----"),
         ("decimal(9, 2)", "decimal(12, 4)", "-----"),
@@ -103,9 +103,9 @@ def test_statistics_are_looked_up_by_the_column_name_at_the_files_instant(
     ],
 )
 def test_bounds_of_widened_numbers_are_used(
-    with_history: WithHistory, then: str, now: str, expected: str
+    with_history: WithHistory, type_before: str, type_after: str, expected: str
 ) -> None:
-    table = with_history([*BEFORE, (8, "amount", then)], [*AFTER, (8, "amount", now)])
+    table = with_history([*BEFORE, (8, "amount", type_before)], [*AFTER, (8, "amount", type_after)])
     assert kept(table, "amount < 0") == expected
 
 

@@ -150,8 +150,13 @@ def test_a_missing_column_is_unknown(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_are_unknown(tmp_path: Path) -> None:
     assert read(tmp_path, pa.int32()) == UNKNOWN
     bounds_of(tmp_path, pa.array([1, 2], pa.int32()))
-    whole = (tmp_path / "f.parquet").read_bytes()
-    for damaged in (b"", whole[: len(whole) // 2], whole[:-4] + b"nope", b"\0" * len(whole)):
+    content = (tmp_path / "f.parquet").read_bytes()
+    for damaged in (
+        b"",
+        content[: len(content) // 2],
+        content[:-4] + b"nope",
+        b"\0" * len(content),
+    ):
         (tmp_path / "f.parquet").write_bytes(damaged)
         assert read(tmp_path, pa.int32()) == UNKNOWN
 

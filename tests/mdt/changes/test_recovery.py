@@ -210,8 +210,9 @@ def test_a_read_only_table_is_not_changed(path: str, tmp_path: Path) -> None:
 
 
 def announced_by_nobody(path: str, writable: Sequence[str]) -> str:
-    """The error of another user's process that announces a build. writable: the directories that it
-    may write to.
+    """The error when another user's process announces a build.
+
+    writable: the directories that this user may write to.
     """
     command = [sys.executable, "-c", _IMPORTS + AS_NOBODY + _TRIES, path]
     with readable_by_others(Path(path), writable):

@@ -1,6 +1,4 @@
-"""The extension metadata table of tables that Hudi wrote: built, changed, compacted, whatever
-happens.
-"""
+"""The extension metadata table beside Hudi's: built, changed, compacted, and recovered."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The table's files, from the partition `files`: decoded by columns as record by record, merged
-with logs.
-"""
+"""The table's files in the partition `files`: bulk decoding equals record-by-record decoding."""
 
 import io
 import json

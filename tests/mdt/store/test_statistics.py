@@ -109,16 +109,16 @@ def test_columns_equal_single_records(records: list[Any]) -> None:
 def test_damage_is_reported_or_affects_only_its_value(
     records: list[Any], at: int, bit: int
 ) -> None:
-    whole = encoded(
+    all_records = encoded(
         [
             {"key": "", "type": 3, "filesystemMetadata": None, "ColumnStatsMetadata": stats}
             for stats in records
         ]
     )
-    damaged = bytearray(whole.cells.values[0])
+    damaged = bytearray(all_records.cells.values[0])
     damaged[at % len(damaged)] ^= 1 << bit
-    values = [bytes(damaged), *whole.cells.values[1:]]
-    batch = EncodedRecords("damaged", RECORD_SCHEMA, Cells.of(whole.cells.keys, values))
+    values = [bytes(damaged), *all_records.cells.values[1:]]
+    batch = EncodedRecords("damaged", RECORD_SCHEMA, Cells.of(all_records.cells.keys, values))
     try:
         expected = rows(one_by_one(batch))
     except CorruptFile:

@@ -55,14 +55,14 @@ def test_only_files_with_newer_rows(
                 if until is None
                 else read(spark, table.path, as__of__instant=until)
             ).where(f"_hoodie_commit_time > '{since}'")
-            for where, right in groups_with_matches(frame, WHERE).items():
+            for where, expected in groups_with_matches(frame, WHERE).items():
                 found = kept(where, since, until)
-                assert right <= found, (where, since, until)
+                assert expected <= found, (where, since, until)
                 # Layout 1 does not record which commits wrote to a log file, and as of an instant a
                 # slice includes its later log files.
                 exact = type_ is TableType.COW or (version > 6 and until is None)
                 if where == "x >= 0" and exact:
-                    assert found == right
+                    assert found == expected
     assert not kept("x >= 0", instants[-1])
 
 

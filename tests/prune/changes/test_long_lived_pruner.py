@@ -1,6 +1,4 @@
-"""A table that changes under one long-lived pruner: new answers are current, old snapshots stay
-right.
-"""
+"""A table that changes under a long-lived pruner: new answers are current, old ones stay right."""
 
 from __future__ import annotations
 
@@ -41,13 +39,13 @@ class ExpectedSnapshot:
     """The expected result of a snapshot whose indexes have not been read yet."""
 
     snapshot: TableSnapshot
-    right: dict[str, set[Group]]
+    expected: dict[str, set[Group]]
 
     def assert_right(self) -> None:
         """The snapshot keeps what matched at its time, however the table has changed since."""
         listing, schema = self.snapshot.listing, self.snapshot.schema
         partitions = listing.partitions.to_pylist()
-        for text, right in self.right.items():
+        for text, expected in self.expected.items():
             predicate = bind(parse_predicate(text), Scope(schema, "UTC"))
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
@@ -60,7 +58,7 @@ class ExpectedSnapshot:
                 for n in range(listing.num_slices)
                 if keep[n]
             }
-            assert right <= kept, text
+            assert expected <= kept, text
 
 
 def rows(spark: SparkSession, where: str, x: str = "id", s: str = "'row ' || id") -> DataFrame:
@@ -88,12 +86,12 @@ def test_answers_are_right_after_each_action_of_a_writer(
     def check() -> None:
         frame = read(spark, table.path)
         assert_no_row_lost(pruner, table.path, frame, PREDICATES)
-        now = HudiTable.open(str(table.path))
-        assert now.instant is not None
-        instants.append(now.instant)
+        current = HudiTable.open(str(table.path))
+        assert current.instant is not None
+        instants.append(current.instant)
         moments.append(
             ExpectedSnapshot(
-                TableSnapshot.open(now, SnapshotOptions()),
+                TableSnapshot.open(current, SnapshotOptions()),
                 groups_with_matches(frame, PREDICATES),
             )
         )

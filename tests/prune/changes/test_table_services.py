@@ -71,8 +71,10 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
 def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableType) -> None:
     table = written(spark, tmp_path, type_, 9)
     pruner = Pruner(PruneOptions(footer_wait=20))
-    saved = newest(table)
-    call_procedure(spark, f"create_savepoint(table => 'serviced', commit_time => '{saved}')", table)
+    savepoint = newest(table)
+    call_procedure(
+        spark, f"create_savepoint(table => 'serviced', commit_time => '{savepoint}')", table
+    )
     kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
 
     upsert(table, rows(spark, "id < 40", x="7000 + id"))
@@ -82,7 +84,7 @@ def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableT
         f"rollback_to_instant(table => 'serviced', instant_time => '{newest(table)}')",
         table,
     )
-    assert newest(table) == saved
+    assert newest(table) == savepoint
     for known in (pruner, Pruner(PruneOptions(footer_wait=20))):
         assert assert_no_row_lost(known, table.path, read(spark, table.path), PREDICATES) == kept
         assert not groups(known.prune(str(table.path), request("x >= 7000")))
@@ -91,7 +93,7 @@ def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableT
     upsert(table, rows(spark, "id > 70", x="9000 + id"))
     assert groups(pruner.prune(str(table.path), request("x >= 8000")))
     call_procedure(
-        spark, f"rollback_to_savepoint(table => 'serviced', instant_time => '{saved}')", table
+        spark, f"rollback_to_savepoint(table => 'serviced', instant_time => '{savepoint}')", table
     )
     for known in (pruner, Pruner(PruneOptions(footer_wait=20))):
         assert_no_row_lost(known, table.path, read(spark, table.path), PREDICATES)

@@ -104,8 +104,8 @@ def assert_not_advised(path: str) -> None:
         ("lower", "bloom_filters"),
         ("upper", "column_stats"),
     }
-    there = {("length", "column_stats"), ("lower", "column_stats"), ("upper", "bloom_filters")}
-    assert not there & {(each.function, each.kind) for each in considered}
+    built = {("length", "column_stats"), ("lower", "column_stats"), ("upper", "bloom_filters")}
+    assert not built & {(each.function, each.kind) for each in considered}
 
 
 def assert_built_alike(spark: SparkSession, path: Path, name: str) -> None:

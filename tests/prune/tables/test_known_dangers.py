@@ -321,7 +321,7 @@ def test_records_that_were_deleted_and_inserted_again(
 def test_partition_stats_added_later_may_lack_existing_files(
     spark: SparkSession, tables: Tables, pruner: Pruner
 ) -> None:
-    """Hudi 1.2 gives the partition the bounds of the later files."""
+    """Hudi 1.2 writes partition bounds that cover only the later files."""
     schema = "id long, p string, x int"
     plain = {"stats_columns": None, "partitions": ("p",), "ordering": "x"}
     table = tables.create(schema, [(i, "a", i) for i in range(50)], **plain)

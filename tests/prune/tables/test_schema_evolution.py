@@ -1,6 +1,4 @@
-"""Columns renamed, widened, moved, dropped and added again by Hudi: pruning and rows agree with
-Hudi.
-"""
+"""Columns renamed, widened, moved, dropped and added by Hudi: pruning and rows agree with Hudi."""
 
 from __future__ import annotations
 

@@ -51,11 +51,11 @@ def share(table: Path, predicate: str) -> tuple[int, int]:
 )
 def test_meta_columns_prune_only_tables_with_meta_fields(table: Path, predicate: str) -> None:
     """Without meta fields, readers show NULL in the meta columns, whatever statistics say."""
-    kept, of = share(table, predicate)
-    assert kept < of
+    kept, total = share(table, predicate)
+    assert kept < total
     changed(table, "hoodie.populate.meta.fields", "false")
-    kept, of = share(table, predicate)
-    assert kept == of
+    kept, total = share(table, predicate)
+    assert kept == total
 
 
 def test_hudis_key_indexes_are_not_used(table: Path) -> None:
@@ -71,7 +71,7 @@ def test_hudis_key_indexes_are_not_used(table: Path) -> None:
 
 def test_ignoring_stored_keys_hides_only_the_key(table: Path) -> None:
     changed(table, "hoodie.recordkey.virtual.enabled", "true")
-    kept, of = share(table, "_hoodie_record_key = 'nothing'")
-    assert kept == of
+    kept, total = share(table, "_hoodie_record_key = 'nothing'")
+    assert kept == total
     assert share(table, "_hoodie_commit_time > '9'")[0] == 0
-    assert 0 < share(table, "txn_id = 'TXN-017'")[0] < of  # its record index is kept up to date
+    assert 0 < share(table, "txn_id = 'TXN-017'")[0] < total  # its record index is kept up to date

@@ -53,7 +53,7 @@ _KEPT = {
 
 
 def rows(spark: SparkSession, where: str = "true", x: str = "id") -> object:
-    """Ten in a file. Files are larger than their indexes, which would not be used otherwise."""
+    """Ten in a file. Files are larger than their indexes, so queries use those."""
     filler = "concat_ws('', transform(sequence(1, 100), i -> md5(cast(id * 100 + i as string))))"
     return spark.sql(
         f"select concat('k', id) as id, cast({x} as int) as x, 'p' || id div 40 as p, "

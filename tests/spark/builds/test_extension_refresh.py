@@ -66,9 +66,7 @@ _PREDICATES = (
 
 
 def rows(spark: SparkSession, where: str, city: str, price: str, o: int) -> DataFrame:
-    """Ids from 0 to 79, ten in a file. Files are larger than their indexes, which would not be used
-    otherwise.
-    """
+    """Ids from 0 to 79, ten in a file. Files are larger than their indexes."""
     filler = "concat_ws('', transform(sequence(1, 1000), x -> md5(cast(id * 1000 + x as string))))"
     return spark.sql(
         f"select id, cast(id % 7 as int) as k, {city} as city, "

@@ -134,11 +134,11 @@ def test_rows_deleted_by_a_changelog_do_not_come_back(
     spark: SparkSession, flink: Mapping[str, Path], tmp_path: Path, name: str
 ) -> None:
     path = Path(shutil.copytree(flink[name], tmp_path / name))
-    right = sorted(row["id"] for row in expected(name))
-    assert ids(prune_table(spark, str(path), "id >= 0").frame) == right
+    expected_ids = sorted(row["id"] for row in expected(name))
+    assert ids(prune_table(spark, str(path), "id >= 0").frame) == expected_ids
     take_back_open_instant(path)
     assert cluster(spark, str(path), Layout(("id",))).instant is not None
-    assert ids(read(spark, path)) == right
+    assert ids(read(spark, path)) == expected_ids
     assert "_hoodie_operation" not in read(spark, path).columns
 
 
@@ -183,12 +183,12 @@ def assert_indexes_are_right(
 
 def rows_are_those_of_a_full_scan(spark: SparkSession, path: Path) -> None:
     """Our pruning, and Hudi's with all its skipping."""
-    right = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
-    for text, expected_rows in right.items():
+    expected_ids = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
+    for text, expected_rows in expected_ids.items():
         assert rows(prune_table(spark, str(path), text).frame) == expected_rows, text
     skipping = read(spark, path, skipping=True, **_ALL_SKIPPING)
     for text in _PREDICATES:
-        assert rows(skipping.where(text)) == right[text], text
+        assert rows(skipping.where(text)) == expected_ids[text], text
 
 
 def of_full_scan(

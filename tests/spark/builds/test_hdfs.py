@@ -78,7 +78,7 @@ def test_indexes_of_a_table_on_hdfs(spark: SparkSession, hdfs: Hdfs) -> None:
     with pytest.raises(InvalidIndex, match=r"Java version.*extension"):
         execute(spark, f"CREATE INDEX amounts ON '{ours}' (amount)")
     execute(spark, f"CREATE INDEX beside ON '{ours}' (amount) OPTIONS (store = 'extension')")
-    right(spark, ours)
+    assert_right_rows(spark, ours)
     assert_no_row_is_lost(spark, path, ours)
 
     changed = rows(spark, 3, 400, 40).selectExpr("id", "'new' AS city", "amount")
@@ -88,7 +88,7 @@ def test_indexes_of_a_table_on_hdfs(spark: SparkSession, hdfs: Hdfs) -> None:
     }
     assert_no_row_is_lost(spark, path, ours)
     execute(spark, f"REFRESH INDEX beside ON '{ours}'")
-    right(spark, ours)
+    assert_right_rows(spark, ours)
     assert_no_row_is_lost(spark, path, ours)
 
     for name in ("city", "record_index", "ranges", "beside"):
@@ -119,7 +119,7 @@ def written(
     writer.options(**{**settings, **(options or {})}).mode("append").save(path)
 
 
-def right(spark: SparkSession, path: str) -> None:
+def assert_right_rows(spark: SparkSession, path: str) -> None:
     table = HudiTable.open(path)
     for status in index_statuses(table):
         assert status.state == State.ACTIVE

@@ -255,10 +255,12 @@ def assert_same_rows(
     file = "concat(_hoodie_partition_path, '/', _hoodie_file_name) AS file"
     every = read(spark, table, _NOT_SKIPPING).selectExpr("id", file, *truths).collect()
     for n, text in enumerate(predicates):
-        right = [row for row in every if row[f"t{n}"]]
-        assert ids(read(spark, table, _SKIPPING).where(text)) == sorted(r.id for r in right), text
+        expected = [row for row in every if row[f"t{n}"]]
+        assert ids(read(spark, table, _SKIPPING).where(text)) == sorted(r.id for r in expected), (
+            text
+        )
         result = Pruner().prune(str(table.path), PruneRequest(parse_predicate(text)))
-        assert groups(row.file for row in right) <= groups(result.kept_paths()), text
+        assert groups(row.file for row in expected) <= groups(result.kept_paths()), text
 
 
 def groups(files: Iterable[str]) -> set[str]:

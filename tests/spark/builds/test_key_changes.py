@@ -100,10 +100,10 @@ def test_each_key_has_all_values_of_its_file_group(steps: list[Slices], times: l
         old, new = {g: current[g] for g in step if g in current}, written(step, at)
         indexes.replace(old, new)
         current.update(new)
-        before, now = _by_key(old), _by_key(new)
-        for key in before.keys() | now.keys():
-            if before.get(key) != now.get(key):  # otherwise its old entry may stay
-                places = {str(group) for group, _ in now.get(key, ())}
+        before, after = _by_key(old), _by_key(new)
+        for key in before.keys() | after.keys():
+            if before.get(key) != after.get(key):  # otherwise its old entry may stay
+                places = {str(group) for group, _ in after.get(key, ())}
                 assert indexes.place.get(key) in (places or {None})
         for key, group in indexes.place.items():
             held = {(value, own) for own, value in current[int(group)][1] if own == key}

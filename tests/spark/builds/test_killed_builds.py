@@ -215,8 +215,8 @@ def test_hudi_reads_a_table_after_a_killed_build(
     partitions.drop(HudiTable.open(str(path)), [COLUMN_STATS, PARTITION_STATS], lock)
     path.rename(tmp_path / "dropped")
     text = "amount > 100 AND merchant_name < 'M'"
-    right = matching(spark, tmp_path / "dropped", text, skipping=False)
-    assert right
+    expected = matching(spark, tmp_path / "dropped", text, skipping=False)
+    assert expected
     seen = []
     for changes in (8, 12, 23, 25):
         shutil.copytree(tmp_path / "dropped", path)
@@ -228,7 +228,7 @@ def test_hudi_reads_a_table_after_a_killed_build(
             for names in (properties.metadata_partitions_inflight, properties.metadata_partitions)
         )
         seen.append("complete" if complete else "inflight" if inflight else "begun")
-        assert matching(spark, path, text, skipping=True) == right, changes
+        assert matching(spark, path, text, skipping=True) == expected, changes
         shutil.rmtree(path)
     assert seen == ["begun", "inflight", "inflight", "complete"]
 

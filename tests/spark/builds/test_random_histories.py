@@ -73,9 +73,7 @@ Index = tuple[str, Store]
 
 
 class IndexedTableHistory(TableHistory):
-    """A history with indexes. Hudi's writers maintain their indexes until they forget their
-    settings.
-    """
+    """A history with indexes. Hudi's writers maintain them until their settings are lost."""
 
     predicates = _PREDICATES
     patch: ClassVar[pytest.MonkeyPatch]

@@ -205,8 +205,10 @@ def assert_indexes_are_right(
     kept = assert_no_row_lost(Pruner(), table.path, rows, predicates)
     skipping = read(spark, table.path, skipping=True, **_SKIPPING)
     for text in predicates:
-        right = sorted(row.id for row in rows.where(text).select("id").collect())
-        assert sorted(row.id for row in skipping.where(text).select("id").collect()) == right, text
+        expected = sorted(row.id for row in rows.where(text).select("id").collect())
+        assert sorted(row.id for row in skipping.where(text).select("id").collect()) == expected, (
+            text
+        )
     return kept
 
 
@@ -332,7 +334,7 @@ def test_a_killed_run_is_rolled_back(
     rows = contents(spark, table)
     child = subprocess.Popen(_command(table, 64), cwd=ROOT, start_new_session=True)
     while not _is_writing(table.path):
-        assert child.poll() is None, "it ended before it could be killed"
+        assert child.poll() is None, "the command completed before it could be killed"
         time.sleep(0.02)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()

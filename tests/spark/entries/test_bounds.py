@@ -171,16 +171,16 @@ def test_nan_is_above_all_floats(values: list[float | None]) -> None:
 
 @given(st.text(min_size=1, max_size=12), st.sampled_from(["", "a", "\ud7ff", "\U0010ffff"]))
 def test_long_texts_are_bounded_by_short_ones(text: str, beginning: str) -> None:
-    whole = beginning + text * (4_097 // len(text) + 1)
-    range_, _ = value_range([pa.array([whole])])
+    long_value = beginning + text * (4_097 // len(text) + 1)
+    range_, _ = value_range([pa.array([long_value])])
     assert range_ is not None
     low, high = range_.low, range_.high
     assert isinstance(low, bytes)
     assert isinstance(high, bytes)
-    assert low <= whole.encode() <= high
-    assert utf16(low.decode()) <= utf16(whole) <= utf16(high.decode())
+    assert low <= long_value.encode() <= high
+    assert utf16(low.decode()) <= utf16(long_value) <= utf16(high.decode())
     assert len(low.decode()) <= 1024
-    if any(character < "\ud7ff" for character in whole[:1_024]):
+    if any(character < "\ud7ff" for character in long_value[:1_024]):
         assert len(high.decode()) <= 1024
 
 
@@ -191,12 +191,12 @@ def utf16(text: str) -> bytes:
 
 @pytest.mark.parametrize("last", [b"a", b"\xff"])
 def test_long_binaries_are_bounded_by_short_ones(last: bytes) -> None:
-    whole = b"\x01" + last * 5_000
-    range_, _ = value_range([pa.array([whole])])
+    long_value = b"\x01" + last * 5_000
+    range_, _ = value_range([pa.array([long_value])])
     assert range_ is not None
     assert isinstance(range_.low, bytes)
     assert isinstance(range_.high, bytes)
-    assert range_.low <= whole <= range_.high
+    assert range_.low <= long_value <= range_.high
     assert len(range_.high) <= 1024
 
 

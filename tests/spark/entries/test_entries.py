@@ -88,10 +88,10 @@ def built(
     for row in entries(spark, table, listing, definition, _SHARDS).collect():
         key = bytes(row.key).decode()
         assert key not in found
-        whole = key
+        stored_key = key
         if definition.name.startswith("secondary_index_") and definition.version != "V1":
-            whole = f"{split_secondary_key(key)[0] or ''}$"
-        assert row.shard == shard(whole, _SHARDS)
+            stored_key = f"{split_secondary_key(key)[0] or ''}$"
+        assert row.shard == shard(stored_key, _SHARDS)
         (found[key],) = map(_plain, decode(RECORD_SCHEMA, [bytes(row.value)], key))
     return found
 

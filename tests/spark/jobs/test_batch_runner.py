@@ -152,7 +152,7 @@ def refreshed(spark: SparkSession, path: Path) -> None:
 
 
 def entries(path: Path) -> dict[str, dict[str, Payload]]:
-    """Of each metadata partition."""
+    """The payloads by key, for each metadata partition."""
     records = extension(path).records
     scans = {partition: records.scan(partition) for partition in records.partitions}
     return {name: dict(zip(s.keys, s.payloads, strict=True)) for name, s in scans.items()}

@@ -109,9 +109,7 @@ Requests = Callable[[str], Mapping[str, PruneRequest]]
 
 @pytest.fixture(scope="module")
 def requests(spark: SparkSession, matrices: Matrices) -> Requests:
-    """The requests of each front end for a text; they depend only on the schema, which all tables
-    share.
-    """
+    """The requests of each front end for a text. They depend only on the schema of all tables."""
     path = matrices.get(COW, 8, LEVELS).table.path
     frame, schema = read(spark, path), HudiTable.open(str(path)).schema()
     frame.createOrReplaceTempView("asked")
@@ -129,9 +127,8 @@ def requests(spark: SparkSession, matrices: Matrices) -> Requests:
         with suppress(FilterNotApplicable):
             again = parse_arrow(row_filter(tree, schema, "UTC"), schema)
             if text not in NANS and not any(isinstance(node, Unknown) for node in walk(again)):
-                found["pyarrow"] = PruneRequest(
-                    again, zone="UTC"
-                )  # otherwise pyarrow has no form of it
+                # Otherwise pyarrow cannot express it.
+                found["pyarrow"] = PruneRequest(again, zone="UTC")
         return found
 
     return requests

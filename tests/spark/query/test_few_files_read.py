@@ -1,6 +1,4 @@
-"""Tight pruning by Spark's analysed conditions on numbers and times: few files without a match are
-kept.
-"""
+"""Tight pruning by Spark's analysed conditions on numbers and times."""
 
 from __future__ import annotations
 

@@ -154,8 +154,8 @@ def test_pruned_shows_what_hudi_shows(
         for text in some:
             found = pruned(spark, str(one.path), text, pruner=pruner).select(*frame.columns)
             assert [one[1] for one in found.dtypes] == [one[1] for one in frame.dtypes]
-            right = {repr(row) for row in frame.collect() if row.id in wanted[text]}
-            assert {repr(row) for row in found.collect()} == right, text
+            expected_rows = {repr(row) for row in frame.collect() if row.id in wanted[text]}
+            assert {repr(row) for row in found.collect()} == expected_rows, text
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)

@@ -1,6 +1,4 @@
-"""An index too large for one machine, evaluated in tasks: the same results as with bounds in
-memory.
-"""
+"""An index too large for one machine, evaluated in tasks, with the results of bounds in memory."""
 
 from __future__ import annotations
 
@@ -124,6 +122,6 @@ def test_sparks_tasks_keep_the_same_slices(
 
     text = MATRIX[1]
     found = prune_table(spark, str(path), text, pruner=pruner_of(spark, LITTLE * files))
-    whole = prune_table(spark, str(path), text)
-    assert np.array_equal(found.result.keep, whole.result.keep)
-    assert found.frame.count() == whole.frame.count() > 0
+    unsharded = prune_table(spark, str(path), text)
+    assert np.array_equal(found.result.keep, unsharded.result.keep)
+    assert found.frame.count() == unsharded.frame.count() > 0

@@ -48,9 +48,7 @@ class Killed(BaseException):
 
 @dataclass(frozen=True)
 class Hudi:
-    """A writer by Hudi's own options, for a table with stored keys; one file group in each
-    partition.
-    """
+    """A writer with its own options, for a table with stored keys."""
 
     spark: SparkSession
     path: str
@@ -106,7 +104,9 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert stored(spark, path) == rows
     assert keys_that_we_show(spark, path) == {None}
     nulls = pruned(spark, path, "v = 2 AND _hoodie_record_key IS NULL").select("k").collect()
-    assert {row.k for row in nulls} == {of for of, (value, _) in rows.items() if value == 2}
+    assert {row.k for row in nulls} == {
+        key_column for key_column, (value, _) in rows.items() if value == 2
+    }
     assert keys_of_rows(path) == sorted(rows)
     assert key_storage(HudiTable.open(path)).bytes_to_save > 0
     if is_mor:
@@ -170,7 +170,7 @@ def kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
     before = HudiTable.open(path).timeline.pending
     child = subprocess.Popen(command("rewrite", path), cwd=ROOT, start_new_session=True)
     while not moment(Path(path), before):
-        assert child.poll() is None, "it ended before it could be killed"
+        assert child.poll() is None, "the command completed before it could be killed"
         time.sleep(0.005)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()

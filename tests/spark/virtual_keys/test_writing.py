@@ -68,7 +68,9 @@ def written(
     write(frame(spark, some(10, 12, 3)), path, "insert", QUICK)
     write(frame(spark, some(3, 6, 9)), path, "delete", QUICK)
     remaining = {**rows, **changed, **some(10, 12, 3)}
-    return path, {of: row for of, row in remaining.items() if of not in some(3, 6, 9)}
+    return path, {
+        record_key: row for record_key, row in remaining.items() if record_key not in some(3, 6, 9)
+    }
 
 
 def test_hudi_reads_the_rows_and_no_keys(spark: SparkSession, written: Written) -> None:
@@ -212,11 +214,13 @@ def test_keys_in_a_format_that_hudi_does_not_have(
     write(frame(spark, some(6, 10, 2)), path, "upsert", QUICK)
     rows |= some(6, 10, 2)
     assert stored(spark, path) == rows
-    expected_keys = [f"{partition}{between}{of}" for of, (_, partition) in rows.items()]
+    expected_keys = [
+        f"{partition}{between}{record_key}" for record_key, (_, partition) in rows.items()
+    ]
     loud = value == "python:loud"
     assert keys_of_rows(path) == sorted(text.upper() if loud else text for text in expected_keys)
     execute(spark, f"CREATE INDEX keys ON '{path}' USING record_index OPTIONS (store='extension')")
-    of, row = key(7), rows[key(7)]
-    found = scan(path, f"k = '{of}' AND p = '{row[1]}'", ["k", "v", "p"])
-    assert found.to_table().to_pylist() == [{"k": of, "v": row[0], "p": row[1]}]
+    record_key, row = key(7), rows[key(7)]
+    found = scan(path, f"k = '{record_key}' AND p = '{row[1]}'", ["k", "v", "p"])
+    assert found.to_table().to_pylist() == [{"k": record_key, "v": row[0], "p": row[1]}]
     assert found.result.files_kept == 1 < found.result.files_total

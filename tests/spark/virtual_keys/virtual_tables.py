@@ -36,8 +36,8 @@ def some(first: int, last: int, value: int, partitions: int = 2) -> Rows:
 def frame(spark: SparkSession, rows: Rows) -> DataFrame:
     """The rows, each with a text that does not compress; one file for each partition."""
     values = [
-        (of, value, partition, Random(of).randbytes(_PAD).hex())
-        for of, (value, partition) in rows.items()
+        (record_key, value, partition, Random(record_key).randbytes(_PAD).hex())
+        for record_key, (value, partition) in rows.items()
     ]
     return spark.createDataFrame(values, f"{SCHEMA}, pad string").coalesce(1)
 

@@ -136,9 +136,7 @@ class HiveEngine:
     def evaluate(
         self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[EvaluationResult]:
-        """Evaluates each predicate over the rows, in order. A predicate that fails does not affect
-        the others.
-        """
+        """Evaluates the predicates in order. One that fails does not affect the others."""
         return self.jvm.evaluate(self.mode, rows, predicates, session_options)
 
 

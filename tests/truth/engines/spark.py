@@ -55,9 +55,7 @@ class SparkEngine:
     def analysed(
         self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[HudiExpression | Refusal]:
-        """Converts each predicate as `pyhudi_expr.spark.query.dataframes` does: from Spark's
-        analysed expression.
-        """
+        """Converts each predicate from Spark's analysed expression."""
         with session_settings(self._spark, self._settings(session_options)):
             return _bisect(predicates, self._analyse)
 
