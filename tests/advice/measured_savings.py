@@ -53,7 +53,7 @@ class Measurements:
     before: tuple[float, float]
     after: tuple[float, float]
     seconds: Mapping[tuple[str, ...], float]
-    build_from_command: Mapping[tuple[str, ...], complex]
+    built: Mapping[tuple[str, ...], complex]
     then: Mapping[tuple[str, ...], complex]
     verified: Sequence[Verification]
 

@@ -39,7 +39,7 @@ def test_no_engine_finds_a_row_in_an_excluded_file(case: Case) -> None:
 def assert_sound(case: Case, is_compared: IsCompared = always) -> None:
     """No row of an excluded file has the excluded truth value under any engine.
 
-    is_judged: whether to compare an engine's evaluation of a row.
+    is_compared: whether to compare an engine's evaluation of a row.
     """
     bound = bind(case.predicate, Scope(case.schema, case.table.zone))
     for truth in (True, False):

@@ -97,7 +97,7 @@ def write_nasty_table(
 ) -> pa.Table:
     """Writes a copy-on-write table to a new directory; returns its rows.
 
-    now: changed Avro types of columns.
+    changed_types: the current Avro types of columns, if changed.
     """
     timeline = path / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)

@@ -27,7 +27,7 @@ MAX_DEPTH = 2
 
 @dataclass(frozen=True)
 class Term:
-    """A term. text: SQL. gives: its family. source: the template's text, or the column."""
+    """A term. text: SQL. result_family: its family. source: the template's text, or the column."""
 
     text: str
     result_family: str

@@ -95,7 +95,7 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Template:
-    """A term. gives: its family. dialects: the dialects that have it."""
+    """A term. result_family: its family. dialects: the dialects that have it."""
 
     text: str
     result_family: str
