@@ -160,8 +160,8 @@ def test_the_first_secondary_index_includes_the_cost_of_the_record_index(table):
     looked = TableSample.at(opened, opened.listing())
     sample, groups = looked.sample(["scattered"])
     sizes = CostModel(looked, sample, groups, 1.0, filters={})
-    searched = Candidate("secondary_index", ("scattered",))
-    first, next_ = sizes.costs(searched, set()), sizes.costs(searched, {"secondary_index"})
+    candidate = Candidate("secondary_index", ("scattered",))
+    first, next_ = sizes.costs(candidate, set()), sizes.costs(candidate, {"secondary_index"})
     keys = sizes.costs(Candidate("record_index", ()), set())
     assert first.bytes_of_row == next_.bytes_of_row + keys.bytes_of_row
     assert first.storage == pytest.approx(next_.storage + keys.storage, abs=1)
@@ -218,9 +218,9 @@ def test_storage_of_keys_is_not_underestimated_by_a_tenth(keys, most):
     groups = [f"group-{number // 1000}" for number in range(len(every))]
     values = [f"city-{number % 977}" for number in range(len(every))]
     some = np.sort(rng.choice(len(every), len(every) // 10, replace=False)).tolist()
-    picked, seconds_of, valued = ([each[i] for i in some] for each in (every, groups, values))
+    picked, picked_groups, valued = ([each[i] for i in some] for each in (every, groups, values))
     for estimated, true in (
-        (location_bytes(picked, seconds_of), location_bytes(every, groups)),
+        (location_bytes(picked, picked_groups), location_bytes(every, groups)),
         (secondary_bytes(valued, picked), secondary_bytes(values, every)),
     ):
         assert 0.95 * true <= estimated <= most * true

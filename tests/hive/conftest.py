@@ -16,5 +16,5 @@ def hive(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Hive]:
     """The session's HiveServer2 and pruning service."""
-    with Hive(hive_server, pruning_service, tmp_path_factory.mktemp("scans")) as queries:
-        yield queries
+    with Hive(hive_server, pruning_service, tmp_path_factory.mktemp("scans")) as running:
+        yield running

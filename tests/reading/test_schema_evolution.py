@@ -66,17 +66,17 @@ def evolution(
 
 
 def read(
-    evolved: SchemaEvolution, storage: Storage, fields_before: pa.Table, fields_after: pa.Schema
+    evolved: SchemaEvolution, storage: Storage, stored: pa.Table, schema: pa.Schema
 ) -> list[dict[str, Any]]:
     """The rows of a file from before the change, with the current columns."""
     with storage.filesystem.open_output_stream(storage.full(FILE)) as sink:
-        pq.write_table(fields_before, sink)
+        pq.write_table(stored, sink)
     columns = evolved.columns(BEFORE, FILE)
     batches = [
-        columns.rows(batch, fields_after)
-        for batch in parquet_batches(storage, FILE, columns.roots(fields_after))
+        columns.rows(batch, schema)
+        for batch in parquet_batches(storage, FILE, columns.roots(schema))
     ]
-    return pa.Table.from_batches(batches, fields_after).to_pylist()
+    return pa.Table.from_batches(batches, schema).to_pylist()
 
 
 def test_columns_swap_names_or_are_dropped_and_added_again(storage: Storage) -> None:

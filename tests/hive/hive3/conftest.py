@@ -25,9 +25,9 @@ def hive(
     own = {"hive.execution.engine": "mr"}
     with (
         HiveServer(tmp_path_factory.mktemp("hive-3"), zone=ZONE, line=HIVE_3) as server,
-        Hive(server, pruning_service, scratch, own) as queries,
+        Hive(server, pruning_service, scratch, own) as running,
     ):
-        yield queries
+        yield running
 
 
 @pytest.fixture(scope="package")

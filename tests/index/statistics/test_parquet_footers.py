@@ -163,13 +163,11 @@ def test_files_that_cannot_be_read_are_unknown(tmp_path: Path) -> None:
 
 def test_a_float_column_that_became_double_holds_both_readings() -> None:
     single = 0.10000000149011612  # float32 of 0.1
-    stored, requested_type = domain_of(pa.float32()), domain_of(pa.float64())
+    stored, requested = domain_of(pa.float32()), domain_of(pa.float64())
     assert stored is not None
-    assert requested_type is not None
-    assert parquet_footers._physical(single, stored, requested_type, -math.inf) < float_ordinal(0.1)
-    assert parquet_footers._physical(single, stored, requested_type, math.inf) > float_ordinal(
-        single
-    )
+    assert requested is not None
+    assert parquet_footers._physical(single, stored, requested, -math.inf) < float_ordinal(0.1)
+    assert parquet_footers._physical(single, stored, requested, math.inf) > float_ordinal(single)
 
 
 class BlockedFile(Storage):
@@ -198,9 +196,9 @@ def test_footers_are_used_as_soon_as_they_are_read(
 ) -> None:
     monkeypatch.setattr(column_stats, "_FOOTERS", 1)
     table = HudiTable.open(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]))
-    listing, requested_type = table.listing(), column(pa.int32(), "id")
+    listing, requested_column = table.listing(), column(pa.int32(), "id")
     paths = listing.paths(np.arange(listing.num_files))
-    expected = plain(parquet_footers.read_bounds(table.storage, paths, requested_type))
+    expected = plain(parquet_footers.read_bounds(table.storage, paths, requested_column))
     assert len(expected) == 3
     assert UNKNOWN not in expected
 
@@ -209,7 +207,7 @@ def test_footers_are_used_as_soon_as_they_are_read(
     everywhere = np.ones(len(listing.partitions), np.bool_)
 
     def known(wait: float) -> list[Any]:
-        bounds = stats.load([requested_type], everywhere, wait).bounds(requested_type)
+        bounds = stats.load([requested_column], everywhere, wait).bounds(requested_column)
         assert bounds is not None
         return plain(bounds)
 

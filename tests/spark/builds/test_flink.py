@@ -183,12 +183,12 @@ def assert_indexes_are_right(
 
 def rows_are_those_of_a_full_scan(spark: SparkSession, path: Path) -> None:
     """Our pruning, and Hudi's with all its skipping."""
-    expected_ids = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
-    for text, expected_rows in expected_ids.items():
+    expected_by_predicate = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
+    for text, expected_rows in expected_by_predicate.items():
         assert rows(prune_table(spark, str(path), text).frame) == expected_rows, text
     skipping = read(spark, path, skipping=True, **_ALL_SKIPPING)
     for text in _PREDICATES:
-        assert rows(skipping.where(text)) == expected_ids[text], text
+        assert rows(skipping.where(text)) == expected_by_predicate[text], text
 
 
 def of_full_scan(

@@ -84,8 +84,8 @@ def test_columns_and_filters_of_a_plan(rows: Callable[..., DataFrame]) -> None:
     by_text = predicate_of(frame, "i > 5 AND s LIKE 'a%'")
     assert predicate_of(frame, (f.col("i") > 5) & f.col("s").startswith("a")) == by_text
     chosen = frame.where("i > 5").select("s", "i").where(f.col("s") == "x").limit(3)
-    conditions = {type(node).__name__ for node in walk(filters_of(chosen).expression)}
-    assert {"Comparison", "Column"} <= conditions
+    node_types = {type(node).__name__ for node in walk(filters_of(chosen).expression)}
+    assert {"Comparison", "Column"} <= node_types
     assert filters_of(frame).expression == ALWAYS
     assert filters_of(frame.where("i = NULL")).expression == NEVER
     late = frame.limit(3).where("i > 5")  # of the three rows
