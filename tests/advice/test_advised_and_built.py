@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _FILES, _ROWS, _VALUES, _WRITTEN = 16, 32_000, 4_000, 8_000
 _FRAME = 5_000
-"""Bytes of an index's file beside its entries: a trailer, the file's info, the schema."""
+"""Overhead in bytes of an index's file: a trailer, the file's info, the schema."""
 _SPEC = TableSpec("advised", ordering="sorted", stats_columns=None)
 _KINDS = ("column_stats", "secondary_index")
 

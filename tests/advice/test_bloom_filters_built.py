@@ -12,9 +12,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _FILES, _ROWS, _WRITTEN_FILES = 16, 32_000, 4
 _FRAME = 5_000
-"""Bytes of an index's file beside its entries: a trailer, the file's info, the schema."""
+"""Overhead in bytes of an index's file: a trailer, the file's info, the schema."""
 _COMMIT_FRAME = 6_500
-"""The same of the log file that a commit adds."""
+"""The same for the log file that a commit adds."""
 _KEYS, _VALUES = (), ("user",)
 _KINDS = ("bloom_filters", "expression")
 _EXTRA = {"hoodie.index.bloom.num_entries": "1000", "hoodie.bloom.index.filter.type": "SIMPLE"}

@@ -12,9 +12,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _FILES, _ROWS, _WRITTEN_FILES = 16, 32_000, 32
 _FRAME = 5_000
-"""Bytes of an index's file beside its entries: a trailer, the file's info, the schema."""
+"""Overhead in bytes of an index's file: a trailer, the file's info, the schema."""
 _COMMIT_FRAME = 15_600
-"""The same of the log file that a commit adds."""
+"""The same for the log file that a commit adds."""
 _NAMES, _NOTES, _MAILS = ("name",), ("note",), ("mail",)
 _KINDS = ("expression",)
 _SPEC = TableSpec("called", ordering="number", stats_columns=None)

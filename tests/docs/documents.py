@@ -33,14 +33,14 @@ class Runner(Enum):
     """The value is the test file that runs such pieces."""
 
     ALONE = "tests/docs/test_documents.py"
-    """Nothing is needed, or no more than that names exist."""
+    """These pieces need nothing else, or only have to name existing things."""
     SPARK = "tests/docs/test_programs_with_spark.py"
     HIVE = "tests/hive/test_documents.py"
     EXAMPLES = "tests/examples/test_domains.py"
     SERVICE = "tests/service/test_process.py"
     SERVER = "tests/devtools/test_hiveserver.py"
     CONTAINERS = "tests/containers/conftest.py"
-    """The images and the compose file that the lines name."""
+    """These lines need the images and the compose file."""
 
 
 _COMMANDS = {

@@ -136,7 +136,7 @@ def _equal(left: Truths, right: Truths) -> Truths:
     return np.where((left == N) | (right == N), N, left == right).astype(np.int8)
 
 
-def _chosen(condition: Truths, when_true: Truths, no: Truths) -> Truths:
+def _if(condition: Truths, when_true: Truths, no: Truths) -> Truths:
     return np.where(condition == T, when_true, no).astype(np.int8)
 
 
@@ -193,17 +193,17 @@ BINARY = [
     Connective("{} = {}", _compared(Op.EQ), _equal),
     Connective("{} <> {}", _compared(Op.NE), lambda p, q: _not(_equal(p, q))),
     Connective("{} <=> {}", _compared(Op.NULL_SAFE_EQ), lambda p, q: _flags(p == q)),
-    Connective("coalesce({}, {})", _called("coalesce"), lambda p, q: _chosen(_flags(p != N), p, q)),
+    Connective("coalesce({}, {})", _called("coalesce"), lambda p, q: _if(_flags(p != N), p, q)),
     Connective("nullif({}, {})", _called("nullif"), _nullif),
     Connective(
         "CASE WHEN {} THEN {} END",
         lambda p, q: _case(p, as_boolean_term(q), NULL),
-        lambda p, q: _chosen(p, q, _nulls(q)),
+        lambda p, q: _if(p, q, _nulls(q)),
     ),
 ]
 TERNARY = [
     Connective(
-        "if({}, {}, {})", lambda p, q, r: _case(p, as_boolean_term(q), as_boolean_term(r)), _chosen
+        "if({}, {}, {})", lambda p, q, r: _case(p, as_boolean_term(q), as_boolean_term(r)), _if
     ),
 ]
 LEAVES_AT_MOST = 3
@@ -293,12 +293,12 @@ def _under(unary: Sequence[Connective], shape: Shape) -> Iterator[Shape]:
     return ((connective, shape) for connective in unary)
 
 
-def _planted(shape: Shape, leaves: Iterator[Tree]) -> Tree:
+def _with_leaves(shape: Shape, leaves: Iterator[Tree]) -> Tree:
     """The tree of a shape, its leaves from left to right."""
     if not shape:
         return next(leaves)
     connective, *below = shape
-    return connective.of(*(_planted(one, leaves) for one in below))
+    return connective.of(*(_with_leaves(one, leaves) for one in below))
 
 
 def lost(trees: Iterable[Tree]) -> list[str]:
@@ -325,7 +325,7 @@ def test_no_row_is_lost_by_any_tree_of_three_leaves(places: str) -> None:
     assert len(shapes[3]) > 30_000
     simple = dict(zip(COLUMNS, SIMPLE, strict=True))
     trees = (
-        _planted(shape, iter([simple[place] for place in places]))
+        _with_leaves(shape, iter([simple[place] for place in places]))
         for of_leaves in shapes.values()
         for shape in of_leaves
     )
@@ -337,7 +337,7 @@ def test_no_row_is_lost_by_any_tree_of_three_leaves(places: str) -> None:
 def test_no_row_is_lost_by_any_tree_with_one_leaf(leaf: Tree) -> None:
     shapes = _shapes(2, [*UNARY, *DERIVED])
     trees = (
-        _planted(shape, iter(leaves))
+        _with_leaves(shape, iter(leaves))
         for shape in (*shapes[1], *shapes[2])
         for leaves in ((leaf, SIMPLE[1], leaf), (SIMPLE[2], leaf, leaf))
     )

@@ -36,7 +36,7 @@ STORED AS INPUTFORMAT 'org.apache.hudi.hadoop.HoodieParquetInputFormat'
 OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'
 LOCATION '{path}'
 """
-"""As Hudi's sync registers it."""
+"""Registers the table as Hudi's sync does."""
 _LOCATIONS = re.compile(r"(/warehouse/trips|/path/of/table|s3a://lake/trips)\b")
 _NAMED = re.compile(r"TABLE (\w+)")
 _JAVA_SECONDS = 300

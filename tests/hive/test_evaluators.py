@@ -92,7 +92,7 @@ _PREDICATES = (
     "unix_timestamp(clock) = 18000",
     "at >= '1969-12-31 19:00:00'",
 )
-"""In which rows, vectors, Calcite or zones matter."""
+"""Predicates for which row or vectorised evaluation, Calcite or zones make a difference."""
 
 
 @pytest.fixture(scope="module")

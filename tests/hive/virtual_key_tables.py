@@ -16,10 +16,10 @@ from tests.hive.query_results import Hive, Rows
 Golden = Mapping[str, Path]
 
 PEOPLE = [(1, "Alice"), (2, "Bob"), (3, "Carol"), (4, "Diana")]
-"""Of the golden tables without meta fields."""
+"""The rows of the golden tables without meta fields."""
 NULLS = "SELECT `_hoodie_record_key`, id, name FROM {} WHERE `_hoodie_record_key` IS NULL"
 KEYED = ("cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle")
-"""Golden tables whose files have keys. Slices of the second are merged with log files."""
+"""Golden tables whose files contain keys. Slices of the second are merged with log files."""
 
 
 @dataclass(frozen=True)

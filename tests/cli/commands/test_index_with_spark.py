@@ -33,7 +33,7 @@ INPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat'
 OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'
 LOCATION '{path}'
 """
-"""As Hudi's sync to Hive registers tables, but for what would need Hudi on the class path."""
+"""As Hudi's sync to Hive registers tables, without properties that need Hudi on the class path."""
 _COMMANDS = (
     ("create", "ranges", "--using", "column_stats", "--columns", "amount"),
     ("create", "shops", "--columns", "merchant_name", "--store", "extension", "--shards", "2"),

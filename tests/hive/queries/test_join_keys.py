@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.long]
 
 FILES = 8
 KEYS = (10, 11, 12, 20, 21, 50, 51)
-"""The ids of the rows that are the other side: of three files."""
+"""The ids of the other side's rows, which are in three files."""
 
 SCHEMA = t.StructType(
     [

@@ -21,7 +21,7 @@ COW, MOR = TableType.COW, TableType.MOR
 
 WHOLE = [(COW, 9), (MOR, 9)]
 PARTS = [(COW, 8), (COW, 6), (MOR, 8), (MOR, 6)]
-"""Each gets each fourth predicate, so that together they get all."""
+"""Each takes every fourth predicate; together they take all."""
 
 CASES = [
     *((type_, version, text) for type_, version in WHOLE for text in ALL),

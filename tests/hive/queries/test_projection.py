@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 ROWS = 3_000
 CHANGED = 20
-"""In the log file of the table that has one: the rows with the least ids."""
+"""The rows in the log file, if the table has one: those with the lowest ids."""
 VECTORISED = {"hive.vectorized.execution.enabled": "true"}
 ROW_BY_ROW = {"hive.vectorized.execution.enabled": "false"}
 

@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 TIMEOUT_MS = 400
 SLACK_MS = 1500
-"""What a loaded machine may add to a time-out before a thread runs again."""
+"""The delay after a time-out until a thread runs again, on a busy machine."""
 
 QUERY = "SELECT id, s, ts FROM {} WHERE ti BETWEEN 3 AND 4 AND s < 'v'"
 SLICES_READ = 2

@@ -44,7 +44,7 @@ _RANGES = [
     payloads.deleted_statistics(COLUMN_STATS, "f", "c"),
 ]
 _DELETED = (_ENTRIES[-1], _RANGES[-1])
-"""Not in base files."""
+"""Entries that base files do not have."""
 _KEYS = st.integers(0, 40).map(lambda n: b"key-%02d" % n)
 
 

@@ -46,8 +46,8 @@ _ENABLED = {
     "blooms": {"hoodie.metadata.index.bloom.filter.enable": "true"},
 }
 _LEFT_TO_OTHERS = {"hoodie.metadata.index.async": "true"}
-"""A writer does not build what its settings enable, as another process does. (For statistics of a
-partitioned table Hudi 1.2 cannot do that: its commits fail until they are there.)"""
+"""With this setting a writer leaves enabled indexes to another process to build. (Hudi 1.2 does not
+support it for statistics of a partitioned table: commits fail until they exist.)"""
 _STATISTICS = {
     "hoodie.metadata.index.column.stats.enable": "true",
     "hoodie.metadata.index.partition.stats.enable": "true",
@@ -55,19 +55,19 @@ _STATISTICS = {
 
 
 @pytest.mark.parametrize(
-    ("layout", "knows_of_it"), [*((layout, True) for layout in LAYOUTS), (LAYOUTS[0], False)]
+    ("layout", "configured"), [*((layout, True) for layout in LAYOUTS), (LAYOUTS[0], False)]
 )
 def test_concurrent_commits_are_in_the_index(
     spark: SparkSession,
     table_root: Path,
     monkeypatch: pytest.MonkeyPatch,
     layout: Layout,
-    knows_of_it: bool,
+    configured: bool,
 ) -> None:
-    table = written(spark, layout, table_root / f"meanwhile-{knows_of_it}")
+    table = written(spark, layout, table_root / f"meanwhile-{configured}")
     path = str(table.path)
     for number, name in enumerate(layout.indexes):
-        writer_settings = {**_ENABLED.get(name, {}), **_LEFT_TO_OTHERS} if knows_of_it else {}
+        writer_settings = {**_ENABLED.get(name, {}), **_LEFT_TO_OTHERS} if configured else {}
         writer = with_options(table, {**writer_options(path), **writer_settings})
         with monkeypatch.context() as patch:
             run_before(patch, async_indexing, "publish", partial(write, spark, writer, 10 * number))
@@ -131,8 +131,8 @@ def run_before(
     """Runs something right before the function is called."""
     function = getattr(module, name)
 
-    def after_it(*given: Any, **named: Any) -> Any:
+    def run_both(*given: Any, **named: Any) -> Any:
         something()
         return function(*given, **named)
 
-    patch.setattr(module, name, after_it)
+    patch.setattr(module, name, run_both)

@@ -38,7 +38,7 @@ _PREDICATES = (
     *("name = 'late' AND amount > 2.5", "day = DATE'2024-02-28'", "city IS NULL OR id = 9999"),
 )
 _OF_NAN = ("score < -1", "score >= 2")
-"""On files with NaN, of which Flink writes the range [0, 0]: Hudi loses rows by it."""
+"""Predicates on files with NaN, for which Flink writes the range [0, 0]: Hudi loses rows."""
 _STATEMENTS = {
     "ranges": "CREATE INDEX ranges ON '{path}' USING column_stats(id, ts, name, day)",
     "blooms": "CREATE INDEX blooms ON '{path}' USING bloom_filters",
@@ -81,7 +81,7 @@ _CASES = [
     Case("mor_bucket", frozenset({"ranges"}), {**_BY_CITY, **_BUCKETS}),
 ]
 _CHANGELOG = Case("mor_compacted", writer=_UNPARTITIONED)
-"""Hudi for Spark cannot write to it where Hudi's own metadata table has a record index."""
+"""Hudi for Spark cannot write to it if Hudi's own metadata table has a record index."""
 
 
 @pytest.fixture

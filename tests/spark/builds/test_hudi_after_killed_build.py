@@ -44,13 +44,13 @@ _SERVICES = {
 }
 _COMPACTS = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 _COW, _MOR, _OLD = LAYOUTS
-_DEATHS = {
+_KILLED_AT = {
     "inflight": r"/hoodie\.properties$",
     "committing": r"/metadata/.*\.deltacommit\.inflight$",
     "committed": r"/metadata/.*\.deltacommit$",
     "complete": r"/pyhudi/indexes\.json$",
 }
-"""The file that is changed last."""
+"""The last file that is changed before the build is killed."""
 _CASES = [
     (_COW, "city", _ENABLED, "inflight"),
     (_COW, "city", _ENABLED, "committed"),
@@ -58,10 +58,10 @@ _CASES = [
     (_MOR, "city", {}, "committing"),
     (_OLD, "keys", _ENABLED, "committed"),
 ]
-"""What is built, in what table, what the settings of Hudi's writers enable, and the death."""
+"""The table, the index, the settings of Hudi's writers, and where the build is killed."""
 
 
-@pytest.mark.parametrize(("layout", "name", "enabled", "death"), _CASES)
+@pytest.mark.parametrize(("layout", "name", "enabled", "killed_at"), _CASES)
 def test_hudi_writes_after_a_killed_build(
     spark: SparkSession,
     table_root: Path,
@@ -69,10 +69,10 @@ def test_hudi_writes_after_a_killed_build(
     layout: Layout,
     name: str,
     enabled: dict[str, str],
-    death: str,
+    killed_at: str,
 ) -> None:
     spec = TableSpec(
-        f"dead-{layout.name}-{name}-{death}",
+        f"dead-{layout.name}-{name}-{killed_at}",
         layout.type,
         layout.version,
         ordering="ts",
@@ -81,11 +81,11 @@ def test_hudi_writes_after_a_killed_build(
     )
     table = create(rows(spark, 0, _ROWS, 1, _FILES), spec, table_root)
     create_index = STATEMENTS[name].format(path=table.path)
-    kill_after_writing(lambda: execute(spark, create_index), _DEATHS[death])
+    kill_after_writing(lambda: execute(spark, create_index), _KILLED_AT[killed_at])
     for leftover in table.path.glob(".hoodie/**/lock"):
         leftover.unlink()  # as if its owner's lock had expired
     assert (State.ACTIVE in {one.state for one in statuses_of(str(table.path))}) == (
-        death == "complete"
+        killed_at == "complete"
     )
     hudi_writes(spark, table, enabled)
     execute(spark, create_index.replace("INDEX", "INDEX IF NOT EXISTS", 1))

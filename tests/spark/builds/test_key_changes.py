@@ -30,7 +30,7 @@ Row = tuple[str, str | None]
 Slices = dict[int, list[Row]]
 """The rows of each file group."""
 Slice = tuple[int, list[Row]]
-"""When it was written, and its rows."""
+"""The time of its write, and its rows."""
 
 rows = st.lists(
     st.tuples(st.sampled_from("abcdef"), st.sampled_from(["x", "y$\\", "", None])), max_size=4

@@ -42,10 +42,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _OPTIONS = BuildOptions()
 _PATIENCE = 600
-"""Seconds in which a command ends, on a busy machine too."""
+"""Seconds within which a command ends, even on a busy machine."""
 _PAGE = 4096
-_ENDED_EVERY = 5
-"""Of how many deaths one is followed by another try."""
+_RETRY_EVERY = 5
+"""After one in this many kills, the command is tried again."""
 _QUESTIONS = ("merchant_name = 'nobody'", "merchant_name = 'Amazon'", "txn_id = 'TXN-017'")
 KillAfterChanges = Callable[[Callable[[], None], int], bool]
 
@@ -97,7 +97,7 @@ def test_being_killed_at_any_step_loses_nothing(
         for leftover in table.glob(".hoodie/**/lock"):
             leftover.unlink()  # as if its owner's lock had expired
         assert kept(table) in (before, after)
-        if not completed and changes % _ENDED_EVERY == 0:
+        if not completed and changes % _RETRY_EVERY == 0:
             change(spark, table)
             assert kept(table) == after
         changes += 1

@@ -53,7 +53,7 @@ pytestmark = pytest.mark.spark
 _OPTIONS = BuildOptions(wait=60)
 _SHARDS = 2
 _NOBODY = ("id = 12345", "s = 'nobody'", "x = 54321")
-"""No row is of these; all but the first lie between bounds."""
+"""No row has these values; all except the first are within bounds."""
 _PREDICATES = (
     *PREDICATES,
     *_NOBODY,
@@ -66,7 +66,7 @@ _KINDS = {
     "texts": "USING secondary_index(s)",
     "blooms": "USING bloom_filters",
 }
-"""In this order: a secondary index would bring the record index with it."""
+"""In this order, because a secondary index would also create the record index."""
 _OF_VERSION_6 = frozenset(_KINDS) - {"texts"}
 _INDEXES = [(kind, store) for kind in _KINDS for store in Store]
 Index = tuple[str, Store]

@@ -19,7 +19,7 @@ _ENTRIES: list[_Entry] = [
     for shard in (0, 3)
     for number in range(40)
 ]
-"""Every fifth one has an empty payload: its key is deleted."""
+"""Every fifth entry has an empty payload: its key is deleted."""
 
 
 @dataclass(frozen=True)

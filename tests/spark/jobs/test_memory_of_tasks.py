@@ -25,8 +25,8 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 _ROWS = 100_000
 _RESULTS = 1 << 20
-"""Bytes that the tasks of a stage may give the driver: less than the entries have, and more than
-what Spark's tasks tell of themselves."""
+"""Limit in bytes for the results of a stage's tasks: less than the entries, and more than the
+metrics of Spark's tasks."""
 _LIMIT = "spark.driver.maxResultSize"
 _SECONDARY = IndexDefinition("secondary_index_i", "secondary_index", "", ("shop",), {}, "V2")
 _RECORDS = IndexDefinition("record_index", "record_index", "", (), {}, "V1")

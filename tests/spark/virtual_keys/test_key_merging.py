@@ -15,7 +15,7 @@ from pyhudi_expr.reading.log_rows import LogDeletes, LogRows, Written
 from pyhudi_expr.table.schema import OPERATION_FIELD
 
 Row = tuple[int, int | None, str]
-"""Key, ordering value, what it says of itself: an operation, or that it is deleted."""
+"""Key, ordering value, and operation or deletion mark."""
 
 REMOVED = "removed"
 DELETE_OPERATIONS = ("D", "-U", REMOVED)

@@ -127,7 +127,7 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert rewrite(spark, path, None, 1, lambda *_: None).instants == ()
 
     with monkeypatch.context() as patched:
-        patched.setattr(restoring, "service_options", dies)
+        patched.setattr(restoring, "service_options", raise_killed)
         with pytest.raises(Killed):
             restore(spark, path)
     assert is_virtual(HudiTable.open(path).properties)
@@ -140,7 +140,7 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert stored(spark, path) == {**rows, **some(1, 2, 9)}
 
 
-def dies(_path: str) -> dict[str, str]:
+def raise_killed(_path: str) -> dict[str, str]:
     raise Killed
 
 
@@ -151,7 +151,7 @@ def test_a_killed_rewrite_is_resumed(spark: SparkSession, tmp_path: Path) -> Non
     switch(path, VirtualKeySettings())
     assert key_storage(HudiTable.open(path)).files_with_keys == 4
     for moment in (is_planned, is_writing, has_committed):
-        kill(path, moment)
+        start_and_kill(path, moment)
         assert stored(spark, path) == rows
         assert keys_of_rows(path) == sorted(rows)
     files_left = key_storage(HudiTable.open(path)).files_with_keys
@@ -165,7 +165,7 @@ def test_a_killed_rewrite_is_resumed(spark: SparkSession, tmp_path: Path) -> Non
     assert keys_that_hudi_reads(spark, path) == set(rows)
 
 
-def kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
+def start_and_kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
     """Starts a rewrite, and kills it at this moment."""
     before = HudiTable.open(path).timeline.pending
     child = subprocess.Popen(command("rewrite", path), cwd=ROOT, start_new_session=True)

@@ -7,11 +7,11 @@ from random import Random
 from pyspark.sql import DataFrame, SparkSession
 
 Rows = dict[str, tuple[int, str]]
-"""By key: the value and the partition."""
+"""The value and the partition by key."""
 
 SCHEMA = "k string, v int, p string"
 _PAD = 20_000
-"""Bytes of a row: an index is not asked for the sake of smaller files than its own."""
+"""Bytes of a row, so that files are larger than indexes, and queries use those."""
 QUICK = {
     "hoodie.metadata.index.column.stats.enable": "false",
     "hoodie.clean.automatic": "false",
