@@ -190,7 +190,7 @@ def test_of_many_files_some_are_drawn_and_read_ones_always():
     assert "6,000 files are not drawn" in drawn
 
 
-def test_pending_instants_are_distinguished_from_complete_ones(golden):
+def test_pending_instants_are_told_from_complete_ones(golden):
     instants = HudiTable.open(str(golden["mor_v8_metadata_pending_compaction"])).timeline.instants
     pending = sum(not instant.is_completed for instant in instants)
     assert timeline(instants, None).count('class="pending"') == pending

@@ -162,14 +162,9 @@ def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
         table = tmp_path / "table"
         shutil.copytree(golden[name], table)
         columns = [c for c in HudiTable.open(str(table)).schema() if c.name not in META_FIELDS]
-        fields_after, ids = described(columns, count()), {one: other, other: one}
-        fields_before = [
-            {**field, "name": ids.get(str(field["name"]), field["name"])} for field in fields_after
-        ]
-        versions = [
-            {"version_id": since, **struct(*fields_after)},
-            {"version_id": 0, **struct(*fields_before)},
-        ]
+        now, ids = described(columns, count()), {one: other, other: one}
+        then = [{**field, "name": ids.get(str(field["name"]), field["name"])} for field in now]
+        versions = [{"version_id": since, **struct(*now)}, {"version_id": 0, **struct(*then)}]
         (table / ".hoodie" / ".schema").mkdir(exist_ok=True)
         history = table / ".hoodie" / ".schema" / f"{since}.schemacommit"
         history.write_text(json.dumps({"schemas": versions}))
