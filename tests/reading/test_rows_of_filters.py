@@ -143,7 +143,8 @@ def test_sql_returns_the_rows_of_some_engine(nasty: Nasty, name: str) -> None:
             truth = truths(predicate, row, table, ARROW)
             assert len(truth) > 1 or (True in truth) == (row["id"] in found), (text, row)
     # Trino's and Presto's times, and decimals that sqlglot formats with an exponent.
-    assert refused < CASES // 3 * (0.6 if dialect not in (HIVE, SPARK) else 0.1)
+    share = 0.6 if dialect not in (HIVE, SPARK) else 0.1
+    assert refused < CASES // 3 * share + 3  # a few more in the small sample of `make test-fast`
 
 
 @pytest.mark.parametrize(
