@@ -34,7 +34,7 @@ RUNTIME := .work/runtime/.ready
 HANDLER := handler-java/target/pyhudi-hive-handler.jar
 RUNTIME3 := .work/runtime3/.ready
 HANDLER3 := handler-java/target/hive3/pyhudi-hive3-handler.jar
-JUDGES := .work/truth/trino/.ready .work/truth/presto/.ready
+TRUTH_ENGINES := .work/truth/trino/.ready .work/truth/presto/.ready
 IDL := handler-java/src/main/thrift/pruning.thrift
 
 .PHONY: help demo test test-fast test-long test-hive3 fuzz soundness test-browser test-containers \
@@ -69,7 +69,7 @@ fuzz: $(VENV) ## new random cases for every property that needs no Spark, TIMES=
 	PYHUDI_EXAMPLES=$(TIMES) $(BIN)/pytest --hypothesis-profile=random -n $(TEST_PROCESSES) --dist loadfile \
 		-m "hypothesis and not spark and not hive and not containers" tests $(PYTEST_ARGS)
 
-soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), judged by the engines that are there
+soundness: $(VENV) $(RUNTIME) $(HANDLER) ## CASES random cases (SEED=s for the same again), evaluated by the installed engines
 	$(BIN)/python -m tests.truth --cases $(CASES) --processes $(SOUNDNESS_PROCESSES) \
 		$(if $(SEED),--seed $(SEED)) $(SOUNDNESS_ARGS)
 
@@ -79,10 +79,10 @@ test-browser: $(VENV) ## of `make test`, what a Chromium shows; PYHUDI_NEED_BROW
 test-containers: $(VENV) $(RUNTIME) $(HANDLER) ## build the images and test them; PYHUDI_NEED_ENGINE=1 starts an engine
 	docker/engine.sh $(BIN)/pytest tests/containers $(PYTEST_ARGS)
 
-test-truth-engines: $(VENV) $(JUDGES) ## Trino and Presto as judges of the rules for them
+test-truth-engines: $(VENV) $(TRUTH_ENGINES) ## check the rules for Trino and Presto with these engines
 	PYHUDI_NEED_TRUTH_ENGINES=1 $(BIN)/pytest tests/truth/engines $(PYTEST_ARGS)
 
-truth-records: $(VENV) $(JUDGES) ## ask Trino and Presto anew what `make test` replays
+truth-records: $(VENV) $(TRUTH_ENGINES) ## record again the results of Trino and Presto that `make test` replays
 	$(BIN)/python -m tests.truth.recorded
 
 lint: $(VENV) ## style of the Python code, and which room imports from which
@@ -99,6 +99,7 @@ types: $(VENV) ## static types of the Python code
 	$(BIN)/mypy
 	$(BIN)/mypy -p devtools
 	$(BIN)/mypy -p bench
+	$(BIN)/mypy tests
 
 java: ## build the storage handler and run its tests
 	$(MVN) -f handler-java/pom.xml verify
@@ -134,7 +135,7 @@ $(RUNTIME3): hive-conf/hive3/pom.xml
 	mv .work/runtime3.new .work/runtime3
 	@touch $@
 
-truth-engines: $(JUDGES) ## fetch Trino and Presto into .work/truth; from then on they judge in `make soundness`, too
+truth-engines: $(TRUTH_ENGINES) ## fetch Trino and Presto into .work/truth; `make soundness` then uses them as well
 .work/truth/%/.ready: tests/truth/engines/%/pom.xml
 	@echo "fetching $* (Trino: about 90 MB, Presto: 150 MB) ..."
 	rm -rf .work/truth/$*.new

@@ -14,8 +14,8 @@ from xdist.scheduler import LoadScopeScheduling
 
 from tests.example_counts import examples
 
-# A slow machine is no failure: pytest's own time-out is the limit. `make test` tries the same cases
-# each time, so that a change is judged by what it changes; `make fuzz` looks for new ones.
+# A slow machine is no failure: only pytest's own time-out applies. `make test` runs the same cases
+# each time, so that a result depends on the change only; `make fuzz` runs new ones.
 settings.register_profile("repeatable", deadline=None, derandomize=True, max_examples=examples(100))
 settings.register_profile("random", deadline=None, max_examples=examples(100))
 settings.load_profile("repeatable")
@@ -24,17 +24,18 @@ _WITH_HIVE = frozenset({"tests/devtools/test_hiveserver.py"})
 _HIVE_VALUES = frozenset(
     {f"tests/hive/queries/test_{name}.py" for name in ("predicates", "partitions", "types")}
 )
-"""Take about half of the time of all tests with Hive."""
+"""These take about half of the time of all tests with Hive."""
 
 GOLDEN_DATA = Path(__file__).parent / "data" / "golden"
 FLINK_DATA = Path(__file__).parent / "data" / "flink"
 
 
-class ByFile(LoadScopeScheduling):  # type: ignore[misc]
-    """What pytest-xdist's workers share out: files, but everything with Hive as one or two.
+class ByFile(LoadScopeScheduling):
+    """Distributes test files to pytest-xdist's workers, but all tests with Hive as one or two
+    scopes.
 
-    So one HiveServer2 is started, or two where there are three processes, and a file's tables are
-    written once.
+    So only one HiveServer2 is started (two with three or more processes), and the tables of a file
+    are written once.
     """
 
     def _split_scope(self, nodeid: str) -> str:
@@ -45,7 +46,7 @@ class ByFile(LoadScopeScheduling):  # type: ignore[misc]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What takes longest goes first, so that no process is left alone with it at the end."""
+    """Runs the slowest tests first, so that no process is left with them at the end."""
     items.sort(
         key=lambda item: (not item.get_closest_marker("hive"), not item.get_closest_marker("spark"))
     )
@@ -53,14 +54,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> ByFile:
-    """Called where tests run in several processes."""
+    """Called if tests run in several processes."""
     config.option.loadscopereorder = False
     return ByFile(config, log)
 
 
 @pytest.fixture(scope="session")
 def golden(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """The base path of each golden table by its archive's name. Read only: tests copy to change."""
+    """The base path of each golden table, by the name of its archive. Read-only: copy to change."""
     tables = {}
     for archive in sorted(GOLDEN_DATA.glob("*.zip")):
         target = tmp_path_factory.mktemp("golden") / archive.stem
@@ -79,10 +80,10 @@ def chromium() -> Iterator[Any]:
     """
     program = shutil.which("chromium")
     if program is None:
-        told = "there is no Chromium here: apt-get install chromium"
+        message = "Chromium is not installed: apt-get install chromium"
         if os.environ.get("PYHUDI_NEED_BROWSER") == "1":
-            pytest.fail(told)
-        pytest.skip(told)
+            pytest.fail(message)
+        pytest.skip(message)
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
@@ -93,7 +94,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture(scope="session")
 def flink(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
-    """The base path of each table that Flink wrote by its name, see its README. Read only."""
+    """The base path of each table that Flink wrote, by name (see its README). Read-only."""
     target = tmp_path_factory.mktemp("flink")
     with tarfile.open(FLINK_DATA / "tables.tar.xz") as content:
         content.extractall(target, filter="data")

@@ -1,4 +1,4 @@
-"""How many random cases the properties are tried with."""
+"""The number of random examples for each property test."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _TIMES = float(os.environ.get("PYHUDI_EXAMPLES", "1"))
 
 
 def examples(usual: int) -> int:
-    """So many, times the number that the variable PYHUDI_EXAMPLES sets."""
+    """The usual number, multiplied by the environment variable PYHUDI_EXAMPLES."""
     return max(round(usual * _TIMES), 1)

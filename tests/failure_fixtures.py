@@ -1,4 +1,4 @@
-"""Fixtures for what may happen to who writes to a table; a room's conftest imports them."""
+"""Fixtures that simulate failures of a writer. A room's conftest imports them."""
 
 import os
 import re
@@ -15,77 +15,81 @@ _CHANGES = ("write", "create", "delete", "delete_dir", "move")
 """The methods of a storage that change files."""
 
 
-class Died(BaseException):
-    """What a process does not survive."""
+class Killed(BaseException):
+    """Raised where a process would be killed. A BaseException, so that no handler catches it."""
 
 
 @pytest.fixture
-def mortal(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], int], bool]:
-    """Runs something for so many more changes of files, and no more; whether it came to its end.
+def kill_after_changes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Callable[[], None], int], bool]:
+    """Runs a function that is killed after a number of file changes. Returns whether it completed.
 
-    The locks of who died are gone afterwards, as if they had expired.
+    Afterwards the locks of the killed process are gone, as if they had expired.
     """
-    left: list[int | None] = [None]
+    changes_left: list[int | None] = [None]
 
-    def counted(name: str) -> None:
+    def count_changes(name: str) -> None:
         change = getattr(Storage, name)
 
         def counting(self: Storage, *args: object) -> object:
-            if left[0] is not None:
-                if left[0] == 0:
-                    raise Died
-                left[0] -= 1
+            if changes_left[0] is not None:
+                if changes_left[0] == 0:
+                    raise Killed
+                changes_left[0] -= 1
             return change(self, *args)
 
         monkeypatch.setattr(Storage, name, counting)
 
     for name in _CHANGES:
-        counted(name)
+        count_changes(name)
 
     def run(something: Callable[[], None], changes: int) -> bool:
-        left[0] = changes
+        changes_left[0] = changes
         try:
             something()
-        except Died:
+        except Killed:
             return False
         finally:
-            left[0] = None
+            changes_left[0] = None
         return True
 
     return run
 
 
 @pytest.fixture
-def killed(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], None], str], None]:
-    """Runs something that dies as soon as it has changed a file whose URI matches a pattern."""
-    asked: list[re.Pattern[str]] = []
-    dead: list[str] = []
+def kill_after_writing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> Callable[[Callable[[], None], str], None]:
+    """Runs a function that is killed after it has changed a file whose URI matches a pattern."""
+    patterns: list[re.Pattern[str]] = []
+    killed_at: list[str] = []
 
-    def watched(name: str) -> None:
+    def watch(name: str) -> None:
         change = getattr(Storage, name)
 
         def watching(self: Storage, path: str, *args: object) -> object:
-            if dead:
-                raise Died
-            done = change(self, path, *args)
-            if asked and asked[0].search(f"{self.uri}/{path}"):
-                dead.append(path)
-                raise Died
-            return done
+            if killed_at:
+                raise Killed
+            result = change(self, path, *args)
+            if patterns and patterns[0].search(f"{self.uri}/{path}"):
+                killed_at.append(path)
+                raise Killed
+            return result
 
         monkeypatch.setattr(Storage, name, watching)
 
     def run(something: Callable[[], None], pattern: str) -> None:
-        asked.append(re.compile(pattern))
+        patterns.append(re.compile(pattern))
         try:
-            with pytest.raises(Died):
+            with pytest.raises(Killed):
                 something()
         finally:
-            asked.clear()
-            dead.clear()
+            patterns.clear()
+            killed_at.clear()
 
     for name in _CHANGES:
-        watched(name)
+        watch(name)
     return run
 
 
@@ -94,55 +98,57 @@ import os
 if os.getuid() == 0:
     os.setuid(65534)
 """
-"""What a program goes on with, when all is imported, that shall be another user's."""
+"""Code for a program, after its imports, that continues as another user."""
 
 
 @contextmanager
-def kept_from_nobody(table: Path, writable: Sequence[str] = ()) -> Iterator[None]:
-    """Another user can read the table, and write to these of its directories only."""
-    places = [table, *(place for place in table.rglob("*") if place.is_dir())]
-    of_root = os.getuid() == 0
-    for place in places:
-        mine = str(place.relative_to(table)) in writable
-        place.chmod((0o777 if mine else 0o755) if of_root else (0o755 if mine else 0o555))
-    for above in table.parents:  # pytest's directories are its user's own
+def readable_by_others(table: Path, writable: Sequence[str] = ()) -> Iterator[None]:
+    """Makes the table readable for another user, who can write to these directories only."""
+    places = [table, *(directory for directory in table.rglob("*") if directory.is_dir())]
+    as_root = os.getuid() == 0
+    for directory in places:
+        is_writable = str(directory.relative_to(table)) in writable
+        directory.chmod(
+            (0o777 if is_writable else 0o755) if as_root else (0o755 if is_writable else 0o555)
+        )
+    for above in table.parents:  # pytest's directories belong to its user
         if above.name.startswith(("pytest", "test", "popen")):
             above.chmod(0o755)
     try:
         yield
     finally:
-        for place in places:
-            place.chmod(0o755)
+        for directory in places:
+            directory.chmod(0o755)
 
 
 class Disk:
-    """A file system of its own, which can be filled."""
+    """A small file system of its own, which a test can fill."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._filler = path / "filler"
 
     def fill(self, free: int) -> None:
-        """Leaves so many bytes, but for less than a page."""
+        """Fills the disk, except for this many bytes (rounded to a page)."""
         self.empty()
-        there = os.statvfs(self.path)
-        self._filler.write_bytes(bytes(max(there.f_bavail * there.f_frsize - free, 0)))
+        stats = os.statvfs(self.path)
+        self._filler.write_bytes(bytes(max(stats.f_bavail * stats.f_frsize - free, 0)))
 
     def empty(self) -> None:
-        """Gives the room back."""
+        """Frees the disk again."""
         self._filler.unlink(missing_ok=True)
 
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Disk]:
-    """A small one; skips where none can be had."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(place)]
-    done = subprocess.run(mount, capture_output=True, text=True, check=False)
-    if done.returncode:
-        pytest.skip(f"no file system can be mounted: {done.stderr.strip()}")
+    """A small file system. Skips the test if none can be mounted."""
+    directory = tmp_path / "disk"
+    directory.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=16m", "tmpfs", str(directory)]
+    result = subprocess.run(mount, capture_output=True, text=True, check=False)
+    if result.returncode:
+        pytest.skip(f"no file system can be mounted: {result.stderr.strip()}")
     try:
-        yield Disk(place)
+        yield Disk(directory)
     finally:
-        subprocess.run(["umount", str(place)], check=True)
+        subprocess.run(["umount", str(directory)], check=True)

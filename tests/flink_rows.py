@@ -1,4 +1,4 @@
-"""The tables that Flink wrote (`tests/data/flink`): their names, and the rows that they have."""
+"""The tables that Flink wrote (`tests/data/flink`): their names and rows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ COLUMNS = (*("id", "name", "amount", "score", "flag", "day", "at", "place", "byt
 
 
 def expected(name: str) -> list[dict[str, Any]]:
-    """The rows that a table has once all its changes were written, by id, in pyarrow's values."""
+    """The rows of a table after all changes, by id, as pyarrow's values."""
     lines = (FLINK_DATA / "rows" / f"{name}.jsonl").read_text().splitlines()
     return [_typed(json.loads(line)) for line in lines]
 

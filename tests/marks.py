@@ -9,7 +9,7 @@ from _pytest.mark.structures import ParameterSet
 
 
 def long(*values: Any) -> ParameterSet:
-    """A case of parametrize, or of a fixture (one value), for `make test-long` only: it takes its
-    time, and differs little from one that `make test` runs.
+    """A case of parametrize, or of a fixture (one value), that only `make test-long` runs: it is
+    slow, and similar to a case that `make test` runs.
     """
     return pytest.param(*values, marks=pytest.mark.long)

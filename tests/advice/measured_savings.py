@@ -1,4 +1,4 @@
-"""What is measured of a table with indexes that were advised."""
+"""Measurements of a table whose recommended indexes were built."""
 
 import shlex
 import time
@@ -23,30 +23,30 @@ from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
-def asking(path, asked):
-    """The mean of the queries' files and bytes."""
+def mean_kept(path, predicates):
+    """The mean numbers of files and bytes that the predicates keep."""
     pruner = Pruner()
-    found = [pruner.prune(path, PruneRequest(each.predicate)) for each in asked]
+    found = [pruner.prune(path, PruneRequest(each.predicate)) for each in predicates]
     return np.mean([(each.files_kept, each.bytes_kept) for each in found], axis=0)
 
 
-def pace(spark, path, files):
-    """Seconds that a build takes on this machine now, for one second that is said."""
-    for _ in range(2):  # the first one of a session takes longer
-        begun = time.perf_counter()
+def build_time_scale(spark, path, files):
+    """The seconds of a build on this machine for each estimated second."""
+    for _ in range(2):  # the first build of a session takes longer
+        started = time.perf_counter()
         execute(spark, f"CREATE INDEX warm ON '{path}' USING column_stats(text)")
-        taken = time.perf_counter() - begun
+        seconds_taken = time.perf_counter() - started
         execute(spark, f"DROP INDEX warm ON '{path}'")
-    return taken / build_seconds(Candidate("column_stats", ("text",)), files, rows=0)
+    return seconds_taken / build_seconds(Candidate("column_stats", ("text",)), files, rows=0)
 
 
 @dataclass(frozen=True)
-class Measured:
-    """A table with the indexes that were advised for its queries, and then a commit of Hudi's.
+class Measurements:
+    """A table with the indexes recommended for its queries, and a later commit by Hudi.
 
-    before, after: what the average query read, files and bytes; seconds: of each build by the
-    index's columns, had the machine the pace of what is said; built, then: bytes of the indexes of
-    some kinds before the commit and after it; verified: how they compare with the table then.
+    before, after: the files and bytes of the average query. seconds: of each build, by the index's
+    columns, scaled to the machine of the estimates. built, then: bytes of the indexes of some
+    kinds, before and after the commit. verified: their verification after the commit.
     """
 
     advice: Advice
@@ -58,21 +58,21 @@ class Measured:
     verified: Sequence[Verification]
 
     def costs(self, columns):
-        """Of the index of these columns, as advised."""
+        """The estimated costs of the index of these columns."""
         (found,) = (one for one in self.advice.recommendations if one.candidate.columns == columns)
         return found.costs
 
 
 def measured(spark, spec, path, queries, kinds, later):
-    """queries: texts; kinds: of indexes; later: the frame that the commit adds."""
-    asked = read_queries(";".join(queries)).asked
-    advice, before = advise(path, asked), asking(path, asked)
-    second = pace(spark, path, len(HudiTable.open(path).listing().file_name))
+    """queries: as text. kinds: of indexes. later: the frame that the commit adds."""
+    predicates = read_queries(";".join(queries)).asked
+    advice, before = advise(path, predicates), mean_kept(path, predicates)
+    scale = build_time_scale(spark, path, len(HudiTable.open(path).listing().file_name))
     seconds = {
-        each.candidate.columns: built(spark, each.statement) / second
+        each.candidate.columns: build_from_command(spark, each.statement) / scale
         for each in advice.recommendations
     }
-    after, there = asking(path, asked), index_bytes(path, kinds)
+    after, built_bytes = mean_kept(path, predicates), index_bytes(path, kinds)
     writer = later.write.format("hudi").options(**{**spec.options(), **writer_options(path)})
     writer.option("hoodie.datasource.write.operation", "bulk_insert").mode("append").save(path)
     table = HudiTable.open(path)
@@ -83,27 +83,27 @@ def measured(spark, spec, path, queries, kinds, later):
         for one in verify(spark, table, status)
     ]
     then = index_bytes(path, kinds)
-    return Measured(advice, tuple(before), tuple(after), seconds, there, then, verified)
+    return Measurements(advice, tuple(before), tuple(after), seconds, built_bytes, then, verified)
 
 
-def built(spark, statement):
-    """Builds what was printed for a shell, in one shard. Returns the seconds that it took."""
+def build_from_command(spark, statement):
+    """Builds an index by a printed command, in one shard. Returns the seconds that it took."""
     given = create.make_context("create", shlex.split(statement)[3:]).params
     columns = ", ".join(comma_separated(given["columns"]))
     listed = f"({columns})" if columns else ""
-    asked = {**key_values(given["extra"]), "store": given["store"], "shards": "1"}
-    options = ", ".join(f"{key} = '{value}'" for key, value in asked.items())
-    begun = time.perf_counter()
+    build_options = {**key_values(given["extra"]), "store": given["store"], "shards": "1"}
+    options = ", ".join(f"{key} = '{value}'" for key, value in build_options.items())
+    started = time.perf_counter()
     execute(
         spark,
         f"CREATE INDEX {given['name']} ON '{given['table']}' "
         f"USING {given['kind']} {listed} OPTIONS ({options})",
     )
-    return time.perf_counter() - begun
+    return time.perf_counter() - started
 
 
 def index_bytes(path, kinds):
-    """Of the metadata table, by the index's columns: base files, and i times the log files."""
+    """Bytes by the index's columns: base files, and i times the log files."""
     table = HudiTable.open(path)
     return {
         status.columns: sum(size.base_bytes for size in found)

@@ -1,6 +1,6 @@
-"""The index advisor: what it estimates, against what is measured over the rows themselves.
+"""The index advisor: estimates compared with measurements over the rows themselves.
 
-The errors that the documentation states are the bars of these tests.
+The tolerances are the errors that the documentation states.
 """
 
 import json
@@ -46,17 +46,17 @@ def table(rows, tmp_path_factory):
     return written(tmp_path_factory.mktemp("advice") / "table", {"a": split(rows, FILES)})
 
 
-def asked(*conditions):
+def predicates(*conditions):
     return read_queries(";\n".join(conditions)).asked
 
 
-def files_with(rows, column, wanted):
-    """How many files hold a row with one of the values: what an exact index leaves."""
+def files_with(rows, column, searched):
+    """The number of files that hold one of the values: those that an exact index keeps."""
     values = rows.column(column).to_numpy().reshape(FILES, -1)
-    return int(np.isin(values, list(wanted)).any(axis=1).sum())
+    return int(np.isin(values, list(searched)).any(axis=1).sum())
 
 
-def only(advice, kind):
+def recommendation_of(advice, kind):
     return next(each for each in advice.recommendations if each.candidate.kind == kind)
 
 
@@ -64,13 +64,15 @@ def only(advice, kind):
 def test_the_files_of_a_secondary_index_are_estimated_within_a_tenth(table, rows, values):
     rng = np.random.default_rng(values)
     drawn = [rng.choice(VALUES, values, replace=False).tolist() for _ in range(60)]
-    measured = np.mean([files_with(rows, "scattered", wanted) for wanted in drawn])
-    texts = [f"scattered IN ({', '.join(map(str, wanted))})" for wanted in drawn]
-    advice = advise(table, asked(*texts))
+    measured = np.mean([files_with(rows, "scattered", searched) for searched in drawn])
+    texts = [f"scattered IN ({', '.join(map(str, searched))})" for searched in drawn]
+    advice = advise(table, predicates(*texts))
     assert [each.candidate.kind for each in advice.recommendations] == ["secondary_index"]
     assert advice.today.files == FILES
     assert advice.planned.files == pytest.approx(measured, rel=0.1)
-    assert only(advice, "secondary_index").files == pytest.approx(FILES - measured, rel=0.1)
+    assert recommendation_of(advice, "secondary_index").files == pytest.approx(
+        FILES - measured, rel=0.1
+    )
 
 
 def test_the_files_of_column_stats_are_exact(table, rows):
@@ -82,14 +84,14 @@ def test_the_files_of_column_stats_are_exact(table, rows):
             for low, high in ranges
         ]
     )
-    advice = advise(table, asked(*texts))
+    advice = advise(table, predicates(*texts))
     assert [each.candidate.kind for each in advice.recommendations] == ["column_stats"]
     assert advice.planned.files == measured
 
 
-def test_the_index_that_saves_most_comes_first_and_the_next_count_what_it_leaves(table):
+def test_indexes_are_ranked_by_the_bytes_that_each_saves_in_addition(table):
     texts = ["sorted < 2000", "sorted < 3000", "sorted < 1000 AND scattered = 7", "scattered = 9"]
-    advice = advise(table, asked(*texts))
+    advice = advise(table, predicates(*texts))
     saved = [each.bytes for each in advice.recommendations]
     assert [each.candidate.kind for each in advice.recommendations] == [
         "column_stats",
@@ -99,9 +101,9 @@ def test_the_index_that_saves_most_comes_first_and_the_next_count_what_it_leaves
     assert sum(saved) == pytest.approx(advice.today.bytes - advice.planned.bytes)
 
 
-def test_what_helps_no_query_is_not_recommended(table):
-    assert advise(table, asked("few = 3", "few > 2")).recommendations == ()
-    assert advise(table, asked("scattered = 1 OR few = 2")).recommendations == ()
+def test_an_index_that_helps_no_query_is_not_recommended(table):
+    assert advise(table, predicates("few = 3", "few > 2")).recommendations == ()
+    assert advise(table, predicates("scattered = 1 OR few = 2")).recommendations == ()
 
 
 @pytest.mark.parametrize(
@@ -111,53 +113,55 @@ def test_what_helps_no_query_is_not_recommended(table):
         ("record_index", (), "sorted = 7"),
     ],
 )
-def test_what_is_registered_is_not_recommended_again(rows, tmp_path, kind, columns, condition):
-    """Nothing is pruned by it here, as a writer has deleted it: it wants a refresh."""
-    # Without their order bounds leave every file.
+def test_a_registered_index_is_not_recommended_again(rows, tmp_path, kind, columns, condition):
+    """It prunes nothing here, because a writer has deleted it: it needs a refresh."""
+    # In random order, bounds keep every file.
     shuffled = rows.take(np.random.default_rng(3).permutation(ROWS))
     path = written(tmp_path / "table", {"a": split(shuffled, FILES)})
     properties = tmp_path / "table" / ".hoodie" / "hoodie.properties"
     properties.write_text(f"{properties.read_text()}\nhoodie.table.recordkey.fields=sorted\n")
-    assert only(advise(path, asked(condition)), kind).candidate == Candidate(kind, columns)
+    assert recommendation_of(advise(path, predicates(condition)), kind).candidate == Candidate(
+        kind, columns
+    )
     registered = RegisteredIndex("gone", kind, columns, {}, Store.HUDI, ("gone",), created="")
     Registry().with_index(registered).write(HudiTable.open(path).storage)
-    found = advise(path, asked(condition)).recommendations
+    found = advise(path, predicates(condition)).recommendations
     assert kind not in {each.candidate.kind for each in found}
 
 
-def test_an_index_that_is_dearer_than_the_files_is_not_recommended(rows, tmp_path):
-    """Queries would not ask it: the rule is theirs (`pyhudi_expr.index.costs`)."""
+def test_an_index_that_costs_more_than_the_files_is_not_recommended(rows, tmp_path):
+    """Queries would not use it, by the same rule (`pyhudi_expr.index.costs`)."""
     narrow = written(tmp_path / "narrow", {"a": split(rows.select(["scattered"]), FILES)})
-    found = advise(narrow, asked("scattered = 2500"))
+    found = advise(narrow, predicates("scattered = 2500"))
     assert "secondary_index" not in {each.candidate.kind for each in found.recommendations}
-    (judged,) = (one for one in found.passed_over if one.candidate.kind == "secondary_index")
-    assert (judged.files, judged.bytes) == pytest.approx((0, 0), abs=1e-6)
-    assert judged.costs.storage > 0
-    assert judged.statement.endswith("--using secondary_index --columns scattered")
-    # A text of forty characters in each row, and the same index is worth its reading.
+    (rejected,) = (one for one in found.passed_over if one.candidate.kind == "secondary_index")
+    assert (rejected.files, rejected.bytes) == pytest.approx((0, 0), abs=1e-6)
+    assert rejected.costs.storage > 0
+    assert rejected.statement.endswith("--using secondary_index --columns scattered")
+    # With a text of forty characters in each row, the same index is worth reading.
     padded = rows.select(["scattered"]).append_column(
         "text", pa.array([np.random.default_rng(n).bytes(20).hex() for n in range(ROWS)])
     )
     wide = written(tmp_path / "wide", {"a": split(padded, FILES)})
-    assert only(advise(wide, asked("scattered = 2500")), "secondary_index")
+    assert recommendation_of(advise(wide, predicates("scattered = 2500")), "secondary_index")
 
 
-def test_storage_grows_as_the_user_says(table):
-    queries = asked("scattered = 7", "sorted < 10")
+def test_storage_grows_at_the_given_rate(table):
+    queries = predicates("scattered = 7", "sorted < 10")
     once, thrice = advise(table, queries), advise(table, queries, growth=3)
     for small, large in zip(once.recommendations, thrice.recommendations, strict=True):
         assert large.costs.storage == pytest.approx(3 * small.costs.storage, rel=0.01)
         assert large.bytes == small.bytes
 
 
-def test_the_first_index_of_values_costs_the_one_of_keys_too(table):
-    """It is built with it; the second one finds it."""
+def test_the_first_secondary_index_includes_the_cost_of_the_record_index(table):
+    """The first index is built with it; the second one finds it."""
     opened = HudiTable.open(table)
     looked = TableSample.at(opened, opened.listing())
     sample, groups = looked.sample(["scattered"])
     sizes = CostModel(looked, sample, groups, 1.0, filters={})
-    wanted = Candidate("secondary_index", ("scattered",))
-    first, next_ = sizes.costs(wanted, set()), sizes.costs(wanted, {"secondary_index"})
+    candidate = Candidate("secondary_index", ("scattered",))
+    first, next_ = sizes.costs(candidate, set()), sizes.costs(candidate, {"secondary_index"})
     keys = sizes.costs(Candidate("record_index", ()), set())
     assert first.bytes_of_row == next_.bytes_of_row + keys.bytes_of_row
     assert first.storage == pytest.approx(next_.storage + keys.storage, abs=1)
@@ -171,7 +175,7 @@ _FIGURES = {
 _KEYS, _VALUES = Candidate("record_index", ()), Candidate("secondary_index", ("user_id",))
 
 
-def test_build_seconds_are_those_of_the_benchmarks_within_a_third():
+def test_build_seconds_equal_the_benchmarks_within_a_third():
     """2,000 files, 2 million rows, on two cores."""
     stats = [Candidate("column_stats", tuple(columns)) for columns in ("a", "abcdef")]
     candidates = {
@@ -181,12 +185,12 @@ def test_build_seconds_are_those_of_the_benchmarks_within_a_third():
         "index-builds: record_index of 2,000,000 rows: here": _KEYS,
         "index-builds: secondary index of 2,000,000 rows: here": _VALUES,
     }
-    of = {name: build_seconds(each, 2_000, 2_000_000) for name, each in candidates.items()}
-    assert {name: _FIGURES[name] for name in of} == pytest.approx(of, rel=1 / 3)
+    seconds_of = {name: build_seconds(each, 2_000, 2_000_000) for name, each in candidates.items()}
+    assert {name: _FIGURES[name] for name in seconds_of} == pytest.approx(seconds_of, rel=1 / 3)
 
 
 @pytest.mark.parametrize("sample", [1_000, 10_000, 40_000])
-def test_distinct_values_are_wrong_by_the_root_of_the_sample_at_most(rows, sample):
+def test_the_error_of_distinct_values_is_at_most_the_root_of_the_sample(rows, sample):
     rng = np.random.default_rng(sample)
     for name in ("scattered", "sorted", "few"):
         chosen = rows.column(name).take(pa.array(rng.choice(ROWS, sample, replace=False)))
@@ -204,19 +208,19 @@ def random_texts(rng):
     return [rng.bytes(8).hex() for _ in range(50_000)]
 
 
-# Neighbours compress each other, and a sample of consecutive keys has fewer of them.
+# Neighbouring keys compress each other, and a sample has fewer neighbours.
 @pytest.mark.parametrize(
     ("keys", "most"), [(consecutive, 1.6), (random_texts, 1.2)], ids=["consecutive", "random"]
 )
-def test_storage_is_not_estimated_too_low_by_a_tenth_of_the_keys(keys, most):
+def test_storage_of_keys_is_not_underestimated_by_a_tenth(keys, most):
     rng = np.random.default_rng(1)
     every = keys(rng)
     groups = [f"group-{number // 1000}" for number in range(len(every))]
     values = [f"city-{number % 977}" for number in range(len(every))]
     some = np.sort(rng.choice(len(every), len(every) // 10, replace=False)).tolist()
-    picked, of, valued = ([each[i] for i in some] for each in (every, groups, values))
+    picked, picked_groups, valued = ([each[i] for i in some] for each in (every, groups, values))
     for estimated, true in (
-        (location_bytes(picked, of), location_bytes(every, groups)),
+        (location_bytes(picked, picked_groups), location_bytes(every, groups)),
         (secondary_bytes(valued, picked), secondary_bytes(values, every)),
     ):
         assert 0.95 * true <= estimated <= most * true
@@ -241,7 +245,7 @@ def test_conditions_of_one_table_are_read_from_queries():
     ]
 
 
-def test_what_is_no_sql_is_said():
+def test_invalid_sql_is_reported():
     with pytest.raises(HudiError, match="cannot be read"):
         read_queries("SELECT FROM WHERE (((")
     assert read_queries("DROP TABLE x").notes
@@ -251,11 +255,11 @@ def test_the_command_prints_a_plan(table, tmp_path, capsys):
     file = tmp_path / "queries.sql"
     file.write_text("sorted < 100; sorted > 39000; scattered = 2500")
     assert main(["advise", table, "--queries", str(file)]) == 0
-    shown = capsys.readouterr().out
-    assert f"pyhudi index create ranges --table {table} --using column_stats" in shown
+    output = capsys.readouterr().out
+    assert f"pyhudi index create ranges --table {table} --using column_stats" in output
     # In the table, and in the statement.
-    assert shown.count("secondary_index") == 2
-    _, besides = shown.split("considered, but not recommended:")
+    assert output.count("secondary_index") == 2
+    _, besides = output.split("considered, but not recommended:")
     assert "bloom_filters" in besides
     assert main(["advise", table, "--queries", str(file), "--json"]) == 0
     report = json.loads(capsys.readouterr().out)

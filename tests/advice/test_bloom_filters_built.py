@@ -1,5 +1,6 @@
-"""Bloom filters that the advisor recommends: built by what it prints, asked, and kept up to date by
-Hudi's writer. The errors that the documentation states are the bars here."""
+"""Bloom filters that the advisor recommends: built by the printed command, used, and updated by
+Hudi's writer. The tolerances are the errors that the documentation states.
+"""
 
 import numpy as np
 import pytest
@@ -11,9 +12,9 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _FILES, _ROWS, _WRITTEN_FILES = 16, 32_000, 4
 _FRAME = 5_000
-"""Bytes of an index's file beside its entries: a trailer, the file's info, the schema."""
+"""Overhead in bytes of an index's file: a trailer, the file's info, the schema."""
 _COMMIT_FRAME = 6_500
-"""The same of the log file that a commit adds."""
+"""The same for the log file that a commit adds."""
 _KEYS, _VALUES = (), ("user",)
 _KINDS = ("bloom_filters", "expression")
 _EXTRA = {"hoodie.index.bloom.num_entries": "1000", "hoodie.bloom.index.filter.type": "SIMPLE"}
@@ -21,7 +22,7 @@ _SPEC = TableSpec("filtered", ordering="number", stats_columns=None, extra=_EXTR
 
 
 def rows(spark, first, count, files):
-    """Few rows of a user (a column without nulls), and much beside it."""
+    """Few rows for each user (a column without nulls), and many other columns."""
     return spark.sql(
         "SELECT concat('key-', id) AS id, id AS number, hash(id) & 16383 AS user,"
         f" concat(uuid(), uuid(), uuid()) AS text FROM range({first}, {first + count}, 1, {files})"
@@ -30,11 +31,11 @@ def rows(spark, first, count, files):
 
 @pytest.fixture(scope="module")
 def advised(spark, tmp_path_factory):
-    """A table with the filters that were advised for its queries, and a commit after that."""
-    made = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
-    path = str(made.path)
-    there = rows(spark, 0, _ROWS, _FILES).select("user").distinct().collect()
-    users = sorted(row.user for row in there)
+    """A table with its recommended filters, and a later commit."""
+    created = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
+    path = str(created.path)
+    distinct_users = rows(spark, 0, _ROWS, _FILES).select("user").distinct().collect()
+    users = sorted(row.user for row in distinct_users)
     drawn = np.random.default_rng(1).choice(users, 40, replace=False).tolist()
     texts = [f"user = {value}" for value in drawn]
     texts += [f"id = 'key-{number}'" for number in range(0, _ROWS, 800)]
@@ -42,27 +43,27 @@ def advised(spark, tmp_path_factory):
     return measured(spark, _SPEC, path, texts, _KINDS, later)
 
 
-def test_what_queries_read_is_right_within_a_tenth(advised):
+def test_bytes_read_are_estimated_within_a_tenth(advised):
     today, planned = advised.advice.today, advised.advice.planned
     assert (today.files, today.bytes) == advised.before
     assert (planned.files, planned.bytes) == pytest.approx(advised.after, rel=0.1)
 
 
 @pytest.mark.parametrize("columns", [_KEYS, _VALUES], ids=["keys", "values"])
-def test_storage_is_right_within_a_tenth_but_for_the_files_frame(advised, columns):
+def test_storage_is_estimated_within_a_tenth_except_file_overhead(advised, columns):
     size = advised.built[columns].real - _FRAME
     assert advised.costs(columns).storage == pytest.approx(size, rel=0.1)
 
 
 @pytest.mark.parametrize("columns", [_KEYS, _VALUES], ids=["keys", "values"])
-def test_a_build_takes_a_quarter_to_six_times_of_the_seconds_that_were_said(advised, columns):
-    """Other work on the machine makes it slower."""
+def test_build_seconds_are_between_a_quarter_and_six_times_the_estimate(advised, columns):
+    """Other processes on the machine slow it down."""
     estimated, taken = advised.costs(columns).build_seconds, advised.seconds[columns]
     assert estimated / 4 < taken < 6 * estimated
 
 
 @pytest.mark.parametrize("columns", [_KEYS, _VALUES], ids=["keys", "values"])
-def test_a_commit_adds_what_was_said_for_each_file(advised, columns):
+def test_bytes_added_for_each_file_of_a_commit_are_estimated(advised, columns):
     grown = advised.then[columns] - advised.built[columns]
     each = (grown.real + grown.imag - _COMMIT_FRAME) / _WRITTEN_FILES
     assert each == pytest.approx(advised.costs(columns).bytes_of_file, rel=0.1)

@@ -1,4 +1,4 @@
-"""Bloom filters as candidates of the advisor, against filters of all rows."""
+"""Bloom filters as candidates of the advisor, compared with filters of all rows."""
 
 import json
 import shlex
@@ -63,23 +63,23 @@ def table(tmp_path_factory):
     return base_path
 
 
-def of(column):
+def identity_of(column):
     return Expression(IDENTITY, column)
 
 
-def looked_at(base_path):
+def sample_of(base_path):
     table = HudiTable.open(base_path)
     return TableSample.at(table, table.listing())
 
 
-def without_places(table, column):
-    """The table with an index of values registered, so that filters are the next best."""
+def register_secondary_index(table, column):
+    """The table with a registered index of values, so that filters are the next best."""
     found = RegisteredIndex("v", "secondary_index", (column,), {}, Store.HUDI, ("v",), created="")
     Registry().with_index(found).write(HudiTable.open(table).storage)
 
 
-def test_filters_leave_the_files_that_hold_a_value_within_a_tenth(table):
-    without_places(table, "city")
+def test_files_kept_by_filters_are_estimated_within_a_tenth(table):
+    register_secondary_index(table, "city")
     drawn = np.random.default_rng(1).choice(VALUES, 60, replace=False).tolist()
     cities = rows().column("city").to_pylist()
     of_file = [set(cities[at : at + ROWS // FILES]) for at in range(0, ROWS, ROWS // FILES)]
@@ -89,27 +89,29 @@ def test_filters_leave_the_files_that_hold_a_value_within_a_tenth(table):
     (found,) = advice.recommendations
     assert found.candidate == Candidate("bloom_filters", ("city",))
     assert advice.planned.files == pytest.approx(measured, rel=0.1)
-    # The columns may be null, which fails Hudi's writers.
+    # The columns are nullable, for which Hudi's writers fail.
     assert found.statement.endswith("--using bloom_filters --columns city --store extension")
 
 
-def test_filters_of_a_column_that_has_them_are_not_recommended_again(tmp_path):
+def test_existing_filters_are_not_recommended_again(tmp_path):
     path = written(tmp_path / "table", {"a": split(rows(), FILES)})
     queries = read_queries("city = 'city 7'").asked
-    without_places(path, "city")
+    register_secondary_index(path, "city")
     assert [one.candidate.kind for one in advise(path, queries).recommendations] == [
         "bloom_filters"
     ]
     storage = HudiTable.open(path).storage
     options = {"expr": "identity", "type": "bloom_filters"}
-    there = RegisteredIndex("f", "expression", ("city",), options, Store.HUDI, ("f",), created="")
-    Registry.read(storage).with_index(there).write(storage)
+    existing = RegisteredIndex(
+        "f", "expression", ("city",), options, Store.HUDI, ("f",), created=""
+    )
+    Registry.read(storage).with_index(existing).write(storage)
     assert advise(path, queries).recommendations == ()
 
 
-@pytest.mark.parametrize("crowded", [1, 6], ids=["made for its keys", "made for a sixth of them"])
-def test_what_a_filter_lets_through_by_mistake_is_told_by_how_full_it_is(tmp_path, crowded):
-    """Hudi's filters are made for a number of keys that is set beforehand."""
+@pytest.mark.parametrize("crowded", [1, 6], ids=["sized for its keys", "sized for a sixth of them"])
+def test_false_positives_are_estimated_from_how_full_a_filter_is(tmp_path, crowded):
+    """Hudi's filters have a fixed size, for a configured number of keys."""
     keys = [f"key-{number}" for number in range(3_000)]
     builder = FilterBuilder(len(keys) // crowded)
     builder.add(ByteStrings.of([key.encode() for key in keys]))
@@ -117,7 +119,7 @@ def test_what_a_filter_lets_through_by_mistake_is_told_by_how_full_it_is(tmp_pat
     base_path = written(tmp_path / "table", {"a": [pa.table({"id": keys})]})
     (file,) = Path(base_path).glob("a/*.parquet")
     pq.write_table(pa.table({"id": keys}).replace_schema_metadata(footer), file)
-    found = key_filters(looked_at(base_path), of("id"))
+    found = key_filters(sample_of(base_path), identity_of("id"))
     others = [ByteStrings.of([f"other-{number}".encode()]) for number in range(1_500)]
     bloom = parse(SIMPLE, builder.text())
     measured = np.mean([bloom.may_hold_any(HashedKeys(one)) for one in others])
@@ -128,8 +130,8 @@ def test_what_a_filter_lets_through_by_mistake_is_told_by_how_full_it_is(tmp_pat
 
 
 def test_filters_are_as_large_as_the_values_of_a_file_need(table):
-    """A value takes 43.1 bits for one mistake in 10^9, which do not compress."""
-    cities, keys = (make(looked_at(table), name) for make, name in _MADE)
+    """A value takes 43.1 bits for a false positive rate of 10^-9; they do not compress."""
+    cities, keys = (make(sample_of(table), name) for make, name in _BUILT_FILTERS)
     values = rows().column("city").to_pylist()
     size = ROWS // FILES
     different = np.mean([len(set(values[at : at + size])) for at in range(0, ROWS, size)])
@@ -137,14 +139,14 @@ def test_filters_are_as_large_as_the_values_of_a_file_need(table):
     assert keys.file_bytes == pytest.approx(size * 43.13 / 8, rel=0.1)
 
 
-_MADE = [(column_filters, of("city")), (key_filters, of("id"))]
+_BUILT_FILTERS = [(column_filters, identity_of("city")), (key_filters, identity_of("id"))]
 
 
-def test_log_files_are_read_whatever_filters_say():
-    told = FilterSample(1.0, 1.0, 1.0, false_positives=0.0, unfiltered=0.0, are_made=True)
-    assert told.kept(3, 20, 1) == 3
-    assert replace(told, unfiltered=0.5).kept(3, 20, 1) == 11.5
-    assert replace(told, false_positives=0.1).kept(0, 10, 2) == pytest.approx(1.9)
+def test_filters_do_not_exclude_log_files():
+    sample = FilterSample(1.0, 1.0, 1.0, false_positives=0.0, unfiltered=0.0, are_made=True)
+    assert sample.kept(3, 20, 1) == 3
+    assert replace(sample, unfiltered=0.5).kept(3, 20, 1) == 11.5
+    assert replace(sample, false_positives=0.1).kept(0, 10, 2) == pytest.approx(1.9)
 
 
 @pytest.mark.parametrize(
@@ -158,9 +160,9 @@ def test_log_files_are_read_whatever_filters_say():
     ],
     ids=str,
 )
-def test_what_is_printed_is_a_command_that_builds_the_candidate(table, candidate):
-    said = create_statement(HudiTable.open(table), candidate)
-    program, group, command, *words = shlex.split(said.statement)
+def test_the_printed_command_builds_the_candidate(table, candidate):
+    printed = create_statement(HudiTable.open(table), candidate)
+    program, group, command, *words = shlex.split(printed.statement)
     assert (program, group, command) == ("pyhudi", "index", "create")
     given = create.make_context(command, words).params
     options = {**key_values(given["extra"]), "store": given["store"]}
@@ -169,19 +171,19 @@ def test_what_is_printed_is_a_command_that_builds_the_candidate(table, candidate
     )
     planned = plan_index(HudiTable.open(given["table"]), request)
     assert planned.columns == candidate.columns
-    assert planned.store is said.store
+    assert planned.store is printed.store
     assert planned.kind in (candidate.kind, "expression")
 
 
-def test_what_no_store_takes_is_no_candidate(table):
+def test_a_filter_that_no_store_supports_is_no_candidate(table):
     assert (
         create_statement(HudiTable.open(table), Candidate("secondary_index", ("id", "city")))
         is None
     )
 
 
-def test_build_seconds_of_filters_are_those_of_the_benchmark_within_a_third():
-    """2,000 files with Hudi's filters for 60,000 keys, as its writers make them by default."""
+def test_build_seconds_of_filters_equal_the_benchmark_within_a_third():
+    """2,000 files with Hudi's filters for 60,000 keys, the default of its writers."""
     text = 60_000 * 43.13 / 8 * 4 / 3
     filters = FilterSample(42_400, text, text, false_positives=0.0, unfiltered=0.0, are_made=False)
     found = filter_seconds(filters, 2_000, 2_000_000)

@@ -1,4 +1,4 @@
-"""Indexes of what functions give, as candidates of the advisor, against the rows themselves."""
+"""Indexes of expressions as candidates of the advisor, compared with the rows themselves."""
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ FILES, ROWS = 20, 20_000
 
 
 def rows():
-    """Names in order but for their case, which no range of the names themselves can tell."""
+    """Names that are sorted except for their case, so that ranges of the names exclude little."""
     rng = np.random.default_rng(5)
     is_upper = rng.random(ROWS) < 0.5
     names = [f"user-{number:06d}" for number in range(ROWS)]
@@ -51,7 +51,7 @@ def table(tmp_path_factory):
     return written(tmp_path_factory.mktemp("expressions") / "t", {"a": split(rows(), FILES)})
 
 
-def asked(*conditions):
+def predicates(*conditions):
     return read_queries(";\n".join(conditions)).asked
 
 
@@ -59,14 +59,14 @@ def recommended(advice):
     return [each.candidate for each in advice.recommendations]
 
 
-def files_with(values, wanted, files=FILES):
-    """How many files hold a value that is wanted."""
-    found = np.array([wanted(value) for value in values])
+def files_with(values, searched, files=FILES):
+    """The number of files that hold one of the values."""
+    found = np.array([searched(value) for value in values])
     return int(found.reshape(files, -1).any(axis=1).sum())
 
 
 @pytest.mark.parametrize(
-    ("condition", "function", "column", "value", "wanted"),
+    ("condition", "function", "column", "value", "searched"),
     [
         ("ltrim(padded) > 'user-0180'", "ltrim", "padded", str.lstrip, "user-0180".__lt__),
         ("lower(name) = 'user-000123'", "lower", "name", str.lower, "user-000123".__eq__),
@@ -77,16 +77,16 @@ def files_with(values, wanted, files=FILES):
         ("lower(name) LIKE 'user-0003%'", "lower", "name", str.lower, lambda v: v[5:9] == "0003"),
     ],
 )
-def test_the_files_that_ranges_of_results_leave_are_exact(
-    table, condition, function, column, value, wanted
+def test_files_kept_by_ranges_of_expressions_are_exact(
+    table, condition, function, column, value, searched
 ):
-    advice = advise(table, asked(condition))
+    advice = advise(table, predicates(condition))
     (found,) = advice.recommendations
     assert found.candidate == Candidate("column_stats", (column,), function)
-    left = files_with(map(value, rows().column(column).to_pylist()), wanted)
-    assert advice.planned.files == pytest.approx(left)
-    assert found.files == pytest.approx(FILES - left)
-    # Filters are only asked for equality.
+    files_left = files_with(map(value, rows().column(column).to_pylist()), searched)
+    assert advice.planned.files == pytest.approx(files_left)
+    assert found.files == pytest.approx(FILES - files_left)
+    # Filters are read only for equality.
     filters = {each.candidate for each in advice.passed_over} - {
         Candidate("column_stats", (column,))
     }
@@ -105,25 +105,25 @@ def test_the_files_that_ranges_of_results_leave_are_exact(
         ("length", len),
     ],
 )
-def test_results_are_those_of_the_function(function, of_python):
+def test_sampled_results_equal_those_of_the_function(function, of_python):
     texts = ["", " a B ", "\tü ", "ÄÖ", "  ", None]
     found = evaluate_function(Expression(function, "c"), pa.chunked_array([texts]))
     assert found.to_pylist() == [None if text is None else of_python(text) for text in texts]
 
 
-def test_filters_of_results_leave_the_files_that_hold_them_within_a_tenth(table):
+def test_files_kept_by_filters_of_expressions_are_estimated_within_a_tenth(table):
     drawn = np.random.default_rng(1).choice(4_000, 60, replace=False).tolist()
-    advice = advise(table, asked(*(f"lower(mail) = 'a{number}@b'" for number in drawn)))
+    advice = advise(table, predicates(*(f"lower(mail) = 'a{number}@b'" for number in drawn)))
     assert recommended(advice) == [Candidate("bloom_filters", ("mail",), "lower")]
     mails = [mail.lower() for mail in rows().column("mail").to_pylist()]
     measured = np.mean([files_with(mails, f"a{number}@b".__eq__) for number in drawn])
     assert advice.planned.files == pytest.approx(measured, rel=0.1)
 
 
-def test_a_disjunction_needs_the_ranges_of_both_of_its_functions(table):
+def test_a_disjunction_needs_ranges_of_both_expressions(table):
     both = "lower(name) < 'user-001' OR length(note) > 189"
-    assert not recommended(advise(table, asked(both)))
-    advice = advise(table, asked(both, "lower(name) < 'user-001'", "length(note) > 189"))
+    assert not recommended(advise(table, predicates(both)))
+    advice = advise(table, predicates(both, "lower(name) < 'user-001'", "length(note) > 189"))
     assert set(recommended(advice)) == {
         Candidate("column_stats", ("name",), "lower"),
         Candidate("column_stats", ("note",), "length"),
@@ -131,21 +131,22 @@ def test_a_disjunction_needs_the_ranges_of_both_of_its_functions(table):
     assert advice.planned.files == pytest.approx((2 + 1 + 1) / 3)
 
 
-def test_filters_are_asked_of_the_files_that_ranges_of_results_leave(table, monkeypatch):
-    """Queries ask no filters of more files than so many
-    (`index.lookups.bloom_filters.MOST_FILES`)."""
+def test_filters_are_read_only_for_files_that_ranges_keep(table, monkeypatch):
+    """Queries do not read filters of more files than this
+    (`index.lookups.bloom_filters.MOST_FILES`).
+    """
     monkeypatch.setattr(estimates, "MOST_FILES", 10)
     ranged, filtered = (Candidate(*of, "lower") for of in _RANGED_AND_FILTERED)
-    assert filtered not in recommended(advise(table, asked("lower(mail) = 'a17@b'")))
-    queries = asked("lower(mail) = 'a17@b' AND lower(name) < 'user-010'")
+    assert filtered not in recommended(advise(table, predicates("lower(mail) = 'a17@b'")))
+    queries = predicates("lower(mail) = 'a17@b' AND lower(name) < 'user-010'")
     assert recommended(advise(table, queries)) == [ranged, filtered]
 
 
 _RANGED_AND_FILTERED = [("column_stats", ("name",)), ("bloom_filters", ("mail",))]
 
 
-def test_values_lie_where_the_ranges_of_results_admit_them(tmp_path):
-    """A thousand rows in one file each, not spread over all."""
+def test_values_are_searched_only_in_files_that_ranges_keep(tmp_path):
+    """A thousand rows in one file each, not spread over all files."""
     cities = pa.table(
         {
             "city": [f"{'cC'[number % 2]}ity {number // 1000}" for number in range(ROWS)],
@@ -154,7 +155,7 @@ def test_values_lie_where_the_ranges_of_results_admit_them(tmp_path):
     )
     path = written(tmp_path / "t", {"a": split(cities, FILES)})
     registered(path, ("city",), {"expr": "lower", "type": "column_stats"})
-    advice = advise(path, asked("lower(city) = 'city 7'"))
+    advice = advise(path, predicates("lower(city) = 'city 7'"))
     assert recommended(advice) == [Candidate("bloom_filters", ("city",), "lower")]
     assert advice.planned.files == pytest.approx(1)
     opened = HudiTable.open(path)
@@ -166,12 +167,12 @@ def test_values_lie_where_the_ranges_of_results_admit_them(tmp_path):
 
 
 def registered(path, columns, options):
-    """As by a user; nothing is pruned by it, as a writer has deleted it."""
-    there = RegisteredIndex("f", "expression", columns, options, Store.HUDI, ("f",), created="")
-    Registry().with_index(there).write(HudiTable.open(path).storage)
+    """Registers an index as a user does. It prunes nothing, because a writer has deleted it."""
+    index = RegisteredIndex("f", "expression", columns, options, Store.HUDI, ("f",), created="")
+    Registry().with_index(index).write(HudiTable.open(path).storage)
 
 
-def test_ranges_of_results_are_known_of_base_files_and_cost_a_reading_of_the_rows(tmp_path):
+def test_ranges_of_expressions_cover_base_files_and_require_reading_the_rows(tmp_path):
     path = written(tmp_path / "t", {"a": split(rows().select(["name"]), FILES)})
     properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
     properties.write_text(properties.read_text().replace("COPY_ON_WRITE", "MERGE_ON_READ"))
@@ -187,61 +188,64 @@ def test_ranges_of_results_are_known_of_base_files_and_cost_a_reading_of_the_row
     assert called.build_seconds == values.build_seconds > plain.build_seconds
 
 
-def test_what_ranges_of_the_column_tell_is_not_paid_for_twice(tmp_path):
-    """Where all names of a file are in one case their own ranges are as good, and Hudi keeps those
-    of all columns in one index."""
+def test_expression_ranges_are_not_recommended_if_column_ranges_suffice(tmp_path):
+    """If all names of a file are in one case, their own ranges are as good, and Hudi keeps those of
+    all columns in one index.
+    """
     names = [f"user-{number:06d}" for number in range(ROWS)]
     path = written(tmp_path / "t", {"a": split(pa.table({"name": names}), FILES)})
-    advice = advise(path, asked("upper(name) < 'USER-003'", "name < 'user-003'"))
+    advice = advise(path, predicates("upper(name) < 'USER-003'", "name < 'user-003'"))
     assert recommended(advice)[0] == Candidate("column_stats", ("name",))
 
 
 @pytest.mark.parametrize("condition", ["substr(name, 2, 3) = 'ser'", "name = lower('user-1')"])
-def test_functions_of_which_no_index_is_believed_are_no_candidates(table, condition):
-    advice = advise(table, asked(condition))
-    judged = {*recommended(advice), *(each.candidate for each in advice.passed_over)}
-    assert {each.function for each in judged} <= {"identity"}
+def test_functions_without_a_trusted_index_are_no_candidates(table, condition):
+    advice = advise(table, predicates(condition))
+    candidates = {*recommended(advice), *(each.candidate for each in advice.passed_over)}
+    assert {each.function for each in candidates} <= {"identity"}
 
 
 @pytest.mark.parametrize("type_", ["column_stats", "bloom_filters"])
-def test_what_is_registered_is_not_recommended_again(tmp_path, type_):
+def test_a_registered_index_is_not_recommended_again(tmp_path, type_):
     path = written(tmp_path / "t", {"a": split(rows(), FILES)})
-    queries = asked("lower(name) = 'user-000123'")
+    queries = predicates("lower(name) = 'user-000123'")
     candidate = Candidate(type_, ("name",), "lower")
     advice = advise(path, queries)
     assert candidate in {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
     registered(path, ("name",), {"expr": "lower", "type": type_})
     advice = advise(path, queries)
-    judged = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
-    assert judged
-    assert candidate not in judged
+    candidates = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
+    assert candidates
+    assert candidate not in candidates
 
 
-def test_partition_columns_are_in_no_file_and_no_candidates(tmp_path):
+def test_partition_columns_are_no_candidates(tmp_path):
     path = written(tmp_path / "t", {"a": [pa.table({"name": ["x"], "p": ["a"]})]})
     properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
     properties.write_text(f"{properties.read_text()}\nhoodie.table.partition.fields=p\n")
-    advice = advise(path, asked("lower(p) = 'a' AND length(p) = 1"))
+    advice = advise(path, predicates("lower(p) = 'a' AND length(p) = 1"))
     assert (advice.recommendations, advice.passed_over) == ((), ())
 
 
 @pytest.mark.parametrize(("version", "store"), [(6, Store.EXTENSION), (8, Store.HUDI)])
-def test_what_hudi_would_refuse_is_for_the_other_store(tmp_path, version, store):
+def test_an_index_that_hudi_would_refuse_is_recommended_for_the_extension(tmp_path, version, store):
     """Hudi has expression indexes from version 8 on."""
     path = written(tmp_path / "t", {"a": [pa.table({"name": ["x"]})]})
     properties = tmp_path / "t" / ".hoodie" / "hoodie.properties"
     lines = [line for line in properties.read_text().splitlines() if "table.version" not in line]
     properties.write_text("\n".join([*lines, f"hoodie.table.version={version}", ""]))
-    said = create_statement(HudiTable.open(path), Candidate("column_stats", ("name",), "lower"))
-    assert said.store is store
-    assert ("--store extension" in said.statement) == (store is Store.EXTENSION)
+    statement = create_statement(
+        HudiTable.open(path), Candidate("column_stats", ("name",), "lower")
+    )
+    assert statement.store is store
+    assert ("--store extension" in statement.statement) == (store is Store.EXTENSION)
 
 
-def test_of_many_files_some_are_looked_into_and_stand_for_the_others(tmp_path):
+def test_a_sample_of_many_files_represents_the_others(tmp_path):
     path = written(tmp_path / "t", {"a": split(rows().select(["name", "filler"]), 200)})
     lows = range(0, ROWS, 500)
     texts = [f"lower(name) BETWEEN 'user-{low:06d}' AND 'user-{low + 3999:06d}'" for low in lows]
-    advice = advise(path, asked(*texts))
+    advice = advise(path, predicates(*texts))
     values = [name.lower() for name in rows().column("name").to_pylist()]
     measured = np.mean(
         [
@@ -253,13 +257,13 @@ def test_of_many_files_some_are_looked_into_and_stand_for_the_others(tmp_path):
     assert advice.planned.files == pytest.approx(measured, rel=0.3)
 
 
-def test_nulls_empty_files_and_files_without_the_column_are_ranges_too(tmp_path):
+def test_nulls_empty_files_and_files_without_the_column_have_ranges(tmp_path):
     names = pa.table({"name": pa.array(["B", None, "a"])})
     other = pa.table({"another": pa.array(["x"])})
     nothing = pa.table({"name": pa.array([], pa.string())})
     nulls = pa.table({"name": pa.array([None, None], pa.string())})
     path = written(tmp_path / "t", {"a": [names, other, nothing, nulls]})
-    result = Pruner().prune(path, PruneRequest(asked("lower(name) = 'b'")[0].predicate))
+    result = Pruner().prune(path, PruneRequest(predicates("lower(name) = 'b'")[0].predicate))
     ((expression, call),) = indexable_calls(result.predicate)
     opened = HudiTable.open(path)
     found = result_ranges(TableSample.at(opened, opened.listing()), expression, call)
@@ -274,7 +278,7 @@ def test_the_plan_names_the_functions(table, tmp_path, capsys):
     queries = tmp_path / "queries.sql"
     queries.write_text("lower(name) = 'user-000123'")
     assert main(["advise", table, "--queries", str(queries)]) == 0
-    told = capsys.readouterr().out
-    assert "lower(name)" in told
-    assert "index create ranges_lower_name" in told
-    assert "--using column_stats --columns name --option expr=lower" in told
+    output = capsys.readouterr().out
+    assert "lower(name)" in output
+    assert "index create ranges_lower_name" in output
+    assert "--using column_stats --columns name --option expr=lower" in output

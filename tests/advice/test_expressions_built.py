@@ -1,5 +1,6 @@
-"""Indexes of functions' results that the advisor recommends: built by what it prints, asked, and
-kept up to date by Hudi's writer. The errors that the documentation states are the bars here."""
+"""Indexes of expressions that the advisor recommends: built by the printed command, used, and
+updated by Hudi's writer. The tolerances are the errors that the documentation states.
+"""
 
 import numpy as np
 import pytest
@@ -11,16 +12,16 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _FILES, _ROWS, _WRITTEN_FILES = 16, 32_000, 32
 _FRAME = 5_000
-"""Bytes of an index's file beside its entries: a trailer, the file's info, the schema."""
+"""Overhead in bytes of an index's file: a trailer, the file's info, the schema."""
 _COMMIT_FRAME = 15_600
-"""The same of the log file that a commit adds."""
+"""The same for the log file that a commit adds."""
 _NAMES, _NOTES, _MAILS = ("name",), ("note",), ("mail",)
 _KINDS = ("expression",)
 _SPEC = TableSpec("called", ordering="number", stats_columns=None)
 
 
 def rows(spark, first, count, files):
-    """Names in order but for their case, notes by length, mails spread over the files."""
+    """Names sorted except for their case, notes sorted by length, mails spread over the files."""
     case = "CASE WHEN hash(id) % 2 = 0 THEN upper({0}) ELSE {0} END"
     name = "concat('user-', lpad(id, 8, '0'))"
     mail = "concat('a', hash(id, 1) & 8191, '@b')"
@@ -34,9 +35,9 @@ def rows(spark, first, count, files):
 
 @pytest.fixture(scope="module")
 def advised(spark, tmp_path_factory):
-    """A table with the indexes that were advised for its queries, and a commit after that."""
-    made = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
-    path = str(made.path)
+    """A table with its recommended indexes, and a later commit."""
+    created = create(rows(spark, 0, _ROWS, _FILES), _SPEC, tmp_path_factory.mktemp("built"))
+    path = str(created.path)
     mails = [row.mail for row in rows(spark, 0, _ROWS, _FILES).select("mail").collect()]
     drawn = np.random.default_rng(1).choice(sorted(set(map(str.lower, mails))), 40, replace=False)
     texts = [f"lower(mail) = '{mail}'" for mail in drawn]
@@ -55,34 +56,34 @@ def test_an_index_of_each_function_is_recommended(advised):
     }
 
 
-def test_what_queries_read_is_right_within_a_tenth(advised):
+def test_bytes_read_are_estimated_within_a_tenth(advised):
     today, planned = advised.advice.today, advised.advice.planned
     assert (today.files, today.bytes) == advised.before
     assert (planned.files, planned.bytes) == pytest.approx(advised.after, rel=0.1)
 
 
 @pytest.mark.parametrize("columns", [_NAMES, _NOTES, _MAILS], ids=lambda names: names[0])
-def test_storage_is_right_within_a_tenth_but_for_the_files_frame(advised, columns):
+def test_storage_is_estimated_within_a_tenth_except_file_overhead(advised, columns):
     size = advised.built[columns].real - _FRAME
     assert advised.costs(columns).storage == pytest.approx(size, rel=0.1, abs=_FRAME)
 
 
 @pytest.mark.parametrize("columns", [_NAMES, _NOTES, _MAILS], ids=lambda names: names[0])
-def test_a_build_takes_a_quarter_to_six_times_of_the_seconds_that_were_said(advised, columns):
-    """Other work on the machine makes it slower."""
+def test_build_seconds_are_between_a_quarter_and_six_times_the_estimate(advised, columns):
+    """Other processes on the machine slow it down."""
     estimated, taken = advised.costs(columns).build_seconds, advised.seconds[columns]
     assert estimated / 4 < taken < 6 * estimated
 
 
 @pytest.mark.parametrize("columns", [_NAMES, _NOTES], ids=lambda names: names[0])
-def test_a_commit_adds_what_was_said_for_each_file(advised, columns):
+def test_bytes_added_for_each_file_of_a_commit_are_estimated(advised, columns):
     grown = advised.then[columns] - advised.built[columns]
     each = (grown.real + grown.imag - _COMMIT_FRAME) / _WRITTEN_FILES
     assert each == pytest.approx(advised.costs(columns).bytes_of_file, rel=1 / 3)
 
 
-def test_a_commit_keeps_indexes_of_ranges_right(advised):
-    """Those of filters are beside Hudi's metadata table, as mails may be null."""
+def test_ranges_of_expressions_stay_right_after_a_commit(advised):
+    """Filters are in the extension, because mails are nullable."""
     ranges = [one for one in advised.verified if "ranges" in one.partition]
     assert len(ranges) == 2
     for one in ranges:

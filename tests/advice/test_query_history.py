@@ -1,4 +1,4 @@
-"""Where the advisor's queries come from: a service's query log, Hive's session history."""
+"""Sources of the advisor's queries: a service's query log, and Hive's session history."""
 
 import json
 import stat
@@ -13,7 +13,7 @@ from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.query_log import QueryLog
 
-_ASKED = ("txn_id = 'TXN-017'", "amount < 900 AND merchant_name = 'x'")
+_PREDICATES = ("txn_id = 'TXN-017'", "amount < 900 AND merchant_name = 'x'")
 _WRITTEN_BY_HIVE = Path(__file__).parents[1] / "data" / "hive" / "session_history.txt"
 _HISTORY = """SessionStart SESSION_ID="pyhudi_2024" TIME="1700000000000"
 QueryStart QUERY_STRING="create table trips (id int)" QUERY_ID="a_1" TIME="1700000000001"
@@ -27,7 +27,7 @@ TaskEnd TASK_ID="Stage-0" QUERY_ID="a_3" TIME="5"
 
 
 @pytest.mark.slow
-def test_what_a_service_was_asked_becomes_advice(golden, tmp_path, capsys):
+def test_the_query_log_of_a_service_becomes_advice(golden, tmp_path, capsys):
     table = str(golden["cow_v9_txns_nonpart_nometa"])
     log = tmp_path / "asked.jsonl"
     with pytest.MonkeyPatch.context() as environment:
@@ -36,23 +36,23 @@ def test_what_a_service_was_asked_becomes_advice(golden, tmp_path, capsys):
         service.start()
     try:
         with PruningClient("127.0.0.1", service.port, timeout=30) as client:
-            for text in (*_ASKED, _ASKED[0]):
+            for text in (*_PREDICATES, _PREDICATES[0]):
                 client.prune(table, parse_predicate(text))
-            client.prune(str(golden["cow_v9_txns_simple_meta"]), parse_predicate(_ASKED[0]))
-            client.prune("/no/such/table", parse_predicate(_ASKED[0]))
+            client.prune(str(golden["cow_v9_txns_simple_meta"]), parse_predicate(_PREDICATES[0]))
+            client.prune("/no/such/table", parse_predicate(_PREDICATES[0]))
     finally:
         service.stop()
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     found = read_query_log(log.read_text(), f"file:{table}/")
     assert found.notes == ()
     assert [each.predicate for each in found.asked] == [
-        parse_predicate(text) for text in (*_ASKED, _ASKED[0])
+        parse_predicate(text) for text in (*_PREDICATES, _PREDICATES[0])
     ]
     assert main(["advise", table, "--query-log", str(log), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["queries"] == 3
 
 
-def test_a_log_that_is_full_begins_anew(tmp_path, monkeypatch):
+def test_a_full_query_log_starts_over(tmp_path, monkeypatch):
     monkeypatch.setattr("pyhudi_expr.service.query_log._MOST_BYTES", 300)
     path = tmp_path / "asked"
     log = QueryLog(path)
@@ -64,11 +64,11 @@ def test_a_log_that_is_full_begins_anew(tmp_path, monkeypatch):
     assert newest.predicate == parse_predicate("a = 10")
 
 
-def test_a_log_that_cannot_be_written_fails_nothing(tmp_path):
+def test_an_unwritable_query_log_does_not_fail_requests(tmp_path):
     QueryLog(tmp_path / "no" / "asked").add("/t", parse_predicate("a = 1"))
 
 
-def test_lines_that_are_none_are_noted():
+def test_invalid_lines_are_noted():
     found = read_query_log('{"table": "/t"}\nnonsense\n{"table": "/other"}\n', "/t")
     assert found.asked == ()
     assert [note.split(" cannot")[0] for note in found.notes] == [
@@ -84,12 +84,12 @@ def test_conditions_of_a_table_are_read_from_hives_history():
     assert "cannot be read" in found.notes[0]
 
 
-def test_a_history_as_hive_writes_it():
+def test_a_history_in_hives_format():
     found = read_hive_history(_WRITTEN_BY_HIVE.read_text(), "trips")
     assert [each.text for each in found.asked] == ["fare > 100 AND city = 'Os\"lo'", "fare < 3"]
     assert found.notes == ()
 
 
-def test_something_has_to_be_asked(golden, capsys):
+def test_an_empty_history_is_refused(golden, capsys):
     assert main(["advise", str(golden["cow_v9_txns_nonpart_nometa"])]) == 2
     assert "--hive-history" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""Random predicates over a small table, and the table: the same ones for the same seed."""
+"""Random predicates over a small random table. The seed determines both."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _TEXTS = ("", "a", "ab%", "a_b", "é", "😀", "\uffff", "zz\\", "it's")
 
 
 def row(file: int, place: int) -> dict[str, Any]:
-    """Ranges of files that overlap a little, with NULL, NaN and infinities here and there."""
+    """Files whose ranges overlap a little, with some NULL, NaN and infinities."""
     base = 10 * file + 2 * place
     odd = (math.nan, math.inf, -math.inf, -0.0)[file % 4]
     return {
@@ -65,14 +65,14 @@ def table() -> pa.Table:
 
 
 @dataclass
-class Trees:
-    """functions: calls and casts of a term, of a kind, beyond what every dialect computes alike."""
+class RandomPredicates:
+    """functions: templates of calls and casts by kind, besides those common to all dialects."""
 
     random: Random
     functions: Mapping[str, Callable[[Term], Term]] = field(default_factory=dict)
 
     def predicate(self, depth: int = 3) -> HudiExpression:
-        """A tree of so many levels at most."""
+        """A tree with at most this many levels."""
         kind = self.random.random()
         if depth and kind < 0.45:
             children = tuple(self.predicate(depth - 1) for _ in range(self.random.randint(2, 3)))
@@ -122,7 +122,7 @@ class Trees:
         return column
 
     def _literal(self, name: str) -> Literal:
-        """A value that a row has, or one near it."""
+        """A value of some row, or one near it."""
         value = None
         while value is None:
             file, place = self.random.randrange(FILES), self.random.randrange(ROWS)
@@ -141,7 +141,7 @@ class Trees:
         return Literal(value + near, TYPES[name])
 
 
-#: What Hive and Spark have, and others compute in another way.
+#: Functions of Hive and Spark that other engines compute differently.
 SPARKS_FUNCTIONS: Mapping[str, Callable[[Term], Term]] = {
     "abs": lambda term: Call("abs", (term,)),
     "floor": lambda term: Call("floor", (term,)),

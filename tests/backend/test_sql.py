@@ -1,4 +1,4 @@
-"""Expressions as SQL: read again they are the same, and DuckDB finds the same rows."""
+"""Predicates as SQL: parsed again they are the same, and DuckDB finds the same rows."""
 
 from __future__ import annotations
 
@@ -21,25 +21,25 @@ A = Column(("a",))
 INSTANT = pa.timestamp("us", "UTC")
 
 
-def is_writable(text: str) -> bool:
-    """Whether it has none of what is known in part."""
+def is_fully_supported(text: str) -> bool:
+    """Whether no part of it is only partially supported."""
     return not any(isinstance(one, e.Matches | Unknown) for one in e.walk(parse_predicate(text)))
 
 
-@pytest.mark.parametrize("text", [*filter(is_writable, (*ALL, *ONLY_SPARK))])
-def test_hives_sql_is_read_as_the_same(text: str) -> None:
+@pytest.mark.parametrize("text", [*filter(is_fully_supported, (*ALL, *ONLY_SPARK))])
+def test_hives_sql_survives_a_round_trip(text: str) -> None:
     predicate = parse_predicate(text, SPARK)
     written = to_sql(predicate, Dialect.HIVE)
     again = parse_predicate(written, SPARK)
-    # A prefix with signs of LIKE is written as what instr() gives.
+    # A prefix with LIKE's special characters is written with instr().
     assert again == predicate or to_sql(again, Dialect.HIVE) == written
 
 
 @pytest.mark.parametrize("dialect", Dialect)
 @pytest.mark.parametrize("text", ["it's", "back\\slash", 'a "b" `c`', "tab\tnewline\n", "é😀", ""])
 def test_texts_are_quoted_by_each_dialects_rules(dialect: Dialect, text: str) -> None:
-    shown = to_sql(Comparison(Op.EQ, A, Literal(text, pa.string())), dialect)
-    (literal,) = sqlglot.parse_one(shown, dialect=dialect.value).find_all(sqlglot.exp.Literal)
+    printed = to_sql(Comparison(Op.EQ, A, Literal(text, pa.string())), dialect)
+    (literal,) = sqlglot.parse_one(printed, dialect=dialect.value).find_all(sqlglot.exp.Literal)
     assert literal.this == text
 
 
@@ -72,7 +72,7 @@ def test_texts_are_quoted_by_each_dialects_rules(dialect: Dialect, text: str) ->
         (In(A, ()), "trino", "FALSE"),
     ],
 )
-def test_each_dialect_has_its_spelling(predicate: Any, dialect: str, expected: str) -> None:
+def test_each_dialect_has_its_syntax(predicate: Any, dialect: str, expected: str) -> None:
     quoted = "`a`" if dialect in ("hive", "spark") else '"a"'
     assert to_sql(predicate, Dialect(dialect)) == expected.format(quoted)
 
@@ -90,7 +90,7 @@ def test_each_dialect_has_its_spelling(predicate: Any, dialect: str, expected: s
         (Comparison(Op.EQ, A, Literal(1, pa.time64("us"))), Dialect.HIVE),
     ],
 )
-def test_what_a_dialect_cannot_say(predicate: Any, dialect: Dialect) -> None:
+def test_predicates_that_a_dialect_cannot_express(predicate: Any, dialect: Dialect) -> None:
     with pytest.raises(InexpressibleInSqlError):
         to_sql(predicate, dialect)
 
@@ -131,13 +131,13 @@ def test_arrow_and_duckdb_find_the_same_rows(text: str) -> None:
     assert by_sql.to_pylist() == by_arrow.to_pylist()
 
 
-def test_arrow_has_the_fields_of_structs() -> None:
+def test_arrow_supports_struct_fields() -> None:
     table = pa.table({"st": pa.array([{"a": 1}, {"a": 2}, None])})
     predicate = Comparison(Op.GT, Column(("st", "a")), Literal(1, pa.int32()))
     assert table.filter(to_arrow(predicate)).to_pylist() == [{"st": {"a": 2}}]
 
 
-def test_arrow_finds_nulls_that_are_equal() -> None:
+def test_arrow_supports_null_safe_equality() -> None:
     table = pa.table({"a": pa.array([1, None]), "b": pa.array([None, None], pa.int64())})
     same = Comparison(Op.NULL_SAFE_EQ, A, Column(("b",)))
     assert table.filter(to_arrow(same)).num_rows == 1
@@ -145,12 +145,12 @@ def test_arrow_finds_nulls_that_are_equal() -> None:
 
 
 @pytest.mark.parametrize("text", ["year(a) = 1", "CAST(a AS int) = 1", "a LIKE 'a_b'"])
-def test_what_arrow_cannot_say(text: str) -> None:
+def test_predicates_that_arrow_cannot_express(text: str) -> None:
     with pytest.raises(InexpressibleInArrowError):
         to_arrow(parse_predicate(text))
 
 
-def test_arrow_expressions_come_back_through_substrait() -> None:
+def test_arrow_expressions_survive_a_round_trip_through_substrait() -> None:
     from pyhudi_expr.frontend.arrow.substrait import parse_arrow
 
     predicate = parse_predicate("(i > 3 AND s = 'x') OR d < 1e300")

@@ -1,4 +1,4 @@
-"""The figures in the documentation are those that were kept."""
+"""The figures in the documentation are the recorded ones."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from bench.reporting import document, results
 from bench.reporting.measuring import Measurement
 
 
-def test_figures_take_their_place() -> None:
+def test_figures_replace_their_placeholders() -> None:
     kept = results.entries("fast", [Measurement("fast: a | b", 4321.0, "ms", "< 5000")])
     kept += results.entries("slow", [Measurement("slow: c", 2, "s", "< 1")])
     text = (
@@ -28,18 +28,18 @@ def test_cases_of_a_comparison_are_rows() -> None:
         Measurement("query-path: record_index, query with it", 0.25, "s"),
         Measurement("query-path: bloom_filters, query with it", 0.5, "s"),
     ]
-    shown = document.figures(results.entries("query-path", measured))
-    assert "| load at the start | 1.5 | processes |  |  |" in shown
-    assert "|  | query without it, s | query with it, s |" in shown
-    assert "| record_index | 7.5 | 0.25 |" in shown
-    assert "| bloom_filters |  | 0.5 |" in shown
+    content = document.figures(results.entries("query-path", measured))
+    assert "| load at the start | 1.5 | processes |  |  |" in content
+    assert "|  | query without it, s | query with it, s |" in content
+    assert "| record_index | 7.5 | 0.25 |" in content
+    assert "| bloom_filters |  | 0.5 |" in content
 
 
-def test_the_document_shows_the_kept_figures() -> None:
-    shown = document.FILE.read_text()
-    assert document.written(shown, results.load()) == shown
+def test_the_document_shows_the_recorded_figures() -> None:
+    content = document.FILE.read_text()
+    assert document.written(content, results.load()) == content
 
 
-def test_a_document_without_a_place_is_told() -> None:
+def test_a_document_without_a_placeholder_is_an_error() -> None:
     with pytest.raises(ValueError, match="no place"):
         document.written("nothing", [])

@@ -1,4 +1,4 @@
-"""Synthetic tables with key indexes: each row's entries lead to its file, through every shard."""
+"""Synthetic tables with key indexes: the entries of each row name its file, in every shard."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_values_of_two_files_keep_two_files(
     for _ in range(2):  # the second time from the cache
         result = Pruner(PruneOptions(snapshot_dir=tmp_path)).prune(str(path), asked)
         assert (result.files_kept, result.notes) == (2, ())
-        # The index by itself: every file but those two.
+        # The index alone excludes every file except those two.
         (answer,) = (each for each in result.explain().answers if each.index == index)
         assert answer.files == FILES - 2
     assert len(list(tmp_path.glob("*.arrow"))) > 10

@@ -1,4 +1,4 @@
-"""Figures, bars, and what is kept of them."""
+"""Figures, their limits, and their records."""
 
 from pathlib import Path
 
@@ -19,19 +19,19 @@ from bench.reporting.measuring import Measurement, interleaved
         (3.0, None, None),
     ],
 )
-def test_a_figure_is_held_against_its_bar(value: float, bar: str | None, holds: bool) -> None:
+def test_a_figure_is_compared_with_its_limit(value: float, bar: str | None, holds: bool) -> None:
     assert Measurement("name", value, "x", bar).holds is holds
 
 
-def test_samples_take_turns() -> None:
-    taken: list[str] = []
+def test_samples_are_interleaved() -> None:
+    order: list[str] = []
 
     def sample(name: str) -> float:
-        taken.append(name)
-        return float(len(taken))
+        order.append(name)
+        return float(len(order))
 
     first, second = interleaved([lambda: sample("a"), lambda: sample("b")], rounds=3)
-    assert "".join(taken) == "abbaab"
+    assert "".join(order) == "abbaab"
     assert (first, second) == ([1, 4, 5], [2, 3, 6])
 
 

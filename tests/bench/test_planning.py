@@ -1,4 +1,4 @@
-"""The question that readers are compared by is the same in each form."""
+"""The predicate that readers are compared by is the same in each form."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 FILES = 1_000
 
 
-def test_objects_ask_what_the_sql_asks(tmp_path: Path) -> None:
+def test_predicate_objects_equal_the_sql(tmp_path: Path) -> None:
     table = str(tmp_path / "table")
     write_table(Path(table), files=FILES, partitions=10)
     question = question_of(FILES)

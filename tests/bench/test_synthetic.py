@@ -1,4 +1,4 @@
-"""Synthetic tables are read as tables of Hudi's: every record is where it has to be."""
+"""Synthetic tables are read like Hudi's: every record has its correct location."""
 
 from pathlib import Path
 
@@ -37,7 +37,7 @@ def kept(table: Path, predicate: str) -> int:
     return Pruner().prune(str(table), PruneRequest(parse_predicate(predicate))).files_kept
 
 
-def test_all_its_files_are_listed(metadata: MetadataTable) -> None:
+def test_all_files_of_a_synthetic_table_are_listed(metadata: MetadataTable) -> None:
     assert metadata.lists_files
     listing = metadata.table.listing(files=metadata.stored_files())
     assert (listing.num_files, len(listing.partitions)) == (FILES, PARTITIONS)
@@ -52,19 +52,19 @@ def test_each_file_has_its_statistics_in_the_shard_of_their_key(metadata: Metada
             column_stats_key(column, partition, name)
             for partition, name in zip(partitions, names, strict=True)
         ]
-        # A look-up reads the key's own shard only.
+        # A look-up reads only the key's own shard.
         assert metadata.lookup(COLUMN_STATS, keys).keys == sorted(keys)
         of_partitions = [partition_stats_key(column, path) for path in set(partitions)]
         assert len(metadata.lookup(PARTITION_STATS, of_partitions)) == PARTITIONS
 
 
-def test_shards_of_many_keys_are_those_of_each() -> None:
+def test_shards_of_many_keys_equal_those_of_each() -> None:
     keys = [column_stats_key("c", "p", f"file-{number}") for number in range(200)]
     expected = [shard(key, 7) for key in keys]
     assert shards_of(np.array(keys), 7).tolist() == expected
 
 
-def test_it_is_pruned_as_it_is_laid_out(table: Path) -> None:
+def test_a_synthetic_table_is_pruned_by_its_layout(table: Path) -> None:
     assert kept(table, "id = 12345") == 1
     assert kept(table, f"id < {10 * ROWS_PER_FILE}") == 10
     assert kept(table, "code = 'item-0000000500-m'") == 1
@@ -82,7 +82,7 @@ def test_files_are_spread_evenly(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("column", synthetic.columns_of(4, fillers=1), ids=lambda found: found.name)
-def test_entries_are_those_that_an_avro_library_writes(column: synthetic._Column) -> None:
+def test_entries_equal_those_of_an_avro_library(column: synthetic._Column) -> None:
     encode = synthetic._entry_encoder(column)
     for k in range(4):
         bounds = column.minimum[k], column.maximum[k]

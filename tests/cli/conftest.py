@@ -1,4 +1,4 @@
-"""Commands, run in this process."""
+"""Runs commands in this process."""
 
 from collections.abc import Callable
 
@@ -11,7 +11,7 @@ Run = Callable[..., tuple[int, str, str]]
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in this process: exit code, standard output, standard error."""
+    """Run a command in this process; returns exit code, standard output, standard error."""
 
     def run(*arguments: object) -> tuple[int, str, str]:
         code = main([str(argument) for argument in arguments])

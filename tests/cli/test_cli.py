@@ -1,4 +1,4 @@
-"""The command line, run as people run it."""
+"""The command line, run as users run it."""
 
 import json
 import re
@@ -49,8 +49,8 @@ def test_counts_instead_of_the_list(run, table):
     assert ".parquet" not in out
 
 
-def test_files_of_what_was_written_since_an_instant(run, table):
-    """All that is older is left out, whatever the predicate says."""
+def test_files_written_since_an_instant(run, table):
+    """All older files are left out, whatever the predicate."""
     newest = HudiTable.open(str(table)).instant
     before = json.loads(run("prune", table, "true", "--since", "0", "--json")[1])
     after = json.loads(run("prune", table, "true", "--since", newest, "--json")[1])
@@ -58,7 +58,7 @@ def test_files_of_what_was_written_since_an_instant(run, table):
     assert after["files_kept"] == 0
 
 
-def test_nothing_is_left_for_a_predicate_that_is_never_true(run, table):
+def test_a_predicate_that_is_never_true_keeps_no_file(run, table):
     code, out, _ = run("prune", table, "region = 'mars'")
     assert (code, out) == (0, "")
 
@@ -82,7 +82,7 @@ def test_view_instant_zone_and_footers(run, golden):
 
 
 @pytest.mark.parametrize(
-    ("given", "says"),
+    ("given", "message"),
     [
         (("--as-of", "yesterday"), "not an instant"),
         (("--as-of", "2024-01"), "not an instant"),
@@ -91,14 +91,14 @@ def test_view_instant_zone_and_footers(run, golden):
     ],
 )
 @pytest.mark.parametrize("command", ["prune", "explain"])
-def test_instants_and_zones_that_nobody_knows_are_refused(run, table, command, given, says):
+def test_unknown_instants_and_zones_are_refused(run, table, command, given, message):
     code, out, err = run(command, table, "region = 'us'", *given)
     assert (code, out) == (2, "")
-    assert says in err
+    assert message in err
 
 
-def test_an_instant_may_be_written_as_a_date(run, tmp_path):
-    write_demo_table(tmp_path / "trips")  # its one commit is of that day's midnight
+def test_an_instant_may_be_given_as_a_date(run, tmp_path):
+    write_demo_table(tmp_path / "trips")  # its only commit has that day's midnight as instant
     files = {
         given: json.loads(run("prune", tmp_path / "trips", "true", "--json", "--as-of", given)[1])
         for given in ("2024-01-11", "2024-01-11 00:00:01", "20240111000000000", "2024-01-10T23:59")
@@ -116,11 +116,11 @@ def test_the_dialect_of_the_predicate(run, table):
     assert "'oracle' is not one of" in run("prune", table, "a = 1", "--dialect", "oracle")[2]
 
 
-def test_an_unknown_column_is_noted_with_its_neighbours(run, table):
+def test_a_note_about_an_unknown_column_names_similar_columns(run, table):
     assert "no column named regoin; is it region?" in run("prune", table, "regoin = 'us'")[2]
 
 
-def test_explain_says_what_each_part_excludes(run, table):
+def test_explain_shows_what_each_part_excludes(run, table):
     predicate = "region = 'us' AND merchant_name RLIKE 'x'"
     code, out, _ = run("explain", table, predicate)
     assert code == 0
@@ -165,13 +165,13 @@ def test_inspect_reports_version_type_and_files(run, golden, name):
     assert f"instant: {report['instant']}" in text
 
 
-def test_a_table_may_be_named_from_where_one_is(run, table, monkeypatch):
+def test_a_table_may_be_given_by_a_relative_path(run, table, monkeypatch):
     monkeypatch.chdir(table.parent)
     assert run("prune", table.name, "region = 'us'")[0] == 0
 
 
 @pytest.mark.parametrize(
-    ("arguments", "code", "says"),
+    ("arguments", "code", "message"),
     [
         (["prune", "{tmp}", "a = 1"], 1, "no Hudi table"),
         (["inspect", "{tmp}"], 1, "no Hudi table"),
@@ -187,21 +187,21 @@ def test_a_table_may_be_named_from_where_one_is(run, table, monkeypatch):
         (["prune", "gs2://bucket/t", "a = 1"], 1, "gs2://bucket/t"),
     ],
 )
-def test_errors_are_one_clear_line_and_an_exit_code(run, table, tmp_path, arguments, code, says):
+def test_errors_are_one_clear_line_and_an_exit_code(run, table, tmp_path, arguments, code, message):
     given = [
         one.replace("{tmp}", str(tmp_path)).replace("{table}", str(table)) for one in arguments
     ]
     found, out, err = run(*given)
     assert found == code
     assert out == ""
-    assert says in err
+    assert message in err
     assert "Traceback" not in err
     if code == 1:
         assert err.startswith("pyhudi: ")
         assert err.count("\n") == 1
 
 
-def test_debug_shows_where_an_error_comes_from(run, tmp_path):
+def test_debug_prints_the_traceback(run, tmp_path):
     assert "Traceback" in run("--debug", "inspect", tmp_path)[2]
 
 
@@ -216,6 +216,6 @@ def test_it_runs_as_a_module(module):
 def test_a_report_names_the_table_by_its_whole_path(run, golden, monkeypatch):
     table = golden["cow_v9_txns_simple_meta"]
     monkeypatch.chdir(table.parent)
-    asked = (table.name, "region = 'us'", "--json")
+    relative_arguments = (table.name, "region = 'us'", "--json")
     for command in ("prune", "explain", "bench"):
-        assert json.loads(run(command, *asked)[1])["table"] == str(table)
+        assert json.loads(run(command, *relative_arguments)[1])["table"] == str(table)

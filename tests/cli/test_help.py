@@ -1,4 +1,4 @@
-"""How the command line explains itself: help, completion, colours, progress, exit codes."""
+"""Usability of the command line: help, completion, colours, progress, exit codes."""
 
 import io
 import os
@@ -15,7 +15,7 @@ from rich.console import Console
 from pyhudi_expr.cli.main import cli, main
 from pyhudi_expr.cli.progress import progress_while
 
-#: What prints no answer of its own.
+#: Commands without output of their own.
 _WITHOUT_JSON = {("serve",), ("completion",)}
 
 
@@ -31,7 +31,7 @@ def every_command(command=cli, path=()):
 _COMMANDS = dict(every_command())
 
 
-def test_every_command_that_was_promised_is_there():
+def test_all_documented_commands_exist():
     promised = """inspect; index create; index drop; index list; index refresh; index verify;
     index stats; prune; explain; scan; layout analyze; layout cluster; virtual-keys enable;
     hive register; hive doctor; serve; bench; demo"""
@@ -50,30 +50,32 @@ def test_each_command_explains_itself(path, run):
 
 
 @pytest.mark.parametrize("path", [(), ("index",), ("layout",), ("virtual-keys",), ("hive",)])
-def test_lists_of_commands_show_whole_sentences(path, run):
+def test_command_lists_show_complete_sentences(path, run):
     code, out, _ = run(*path, "--help")
     assert code == 0
     assert "..." not in out.partition("Commands:")[2].partition("Examples:")[0]
 
 
-def test_examples_of_the_help_are_understood(tmp_path, monkeypatch):
+def test_examples_in_the_help_are_valid(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.sql").touch()
-    shown = 0
+    bars_shown = 0
     for command in (cli, *_COMMANDS.values()):
         for line in (command.epilog or "").splitlines():
             words = line.partition("  #")[0].partition(" | ")[0].strip()
             if words.startswith("pyhudi ") and "COMMAND" not in words and ">" not in words.split():
-                understood(words)
-                shown += 1
-    assert shown >= 10
+                assert_valid_command(words)
+                bars_shown += 1
+    assert bars_shown >= 10
 
 
-def understood(line):
-    command, words = cli, shlex.split(line)[1:]
+def assert_valid_command(line):
+    command: click.Command | None = cli
+    words = shlex.split(line)[1:]
     while isinstance(command, click.Group):
         name, *words = words
         command = command.get_command(click.Context(command), name)
+    assert command is not None
     command.make_context(command.name, list(words))
 
 
@@ -110,23 +112,23 @@ def test_shells_complete_a_tables_directory(path):
             assert (item.type, item.value) == ("dir", "/wareh")
 
 
-def test_shells_beyond_bash_have_a_script(run):
+def test_other_shells_have_a_completion_script(run):
     assert "#compdef pyhudi" in run("completion", "zsh")[1]
     assert "complete" in run("completion", "fish")[1]
     assert run("completion", "cmd")[0] == 2
 
 
 @pytest.mark.parametrize(
-    ("words", "near"),
+    ("words", "suggestion"),
     [(["inspct"], "inspect"), (["index", "crete"], "create"), (["virtual_keys"], "virtual-keys")],
 )
-def test_a_mistyped_command_is_told_the_nearest(run, words, near):
+def test_a_mistyped_command_suggests_the_nearest(run, words, suggestion):
     code, _, err = run(*words)
     assert code == 2
-    assert f"is it {near}?" in err
+    assert f"is it {suggestion}?" in err
 
 
-def test_a_mistyped_command_that_is_like_none_is_refused(run):
+def test_an_unknown_command_is_refused(run):
     code, _, err = run("frobnicate")
     assert (code, "is it" in err) == (2, False)
 
@@ -142,7 +144,7 @@ def test_an_interrupted_command_ends_with_130(monkeypatch):
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
 def test_colours_can_be_turned_off(monkeypatch, no_color, coloured):
-    """What commands style themselves; rich, which draws tables, obeys NO_COLOR by itself."""
+    """Styles of our commands; rich, which prints tables, handles NO_COLOR itself."""
     monkeypatch.setenv("NO_COLOR", no_color)
 
     @click.command()
@@ -160,7 +162,7 @@ def test_colours_can_be_turned_off(monkeypatch, no_color, coloured):
     assert ("\x1b[" in screen.getvalue()) is coloured
 
 
-def test_what_takes_longer_than_a_second_shows_that_it_goes_on():
+def test_commands_longer_than_a_second_show_progress():
     screen = io.StringIO()
     with progress_while("pruning files", Console(file=screen, force_terminal=True, width=80)):
         limit = time.monotonic() + 20
@@ -170,7 +172,7 @@ def test_what_takes_longer_than_a_second_shows_that_it_goes_on():
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_what_is_quick_shows_nothing(terminal):
+def test_fast_commands_show_no_progress(terminal):
     screen = io.StringIO()
     with progress_while("pruning files", Console(file=screen, force_terminal=terminal)):
         pass

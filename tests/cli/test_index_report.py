@@ -1,4 +1,4 @@
-"""`pyhudi index stats`: sizes, against those of the files."""
+"""`pyhudi index stats`: sizes equal those of the files."""
 
 import json
 from collections.abc import Mapping
@@ -12,7 +12,7 @@ from tests.cli.conftest import Run
 
 @pytest.fixture
 def table(golden: Mapping[str, Path]) -> Path:
-    """With column_stats, a record index and two secondary indexes, all of Hudi's making."""
+    """With column_stats, a record index and two secondary indexes, all built by Hudi."""
     return golden["cow_v9_txns_simple_meta"]
 
 
@@ -28,13 +28,13 @@ def test_the_sizes_of_indexes(run: Run, table: Path) -> None:
             for file in (table / ".hoodie/metadata" / partition).iterdir()
             if not file.name.startswith(".hoodie_partition")
         ]
-        # What was compacted is there still, and counts no more.
+        # Compacted files still exist, and are no longer counted.
         assert 0 < each["bytes"] <= sum(file.stat().st_size for file in files)
         assert sum(part["shards"] for part in each["metadata_partitions"]) > 0
         parts = each["metadata_partitions"]
         assert each["bytes"] == sum(part["base_bytes"] + part["log_bytes"] for part in parts)
 
-    # Never compacted, and with an entry for each row.
+    # Never compacted, with an entry for each row.
     (part,) = by_name["merchant_idx"]["metadata_partitions"]
     directory = table / ".hoodie/metadata" / part["partition"]
     bases = [file.stat().st_size for file in directory.glob("*.hfile")]

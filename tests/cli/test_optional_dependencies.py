@@ -1,4 +1,4 @@
-"""The command line with the extra `cli` alone: it explains itself, and names what else it needs."""
+"""The command line with only the extra `cli`: help works, and missing extras are named."""
 
 import json
 import subprocess
@@ -10,7 +10,7 @@ _OF_OTHER_EXTRAS = """
     fsspec hudi matplotlib opentelemetry pandas polars prometheus_client puresasl py4j pydantic
     pydantic_settings pyhive pyspark requests structlog substrait thrift thrift_sasl
 """
-#: Runs each line of standard input as a command; prints the exit codes and what was printed.
+#: Runs each line of standard input as a command; prints exit codes and outputs.
 _PROGRAM = f"""
 import contextlib, io, json, shlex, sys
 
@@ -32,8 +32,8 @@ print(json.dumps([ran(line) for line in sys.stdin.read().splitlines()]))
 """
 
 
-def ran(*lines: object) -> list[tuple[int, str, str]]:
-    """Exit code, standard output and standard error of each, in a process without the others."""
+def run_each(*lines: object) -> list[tuple[int, str, str]]:
+    """Exit code, standard output and standard error of each command, without the other packages."""
     command = [sys.executable, "-c", _PROGRAM]
     done = subprocess.run(
         command, input="\n".join(map(str, lines)), capture_output=True, text=True, check=True
@@ -42,22 +42,22 @@ def ran(*lines: object) -> list[tuple[int, str, str]]:
 
 
 @pytest.mark.slow
-def test_every_help_is_there_without_the_other_extras() -> None:
+def test_help_works_without_the_other_extras() -> None:
     groups = ("index", "layout", "virtual-keys", "hive", "serve", "advise", "hive register")
-    for code, out, err in ran("--help", *(f"{name} --help" for name in groups)):
+    for code, out, err in run_each("--help", *(f"{name} --help" for name in groups)):
         assert (code, err) == (0, "")
         assert "Usage: pyhudi" in out
-    assert "pyhudi" in ran("completion bash")[0][1]
+    assert "pyhudi" in run_each("completion bash")[0][1]
 
 
 @pytest.mark.slow
-def test_a_command_names_the_extra_that_it_lacks() -> None:
+def test_a_command_names_its_missing_extra() -> None:
     commands = {
         "hive register t": "hive",
         "hive doctor t": "hive",
         "serve": "service",
         "prune webhdfs://host:9870/t 'a > 1'": "webhdfs",
     }
-    for (code, out, err), extra in zip(ran(*commands), commands.values(), strict=True):
+    for (code, out, err), extra in zip(run_each(*commands), commands.values(), strict=True):
         assert (code, out) == (1, "")
         assert err.endswith(f" is missing; install the extra: pip install 'pyhudi-expr[{extra}]'\n")

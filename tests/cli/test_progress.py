@@ -1,4 +1,4 @@
-"""The bar that commands show while Spark works."""
+"""The progress bar that commands show while Spark works."""
 
 import io
 from pathlib import Path
@@ -15,7 +15,7 @@ _TASKS = 4
 
 
 class Screen(io.StringIO):
-    """Lets the tasks end once the bar shows how many there are."""
+    """Lets the tasks end once the bar shows their number."""
 
     def __init__(self, sign: Path) -> None:
         super().__init__()
@@ -45,7 +45,7 @@ def test_the_bar_counts_tasks(spark: SparkSession, tmp_path: Path) -> None:
     assert "building i" in screen.getvalue()
 
 
-def test_there_is_none_without_a_terminal(spark: SparkSession, tmp_path: Path) -> None:
+def test_there_is_no_bar_without_a_terminal(spark: SparkSession, tmp_path: Path) -> None:
     (tmp_path / "sign").touch()
     screen = io.StringIO()
     run(spark, Console(file=screen), tmp_path / "sign")

@@ -1,4 +1,4 @@
-"""Tables on the terminal, in pipes and where there is little room."""
+"""Tables on terminals, in pipes and on narrow screens."""
 
 import io
 
@@ -9,11 +9,11 @@ from rich.table import Table
 from pyhudi_expr.cli import reports
 
 
-def printed(monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], width: int) -> list[str]:
-    """What a terminal of that width shows; 0: a file."""
+def render(monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], width: int) -> list[str]:
+    """The output on a terminal of that width; 0: in a file."""
     screen = io.StringIO()
-    made = {"file": screen, "force_terminal": bool(width), "width": width or None}
-    monkeypatch.setattr(reports, "Console", lambda **own: Console(**made, **own))
+    settings = {"file": screen, "force_terminal": bool(width), "width": width or None}
+    monkeypatch.setattr(reports, "Console", lambda **own: Console(**settings, **own))
     table = Table("name", "columns")
     for row in rows:
         table.add_row(*row)
@@ -21,24 +21,24 @@ def printed(monkeypatch: pytest.MonkeyPatch, rows: list[tuple[str, str]], width:
     return screen.getvalue().splitlines()
 
 
-def test_rows_that_no_terminal_holds_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_wide_rows_are_printed_as_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     columns = ", ".join(f"column_{number}" for number in range(32))
     rows = [("ranges", columns), ("keys", "")]
-    lines = printed(monkeypatch, rows, 60)
+    lines = render(monkeypatch, rows, 60)
     assert lines == ["name: ranges", f"  columns: {columns}", "name: keys"]
-    assert any("ranges" in line and columns[:200] in line for line in printed(monkeypatch, rows, 0))
+    assert any("ranges" in line and columns[:200] in line for line in render(monkeypatch, rows, 0))
 
 
-def test_what_fits_is_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
-    lines = printed(monkeypatch, [("ranges", "ts, fare")], 60)
+def test_rows_that_fit_are_printed_as_a_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = render(monkeypatch, [("ranges", "ts, fare")], 60)
     assert any("│ ranges │ ts, fare │" in line for line in lines)
 
 
-def test_brackets_are_shown(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert any("[bold]x" in line for line in printed(monkeypatch, [("a", "[bold]x")], 0))
+def test_brackets_are_printed_literally(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert any("[bold]x" in line for line in render(monkeypatch, [("a", "[bold]x")], 0))
 
 
-def test_words_are_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_words_are_never_truncated(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("ranges_of_every_column", "a_column_with_a_long_name")]
-    lines = printed(monkeypatch, rows, 40)
+    lines = render(monkeypatch, rows, 40)
     assert lines == ["name: ranges_of_every_column", "  columns: a_column_with_a_long_name"]

@@ -1,4 +1,4 @@
-"""What commands with Spark print."""
+"""The output of commands that start Spark."""
 
 import subprocess
 
@@ -7,7 +7,7 @@ import pytest
 from pyhudi_expr.cli.spark_session import stdout_as_stderr
 
 
-def test_what_starts_with_a_session_prints_beside_the_answer(
+def test_output_of_starting_spark_goes_to_standard_error(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with stdout_as_stderr():

@@ -1,4 +1,4 @@
-"""Whoever waits for longer than a second sees that the command goes on."""
+"""Commands that take more than a second show their progress."""
 
 import io
 import socket
@@ -14,7 +14,7 @@ from pyhudi_expr.reading.pruned_rows import PrunedRows
 from pyhudi_expr.table.hudi_table import HudiTable
 
 _LIMIT = 20.0
-#: Commands that read a table, by themselves.
+#: Commands that read a table, without a service.
 _READING = (
     ("inspect", "{table}"),
     ("explain", "{table}", "amount > 1"),
@@ -45,7 +45,7 @@ class Terminal(io.StringIO):
 
 @pytest.fixture
 def terminal(monkeypatch):
-    """For standard error, of somebody who waits for nothing."""
+    """A terminal as standard error; progress is shown at once."""
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setenv("COLUMNS", "100")
     monkeypatch.setattr(progress, "_PATIENCE", 0.0)
@@ -73,7 +73,7 @@ def test_there_is_a_bar_while_a_table_is_read(
 
 
 @pytest.mark.parametrize("command", ["register", "doctor"])
-def test_there_is_a_bar_while_hiveserver2_is_asked(command, golden, monkeypatch, terminal):
+def test_there_is_a_bar_while_hiveserver2_is_queried(command, golden, monkeypatch, terminal):
     monkeypatch.setattr(sys, "stderr", terminal)
     server = socket.create_server(("127.0.0.1", 0))
 
@@ -94,7 +94,7 @@ def test_there_is_a_bar_while_hiveserver2_is_asked(command, golden, monkeypatch,
 
 @pytest.mark.parametrize("to_terminal", [True, False])
 def test_there_is_a_bar_while_rows_are_read(to_terminal, golden, monkeypatch, terminal, capsys):
-    """That counts files where the rows go to a file or another program."""
+    """The bar counts files if the rows are written to a file or a pipe."""
     answer = Terminal() if to_terminal else io.StringIO()
     monkeypatch.setattr(sys, "stdout", answer)
     monkeypatch.setattr(sys, "stderr", terminal)

@@ -1,4 +1,4 @@
-"""The containers of docker/compose.yaml, and questions to their HiveServer2."""
+"""The containers of docker/compose.yaml, and queries to their HiveServer2."""
 
 from __future__ import annotations
 
@@ -37,19 +37,19 @@ Rows = list[tuple[Any, ...]]
 
 
 class NoEngineError(RuntimeError):
-    """No container engine answers."""
+    """No container engine is available."""
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Rows of a query in one order, and what the handler reported of its scan."""
+    """The sorted rows of a query, and what the handler reported about its scan."""
 
     rows: Rows
     scan: Mapping[str, Any]
 
     @property
     def outcome(self) -> str:
-        """How the scan's pruning ended."""
+        """The outcome of the scan's pruning."""
         return str(self.scan["outcome"])
 
     @property
@@ -59,12 +59,12 @@ class Answer:
 
     @property
     def pruning_seconds(self) -> float:
-        """What pruning cost the scan."""
+        """The time that pruning took for the scan."""
         return float(self.scan["pruningMicros"]) / 1e6
 
 
 class _Compose(DockerCompose):
-    """With the plugin, or the program that came before it."""
+    """Docker Compose as the plugin, or as the older program."""
 
     @cached_property
     def compose_command_property(self) -> list[str]:
@@ -74,8 +74,8 @@ class _Compose(DockerCompose):
         return [*program, "-f", *self.compose_file_name]
 
     def stop(self, down: bool = True) -> None:
-        """At once: nothing that a container could lose is kept."""
-        # It fails where nothing runs.
+        """Stops at once: the containers hold nothing that must be kept."""
+        # It fails if nothing runs.
         kill = [*self.compose_command_property, "kill"]
         subprocess.run(kill, cwd=self.context, capture_output=True, check=False)
         super().stop(down)
@@ -96,11 +96,11 @@ class Cluster:
 
     @property
     def network(self) -> Any:
-        """The network that all are in."""
+        """The network of all containers."""
         return self.engine.networks.list(filters={"label": _LABEL})[0]
 
     def execute(self, service: str, command: Sequence[str], stdin: Path | None = None) -> str:
-        """What a command in a container prints. Raises CalledProcessError with its output."""
+        """The output of a command in a container. Raises CalledProcessError with its output."""
         given = stdin.open() if stdin else subprocess.DEVNULL
         done = subprocess.run(
             ["docker", "exec", "-i", str(self.container(service).name), *command],
@@ -115,7 +115,7 @@ class Cluster:
         return done.stdout
 
     def write_trips(self, first: int, last: int) -> None:
-        """Have Spark append the trips with these ids to the table."""
+        """Make Spark append the trips with these ids to the table."""
         script = Path(__file__).with_name("write_trips.py")
         self.execute("spark", ["python3", "-", str(first), str(last)], script)
 
@@ -131,9 +131,9 @@ class Cluster:
             connection.close()
 
     def ask(self, query: str, engine: str = "fetch", **settings: object) -> Answer:
-        """The answer to a query with one scan; settings without their common prefix.
+        """Runs a query with one scan. The settings omit their common prefix.
 
-        Unless a test says otherwise, pruning may take its time.
+        By default, pruning has plenty of time.
         """
         settings = {"timeout_ms": _UNHURRIED_MS, **settings}
         own = {
@@ -146,12 +146,12 @@ class Cluster:
         return Answer(rows, scan)
 
     def scans(self) -> list[Mapping[str, Any]]:
-        """What the handler has reported, in order."""
+        """The handler's scan reports, in order."""
         reports = self.execute("hiveserver2", ["sh", "-c", f"cat {REPORTS} || true"])
         return [json.loads(line) for line in reports.splitlines()]
 
     def metrics(self, replica: str) -> Mapping[str, float]:
-        """The numbers of a pruning service, as name{labels}."""
+        """The metrics of a pruning service, as name{labels}."""
         page = "http://127.0.0.1:9100/metrics"
         code = f"import urllib.request as u; print(u.urlopen('{page}').read().decode())"
         return {
@@ -163,14 +163,14 @@ class Cluster:
         }
 
     def wait(self, is_so: Callable[[], bool], seconds: float = PATIENCE) -> None:
-        """Return when it is so."""
+        """Wait until the condition holds."""
         end = time.monotonic() + seconds
         while not is_so():
-            assert time.monotonic() < end, f"not so within {seconds} s"
+            assert time.monotonic() < end, f"the condition did not hold within {seconds} s"
             time.sleep(0.3)
 
     def health(self, service: str) -> str:
-        """ "healthy", or what else the engine says of a container."""
+        """ "healthy", or another status that the engine reports for a container."""
         state = self.container(service).attrs["State"]
         return str(state.get("Health", {}).get("Status", state["Status"]))
 
@@ -181,9 +181,9 @@ _LABEL = f"com.docker.compose.project={_PROJECT}"
 
 @contextmanager
 def cluster(directory: Path) -> Iterator[Cluster]:
-    """The containers, made anew; their secrets and all logs are in `directory`.
+    """Recreates the containers; their secrets and all logs are in `directory`.
 
-    TAG names images that have been built already; without it they are built.
+    TAG names existing images; without it they are built.
 
     Raises NoEngineError.
     """
@@ -204,11 +204,11 @@ def cluster(directory: Path) -> Iterator[Cluster]:
         "COMPOSE_PROJECT_NAME": _PROJECT,
         "SECRETS": str(secrets),
         "PORT": str(port),
-        # Nothing that a crash of this machine would lose is wanted back.
+        # The containers need no durability.
         "POSTGRES_FSYNC": "off",
     }
     compose = _Compose(DOCKER, "compose.yaml", wait=False)
-    # What tests that were killed have left would start with tables.
+    # Volumes of killed tests would contain tables.
     compose.stop()
     with compose:
         running = Cluster(engine, port)

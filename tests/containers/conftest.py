@@ -26,7 +26,7 @@ _INDEX = (
 @pytest.fixture(scope="session")
 def containers() -> Iterator[Cluster]:
     """All services, and the table `trips`: written, indexed and registered."""
-    signal.signal(signal.SIGTERM, _end_in_order)
+    signal.signal(signal.SIGTERM, _interrupt)
     directory = WORK / "containers"
     directory.mkdir(parents=True, exist_ok=True)
     try:
@@ -42,7 +42,7 @@ def containers() -> Iterator[Cluster]:
         pytest.skip(str(error))
 
 
-def _end_in_order(*_: object) -> None:
-    """As after Ctrl-C, so that no container stays; once."""
+def _interrupt(*_: object) -> None:
+    """Handles SIGTERM like Ctrl-C, once, so that the containers are stopped."""
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
     raise KeyboardInterrupt

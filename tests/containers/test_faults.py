@@ -1,4 +1,4 @@
-"""What happens to containers and their network costs time and pruning, never rows."""
+"""Failures of containers and their network cost time and pruning, never rows."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 
 import pytest
 from docker.models.images import Image
@@ -40,7 +41,7 @@ def rows(containers: Cluster) -> Rows:
 
 @pytest.fixture(scope="module")
 def tools(containers: Cluster) -> Image:
-    """The service's image, with what delays packets and shifts clocks."""
+    """The service's image, with tools that delay packets and shift clocks."""
     image, _ = containers.engine.images.build(
         fileobj=io.BytesIO(_TOOLS.encode()), network_mode="host", tag="pyhudi/tools"
     )
@@ -48,18 +49,22 @@ def tools(containers: Cluster) -> Image:
 
 
 @pytest.fixture(autouse=True)
-def _both_replicas_are_asked_again(containers: Cluster) -> Iterator[None]:
-    """After each test; the circuit breakers have closed."""
+def _wait_for_both_replicas(containers: Cluster) -> Iterator[None]:
+    """Waits after each test until the circuit breakers have closed."""
     yield
     for name in REPLICAS:
-        containers.wait(lambda name=name: containers.health(name) == "healthy")
+        containers.wait(partial(_is_healthy, containers, name))
     first = containers.container(REPLICAS[0])
-    with undone(first.pause, first.unpause):
-        containers.wait(lambda: pruned(containers.ask(QUERY, timeout_ms=TIMEOUT_MS)))
-    containers.wait(lambda: _asked_of_first(containers))
+    with temporarily(first.pause, first.unpause):
+        containers.wait(lambda: is_pruned(containers.ask(QUERY, timeout_ms=TIMEOUT_MS)))
+    containers.wait(lambda: _first_replica_answered(containers))
 
 
-def _asked_of_first(containers: Cluster) -> bool:
+def _is_healthy(containers: Cluster, name: str) -> bool:
+    return containers.health(name) == "healthy"
+
+
+def _first_replica_answered(containers: Cluster) -> bool:
     before = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
     answer = containers.ask(QUERY)
     after = containers.metrics(REPLICAS[0])["pyhudi_request_seconds_count"]
@@ -67,7 +72,7 @@ def _asked_of_first(containers: Cluster) -> bool:
 
 
 @contextmanager
-def undone(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
+def temporarily(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[None]:
     act()
     try:
         yield
@@ -75,13 +80,13 @@ def undone(act: Callable[[], object], undo: Callable[[], object]) -> Iterator[No
         undo()
 
 
-def pruned(answer: Answer) -> bool:
+def is_pruned(answer: Answer) -> bool:
     return (answer.outcome, answer.files) == PRUNED
 
 
 def test_one_replica_is_killed_while_many_queries_run(containers: Cluster, rows: Rows) -> None:
     first = containers.container(REPLICAS[0])
-    begun = len(containers.scans())
+    earlier_scans = len(containers.scans())
     started = threading.Barrier(9)
 
     def ask_often(_: int) -> list[Rows]:
@@ -93,41 +98,43 @@ def test_one_replica_is_killed_while_many_queries_run(containers: Cluster, rows:
         return found
 
     with ThreadPoolExecutor(8) as pool:
-        asked = pool.map(ask_often, range(8))
+        results = pool.map(ask_often, range(8))
         started.wait()
-        with undone(first.kill, first.start):
-            assert [one for some in asked for one in some] == [rows] * 32
-            # The other one answers, and the dead one costs nothing.
+        with temporarily(first.kill, first.start):
+            assert [one for some in results for one in some] == [rows] * 32
+            # The other replica answers, and the dead one costs nothing.
             answer = containers.ask(QUERY)
-    assert pruned(answer)
+    assert is_pruned(answer)
     assert answer.pruning_seconds < TIMEOUT_MS / 1000
-    scans = containers.scans()[begun:]
+    scans = containers.scans()[earlier_scans:]
     assert len(scans) == 33
     assert {scan["outcome"] for scan in scans} == {"PRUNED"}
 
 
 def test_one_replica_hangs(containers: Cluster, rows: Rows) -> None:
     first = containers.container(REPLICAS[0])
-    with undone(first.pause, first.unpause):
+    with temporarily(first.pause, first.unpause):
         answers = [containers.ask(QUERY, timeout_ms=TIMEOUT_MS) for _ in range(5)]
     assert [answer.rows for answer in answers] == [rows] * 5
-    assert all(map(pruned, answers))
-    # Half of the time for each of two, until the circuit breaker opens at the third failure.
-    assert [_waited(answer) for answer in answers] == [True, True, True, False, False]
+    assert all(map(is_pruned, answers))
+    # Each of the two gets half of the time, until the circuit breaker opens at the third failure.
+    assert [has_waited(answer) for answer in answers] == [True, True, True, False, False]
 
 
 def test_both_replicas_hang_and_the_time_out_holds(containers: Cluster, rows: Rows) -> None:
     both = [containers.container(name) for name in REPLICAS]
-    with undone(lambda: [one.pause() for one in both], lambda: [one.unpause() for one in both]):
+    with temporarily(
+        lambda: [one.pause() for one in both], lambda: [one.unpause() for one in both]
+    ):
         answer = containers.ask(QUERY, timeout_ms=TIMEOUT_MS)
     assert answer.rows == rows
     assert (answer.outcome, answer.files) == ("TIMED_OUT", (FILES, FILES))
     assert answer.pruning_seconds <= TIMEOUT_MS / 1000 * 1.1
 
 
-def test_no_replica_is_there(containers: Cluster, rows: Rows) -> None:
+def test_no_replica_runs(containers: Cluster, rows: Rows) -> None:
     both = [containers.container(name) for name in REPLICAS]
-    with undone(lambda: [one.kill() for one in both], lambda: [one.start() for one in both]):
+    with temporarily(lambda: [one.kill() for one in both], lambda: [one.start() for one in both]):
         answer = containers.ask(QUERY)
     assert answer.rows == rows
     assert answer.outcome in ("UNREACHABLE", "TIMED_OUT")
@@ -137,7 +144,7 @@ def test_no_replica_is_there(containers: Cluster, rows: Rows) -> None:
 def test_the_network_between_hive_and_the_service_is_cut(containers: Cluster, rows: Rows) -> None:
     network = containers.network
     both = [(name, containers.container(name)) for name in REPLICAS]
-    with undone(
+    with temporarily(
         lambda: [network.disconnect(one) for _, one in both],
         lambda: [network.connect(one, aliases=[name]) for name, one in both],
     ):
@@ -154,7 +161,7 @@ def test_the_network_to_one_replica_is_slow(containers: Cluster, tools: Image, r
     def traffic(change: str) -> None:
         containers.engine.containers.run(
             tools,
-            # A network that was left and joined again has another number.
+            # After leaving and rejoining a network, a container has another address.
             entrypoint=["sh", "-c", f"tc qdisc {change % '$(ls /sys/class/net | grep eth)'}"],
             network_mode=f"container:{first.id}",
             cap_add=["NET_ADMIN"],
@@ -162,22 +169,22 @@ def test_the_network_to_one_replica_is_slow(containers: Cluster, tools: Image, r
             remove=True,
         )
 
-    # After the first packets a hundred bytes in a second: an answer takes several.
-    with undone(
+    # After the first packets, a hundred bytes per second: an answer takes several seconds.
+    with temporarily(
         lambda: traffic("add dev %s root tbf rate 800bit burst 1600 latency 60s"),
         lambda: traffic("del dev %s root"),
     ):
         answers = [containers.ask(QUERY, timeout_ms=TIMEOUT_MS)]
-        # Until the circuit breaker has opened. An answer may still get through before, which closes
-        # it again.
-        while sum(map(_waited, answers)) < 3 or _waited(answers[-1]):
+        # Until the circuit breaker has opened. An answer may still arrive before, which closes it
+        # again.
+        while sum(map(has_waited, answers)) < 3 or has_waited(answers[-1]):
             assert len(answers) < 12, [answer.pruning_seconds for answer in answers]
             answers.append(containers.ask(QUERY, timeout_ms=TIMEOUT_MS))
     assert [answer.rows for answer in answers] == [rows] * len(answers)
-    assert all(map(pruned, answers))
+    assert all(map(is_pruned, answers))
 
 
-def _waited(answer: Answer) -> bool:
+def has_waited(answer: Answer) -> bool:
     """As long as for a replica that hangs."""
     return answer.pruning_seconds > TIMEOUT_MS / 2000 * 0.9
 
@@ -186,11 +193,11 @@ def _waited(answer: Answer) -> bool:
     ("offset", "outcome"),
     [
         ("+30d", "PRUNED"),
-        # The callers' certificates are not valid yet: nobody is let in.
+        # The clients' certificates are not valid yet: all connections are refused.
         ("-30d", "UNREACHABLE"),
     ],
 )
-def test_the_service_has_another_clock(
+def test_the_clock_of_the_service_differs(
     containers: Cluster, tools: Image, rows: Rows, offset: str, outcome: str
 ) -> None:
     both = [containers.container(name) for name in REPLICAS]
@@ -209,7 +216,7 @@ def test_the_service_has_another_clock(
         network=network,
         networking_config={network: both_names},
     )
-    with undone(lambda: [one.stop() for one in both], lambda: [one.start() for one in both]):
+    with temporarily(lambda: [one.stop() for one in both], lambda: [one.start() for one in both]):
         try:
             skewed.start()
             containers.wait(lambda: b'"listening"' in skewed.logs())
@@ -219,22 +226,22 @@ def test_the_service_has_another_clock(
             skewed.remove(force=True)
     assert answer.rows == rows
     if outcome == "PRUNED":
-        assert pruned(answer)
+        assert is_pruned(answer)
 
 
-def test_stopping_a_replica_in_order_costs_no_query_its_pruning(
+def test_stopping_a_replica_gracefully_leaves_all_queries_pruned(
     containers: Cluster, rows: Rows
 ) -> None:
     first = containers.container(REPLICAS[0])
     before = len(containers.scans())
-    with ThreadPoolExecutor(4) as pool, undone(lambda: None, first.start):
-        asked = [pool.submit(_rows, containers) for _ in range(12)]
+    with ThreadPoolExecutor(4) as pool, temporarily(lambda: None, first.start):
+        results = [pool.submit(query_rows, containers) for _ in range(12)]
         first.stop(timeout=40)
-        assert [one.result() for one in asked] == [rows] * 12
+        assert [one.result() for one in results] == [rows] * 12
     first.reload()
     assert {scan["outcome"] for scan in containers.scans()[before:]} == {"PRUNED"}
 
 
-def _rows(containers: Cluster) -> Rows:
+def query_rows(containers: Cluster) -> Rows:
     with containers.session(UNHURRIED) as session:
         return sorted(session.run(QUERY), key=repr)

@@ -37,7 +37,7 @@ def test_rows_are_the_same_and_files_are_fewer(
     assert (pruned.outcome, pruned.files) == ("PRUNED", (FILES, read))
 
 
-def test_the_query_has_one_name_in_all_logs(containers: Cluster) -> None:
+def test_a_query_has_the_same_id_in_all_logs(containers: Cluster) -> None:
     query = containers.ask("SELECT id FROM trips WHERE id = 4").scan["queryId"]
     logs = {name: containers.container(name).logs().decode() for name in REPLICAS}
     assert sum(f'"request": "{query}#' in log for log in logs.values()) == 1
@@ -46,10 +46,10 @@ def test_the_query_has_one_name_in_all_logs(containers: Cluster) -> None:
 
 def test_neither_users_nor_owners_of_tables_choose_the_service(containers: Cluster) -> None:
     query = "SELECT count(*) FROM trips WHERE id < 100"
-    asked = containers.ask(
+    answer = containers.ask(
         query, service_addresses="evil:1", report_dir="/tmp/evil", tls_ca="", token_file=""
     )
-    assert (asked.outcome, asked.files) == ("PRUNED", (FILES, 1))
+    assert (answer.outcome, answer.files) == ("PRUNED", (FILES, 1))
     with containers.session() as session:
         session.run(
             "ALTER TABLE trips SET TBLPROPERTIES ('hudi.pruning.service.addresses'='evil:1')"
@@ -58,15 +58,15 @@ def test_neither_users_nor_owners_of_tables_choose_the_service(containers: Clust
 
 
 @pytest.mark.parametrize(
-    ("what", "arguments"),
+    ("problem", "arguments"),
     [
         ("no TLS", ""),
         ("no certificate", ", tls=ssl._create_unverified_context()"),
         ("a token, but no certificate", ", tls=ssl._create_unverified_context(), token='x' * 48"),
     ],
 )
-def test_a_stranger_in_the_network_is_not_answered(
-    containers: Cluster, what: str, arguments: str
+def test_an_unauthenticated_client_is_not_answered(
+    containers: Cluster, problem: str, arguments: str
 ) -> None:
     code = (
         "import ssl; from pyhudi_expr.service.client import PruningClient as Client;"
@@ -78,6 +78,6 @@ def test_a_stranger_in_the_network_is_not_answered(
         text=True,
         check=False,
     )
-    assert done.returncode, what
+    assert done.returncode, problem
     assert "ServiceInfo" not in done.stdout
     assert "Error" in done.stderr or "Exception" in done.stderr

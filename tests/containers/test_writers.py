@@ -8,7 +8,7 @@ import pytest
 
 from tests.containers.cluster import REPLICAS, Cluster
 from tests.containers.conftest import TRIPS
-from tests.containers.test_faults import undone
+from tests.containers.test_faults import temporarily
 
 pytestmark = [pytest.mark.containers, pytest.mark.timeout(300, func_only=True)]
 
@@ -19,7 +19,7 @@ def test_a_writer_commits_while_queries_run_and_no_cache_can_be_written(
     counted = f"SELECT count(*) FROM trips WHERE id >= {TRIPS - 50}"
     both = [containers.container(name) for name in REPLICAS]
     with (
-        undone(
+        temporarily(
             lambda: [one.exec_run(["sh", "-c", "cat /dev/zero >/tmp/full"]) for one in both],
             lambda: [one.exec_run(["rm", "/tmp/full"]) for one in both],
         ),

@@ -1,4 +1,4 @@
-"""Runs in the Spark container: writes the Hudi table /warehouse/trips, or a further commit to it.
+"""Runs in the Spark container: writes the Hudi table /warehouse/trips, or another commit to it.
 
 `python3 write_trips.py FIRST LAST`: the trips with ids from FIRST to before LAST, in files of 100.
 """
@@ -19,13 +19,13 @@ OPTIONS = {
     "hoodie.datasource.write.keygenerator.class": (
         "org.apache.hudi.keygen.NonpartitionedKeyGenerator"
     ),
-    # As each DataFrame partition is, so is its file.
+    # Each DataFrame partition becomes a file.
     "hoodie.bulkinsert.sort.mode": "NONE",
     "hoodie.metadata.index.column.stats.column.list": "id,city",
 }
 
 first, last = map(int, sys.argv[1:])
-# The index is made by our own job after the first commit; Hudi keeps it up to date from then on.
+# Our own job builds the index after the first commit; Hudi updates it from then on.
 OPTIONS["hoodie.metadata.index.column.stats.enable"] = str(first > 0).lower()
 spark = SparkSession.builder.appName("write trips").getOrCreate()
 rows = spark.range(first, last, 1, (last - first) // FILE_ROWS).select(

@@ -46,14 +46,14 @@ def test_every_engine_reads_the_rows(
 
 def test_the_log_is_quiet(hive_server: HiveServer, native_table: str) -> None:
     with hive_server.session() as session:
-        begun = len(hive_server.log())
+        log_start = len(hive_server.log())
         session.run("SELECT 1")
-    assert hive_server.log()[begun:] == ""
+    assert hive_server.log()[log_start:] == ""
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("ending", [signal.SIGINT, signal.SIGTERM])
-def test_one_is_started_by_hand_as_the_document_says(ending: signal.Signals) -> None:
+def test_hiveserver2_is_started_manually_as_documented(ending: signal.Signals) -> None:
     (piece,) = pieces(Runner.SERVER)
     started = subprocess.Popen(
         [sys.executable, *piece.words[1:]],
@@ -61,7 +61,7 @@ def test_one_is_started_by_hand_as_the_document_says(ending: signal.Signals) -> 
         env={**os.environ, "PYTHONUNBUFFERED": "1"},
         stdout=subprocess.PIPE,
         text=True,
-        # As in a terminal, whatever these tests were started by: jobs in the background ignore it.
+        # As in a terminal; background jobs ignore the signal.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     try:

@@ -1,4 +1,4 @@
-"""Child processes: an error shows the log, a deadline holds, nothing is left running."""
+"""Child processes: errors include the log, deadlines hold, nothing is left running."""
 
 import sys
 import time
@@ -26,7 +26,7 @@ def test_a_server_that_does_not_answer_is_stopped_at_the_deadline(tmp_path: Path
     assert not server.is_running()
 
 
-def test_a_server_that_ignores_the_polite_signal_is_killed(tmp_path: Path) -> None:
+def test_a_server_that_ignores_sigterm_is_killed(tmp_path: Path) -> None:
     ready = tmp_path / "ready"
     code = f"""
 import pathlib, signal, time
@@ -36,10 +36,10 @@ time.sleep(60)
 """
     server = python("Parrot", code, tmp_path / "log")
     server.wait_until(ready.exists, seconds=30)
-    begun = time.monotonic()
+    started = time.monotonic()
     server.stop(grace_seconds=0.3)
     assert not server.is_running()
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - started < 30
 
 
 def test_stopping_twice_is_harmless(tmp_path: Path) -> None:

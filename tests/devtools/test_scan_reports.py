@@ -1,4 +1,4 @@
-"""The handler's scan reports, summed."""
+"""Totals of the handler's scan reports."""
 
 import json
 from pathlib import Path

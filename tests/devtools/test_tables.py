@@ -1,4 +1,4 @@
-"""What Hudi wrote is what the generators promise: every row, and which file it is in."""
+"""Generated tables are as specified: every row, and the file it is in."""
 
 from pathlib import Path
 
@@ -26,7 +26,7 @@ def read(spark: SparkSession, table: HudiTable) -> list[tuple[object, ...]]:
         (TableType.COW, 9, Partitioning.SPECIAL, 8),
     ],
 )
-def test_a_matrix_table_holds_the_rows_it_says(
+def test_a_matrix_table_contains_its_specified_rows(
     spark: SparkSession,
     matrices: Matrices,
     type: TableType,
@@ -59,7 +59,7 @@ def test_each_file_of_a_matrix_table_has_one_thousand_of_ids(
     assert {row["count(1)"] for row in files} == {ROWS}
 
 
-def test_an_events_table_has_the_files_that_were_asked_for(
+def test_an_events_table_has_the_requested_number_of_files(
     spark: SparkSession, tmp_path: Path
 ) -> None:
     table = write_events(

@@ -1,4 +1,4 @@
-"""The documents' blocks of code, in pieces, and which test runs each.
+"""The code blocks of the documents, split into pieces, and the test that runs each piece.
 
 A piece is what a reader runs at once: a program, a SQL statement, a line of a shell.
 """
@@ -25,22 +25,22 @@ DOCUMENTS = sorted(
 )
 _BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 _SHELL = ("", "bash", "sh", "shell")
-#: Nobody runs these: what programs print, and drawings.
+#: Blocks that are not run: output of programs, and diagrams.
 SHOWN = ("text", "mermaid")
 
 
 class Runner(Enum):
-    """The value: the file of the test that runs such pieces."""
+    """The value is the test file that runs such pieces."""
 
     ALONE = "tests/docs/test_documents.py"
-    """Nothing is needed, or no more than that names exist."""
+    """These pieces need nothing else, or only have to name existing things."""
     SPARK = "tests/docs/test_programs_with_spark.py"
     HIVE = "tests/hive/test_documents.py"
     EXAMPLES = "tests/examples/test_domains.py"
     SERVICE = "tests/service/test_process.py"
     SERVER = "tests/devtools/test_hiveserver.py"
     CONTAINERS = "tests/containers/conftest.py"
-    """The images and the compose file that the lines name."""
+    """These lines need the images and the compose file."""
 
 
 _COMMANDS = {
@@ -64,7 +64,7 @@ _PYHUDI = {
     **dict.fromkeys(("hive register", "hive doctor"), Runner.HIVE),
     "serve": Runner.SERVICE,
 }
-#: Names that a reader has.
+#: Names that a reader has defined.
 _OF_SPARK = {"spark", "frame", "changes"}
 
 
@@ -79,7 +79,7 @@ class Piece:
 
     @property
     def words(self) -> list[str]:
-        """Of a shell's line."""
+        """The words of a shell's line."""
         return shlex.split(self.text.removesuffix("&"), comments=True)
 
     def __str__(self) -> str:
@@ -87,7 +87,7 @@ class Piece:
 
 
 def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]:
-    """Of all documents, in order: those of one runner, of one kind."""
+    """The pieces of all documents, in order: those of one runner, of one kind."""
     every = (one for document in DOCUMENTS for one in _pieces(document))
     return [
         one
@@ -97,26 +97,26 @@ def pieces(runner: Runner | None = None, kind: str | None = None) -> list[Piece]
 
 
 def runner_of(piece: Piece) -> Runner:
-    """Raises LookupError where no test would run it."""
+    """Raises LookupError if no test runs it."""
     if piece.kind in ("sql", "java"):
         return Runner.HIVE
     if piece.kind == "python":
-        modules, names = imported(piece.text), used(piece.text)
+        modules, names = imported_modules(piece.text), names_used(piece.text)
         if any(module.startswith("pyhive") for module in modules):
             return Runner.HIVE
         return Runner.SPARK if names & _OF_SPARK else Runner.ALONE
     words = piece.words
     if words[0] == "pyhudi":
-        of = _PYHUDI.get(words[1]) or _PYHUDI.get(" ".join(words[1:3]))
+        runner_of_command = _PYHUDI.get(words[1]) or _PYHUDI.get(" ".join(words[1:3]))
     else:
-        of = _COMMANDS.get(words[0])
-    if of is None:
+        runner_of_command = _COMMANDS.get(words[0])
+    if runner_of_command is None:
         raise LookupError(f"{piece}: no test runs it")
-    return of
+    return runner_of_command
 
 
 def kinds() -> Iterator[tuple[str, str]]:
-    """The name and the kind of every block of code."""
+    """The document and the kind of every block of code."""
     for document in DOCUMENTS:
         for match in _BLOCK.finditer(document.read_text()):
             yield str(document.relative_to(ROOT)), match.group(2)
@@ -144,11 +144,11 @@ def tree(text: str) -> ast.Module:
     return ast.parse(text.replace(")...", ")"))
 
 
-def imported(text: str) -> list[str]:
+def imported_modules(text: str) -> list[str]:
     """The modules from which a program imports names."""
     return [one.module or "" for one in ast.walk(tree(text)) if isinstance(one, ast.ImportFrom)]
 
 
-def used(text: str) -> set[str]:
+def names_used(text: str) -> set[str]:
     """The names in a program."""
     return {node.id for node in ast.walk(tree(text)) if isinstance(node, ast.Name)}

@@ -1,4 +1,4 @@
-"""The changelog: its newest version is the one that is built, and it names every command."""
+"""The changelog: its newest version is the built one, and it names every command."""
 
 import re
 from importlib.metadata import version
@@ -11,7 +11,7 @@ from tests.docs.documents import ROOT
 _TEXT = (ROOT / "CHANGELOG.md").read_text()
 
 
-def test_the_newest_version_is_the_one_that_is_built():
+def test_the_newest_version_is_the_built_one():
     newest = re.findall(r"^## (\d+\.\d+\.\d+)\b", _TEXT, re.MULTILINE)[0]
     project = (ROOT / "pyproject.toml").read_text()
     handler = (ROOT / "handler-java" / "pom.xml").read_text()
@@ -20,7 +20,7 @@ def test_the_newest_version_is_the_one_that_is_built():
     assert version("pyhudi-expr") == newest
 
 
-def test_it_names_every_command():
+def test_the_changelog_names_every_command():
     listed = re.search(r"^- (`pyhudi demo`,.*?)\.$", _TEXT, re.MULTILINE | re.DOTALL).group(1)
     named = [name.removeprefix("pyhudi ") for name in re.findall(r"`([\w -]+)`", listed)]
     assert sorted(named) == sorted(cli.list_commands(click.Context(cli)))

@@ -1,5 +1,7 @@
-"""What documents show: programs run, commands exist, names are names of something, links lead
-somewhere. What needs Spark or Hive is run beside theirs: `documents.Runner` says where."""
+"""The documents: programs run, commands and names exist, links lead somewhere.
+
+`documents.Runner` says where pieces that need Spark or Hive are run.
+"""
 
 import ast
 import importlib
@@ -31,7 +33,7 @@ _EXTRAS = re.compile(r"\[([\w,]+)\]")
 
 
 def commands(runner=None):
-    """Of `pyhudi`."""
+    """The commands of `pyhudi`."""
     return [one for one in pieces(runner, "shell") if one.words[0] == "pyhudi"]
 
 
@@ -40,18 +42,18 @@ def test_every_piece_of_code_is_run_by_a_test(piece):
     assert (ROOT / runner_of(piece).value).is_file()
 
 
-def test_a_piece_that_no_test_would_run_is_found():
+def test_a_piece_that_no_test_runs_is_detected():
     for text in ("pyhudi vacuum /warehouse/trips", "curl localhost"):
         with pytest.raises(LookupError, match="no test runs it"):
             runner_of(Piece("docs/new.md", 0, "shell", text))
 
 
-def test_blocks_are_of_kinds_that_are_run_or_only_shown():
+def test_blocks_have_known_kinds():
     assert {kind for _, kind in kinds()} <= {"python", "java", "sql", "", *SHOWN}
 
 
 @pytest.mark.parametrize("piece", pieces(kind="python"), ids=str)
-def test_what_programs_import_exists(piece):
+def test_imported_names_exist(piece):
     for node in ast.walk(tree(piece.text)):
         if isinstance(node, ast.ImportFrom) and node.module.startswith("pyhudi_expr"):
             module = importlib.import_module(node.module)
@@ -60,24 +62,26 @@ def test_what_programs_import_exists(piece):
 
 
 @pytest.mark.parametrize("piece", pieces(Runner.ALONE, "python"), ids=str)
-def test_programs_that_need_nothing_else_run(piece, golden):
-    # Any table will do: of a column that it lacks nothing is known.
+def test_programs_without_spark_or_hive_run(piece, golden):
+    # Any table will do: nothing is known of missing columns.
     source = piece.text.replace("/warehouse/trips", str(golden["cow_v9_txns_simple_meta"]))
     source = source.replace("fare", "amount").replace("city", "region")
     exec(compile(source, "document", "exec"), {"__name__": "document"})  # noqa: S102  the documents' own examples
 
 
 @pytest.mark.parametrize("piece", commands(), ids=str)
-def test_commands_are_understood(piece, tmp_path, monkeypatch):
+def test_commands_are_valid(piece, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     for name in ("queries.sql", "asked.jsonl"):
         (tmp_path / name).touch()
     (tmp_path / "history").mkdir()
-    command, words = cli, piece.words[1:]
+    command: click.Command | None = cli
+    words = piece.words[1:]
     while isinstance(command, click.Group):
         name, *words = words
         group, command = command, command.get_command(click.Context(command), name)
         assert command is not None, f"{group.name} has no command {name}"
+    assert command is not None
     command.make_context(command.name, list(words))
 
 
@@ -86,7 +90,7 @@ def lines_of(program):
 
 
 @pytest.mark.parametrize("piece", lines_of("pip"), ids=str)
-def test_extras_that_are_installed_exist(piece):
+def test_documented_extras_exist(piece):
     project = (ROOT / "pyproject.toml").read_text()
     extras = project.partition("[project.optional-dependencies]")[2].partition("\n[")[0]
     for each in ",".join(_EXTRAS.findall(piece.text)).split(","):
@@ -94,13 +98,13 @@ def test_extras_that_are_installed_exist(piece):
 
 
 @pytest.mark.parametrize("piece", lines_of("make"), ids=str)
-def test_targets_that_are_made_exist(piece):
+def test_documented_make_targets_exist(piece):
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
     assert {word for word in piece.words[1:] if "=" not in word} <= set(targets)
 
 
 @pytest.mark.parametrize("piece", pieces(Runner.CONTAINERS) + pieces(Runner.EXAMPLES), ids=str)
-def test_files_that_lines_name_exist(piece):
+def test_documented_files_exist(piece):
     """Other tests run these files."""
     named = [word for word in piece.words if re.match(r"(docker|examples)/", word)]
     made = "docker/secrets"
@@ -116,8 +120,8 @@ def trips(tmp_path_factory):
 
 
 @pytest.mark.parametrize("piece", commands(Runner.ALONE), ids=str)
-def test_commands_that_need_nothing_else_run(piece, trips, tmp_path, monkeypatch, capsys):
-    """On the demo's table, which has the columns of the documents' one."""
+def test_commands_without_spark_or_hive_run(piece, trips, tmp_path, monkeypatch, capsys):
+    """On the demo's table, which has the columns of the documents' table."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "queries.sql").write_text("SELECT * FROM trips WHERE fare > 160")
     log = {"table": str(trips), "predicate": json.loads(dumps(parse_predicate("fare > 160")))}
@@ -137,7 +141,7 @@ def test_links_lead_somewhere(document):
         if "://" in target or target.startswith("mailto:"):
             continue
         file = (document.parent / path).resolve() if path else document
-        assert file.exists(), f"{target} is not there"
+        assert file.exists(), f"{target} does not exist"
         if anchor and file.suffix == ".md":
             assert anchor in anchors(file), f"{path} has no heading {anchor}"
 

@@ -1,4 +1,4 @@
-"""The one table of the handler's settings has all that the handler knows, with their defaults."""
+"""The document's table of the handler's settings is complete, with their defaults."""
 
 import re
 
@@ -15,11 +15,11 @@ def source(name):
 
 
 def constants(name):
-    """A class's settings, by their names in Java."""
+    """The settings of a class, by their names in Java."""
     return dict(_CONSTANT.findall(source(name)))
 
 
-def test_the_table_has_every_setting_with_its_default():
+def test_all_settings_are_documented_with_their_defaults():
     names = constants("PruningSettings.java")
     put = re.findall(r'defaults\.put\((\w+), "(.*)"\);', source("PruningSettings.java"))
     defaults = {names[name]: value for name, value in put}
@@ -28,7 +28,7 @@ def test_the_table_has_every_setting_with_its_default():
     assert {name: "" if told == "none" else told.strip("`") for name, told in rows} == defaults
 
 
-def test_what_sessions_and_tables_may_set_is_told():
+def test_settings_of_sessions_and_tables_are_documented():
     names = constants("PruningSettings.java")
     told = " ".join(_DOCUMENT.read_text().split())
     assert all(f"`{name}`" in told for name in constants("AdministratorSettings.java").values())

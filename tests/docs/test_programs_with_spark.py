@@ -23,7 +23,7 @@ SELECT id, timestamp_seconds(1714550400 + id) AS ts, 'rider ' || id % 9 AS rider
   cast(id AS double) AS fare, '2024-05-0' || (1 + id % 2) AS day
 FROM range(0, 400, 1, 4)
 """
-_ASKED = ("fare > 100", "city = 'Oslo' AND fare < 7", "rider = 'rider 3'")
+_PREDICATES = ("fare > 100", "city = 'Oslo' AND fare < 7", "rider = 'rider 3'")
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +34,7 @@ def trips(spark, tmp_path_factory):
 
 @pytest.fixture
 def path(spark, trips, tmp_path):
-    """A copy of it, which is warehouse.trips in the session's catalog, too."""
+    """A copy of it, which is warehouse.trips in the session's catalog."""
     path = shutil.copytree(trips, tmp_path / "trips")
     spark.sql("CREATE DATABASE IF NOT EXISTS warehouse")
     spark.sql(f"CREATE TABLE warehouse.trips USING hudi LOCATION '{path}'")
@@ -49,8 +49,8 @@ def settings(spark):
     return {row.key for row in spark.sql("SET").collect()}
 
 
-def whole(text, path):
-    """The program, with what `...` stands for: a write to the table, options of a site's writer."""
+def complete_program(text, path):
+    """Replaces `...` in the program: by a write to the table, or options of a writer."""
     first = HudiTable.open(str(path)).timeline.writes[0].requested
     text = text.replace("20260101000000000", first).replace("/warehouse/trips", str(path))
     given = "".join(f".option({key!r}, {value!r})" for key, value in _SPEC.options().items())
@@ -59,8 +59,8 @@ def whole(text, path):
 
 @pytest.mark.parametrize("piece", pieces(Runner.SPARK, "python"), ids=str)
 def test_programs_with_spark_run(piece, spark, path):
-    text = whole(piece.text, path)
-    if "VirtualTable" in text:  # it makes a table itself
+    text = complete_program(piece.text, path)
+    if "VirtualTable" in text:  # it creates a table itself
         shutil.rmtree(path)
     frame = spark.sql(_ROWS)
     given = {"__name__": "document", "spark": spark, "frame": frame, "changes": frame.limit(20)}
@@ -69,27 +69,27 @@ def test_programs_with_spark_run(piece, spark, path):
 
 
 def assert_no_row_lost(spark, path):
-    """Of those that Hudi finds, whatever our own reader leaves out."""
-    asked = [f"({text}) AS asked_{number}" for number, text in enumerate(_ASKED)]
-    rows = read(spark, path).selectExpr("id", *asked).collect()
-    for number, text in enumerate(_ASKED):
+    """Compared with the rows that Hudi reads, without our own reader."""
+    columns = [f"({text}) AS asked_{number}" for number, text in enumerate(_PREDICATES)]
+    rows = read(spark, path).selectExpr("id", *columns).collect()
+    for number, text in enumerate(_PREDICATES):
         found = pyhudi_expr.scan(str(path), text, ["id"], zone="UTC").to_table()
-        wanted = sorted(row.id for row in rows if row[1 + number])
-        assert sorted(found.column("id").to_pylist()) == wanted != []
+        expected_ids = sorted(row.id for row in rows if row[1 + number])
+        assert sorted(found.column("id").to_pylist()) == expected_ids != []
 
 
 def blocks():
-    """The commands of each block, which are given one after the other."""
+    """The commands of each block, which are run one after the other."""
     every = groupby(pieces(Runner.SPARK, "shell"), lambda piece: (piece.document, piece.number))
     return [pytest.param(list(found), id=f"{name}-{number}") for (name, number), found in every]
 
 
 @pytest.mark.parametrize("commands", blocks())
-def test_commands_with_spark_run_in_their_order(commands, spark, path, monkeypatch, capsys):
-    # Commands end their session, and the tests' own has to stay.
+def test_commands_with_spark_run_in_order(commands, spark, path, monkeypatch, capsys):
+    # Commands stop their session, and the tests' own session has to stay.
     monkeypatch.setattr(type(spark), "stop", lambda session: None)
     for piece in commands:
-        # Hudi's bundle is there already.
+        # Hudi's bundle is in the session already.
         text = re.sub(r"--conf spark\.jars=\S+", "", " ".join(map(shlex.quote, piece.words[1:])))
         words = shlex.split(text.replace("/warehouse/trips", str(path)))
         assert main(words) == 0, f"{piece}: {capsys.readouterr().err}"

@@ -1,4 +1,4 @@
-"""The site's reference has the modules of all that the documents have programs import."""
+"""The site's reference includes the modules that programs in the documents import."""
 
 import ast
 import importlib
@@ -13,7 +13,7 @@ _SITE = ROOT / "devtools" / "docs_site.py"
 
 
 def modules() -> set[str]:
-    """The reference's; mkdocs, which the file imports, is not needed."""
+    """The modules of the reference; mkdocs, which the file imports, is not needed."""
     for node in ast.parse(_SITE.read_text()).body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_MODULES":
             return set(ast.literal_eval(node.value))
@@ -32,7 +32,7 @@ def imported() -> Iterator[tuple[str, str]]:
 
 
 @pytest.mark.parametrize(("name", "module"), sorted(set(imported())))
-def test_what_programs_import_is_in_the_reference(name: str, module: str) -> None:
+def test_imported_names_are_in_the_reference(name: str, module: str) -> None:
     assert module in modules()
 
 

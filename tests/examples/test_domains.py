@@ -1,6 +1,4 @@
-"""The clients of `examples/` against the real service: what Trino and Presto ask, in Python and in
-Java.
-"""
+"""The clients of `examples/`, in Python and Java, send domains of Trino and Presto."""
 
 from __future__ import annotations
 
@@ -16,7 +14,7 @@ from devtools.runtime import HANDLER_JAR, HIVE_LIB, ROOT, java
 from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running_server import running
+from tests.service.running_server import running_server
 
 DATA = ROOT / "tests" / "data"
 TABLE = "cow_v9_txns_simple_meta"
@@ -24,12 +22,12 @@ TABLE = "cow_v9_txns_simple_meta"
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    with running(PruningHandler(Pruner(), ServiceSettings())) as server:
+    with running_server(PruningHandler(Pruner(), ServiceSettings())) as server:
         yield f"127.0.0.1:{server.port}"
 
 
 def domain_of(engine: str, sql: str, column: str) -> str:
-    """The domain that an engine wrote for some SQL, of another column."""
+    """The domain that an engine wrote for an SQL text, moved to another column."""
     for line in (DATA / engine / "tuple_domains.jsonl").read_text("utf-8").splitlines():
         form = json.loads(line)
         if form["sql"] == sql:
@@ -53,12 +51,12 @@ def run(*command: str, given: str = "") -> list[list[str]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", ["trino", "presto"])
-def test_both_clients_are_told_the_same(
+def test_both_clients_get_the_same_answer(
     golden: Mapping[str, Path], address: str, engine: str
 ) -> None:
     table = str(golden[TABLE])
-    asked = domain_of(engine, "s >= 'm' OR s IS NULL", "region")
-    by_python = run(sys.executable, "examples/domains.py", address, table, given=asked)
+    domain = domain_of(engine, "s >= 'm' OR s IS NULL", "region")
+    by_python = run(sys.executable, "examples/domains.py", address, table, given=domain)
     assert [line[:2] for line in by_python] == [
         ["region=apac", "DROP_PARTITION"],
         ["region=eu", "DROP_PARTITION"],
@@ -68,12 +66,12 @@ def test_both_clients_are_told_the_same(
 
 @pytest.mark.slow
 def test_files_are_named_by_their_tokens(golden: Mapping[str, Path], address: str) -> None:
-    told = run(*by_java(), address, str(golden[TABLE]), "txn_id", "TXN-001", "TXN-001")
-    assert told
-    assert {line[1] for line in told} <= {"DROP_LISTED", "DROP_TOKENS", "KEEP_TOKENS"}
+    output = run(*by_java(), address, str(golden[TABLE]), "txn_id", "TXN-001", "TXN-001")
+    assert output
+    assert {line[1] for line in output} <= {"DROP_LISTED", "DROP_TOKENS", "KEEP_TOKENS"}
 
 
-def test_what_is_no_domain_is_an_error(address: str) -> None:
+def test_an_invalid_domain_is_an_error(address: str) -> None:
     command = [sys.executable, "examples/domains.py", address, "/nowhere"]
     done = subprocess.run(command, input="{", capture_output=True, text=True, cwd=ROOT)
     assert done.returncode == 2

@@ -1,4 +1,4 @@
-"""Small tables with known rows, and which of their files a predicate keeps."""
+"""Small tables with known rows, and the files that a predicate keeps."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyhudi_expr.expr.nodes import (
     Term,
 )
 from pyhudi_expr.expr.terms import Scope
-from tests.expr.statistics import Given, RowStatistics
+from tests.expr.statistics import RecordedStatistics, RowStatistics
 
 X = Column(("x",))
 Y = Column(("y",))
@@ -51,13 +51,13 @@ def kept(
     types: pa.DataType | Mapping[str, pa.DataType],
     *files: Sequence[Any],
     zone: str | None = None,
-    given: Mapping[tuple[str, int], Given] | None = None,
+    given: Mapping[tuple[str, int], RecordedStatistics] | None = None,
     absent: frozenset[str] = frozenset(),
 ) -> list[int]:
     """Indexes of the files that `predicate` keeps.
 
-    types: the type of the only column ``x``, or of each. files: values of ``x``, or tuples.
-    given, absent: what the statistics are, see `RowStatistics`.
+    types: the type of the only column ``x``, or of each column. files: values of ``x``, or tuples.
+    given, absent: see `RowStatistics`.
     """
     columns = {"x": types} if isinstance(types, pa.DataType) else dict(types)
     single = isinstance(types, pa.DataType)

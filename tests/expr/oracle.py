@@ -1,8 +1,8 @@
-"""An independent reading of predicates: row by row, in plain Python, as each engine would.
+"""An independent evaluation of predicates: row by row, in plain Python, as each engine would.
 
-The engines differ where SQL leaves room: NaN, numbers of unlike types, overflow, calendars, zones,
-padding. An `Engine` is one combination of such choices, and a file may be excluded only if its
-rows agree under every one of them. `truths` shares nothing with the code under test but the nodes.
+The engines differ where SQL leaves room: NaN, numbers of different types, overflow, calendars,
+zones, padding. An `Engine` is one combination of such choices. A file may be excluded only if its
+rows agree under every one of them. `truths` shares only the nodes with the code under test.
 """
 
 from __future__ import annotations
@@ -55,13 +55,13 @@ from tests.expr.oracle_values import OutOfScopeError, Typed
 
 
 def value_of(term: Term, row: Mapping[str, Any], table: Table, engine: Engine) -> Literal:
-    """What a term gives for a row. Raises UndefinedError."""
+    """The value of a term for a row. Raises UndefinedError."""
     found = _term(term, row, table, engine)
     return Literal(found.value, found.type)
 
 
 def truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: Engine) -> Truths:
-    """The truth values that `node` may give for a row (dotted column name to stored value)."""
+    """The possible truth values of `node` for a row (dotted column name to stored value)."""
     try:
         return _truths(node, row, table, engine)
     except UndefinedError:
@@ -70,7 +70,7 @@ def truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: E
 
 
 def is_modelled(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: Engine) -> bool:
-    """Whether the oracle knows the values that the conditions of `node` compare."""
+    """Whether the oracle supports the values that the conditions of `node` compare."""
     conditions = (Comparison, Between, In, IsNull, Matches, StartsWith)
     try:
         for leaf in walk(node):
@@ -121,7 +121,7 @@ def _truths(node: HudiExpression, row: Mapping[str, Any], table: Table, engine: 
                 return frozenset({None})
             if not isinstance(text, str):
                 raise UndefinedError
-            same = all(wanted in (None, one) for wanted, one in zip(begin, text, strict=False))
+            same = all(expected in (None, one) for expected, one in zip(begin, text, strict=False))
             fits = len(text) == len(begin) if whole else len(text) >= len(begin)
             return frozenset({True, False, None} if same and fits else {False})
         case StartsWith(term=term, prefix=prefix):
@@ -182,7 +182,7 @@ def _case(term: Case, row: Mapping[str, Any], table: Table, engine: Engine) -> V
 
 
 def _chosen(value: Any, results: list[Value]) -> Value:
-    """One of several results, in the type that an engine finds for all of them."""
+    """The type that an engine uses for several results."""
     types = {result.type for result in results if not pa.types.is_null(result.type)}
     if len(types) == 1:
         return Value(value, types.pop())
@@ -207,10 +207,10 @@ def _as_read(value: Any, type_: pa.DataType | CharType, engine: Engine) -> Any:
 
 
 def _gregorian_day_of_julian_label(day: int) -> int:
-    """The proleptic Gregorian day that carries the Julian label of an early day (epoch days)."""
+    """Relabels an early day (epoch days): the proleptic Gregorian day with its Julian label."""
     if day >= -141_427:
         return day
-    # The Julian calendar in years that begin in March, from 1 March of year 0.
+    # Julian years that begin in March, counted from 1 March of year 0.
     since = day + 719_470
     cycle, rest = divmod(since, 1_461)
     year_of_cycle = min(rest // 365, 3)
@@ -245,9 +245,9 @@ def _cast(source: Value, target: pa.DataType | CharType, engine: Engine, table: 
     elif value is None:
         result = None
     elif pa.types.is_date(target) and pa.types.is_timestamp(type_):
-        return _modelled(lambda: to_date(Typed(value, type_), engine.habits(table)))
+        return _modelled(lambda: to_date(Typed(value, type_), engine.function_options(table)))
     elif pa.types.is_string(target) and not pa.types.is_boolean(type_):
-        return _modelled(lambda: to_text(Typed(value, type_), engine.habits(table)))
+        return _modelled(lambda: to_text(Typed(value, type_), engine.function_options(table)))
     elif pa.types.is_decimal(type_) and pa.types.is_integer(target):
         fits = -(2 ** (bits_of(target) - 1)) <= int(value) < 2 ** (bits_of(target) - 1)
         result = int(value) if fits else None
@@ -264,7 +264,7 @@ def _cast(source: Value, target: pa.DataType | CharType, engine: Engine, table: 
     return Value(result, target)
 
 
-#: Functions of types that they do not take fail in many ways.
+#: Functions fail in many ways for types that they do not accept.
 _UNMODELLED = (OutOfScopeError, ArithmeticError, ValueError, TypeError, AttributeError, KeyError)
 
 
@@ -280,4 +280,4 @@ def _call(name: str, args: list[Value], engine: Engine, table: Table) -> Value:
     if any(isinstance(arg.type, CharType) for arg in args):
         raise UndefinedError
     typed = [Typed(arg.value, arg.type) for arg in args]
-    return _modelled(lambda: call(name, typed, engine.habits(table)))
+    return _modelled(lambda: call(name, typed, engine.function_options(table)))

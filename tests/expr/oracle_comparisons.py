@@ -24,7 +24,7 @@ from tests.expr.oracle_engines import (
 )
 from tests.expr.oracle_times import moments_of, text_of
 
-#: The truth values that a row may give; None is NULL.
+#: The possible truth values of a row; None is NULL.
 Truths = frozenset[bool | None]
 ANYTHING: Truths = frozenset({True, False, None})
 
@@ -69,7 +69,7 @@ def _member(term: Value, option: Value, table: Table, engine: Engine) -> bool:
 
 
 def listed(term: Value, others: list[Value], engine: Engine) -> list[Value]:
-    """The operands of IN or BETWEEN, as one common type where the engine wants that."""
+    """Converts the operands of IN or BETWEEN to a common type, if the engine does."""
     operands = [term, *others]
     types = [operand.type for operand in operands if not isinstance(operand.type, CharType)]
     floats = [type_ for type_ in types if pa.types.is_floating(type_)]
@@ -83,7 +83,7 @@ def listed(term: Value, others: list[Value], engine: Engine) -> list[Value]:
 
 
 def _compared(left: Value, right: Value, table: Table, engine: Engine) -> tuple[bool, bool]:
-    """Whether ``left = right``, and whether ``left < right``."""
+    """Returns ``left = right`` and ``left < right``."""
     a: Any = left.value
     b: Any = right.value
     if is_number(left) and is_number(right):

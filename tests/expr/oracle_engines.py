@@ -1,4 +1,4 @@
-"""The engines' choices where SQL leaves room, and their values."""
+"""The choices of the engines where SQL leaves room, and their values."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from typing import Any
 import pyarrow as pa
 
 from pyhudi_expr.expr.nodes import CharType
-from tests.expr.oracle_values import Habits
+from tests.expr.oracle_values import FunctionOptions
 
 
 @dataclass(frozen=True)
 class Engine:
-    """One way to read what SQL leaves open.
+    """One reading of what SQL leaves open.
 
-    nan_is_greatest: NaN equals NaN and is above all; else a comparison with NaN is FALSE.
-    numbers: a float and a number of another type meet as "double", as the "common" type (float32
-        if no double takes part), or "exact".
-    narrows: a literal becomes float32 before it meets a float32 column.
+    nan_is_greatest: NaN equals NaN and is above all; otherwise a comparison with NaN is FALSE.
+    numbers: how a float is compared with a number of another type: as "double", as the "common"
+    type
+        (float32 if no double takes part), or "exact".
+    narrows: a literal becomes float32 before the comparison with a float32 column.
     lists: IN and BETWEEN convert all their operands to one common type.
-    hashed_in: IN looks options up by their bits, so -0.0 is not among (0.0).
+    hashed_in: IN compares options by their bits, so -0.0 is not in (0.0).
     text_in: IN compares dates and times with text options as text.
-    overflow: integers "wrap", or give "null".
-    dates: a date column meets a timestamp literal as "timestamp" or as "date".
+    overflow: integers "wrap", or become "null".
+    dates: a date column is compared with a timestamp literal as "timestamp" or as "date".
     hybrid_calendar: days before 1582-10-15 keep their Julian label.
     wall_clock: instants are shown, and compared, as the zone's wall clock.
-    char: a char meets a string with "both" sides stripped of trailing spaces, with the char
+    char: a char is compared with a string with "both" sides stripped of trailing spaces, with the
+    char
         "itself" stripped, or with the shorter side "padded".
     """
 
@@ -45,9 +47,9 @@ class Engine:
     wall_clock: bool = False
     char: str = "both"
 
-    def habits(self, table: Table) -> Habits:
-        """How it computes functions."""
-        return Habits(
+    def function_options(self, table: Table) -> FunctionOptions:
+        """How the engine computes functions."""
+        return FunctionOptions(
             table.zone,
             units=self.hashed_in,
             turkish=self.lists,
@@ -76,14 +78,14 @@ ENGINES = (
 
 @dataclass(frozen=True)
 class Table:
-    """What a row's values mean. types: stored type of each dotted column name."""
+    """The meaning of a row's values. types: the stored type of each dotted column name."""
 
     types: Mapping[str, pa.DataType]
     zone: str | None = None
 
 
 class UndefinedError(Exception):
-    """The engines agree on nothing here, so a row may give anything."""
+    """The engines do not agree on a value, so a row may have any."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +104,7 @@ def is_integer_of(operand: Value) -> bool:
 
 
 def fits_of(text: str, type_: pa.DataType) -> bool:
-    """Whether engines agree on the text as an integer of the type."""
+    """Whether engines read the text as an integer of the type alike."""
     limit = 2 ** (type_.bit_width - 1)
     return bool(re.fullmatch(r"0|-?[1-9]\d{0,14}", text)) and -limit <= int(text) < limit
 

@@ -1,4 +1,4 @@
-"""Functions, value by value, in plain Python, as each engine would compute them."""
+"""Functions in plain Python, value by value, as each engine would compute them."""
 
 from __future__ import annotations
 
@@ -24,27 +24,27 @@ from tests.expr.oracle_time_functions import (
     trunc_of,
     unix,
 )
-from tests.expr.oracle_values import EXACT, Habits, OutOfScopeError, Typed, is_time
+from tests.expr.oracle_values import EXACT, FunctionOptions, OutOfScopeError, Typed, is_time
 
 
-def call(name: str, args: list[Typed], habits: Habits) -> Typed:
+def call(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     """The function's value. Raises OutOfScopeError."""
     if name in ("greatest", "least"):
-        return _extreme(name, args, habits)
+        return _extreme(name, args, function_options)
     found = _FUNCTIONS.get(name)
     if found is None:
         raise OutOfScopeError(name)
     if any(arg.value is None for arg in args):
-        type_ = found(name, [_sample(arg.type) for arg in args], habits).type
+        type_ = found(name, [_sample(arg.type) for arg in args], function_options).type
         return Typed(None, type_)
     try:
-        return found(name, args, habits)
+        return found(name, args, function_options)
     except (OverflowError, ValueError, ArithmeticError) as error:
         raise OutOfScopeError(str(error)) from error
 
 
 def _sample(type_: pa.DataType) -> Typed:
-    """Some value of the type, to learn a result's type."""
+    """Some value of the type, to find a result's type."""
     if pa.types.is_string(type_):
         return Typed("a", type_)
     if pa.types.is_decimal(type_):
@@ -52,22 +52,22 @@ def _sample(type_: pa.DataType) -> Typed:
     return Typed(1.0 if pa.types.is_floating(type_) else 1, type_)
 
 
-def _arithmetic(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _arithmetic(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     if is_time(args[0].type) and name in "+-" and len(args) == 2:
-        return shift_of(name, args, habits)
+        return shift_of(name, args, function_options)
     if len(args) == 1:
-        return _arithmetic("-", [Typed(0, pa.int8()), args[0]], habits)
+        return _arithmetic("-", [Typed(0, pa.int8()), args[0]], function_options)
     types = [arg.type for arg in args]
     if all(map(pa.types.is_integer, types)):
         wider = max(types, key=lambda type_: type_.bit_width)
         exact = _operate(name, args[0].value, args[1].value)
         bits = wider.bit_width
         wrapped = (exact + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
-        return Typed(wrapped if wrapped == exact or habits.wraps else None, wider)
+        return Typed(wrapped if wrapped == exact or function_options.wraps else None, wider)
     if any(map(pa.types.is_floating, types)):
         with np.errstate(all="ignore"):
-            left, right = (np.float64(float(arg.value)) for arg in args)
-            return Typed(float(_operate(name, left, right)), pa.float64())
+            floats = [np.float64(float(arg.value)) for arg in args]
+            return Typed(float(_operate(name, *floats)), pa.float64())
     left, right = (_decimal(arg) for arg in args)
     exact = {"+": EXACT.add, "-": EXACT.subtract, "*": EXACT.multiply}[name](left, right)
     scales = [_digits(arg)[1] for arg in args]
@@ -95,16 +95,16 @@ def _digits(arg: Typed) -> tuple[int, int]:
     return {8: 3, 16: 5, 32: 10, 64: 20}[arg.type.bit_width], 0
 
 
-def _division(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _division(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     if any(pa.types.is_decimal(arg.type) for arg in args) and not any(
         pa.types.is_floating(arg.type) for arg in args
     ):
-        left, right = (_decimal(arg) for arg in args)
-        quotient = EXACT.divide(left, right) if right else None
+        dividend, divisor = (_decimal(arg) for arg in args)
+        quotient = EXACT.divide(dividend, divisor) if divisor else None
         type_ = pa.decimal128(38, 6)
         return Typed(quotient and _places(quotient, 6), type_)
     left, right = (np.float64(float(arg.value)) for arg in args)
-    if right == 0 and not habits.skips_nulls:
+    if right == 0 and not function_options.skips_nulls:
         return Typed(None, pa.float64())
     with np.errstate(all="ignore"):
         return Typed(float(left / right), pa.float64())
@@ -114,7 +114,7 @@ def _places(value: Decimal, places: int) -> Decimal:
     return value.quantize(Decimal(1).scaleb(-places), ROUND_HALF_UP, EXACT)
 
 
-def _sign(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _sign(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     (arg,) = args
     if name == "abs" and not math.copysign(1, arg.value) < 0:
         return arg
@@ -122,10 +122,10 @@ def _sign(name: str, args: list[Typed], habits: Habits) -> Typed:
         return Typed(-arg.value, arg.type)
     if isinstance(arg.value, Decimal):
         return Typed(arg.value.copy_negate(), arg.type)
-    return _arithmetic("-", [Typed(0, pa.int8()), arg], habits)
+    return _arithmetic("-", [Typed(0, pa.int8()), arg], function_options)
 
 
-def _whole(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _whole(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     (arg,) = args
     if isinstance(arg.value, Decimal):
         up = ROUND_FLOOR if name == "floor" else ROUND_CEILING
@@ -141,7 +141,7 @@ def _whole(name: str, args: list[Typed], habits: Habits) -> Typed:
     return Typed(min(whole, 2**63 - 1), pa.int64())
 
 
-def _round(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _round(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     arg, places = args[0], args[1].value if len(args) > 1 else 0
     if isinstance(arg.value, Decimal):
         scale = min(places, arg.type.scale)
@@ -151,13 +151,13 @@ def _round(name: str, args: list[Typed], habits: Habits) -> Typed:
         return arg
     if pa.types.is_float32(arg.type):
         raise OutOfScopeError("float")
-    exact = Decimal(repr(arg.value)) if habits.units else Decimal(arg.value)
+    exact = Decimal(repr(arg.value)) if function_options.units else Decimal(arg.value)
     if exact.adjusted() > 60:
         return arg
     return Typed(float(_places(exact, places)), arg.type)
 
 
-def _remainder(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _remainder(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     value, divisor = args[0].value, args[1].value
     found = int(math.fmod(abs(value) % abs(divisor), abs(divisor))) * (1 if value >= 0 else -1)
     if name == "pmod" and found < 0:
@@ -165,12 +165,12 @@ def _remainder(name: str, args: list[Typed], habits: Habits) -> Typed:
     return Typed(found, pa.int64())
 
 
-def _extreme(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _extreme(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     types = {arg.type for arg in args}
     given = [arg for arg in args if arg.value is not None]
     if len(types) > 1 or any(pa.types.is_string(type_) for type_ in types):
         raise OutOfScopeError("types")
-    if not given or (len(given) < len(args) and not habits.skips_nulls):
+    if not given or (len(given) < len(args) and not function_options.skips_nulls):
         return Typed(None, args[0].type)
 
     def key(arg: Typed) -> Any:
@@ -186,18 +186,18 @@ def _text(arg: Typed) -> str:
     return str(arg.value)
 
 
-def _case(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _case(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     text = _text(args[0])
     if name == "upper":
-        text = text.replace("i", "\u0130") if habits.turkish else text
+        text = text.replace("i", "\u0130") if function_options.turkish else text
         return Typed(text.upper(), pa.string())
-    text = text.replace("I", "\u0131") if habits.turkish else text
+    text = text.replace("I", "\u0131") if function_options.turkish else text
     return Typed(text.lower(), pa.string())
 
 
-def _substring(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _substring(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     text, count = _text(args[0]), args[-1].value
-    if not habits.units:
+    if not function_options.units:
         return Typed(text[:count], pa.string())
     units = text.encode("utf-16-le", "surrogatepass")[: 2 * count]
     whole = units.decode("utf-16-le", "ignore")
@@ -205,16 +205,16 @@ def _substring(name: str, args: list[Typed], habits: Habits) -> Typed:
     return Typed(whole + "?" * half, pa.string())
 
 
-def _concatenation(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _concatenation(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     return Typed("".join(map(_text, args)), pa.string())
 
 
-def _trim(name: str, args: list[Typed], habits: Habits) -> Typed:
+def _trim(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     strip = {"trim": str.strip, "ltrim": str.lstrip, "rtrim": str.rstrip}[name]
     return Typed(strip(_text(args[0]), " "), pa.string())
 
 
-_FUNCTIONS: dict[str, Callable[[str, list[Typed], Habits], Typed]] = {
+_FUNCTIONS: dict[str, Callable[[str, list[Typed], FunctionOptions], Typed]] = {
     **dict.fromkeys(("+", "-", "*"), _arithmetic),
     "/": _division,
     **dict.fromkeys(("negative", "abs"), _sign),

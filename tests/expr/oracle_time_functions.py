@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone, tzinfo
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 
-from tests.expr.oracle_values import EPOCH, Habits, OutOfScopeError, Typed, is_time
+from tests.expr.oracle_values import EPOCH, FunctionOptions, OutOfScopeError, Typed, is_time
 
 
-def _units(type_: pa.DataType) -> int:
+def _units(type_: Any) -> int:
     return (
         1
         if pa.types.is_date(type_)
@@ -20,14 +21,14 @@ def _units(type_: pa.DataType) -> int:
     )
 
 
-def _zone(habits: Habits) -> tzinfo:
-    if habits.zone is None:
+def _zone(function_options: FunctionOptions) -> tzinfo:
+    if function_options.zone is None:
         raise OutOfScopeError("no zone")
-    return timezone.utc if habits.zone == "UTC" else ZoneInfo(habits.zone)
+    return timezone.utc if function_options.zone == "UTC" else ZoneInfo(function_options.zone)
 
 
-def _wall(arg: Typed, habits: Habits) -> datetime:
-    """What the calendar shows, to the second."""
+def _wall(arg: Typed, function_options: FunctionOptions) -> datetime:
+    """The wall clock, to the second."""
     if not is_time(arg.type):
         raise OutOfScopeError("no time")
     if pa.types.is_date(arg.type):
@@ -35,20 +36,28 @@ def _wall(arg: Typed, habits: Habits) -> datetime:
     moment = EPOCH + timedelta(seconds=arg.value // _units(arg.type))
     if arg.type.tz is None:
         return moment
-    shown = moment.replace(tzinfo=timezone.utc).astimezone(_zone(habits))
-    return shown.replace(tzinfo=None, fold=0)
+    wall_clock = moment.replace(tzinfo=timezone.utc).astimezone(_zone(function_options))
+    return wall_clock.replace(tzinfo=None, fold=0)
 
 
 def _days(moment: datetime) -> int:
     return (moment - EPOCH).days
 
 
-def integer(part: Callable[[datetime], int]) -> Callable[[str, list[Typed], Habits], Typed]:
-    return lambda name, args, habits: Typed(part(_wall(args[0], habits)), pa.int32())
+def integer(
+    part: Callable[[datetime], int],
+) -> Callable[[str, list[Typed], FunctionOptions], Typed]:
+    return lambda name, args, function_options: Typed(
+        part(_wall(args[0], function_options)), pa.int32()
+    )
 
 
-def day_of(part: Callable[[datetime], datetime]) -> Callable[[str, list[Typed], Habits], Typed]:
-    return lambda name, args, habits: Typed(_days(part(_wall(args[0], habits))), pa.date32())
+def day_of(
+    part: Callable[[datetime], datetime],
+) -> Callable[[str, list[Typed], FunctionOptions], Typed]:
+    return lambda name, args, function_options: Typed(
+        _days(part(_wall(args[0], function_options))), pa.date32()
+    )
 
 
 def end_of_month(moment: datetime) -> datetime:
@@ -74,27 +83,27 @@ def _beginning(moment: datetime, unit: str) -> datetime:
     raise OutOfScopeError(unit)
 
 
-def trunc_of(name: str, args: list[Typed], habits: Habits) -> Typed:
-    day = _beginning(_wall(args[0], habits), args[1].value)
+def trunc_of(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
+    day = _beginning(_wall(args[0], function_options), args[1].value)
     return Typed(_days(day), pa.date32())
 
 
-def date_trunc_of(name: str, args: list[Typed], habits: Habits) -> Typed:
+def date_trunc_of(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     unit, arg = args[0].value, args[1]
-    shown = _wall(arg, habits)
-    begin = _beginning(shown, unit)
+    wall_clock = _wall(arg, function_options)
+    begin = _beginning(wall_clock, unit)
     if pa.types.is_date(arg.type) or arg.type.tz is None:
         return Typed((begin - EPOCH) // timedelta(seconds=1), pa.timestamp("s"))
-    return Typed(_instant(begin, habits), pa.timestamp("s", "UTC"))
+    return Typed(_instant(begin, function_options), pa.timestamp("s", "UTC"))
 
 
-def _instant(wall: datetime, habits: Habits) -> int:
-    offset = wall.replace(tzinfo=_zone(habits), fold=0).utcoffset()
+def _instant(wall: datetime, function_options: FunctionOptions) -> int:
+    offset = wall.replace(tzinfo=_zone(function_options), fold=0).utcoffset()
     assert offset is not None
     return (wall - offset - EPOCH) // timedelta(seconds=1)
 
 
-def shift_of(name: str, args: list[Typed], habits: Habits) -> Typed:
+def shift_of(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     if not pa.types.is_integer(args[1].type):
         raise OutOfScopeError("no number of days")
     if name in "+-" and not pa.types.is_date(args[0].type):
@@ -102,27 +111,27 @@ def shift_of(name: str, args: list[Typed], habits: Habits) -> Typed:
     sign = -1 if name in ("-", "date_sub") else 1
     if abs(args[1].value) > 10**6:
         raise OutOfScopeError("too many days")
-    return Typed(_days(_wall(args[0], habits)) + sign * args[1].value, pa.date32())
+    return Typed(_days(_wall(args[0], function_options)) + sign * args[1].value, pa.date32())
 
 
-def difference(name: str, args: list[Typed], habits: Habits) -> Typed:
-    left, right = (_days(_wall(arg, habits)) for arg in args)
+def difference(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
+    left, right = (_days(_wall(arg, function_options)) for arg in args)
     return Typed(left - right, pa.int32())
 
 
-def add_months_of(name: str, args: list[Typed], habits: Habits) -> Typed:
-    day = _wall(args[0], habits)
+def add_months_of(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
+    day = _wall(args[0], function_options)
     months = day.year * 12 + day.month - 1 + args[1].value
     first = datetime(months // 12, months % 12 + 1, 1)
     end = end_of_month(first)
-    last = habits.keeps_last_day and _days(day) == _days(end_of_month(day))
+    last = function_options.keeps_last_day and _days(day) == _days(end_of_month(day))
     return Typed(_days(end if last else first.replace(day=min(day.day, end.day))), pa.date32())
 
 
-def plus_interval(name: str, args: list[Typed], habits: Habits) -> Typed:
-    """Days and months on the calendar; hours there, too, or later on the instant."""
+def plus_interval(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
+    """Adds days and months on the calendar, and hours on the calendar or on the instant."""
     time, months, days, micros = args[0], *(arg.value for arg in args[1:])
-    clips = replace(habits, keeps_last_day=False)
+    clips = replace(function_options, keeps_last_day=False)
     if pa.types.is_date(time.type):
         if days or micros:
             raise OutOfScopeError("a date or a timestamp")
@@ -131,63 +140,66 @@ def plus_interval(name: str, args: list[Typed], habits: Habits) -> Typed:
     shift, rest = divmod(micros * units, 10**6)
     if rest:
         raise OutOfScopeError("another precision")
-    shown = _wall(time, habits)
+    wall_clock = _wall(time, function_options)
     day = add_months_of("add_months", args[:2], clips).value + days
-    wall = day * 86_400 + (shown - datetime(shown.year, shown.month, shown.day)).seconds
+    wall = (
+        day * 86_400
+        + (wall_clock - datetime(wall_clock.year, wall_clock.month, wall_clock.day)).seconds
+    )
     fraction = time.value % units
     if time.type.tz is None:
         return Typed(wall * units + fraction + shift, time.type)
-    if habits.from_wall:
+    if function_options.from_wall:
         seconds, fraction = divmod(wall * units + fraction + shift, units)
-        return Typed(_at(seconds, habits) * units + fraction, time.type)
+        return Typed(_at(seconds, function_options) * units + fraction, time.type)
     if not months and not days:
         return Typed(time.value + shift, time.type)
-    return Typed(_at(wall, habits) * units + fraction + shift, time.type)
+    return Typed(_at(wall, function_options) * units + fraction + shift, time.type)
 
 
-def _at(wall: int, habits: Habits) -> int:
-    return _instant(EPOCH + timedelta(seconds=wall), habits)
+def _at(wall: int, function_options: FunctionOptions) -> int:
+    return _instant(EPOCH + timedelta(seconds=wall), function_options)
 
 
-def unix(name: str, args: list[Typed], habits: Habits) -> Typed:
+def unix(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     arg = args[0]
-    if pa.types.is_timestamp(arg.type) and arg.type.tz and not habits.from_wall:
+    if pa.types.is_timestamp(arg.type) and arg.type.tz and not function_options.from_wall:
         return Typed(arg.value // _units(arg.type), pa.int64())
-    return Typed(_instant(_wall(arg, habits), habits), pa.int64())
+    return Typed(_instant(_wall(arg, function_options), function_options), pa.int64())
 
 
 _CODES = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 
 
-def format(name: str, args: list[Typed], habits: Habits) -> Typed:
-    shown, pattern = _wall(args[0], habits), args[1].value
+def format(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
+    wall_clock, pattern = _wall(args[0], function_options), args[1].value
     for field, code in _CODES.items():
-        text = f"{shown.year:04d}" if field == "yyyy" else shown.strftime(code)
+        text = f"{wall_clock.year:04d}" if field == "yyyy" else wall_clock.strftime(code)
         pattern = pattern.replace(field, text)
     return Typed(pattern, pa.string())
 
 
-def from_unixtime_of(name: str, args: list[Typed], habits: Habits) -> Typed:
+def from_unixtime_of(name: str, args: list[Typed], function_options: FunctionOptions) -> Typed:
     if abs(args[0].value) > 10**11:
         raise OutOfScopeError("far away")
     instant = Typed(args[0].value, pa.timestamp("s", "UTC"))
     pattern = Typed("yyyy-MM-dd HH:mm:ss", pa.string())
-    return format(name, [instant, pattern], habits)
+    return format(name, [instant, pattern], function_options)
 
 
-def to_date(arg: Typed, habits: Habits) -> Typed:
+def to_date(arg: Typed, function_options: FunctionOptions) -> Typed:
     """``CAST(t AS date)``."""
-    return day_of(lambda moment: moment)("to_date", [arg], habits)
+    return day_of(lambda moment: moment)("to_date", [arg], function_options)
 
 
-def to_text(arg: Typed, habits: Habits) -> Typed:
+def to_text(arg: Typed, function_options: FunctionOptions) -> Typed:
     """``CAST(x AS string)`` of integers, dates and times."""
     if pa.types.is_integer(arg.type):
         return Typed(str(arg.value), pa.string())
-    shown = _wall(arg, habits)
-    text = f"{shown.year:04d}-{shown:%m-%d}"
+    wall_clock = _wall(arg, function_options)
+    text = f"{wall_clock.year:04d}-{wall_clock:%m-%d}"
     if pa.types.is_date(arg.type):
         return Typed(text, pa.string())
     rest = arg.value % _units(arg.type) * (10**9 // _units(arg.type))
     fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return Typed(f"{text} {shown:%H:%M:%S}{fraction}", pa.string())
+    return Typed(f"{text} {wall_clock:%H:%M:%S}{fraction}", pa.string())

@@ -1,4 +1,4 @@
-"""Dates and times of the oracle: clocks, instants and texts."""
+"""Dates and times of the oracle: wall clocks, instants and texts."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ import pyarrow as pa
 from tests.expr.oracle_engines import Engine, Table, UndefinedError, Value, is_temporal, is_text
 
 
-def units(type_: pa.DataType) -> int:
+def units(type_: pa.TimestampType) -> int:
     return {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[type_.unit]
 
 
 def moments_of(
     left: Value, right: Value, table: Table, engine: Engine
 ) -> tuple[Fraction, Fraction]:
-    """Two moments on one clock, in seconds."""
+    """Two moments on the same clock, in seconds."""
     kinds = _clock(left), _clock(right)
     seconds = [_seconds(left), _seconds(right)]
     if "instant" not in kinds:
@@ -32,14 +32,14 @@ def moments_of(
     if kinds == ("instant", "instant"):
         both_stored = left.stored and right.stored
         if both_stored and engine.wall_clock and table.zone is not None:
-            return _shown(seconds[0], table.zone), _shown(seconds[1], table.zone)
+            return _wall_clock(seconds[0], table.zone), _wall_clock(seconds[1], table.zone)
         return seconds[0], seconds[1]
     instant = left if kinds[0] == "instant" else right
     if not instant.stored or table.zone is None:
         raise UndefinedError
     shown = kinds.index("instant")
     if engine.wall_clock:
-        seconds[shown] = _shown(seconds[shown], table.zone)
+        seconds[shown] = _wall_clock(seconds[shown], table.zone)
     else:
         seconds[1 - shown] = _instant_of(seconds[1 - shown], table.zone)
     return seconds[0], seconds[1]
@@ -81,8 +81,8 @@ def _zone(name: str) -> Any:
     return timezone.utc if name == "UTC" else ZoneInfo(name)
 
 
-def _shown(seconds: Fraction, zone: str) -> Fraction:
-    """What the zone's wall clock shows at an instant."""
+def _wall_clock(seconds: Fraction, zone: str) -> Fraction:
+    """The zone's wall clock at an instant."""
     try:
         moment = _EPOCH.replace(tzinfo=timezone.utc) + timedelta(seconds=math.floor(seconds))
         offset = moment.astimezone(_zone(zone)).utcoffset()
@@ -93,7 +93,7 @@ def _shown(seconds: Fraction, zone: str) -> Fraction:
 
 
 def _instant_of(seconds: Fraction, zone: str) -> Fraction:
-    """The earlier instant at which the wall clock shows the time; in a gap, as Java moves it."""
+    """The earlier instant at which the wall clock shows the time; in a gap, Java's choice."""
     try:
         wall = _EPOCH + timedelta(seconds=math.floor(seconds))
         offset = wall.replace(tzinfo=_zone(zone), fold=0).utcoffset()
@@ -104,12 +104,12 @@ def _instant_of(seconds: Fraction, zone: str) -> Fraction:
 
 
 def text_of(operand: Value, table: Table) -> str | None:
-    """A date or time as text, the shortest form; None beyond the years that have one."""
+    """A date or time as text, in the shortest form; None for years that have none."""
     seconds = _seconds(operand)
     if _clock(operand) == "instant":
         if table.zone is None:
             raise UndefinedError
-        seconds = _shown(seconds, table.zone)
+        seconds = _wall_clock(seconds, table.zone)
     try:
         moment = _EPOCH + timedelta(seconds=math.floor(seconds))
     except OverflowError:

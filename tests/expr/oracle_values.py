@@ -1,4 +1,4 @@
-"""Values as the oracle has them, and what engines make of them."""
+"""The oracle's values, and the options of engines that affect functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EXACT = Context(prec=100)
 
 
 class OutOfScopeError(Exception):
-    """The function is not modelled for these values."""
+    """The oracle does not support the function for these values."""
 
 
 @dataclass(frozen=True)
@@ -22,16 +22,16 @@ class Typed:
     """A value (None is NULL) with its type."""
 
     value: Any
-    type: pa.DataType
+    type: Any
 
 
 @dataclass(frozen=True)
-class Habits:
-    """What engines leave open in functions.
+class FunctionOptions:
+    """Options of engines for functions.
 
-    units: texts are counted in UTF-16 units, a half character becomes '?'. turkish: the JVM's
-    locale has a dotted capital I. keeps_last_day: add_months goes from the last day of a month to
-    the last day. skips_nulls: greatest and least do. wraps: an integer that overflows wraps.
+    units: texts are counted in UTF-16 units, and half a character becomes '?'. turkish: the JVM's
+    locale has a dotted capital I. keeps_last_day: add_months maps the last day of a month to the
+    last day. skips_nulls: greatest and least ignore NULL. wraps: integer overflow wraps.
     """
 
     zone: str | None

@@ -1,4 +1,4 @@
-"""Statistics as writers give them: derived from rows, sometimes loose, partial or missing."""
+"""Statistics as writers record them: derived from rows, sometimes loose, partial or missing."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Given:
-    """What a writer says of one column of one file."""
+class RecordedStatistics:
+    """The statistics that a writer records for one column of one file."""
 
     minimum: bool = True
     maximum: bool = True
@@ -27,20 +27,20 @@ class Given:
     nulls: bool = True
 
 
-EXACT = Given()
-NOTHING = Given(False, False, False, False)
+EXACT = RecordedStatistics()
+NOTHING = RecordedStatistics(False, False, False, False)
 
 
 @dataclass(frozen=True)
 class RowStatistics:
-    """A source of bounds for files whose rows are known.
+    """A source of bounds for files with known rows.
 
-    given: by (column, file index); what is not there is given exactly.
-    absent: columns of which the source knows nothing at all.
+    given: by (column, file index); all others are exact.
+    absent: columns without any statistics.
     """
 
     files: Sequence[Sequence[Row]]
-    given: Mapping[tuple[str, int], Given] = field(default_factory=dict)
+    given: Mapping[tuple[str, int], RecordedStatistics] = field(default_factory=dict)
     absent: frozenset[str] = frozenset()
 
     def bounds(self, column: BoundColumn) -> Bounds | None:

@@ -1,4 +1,4 @@
-"""Random tables, rows, files, statistics and predicates, with boundary values frequent."""
+"""Hypothesis strategies: random tables, rows, statistics and predicates, with boundary values."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from tests.expr.oracle_engines import Table
-from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
+from tests.expr.statistics import EXACT, NOTHING, RecordedStatistics, Row, RowStatistics
 
 _DAY = 86_400
 
 
 @dataclass(frozen=True)
 class Field:
-    """A column for random tables: its stored type, what it is declared as, and its values."""
+    """A column of a random table: its stored type, its declared type and its values."""
 
     name: str
     type: pa.DataType
@@ -67,7 +67,7 @@ class Case:
 
 
 def integers(bits: int) -> tuple[int, ...]:
-    """Edges of the type, and of what is exact as a float."""
+    """Limits of the type, and of the integers that a float represents exactly."""
     edge = 2 ** (bits - 1)
     near = [2**24, 2**53, 2**60 + 2**36]
     wide = [sign * (power + step) for power in near for step in (-1, 0, 1, 2) for sign in (1, -1)]
@@ -120,7 +120,11 @@ _SECONDS = tuple(day * _DAY for day in _DATES[1:-1]) + tuple(
     for parts in (
         *((2021, 3, 14, 2, 30), (2021, 3, 14, 6, 30), (2021, 3, 14, 7, 0)),  # New York: gap
         *((2021, 11, 7, 1, 30), (2021, 11, 7, 5, 30), (2021, 11, 7, 6, 10)),  # and overlap
-        *((1969, 9, 30, 12, 0), (1969, 10, 1, 0, 0), (1969, 9, 30, 20, 0)),  # Kwajalein's long day
+        *(
+            (1969, 9, 30, 12, 0),
+            (1969, 10, 1, 0, 0),
+            (1969, 9, 30, 20, 0),
+        ),  # Kwajalein skipped a day
         (2020, 1, 1, 12, 0),
     )
 )
@@ -227,7 +231,7 @@ _VALUES = {field: _random_value(field) for field in FIELDS}
 
 @st.composite
 def literals(draw: st.DrawFn, field: Field, rows: Sequence[Row]) -> Literal:
-    """A literal for a column: most often one of its values, else another value or type."""
+    """A literal for a column: usually one of its values, otherwise another value or type."""
     choice = draw(st.integers(0, 19))
     stored = [row[field.name] for row in rows if row[field.name] is not None]
     if choice < 9 and stored:
@@ -257,12 +261,9 @@ def terms(draw: st.DrawFn, field: Field) -> Term:
             column = Call(draw(st.sampled_from("+-")), tuple(operands))
         return column
     if pa.types.is_date(field.type):
-        targets = tuple(pa.timestamp(unit) for unit in ("ms", "us", "ns"))
-        return draw(
-            st.sampled_from(
-                (Call("year", (column,)), *(Cast(column, target) for target in targets))
-            )
-        )
+        casts = [Cast(column, pa.timestamp(unit)) for unit in ("ms", "us", "ns")]
+        functions: Sequence[Term] = (Call("year", (column,)), *casts)
+        return draw(st.sampled_from(functions))
     if pa.types.is_float32(field.type):
         return Cast(column, pa.float64())
     return column
@@ -294,8 +295,9 @@ def leaves(draw: st.DrawFn, fields: Sequence[Field], rows: Sequence[Row]) -> Hud
         value = draw(st.sampled_from([*stored, *field.pool]))
         return StartsWith(term, value[: draw(st.integers(0, 3))])
     if kind == 11:
-        unknowns = (Unknown("untold"), *(Constant(Truth(flags)) for flags in range(1, 8)))
-        return draw(st.sampled_from(unknowns))
+        constants = [Constant(Truth(flags)) for flags in range(1, 8)]
+        leaves_without_terms: Sequence[HudiExpression] = (Unknown("unsupported"), *constants)
+        return draw(st.sampled_from(leaves_without_terms))
     other = draw(terms(draw(st.sampled_from(fields))))
     return Comparison(draw(st.sampled_from(Op)), term, other)
 
@@ -319,8 +321,20 @@ def predicates(
 
 _GIVEN = st.sampled_from(
     (
-        *(EXACT, EXACT, EXACT, EXACT, Given(loose=True), Given(nulls=False), NOTHING),
-        *(Given(maximum=False), Given(minimum=False), Given(maximum=False, loose=True)),
+        *(
+            EXACT,
+            EXACT,
+            EXACT,
+            EXACT,
+            RecordedStatistics(loose=True),
+            RecordedStatistics(nulls=False),
+            NOTHING,
+        ),
+        *(
+            RecordedStatistics(maximum=False),
+            RecordedStatistics(minimum=False),
+            RecordedStatistics(maximum=False, loose=True),
+        ),
     )
 )
 
@@ -355,7 +369,7 @@ def schema_of(fields: Sequence[Field]) -> pa.Schema:
 
 
 def stored(rows: Sequence[Row], field: pa.Field) -> pa.Array:
-    """A column's values as a file has them."""
+    """A column's values as a file stores them."""
     values = [row[field.name] for row in rows]
     if pa.types.is_date32(field.type):
         return pa.array(values, pa.int32()).view(field.type)

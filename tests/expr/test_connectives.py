@@ -1,4 +1,4 @@
-"""AND, OR, NOT and constants in three-valued logic, and pieces that nobody can judge."""
+"""AND, OR, NOT and constants in three-valued logic, and unsupported parts."""
 
 from __future__ import annotations
 
@@ -84,9 +84,7 @@ def test_a_constant_keeps_all_or_nothing(flags: Truth) -> None:
 
 
 @pytest.mark.parametrize(("left", "right"), list(product(FLAGS, FLAGS)))
-def test_connectives_of_constants_hold_for_every_value_they_may_have(
-    left: Truth, right: Truth
-) -> None:
+def test_connectives_of_constants_are_sound_for_every_value(left: Truth, right: Truth) -> None:
     for node in (And((Constant(left), Constant(right))), Or((Constant(left), Constant(right)))):
         for predicate in (node, Not(node)):
             expected = truths(predicate, {}, Table({}), ENGINES[0])
@@ -108,7 +106,9 @@ def test_connectives_of_constants_hold_for_every_value_they_may_have(
         StartsWith(X, "a"),
     ],
 )
-def test_what_cannot_be_judged_excludes_nothing_and_spoils_nothing(piece: HudiExpression) -> None:
+def test_an_unsupported_part_excludes_nothing_and_does_not_affect_the_rest(
+    piece: HudiExpression,
+) -> None:
     types = {"x": LONG, "y": LONG}
     files = [[(1, 1)], [(5, 5)]]
     assert kept(piece, types, *files) == [0, 1]
@@ -131,7 +131,7 @@ def test_columns_without_an_order_are_unknown() -> None:
 
 def test_in_with_a_column_among_its_options_is_unknown() -> None:
     types = {"x": LONG, "y": LONG}
-    predicate = among(X, FIVE, Y)  # type: ignore[arg-type]
+    predicate = among(X, FIVE, Y)
     assert kept(predicate, types, [(1, 1)]) == [0]
 
 
@@ -140,7 +140,7 @@ def test_literals_are_null_or_not() -> None:
     assert kept(IsNull(FIVE), LONG, *FILES) == []
 
 
-def test_several_sources_exclude_together() -> None:
+def test_exclusions_of_several_sources_are_combined() -> None:
     files = [[{"x": 1}, {"x": 9}], [{"x": 9}]]
     exact = StatisticsEvidence(RowStatistics(files))
     ignorant = StatisticsEvidence(RowStatistics(files, absent=frozenset({"x"})))

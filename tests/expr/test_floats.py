@@ -1,4 +1,4 @@
-"""Floats as ordinals and back, out to where no float is."""
+"""Floats as ordinals and back, also for ordinals that are no float."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, float_ordinal, floats_of
 from pyhudi_expr.expr.nodes import Between, Call, Term
 from tests.expr.kept_files import X, kept, less, lit
-from tests.expr.statistics import Given
+from tests.expr.statistics import RecordedStatistics
 
 DOUBLE = pa.float64()
 MINUS_INFINITY, INFINITY = float_ordinal(-math.inf), float_ordinal(math.inf)
@@ -24,17 +24,17 @@ def float_of(ordinal: int) -> float:
 
 
 @given(st.floats(allow_nan=False))
-def test_floats_come_back(value: float) -> None:
+def test_floats_survive_the_round_trip_through_ordinals(value: float) -> None:
     assert float_of(float_ordinal(value)) == value
 
 
 @given(st.integers(MIN_ORDINAL, MINUS_INFINITY))
-def test_an_end_below_all_floats_is_minus_infinity(ordinal: int) -> None:
+def test_a_lower_bound_below_all_floats_is_minus_infinity(ordinal: int) -> None:
     assert float_of(ordinal) == -math.inf
 
 
 @given(st.integers(INFINITY + 1, MAX_ORDINAL))
-def test_an_end_above_all_floats_is_nan(ordinal: int) -> None:
+def test_an_upper_bound_above_all_floats_is_nan(ordinal: int) -> None:
     assert math.isnan(float_of(ordinal))
 
 
@@ -51,7 +51,7 @@ ONE, ZERO = lit(1.0, DOUBLE), lit(0.0, DOUBLE)
     ids=str,
 )
 def test_functions_of_minus_infinity_keep_it_where_its_bound_is_loose(term: Term) -> None:
-    loose = {("x", 0): Given(loose=True)}
+    loose = {("x", 0): RecordedStatistics(loose=True)}
     assert kept(less(term, ZERO), DOUBLE, [-math.inf], [7.0], given=loose)[:1] == [0]
 
 

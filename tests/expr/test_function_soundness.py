@@ -1,6 +1,6 @@
-"""Whatever the function of whatever column: a file that holds a matching row is kept.
+"""No function of any column excludes a file with a matching row.
 
-PYHUDI_EXAMPLES sets how many times as many random tables are tried.
+PYHUDI_EXAMPLES multiplies the number of random tables.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from pyhudi_expr.expr.nodes import (
 from tests.example_counts import examples
 from tests.expr.oracle import is_modelled, value_of
 from tests.expr.oracle_engines import ENGINES, Table, UndefinedError
-from tests.expr.statistics import EXACT, NOTHING, Given, Row, RowStatistics
+from tests.expr.statistics import EXACT, NOTHING, RecordedStatistics, Row, RowStatistics
 from tests.expr.strategies import _VALUES, _ZONES, FIELDS, Field, schema_of
 from tests.expr.strategies import Case as Example
 from tests.expr.test_soundness import assert_sound
@@ -68,7 +68,7 @@ _ON_NUMBERS = [
     *_unary("negative", "abs", "floor", "ceil", "round"),
     *(_with("round", _lit(n)) for n in (0, 1, 3)),
     *(_with(name, _lit(n)) for name in ("%", "pmod") for n in (3, 100)),
-    *(lambda term, t=t: Cast(term, t) for t in (pa.int32(), pa.int64(), pa.float64(), pa.string())),  # type: ignore[misc]
+    *(lambda term, t=t: Cast(term, t) for t in (pa.int32(), pa.int64(), pa.float64(), pa.string())),
     _with("from_unixtime"),
 ]
 _PARTS = ("year", "quarter", "month", "day", "dayofyear", "hour", "minute")
@@ -86,7 +86,7 @@ _ON_TIMES = [
         )
     ),
     *(_with("date_format", _lit(p)) for p in ("yyyy-MM-dd", "yyyyMM", "yyyy/MM/dd HH:mm:ss")),
-    *(lambda term, t=t: Cast(term, t) for t in (pa.date32(), pa.string())),  # type: ignore[misc]
+    *(lambda term, t=t: Cast(term, t) for t in (pa.date32(), pa.string())),
 ]
 _ON_TEXTS = [
     *_unary("upper", "lower", "trim", "ltrim", "rtrim"),
@@ -133,7 +133,7 @@ def _terms(draw: st.DrawFn, fields: Sequence[Field]) -> Term:
 
 @st.composite
 def _literals(draw: st.DrawFn, term: Term, rows: Sequence[Row], table: Table) -> Literal:
-    """What the term gives for one of the rows, or a value beside it."""
+    """The term's value for one of the rows, or a value next to it."""
     for _ in range(3):
         row, engine = draw(st.sampled_from(rows)), draw(st.sampled_from(ENGINES))
         try:
@@ -145,10 +145,10 @@ def _literals(draw: st.DrawFn, term: Term, rows: Sequence[Row], table: Table) ->
     return draw(st.sampled_from((_lit(0), _lit("a"), _lit(0, pa.date32()))))
 
 
-def _beside(literal: Literal, up: bool) -> Literal:
+def _beside(literal: Literal, above: bool) -> Literal:
     if isinstance(literal.value, str):
-        return Literal(literal.value + "!" if up else literal.value[:-1], literal.type)
-    return Literal(literal.value + (1 if up else -1), literal.type)
+        return Literal(literal.value + "!" if above else literal.value[:-1], literal.type)
+    return Literal(literal.value + (1 if above else -1), literal.type)
 
 
 @st.composite
@@ -182,7 +182,16 @@ def _cases(draw: st.DrawFn) -> Example:
     row = st.fixed_dictionaries({field.name: values[field] for field in fields})
     sizes = draw(st.lists(st.integers(1, 3), min_size=1, max_size=3))
     files = tuple(tuple(draw(row) for _ in range(size)) for size in sizes)
-    kinds = st.sampled_from((EXACT, EXACT, EXACT, Given(loose=True), NOTHING, Given(maximum=False)))
+    kinds = st.sampled_from(
+        (
+            EXACT,
+            EXACT,
+            EXACT,
+            RecordedStatistics(loose=True),
+            NOTHING,
+            RecordedStatistics(maximum=False),
+        )
+    )
     given_ = {(field.name, n): draw(kinds) for field in fields for n in range(len(files))}
     table = Table({field.name: field.type for field in fields}, draw(st.sampled_from(_ZONES)))
     rows = [row for rows in files for row in rows]

@@ -1,4 +1,4 @@
-"""Functions of a column whose bounds follow from the column's."""
+"""Functions of a column: their bounds follow from those of the column."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pyhudi_expr.expr.nodes import (
     Unknown,
 )
 from tests.expr.kept_files import X, Y, eq, kept, less, lit
-from tests.expr.statistics import NOTHING, Given
+from tests.expr.statistics import NOTHING, RecordedStatistics
 
 TINY, INT, LONG, DOUBLE = pa.int8(), pa.int32(), pa.int64(), pa.float64()
 
@@ -86,7 +86,7 @@ def test_nested_additions_wrap_at_the_width_of_the_inner_one() -> None:
         (LONG, lit(5, LONG), INT, [[4], [5]], [1]),
         (TINY, lit(5, TINY), INT, [[4], [5]], [1]),
         (TINY, lit(5, TINY), INT, [[261], [4]], [0]),  # 261 wraps to 5
-        (TINY, lit(500, INT), INT, [[500], [4]], [0]),  # Hive's vectors leave it as it is
+        (TINY, lit(500, INT), INT, [[500], [4]], [0]),  # Hive's vectors do not truncate it
         (DOUBLE, lit(5.5, DOUBLE), INT, [[5], [6], [5, 6]], [2]),
         (DOUBLE, lit(2.0**53, DOUBLE), LONG, [[2**53 + 1], [2**53 + 2]], [0]),
         (DOUBLE, lit(0.5, DOUBLE), pa.float32(), [[0.25], [0.5]], [1]),
@@ -124,11 +124,11 @@ def test_integers_without_statistics_compared_as_wide_decimals() -> None:
         (Comparison(Op.NULL_SAFE_EQ, X, ONE), [], [0, 1, 2]),
         (In(X, (ONE, lit(9, INT))), [1, 2], [0, 1]),
         (Between(X, ONE, lit(9, INT)), [1, 2], [0, 1]),
-        # FALSE with one end known, though the other one is NULL; not in Hive
+        # FALSE if one end is known, though the other one is NULL; not in Hive
         (Between(ONE, X, X), [1, 2], [0, 1, 2]),
         (And((less(X, ONE), less(X, lit(9, INT)))), [1, 2], [0, 1]),
         (less(X, lit(None, INT)), [0, 1, 2], []),
-        # NULL for other reasons than its operands: nothing is known
+        # NULL for reasons other than its operands: unknown
         (In(X, (ONE, lit(None, INT))), [0, 1, 2], [0, 1, 2]),
         (Unknown("something"), [0, 1, 2], [0, 1, 2]),
         (less(Column(("none",)), ONE), [0, 1, 2], [0, 1, 2]),
@@ -186,11 +186,13 @@ def test_the_year_of_a_date() -> None:
     assert kept(eq(year, lit(2020, INT)), pa.date32(), *files) == [1, 2]
     assert kept(less(year, lit(2020, INT)), pa.date32(), *files) == [0]
     old = [days(1500, 1, 5)]
-    assert kept(eq(year, lit(1499, INT)), pa.date32(), old) == [0]  # may be relabelled
+    assert kept(eq(year, lit(1499, INT)), pa.date32(), old) == [
+        0
+    ]  # may be relabelled by the Julian calendar
     assert kept(eq(Call("year", (X,)), lit(1970, INT)), pa.timestamp("us"), [0]) == [0]
 
 
-def test_a_cast_date_meets_a_timestamp_column() -> None:
+def test_a_cast_to_date_is_compared_with_a_timestamp_column() -> None:
     types = {"x": pa.date32(), "y": pa.timestamp("us")}
     files = [[(1, 86_400_000_000)], [(1, 86_400_000_001)]]
     cast = eq(Cast(X, pa.timestamp("us")), Y)
@@ -212,9 +214,11 @@ def test_a_cast_date_meets_a_timestamp_column() -> None:
         (Call("year", (X,)), pa.date32(), lit(3000, INT), 5),
     ],
 )
-@pytest.mark.parametrize("given", [NOTHING, Given(minimum=False), Given(maximum=False)])
+@pytest.mark.parametrize(
+    "given", [NOTHING, RecordedStatistics(minimum=False), RecordedStatistics(maximum=False)]
+)
 def test_the_function_of_an_unknown_bound_is_unknown(
-    term: Term, type_: pa.DataType, literal: Literal, value: int, given: Given
+    term: Term, type_: pa.DataType, literal: Literal, value: int, given: RecordedStatistics
 ) -> None:
     for predicate, unknown_side in (
         (less(term, literal), "minimum"),
@@ -224,14 +228,14 @@ def test_the_function_of_an_unknown_bound_is_unknown(
             assert kept(predicate, type_, [value], given={("x", 0): given}) == [0]
 
 
-def test_the_beginning_of_a_bound_that_ends_within_a_character() -> None:
+def test_substring_of_a_bound_truncated_within_a_character() -> None:
     beginning = Call("substr", (X, lit(1, INT), lit(2, INT)))
-    loose = {("x", 0): Given(loose=True)}
+    loose = {("x", 0): RecordedStatistics(loose=True)}
     text = lit("0\x80", pa.string())
     assert kept(eq(beginning, text), pa.string(), ["0\x80"], given=loose) == [0]
 
 
-def test_the_beginning_in_characters_and_in_utf_16_units() -> None:
+def test_substring_counts_characters_or_utf_16_units() -> None:
     beginning = Call("substr", (X, lit(1, INT), lit(2, INT)))
     text = lit("\U000100000", pa.string())
     for predicate in (eq(beginning, text), Not(eq(beginning, text))):

@@ -25,10 +25,10 @@ from pyhudi_expr.expr.nodes import (
 )
 from pyhudi_expr.expr.terms import Scope
 from tests.expr.kept_files import X, Y, among, eq, kept, less, lit
-from tests.expr.statistics import NOTHING, Given
+from tests.expr.statistics import NOTHING, RecordedStatistics
 
-# Five values in ascending order for each type. Files: 0 holds the first two, 1 the third alone,
-# 2 the last two and a null, 3 nulls only, 4 no row at all.
+# Five values in ascending order for each type. Files: 0 holds the first two, 1 only the third, 2
+# the last two and a null, 3 only nulls, 4 no rows.
 DOMAINS: dict[str, tuple[pa.DataType, list[Any]]] = {
     "tinyint": (pa.int8(), [-128, -1, 0, 1, 127]),
     "smallint": (pa.int16(), [-(2**15), -1, 0, 1, 2**15 - 1]),
@@ -157,7 +157,7 @@ def test_not_in_excludes_the_files_of_one_value(domain: str) -> None:
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
-def test_many_options_are_searched_as_few_are(domain: str) -> None:
+def test_long_and_short_in_lists_keep_the_same_files(domain: str) -> None:
     type_, values = DOMAINS[domain]
     options = [lit(value, type_) for value in (values[0], values[4])] * 50
     assert kept(among(X, *options), type_, *files_of(values)) == [0, 2]
@@ -189,8 +189,8 @@ def test_one_bound_is_used_without_the_other(
     type_, values = DOMAINS[domain]
     predicate = leaf(kind, [lit(value, type_) for value in values])
     files = files_of(values)
-    without_greatest = {("x", index): Given(maximum=False) for index in range(5)}
-    without_least = {("x", index): Given(minimum=False) for index in range(5)}
+    without_greatest = {("x", index): RecordedStatistics(maximum=False) for index in range(5)}
+    without_least = {("x", index): RecordedStatistics(minimum=False) for index in range(5)}
     assert kept(predicate, type_, *files, given=without_greatest) == only_least
     assert kept(predicate, type_, *files, given=without_least) == only_greatest
 
@@ -207,7 +207,7 @@ def test_booleans_are_ordered_false_before_true() -> None:
     assert kept(Not(among(X, true, false)), pa.bool_(), *files) == [1]
 
 
-def test_a_prefix_meets_the_range_of_what_starts_with_it() -> None:
+def test_a_prefix_keeps_files_whose_range_overlaps_that_of_the_prefix() -> None:
     files = [["a", "am"], ["an", "an"], ["and", "anz"], ["ao", "z"], ["am", "ao"], [None]]
     assert kept(StartsWith(X, "an"), pa.string(), *files) == [1, 2, 4]
     assert kept(Not(StartsWith(X, "an")), pa.string(), *files) == [0, 3, 4]
@@ -221,7 +221,7 @@ def test_a_prefix_of_any_bytes_has_a_successor() -> None:
     assert kept(StartsWith(X, "\uffff"), pa.string(), *files) == [1]
 
 
-def test_a_prefix_that_is_no_text_excludes_nothing() -> None:
+def test_a_prefix_that_is_not_valid_text_excludes_nothing() -> None:
     assert kept(StartsWith(X, "\ud800"), pa.string(), ["a"]) == [0]
     assert kept(StartsWith(X, "a"), pa.int32(), [1]) == [0]
 
@@ -235,7 +235,7 @@ def test_both_zeros_are_one_value() -> None:
         assert kept(less(X, literal), pa.float64(), *files) == [3]
 
 
-def test_not_in_zero_excludes_nothing_because_hashes_tell_zeros_apart() -> None:
+def test_not_in_zero_excludes_nothing_because_hashes_distinguish_zeros() -> None:
     options = lit(0.0, pa.float64()), lit(1.0, pa.float64())
     assert kept(Not(among(X, *options)), pa.float64(), [-0.0], [0.0]) == [0, 1]
     assert kept(among(X, *options), pa.float64(), [-0.0], [0.5], [1.0]) == [0, 2]

@@ -1,4 +1,4 @@
-"""Literals of another type than the column: the engines' readings, all of them kept."""
+"""Literals of another type than the column: the readings of all engines are kept."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compared(
 @pytest.mark.parametrize(
     ("type_", "files", "literal", "expected"),
     [
-        # exact where every engine is
+        # exact in every engine
         (INT, [[4], [5], [6]], lit(5.0, DOUBLE), ([1], [0, 2], [0], [1, 2])),
         (INT, [[4], [5], [6]], lit(5.5, DOUBLE), ([], [0, 1, 2], [0, 1], [1, 2])),
         (INT, [[4], [5], [6]], lit(Decimal("5.5"), SMALL), ([], [0, 1, 2], [0, 1], [1, 2])),
@@ -62,7 +62,7 @@ def compared(
         ),
         (DOUBLE, [[4.5], [5.0]], lit(5, LONG), ([1], [0], [0], [1])),
         (DOUBLE, [[0.0], [0.5]], lit(Decimal("0.5"), SMALL), ([1], [0], [0], [1])),
-        # as doubles, integers beyond 2**53 are equal to their neighbours
+        # as doubles, integers above 2**53 equal their neighbours
         (LONG, [[BIG], [BIG + 1], [BIG + 9]], lit(2.0**53, DOUBLE), BEGINNING_TWICE),
         (LONG, [[2**24], [2**24 + 1], [2**25]], lit(2.0**24, FLOAT), BEGINNING_TWICE),
         # 0.1 has one nearest decimal, double and float, all different numbers
@@ -70,7 +70,7 @@ def compared(
         (SMALL, [[Decimal("0.1")], [Decimal("0.2")]], lit(0.1, DOUBLE), ([0], [0, 1], [0], [0, 1])),
         (FLOAT, [[float(np.float32(0.1))], [0.25]], lit(0.1, DOUBLE), ([0], [0, 1], [], [0, 1])),
         (DOUBLE, [[float(np.float32(0.1))], [0.25]], lit(0.1, FLOAT), ([0], [0, 1], [], [0, 1])),
-        # beyond the column's range
+        # outside the column's range
         (pa.int8(), [[-128, 127], [None]], lit(128, INT), ([], [0, 1], [0, 1], [])),
         (pa.int8(), [[-128, 127], [None]], lit(-129, INT), ([], [0, 1], [], [0, 1])),
         (INT, [[1]], lit(2.0**70, DOUBLE), ([], [0], [0], [])),
@@ -79,7 +79,7 @@ def compared(
         (INT, [[1]], lit(-math.inf, DOUBLE), ([], [0], [], [0])),
         (LONG, [[2**63 - 1]], lit(2.0**63, DOUBLE), ([0], [0], [0], [0])),  # rounds up to it
         (DOUBLE, [[1.0], [math.inf]], lit(math.inf, DOUBLE), ([1], [0], [0], [1])),
-        # no order that engines agree on
+        # engines disagree about their order
         (INT, [[1]], lit(math.nan, DOUBLE), ([0], [0], [0], [0])),
         (INT, [[1], [5]], lit("5", pa.string()), ([1], [0], [0], [1])),
         (INT, [[1]], lit("05", pa.string()), ([0], [0], [0], [0])),
@@ -89,13 +89,13 @@ def compared(
         (pa.date32(), [[1]], lit(5, INT), ([0], [0], [0], [0])),
     ],
 )  # fmt: skip
-def test_number_literals_meet_columns_of_other_types(
+def test_number_literals_compared_with_columns_of_other_types(
     type_: pa.DataType, files: list[list[Any]], literal: Literal, expected: tuple[list[int], ...]
 ) -> None:
     assert compared(type_, files, literal) == expected
 
 
-def test_a_literal_beyond_the_range_may_come_first() -> None:
+def test_an_in_list_may_start_with_a_literal_outside_the_range() -> None:
     above, below = lit(128, INT), lit(-129, INT)
     assert kept(less(above, X), pa.int8(), [-128, 127]) == []
     assert kept(less(below, X), pa.int8(), [-128, 127]) == [0]
@@ -104,11 +104,11 @@ def test_a_literal_beyond_the_range_may_come_first() -> None:
 
 
 def test_a_long_rounded_straight_to_float_differs_from_one_rounded_twice() -> None:
-    tricky = 2**60 + 2**36 + 1  # as double a tie, from which float32 rounds the other way
+    tricky = 2**60 + 2**36 + 1  # as double, a tie that float32 rounds the other way
     assert kept(eq(X, lit(tricky, LONG)), FLOAT, [2.0**60], [2.0**60 + 2.0**37]) == [0, 1]
 
 
-def test_one_double_makes_doubles_of_all_in_a_list() -> None:
+def test_one_double_in_a_list_converts_all_options_to_double() -> None:
     near, half = lit(BIG + 1, LONG), lit(0.5, DOUBLE)
     assert kept(among(X, near), LONG, [BIG], [BIG + 1], [BIG + 9]) == [1]
     assert kept(among(X, near, half), LONG, [BIG], [BIG + 1], [BIG + 9]) == [0, 1]
@@ -129,10 +129,10 @@ MICROS = pa.timestamp("us")
         (lit("2020-01-01", pa.string()), ([1], [0, 2], [0], [1, 2])),
         (lit("2020-01-01 00:00:00", pa.string()), ([1], [0, 2], [0], [1, 2])),
         (lit(NEW_YEAR * DAY * 1000, pa.timestamp("ms")), ([1], [0, 2], [0], [1, 2])),
-        # noon lies between two dates, or is the first of them, cut
+        # noon is between two dates, or is truncated to the first one
         (lit("2020-01-01 12:00:00", pa.string()), ([1, 2], [0, 1, 2], [0, 1], [1, 2])),
         (lit(NEW_YEAR * DAY * 10**6 + 1, MICROS), ([1, 2], [0, 1, 2], [0, 1], [1, 2])),
-        # not read alike by all
+        # engines read it differently
         (lit("2020-1-1", pa.string()), ([0, 1, 2],) * 4),
         (lit("2020-02-30", pa.string()), ([0, 1, 2],) * 4),
         (lit("2020-01-01T00:00:00", pa.string()), ([0, 1, 2],) * 4),
@@ -140,7 +140,7 @@ MICROS = pa.timestamp("us")
         (lit(NEW_YEAR * DAY * 10**6, pa.timestamp("us", "UTC")), ([0, 1, 2],) * 4),
     ],
 )
-def test_literals_meet_dates(literal: Literal, expected: tuple[list[int], ...]) -> None:
+def test_literals_compared_with_dates(literal: Literal, expected: tuple[list[int], ...]) -> None:
     files = [[NEW_YEAR - 1], [NEW_YEAR], [NEW_YEAR + 1]]
     assert compared(pa.date32(), files, literal, "UTC") == expected
 
@@ -164,7 +164,7 @@ def test_days_may_begin_after_midnight(zone: str | None) -> None:
         (lit(NEW_YEAR * DAY * 10**6, pa.timestamp("us", "UTC")), ([0, 1, 2],) * 4),
     ],
 )
-def test_literals_meet_wall_clocks(
+def test_literals_compared_with_wall_clocks(
     unit: str, literal: Literal, expected: tuple[list[int], ...]
 ) -> None:
     per_second = {"ms": 10**3, "us": 10**6, "ns": 10**9}[unit]
@@ -189,18 +189,18 @@ def test_not_in_of_texts_excludes_no_time_because_some_engines_compare_text() ->
 
 
 def instant(*parts: int) -> int:
-    return int(datetime(*parts, tzinfo=timezone.utc).timestamp()) * 10**6  # type: ignore[misc,arg-type]
+    return int(datetime(*parts, tzinfo=timezone.utc).timestamp()) * 10**6  # type: ignore[misc]
 
 
 def wall(*parts: int) -> Literal:
-    return literal_of(datetime(*parts), MICROS)  # type: ignore[arg-type]
+    return literal_of(datetime(*parts), MICROS)
 
 
 INSTANT = pa.timestamp("us", "UTC")
 NEW_YORK = "America/New_York"
 
 
-def test_a_wall_clock_meets_instants_in_the_zone() -> None:
+def test_a_wall_clock_literal_is_compared_with_instants_in_the_zone() -> None:
     files = [[instant(2020, 7, 1, 15, 59, 59)], [instant(2020, 7, 1, 16)], [instant(2020, 7, 2)]]
     noon = wall(2020, 7, 1, 12)
     assert compared(INSTANT, files, noon, NEW_YORK) == ([1], [0, 2], [0], [1, 2])
@@ -210,7 +210,7 @@ def test_a_wall_clock_meets_instants_in_the_zone() -> None:
         assert compared(INSTANT, files, noon, zone) == ([0, 1, 2],) * 4
 
 
-def test_an_hour_that_clocks_show_twice_may_be_either() -> None:
+def test_an_ambiguous_hour_matches_both_instants() -> None:
     files = [[instant(2021, 11, 7, hour, 30)] for hour in (4, 5, 6, 7)]
     twice = wall(2021, 11, 7, 1, 30)
     assert compared(INSTANT, files, twice, NEW_YORK) == (
@@ -219,7 +219,7 @@ def test_an_hour_that_clocks_show_twice_may_be_either() -> None:
     )
 
 
-def test_an_hour_that_clocks_skip_is_read_as_before_or_after() -> None:
+def test_a_skipped_hour_matches_the_instants_before_and_after() -> None:
     files = [[instant(2021, 3, 14, hour, 30)] for hour in (5, 6, 7, 8)]
     never = wall(2021, 3, 14, 2, 30)
     assert compared(INSTANT, files, never, NEW_YORK) == (
@@ -228,7 +228,7 @@ def test_an_hour_that_clocks_skip_is_read_as_before_or_after() -> None:
     )
 
 
-def test_an_instant_meets_instants_without_any_zone() -> None:
+def test_an_instant_is_compared_with_instants_without_a_zone() -> None:
     literal = literal_of(datetime(2020, 1, 1, tzinfo=timezone.utc), INSTANT)
     files = [[instant(2019, 12, 31)], [instant(2020, 1, 1)], [instant(2020, 1, 2)]]
     assert compared(INSTANT, files, literal) == ([1], [0, 2], [0], [1, 2])
@@ -275,13 +275,13 @@ def test_char_and_varchar(declared: str, value: str, expected: list[int]) -> Non
     assert kept(predicate, pa.string(), *files) == expected
 
 
-def test_a_char_literal_meets_values_with_and_without_its_padding() -> None:
+def test_a_char_literal_matches_values_with_and_without_padding() -> None:
     literal = lit("ab  ", CharType(4, padded=True))
     for column in (X, *DECLARED.values()):
         assert kept(eq(column, literal), pa.string(), ["a"], ["ab"], ["ab "], ["b"]) == [1, 2]
 
 
-def test_text_that_is_no_unicode_excludes_nothing() -> None:
+def test_text_that_is_not_valid_unicode_excludes_nothing() -> None:
     assert kept(eq(X, lit("\ud800", pa.string())), pa.string(), ["a"]) == [0]
 
 
@@ -305,7 +305,7 @@ def test_text_that_is_no_unicode_excludes_nothing() -> None:
         (CharType(3, padded=False), INT, False),
     ],
 )
-def test_a_column_is_judged_only_if_the_engine_reads_what_is_stored(
+def test_a_column_is_supported_only_if_the_engine_reads_the_stored_type(
     declared: pa.DataType | CharType, stored: pa.DataType, usable: bool
 ) -> None:
     null = Literal(None, stored)

@@ -1,8 +1,8 @@
-"""SQL's logic, complete: every small tree of its connectives, over every small file.
+"""SQL's logic, exhaustively: every small tree of its connectives, over every small file.
 
-A tree has at most three connectives on the way down and three leaves. A file has one row or two, of
-three columns, each NULL, 0 or 1. Nothing is drawn by chance: a file is dropped only where none of
-its rows gives the truth that is asked for.
+A tree has at most three connectives in depth, and three leaves. A file has one or two rows of three
+columns, each NULL, 0 or 1. Nothing is random. A file may be dropped only if none of its rows has
+the requested truth value.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from pyhudi_expr.frontend.common.builders import (
 )
 from pyhudi_expr.frontend.common.functions import as_condition, call, is_null
 
-#: What a condition gives for each row: 0 is FALSE, 1 TRUE, 2 NULL.
+#: The value of a condition for each row: 0 is FALSE, 1 TRUE, 2 NULL.
 Truths = npt.NDArray[np.int8]
 F, T, N = 0, 1, 2
 
@@ -86,7 +86,7 @@ EVIDENCE = [StatisticsEvidence(_Exact())]
 
 @dataclass(frozen=True)
 class Tree:
-    """A condition: as text, as what the front ends make of it, and what it gives by SQL's rules."""
+    """A condition: as text, as the front ends convert it, and its truth values by SQL's rules."""
 
     text: str
     node: HudiExpression
@@ -95,7 +95,7 @@ class Tree:
 
 @dataclass(frozen=True)
 class Connective:
-    """A condition made of others. text: with a place for each."""
+    """A condition composed of others. text: with a placeholder for each."""
 
     text: str
     build: Callable[..., HudiExpression]
@@ -103,11 +103,11 @@ class Connective:
 
     @property
     def arity(self) -> int:
-        """How many conditions it takes."""
+        """The number of its operands."""
         return self.text.count("{}")
 
     def of(self, *trees: Tree) -> Tree:
-        """The condition made of these."""
+        """The condition with these operands."""
         return Tree(
             self.text.format(*(f"({tree.text})" for tree in trees)),
             self.build(*(tree.node for tree in trees)),
@@ -136,8 +136,8 @@ def _equal(left: Truths, right: Truths) -> Truths:
     return np.where((left == N) | (right == N), N, left == right).astype(np.int8)
 
 
-def _chosen(condition: Truths, yes: Truths, no: Truths) -> Truths:
-    return np.where(condition == T, yes, no).astype(np.int8)
+def _if(condition: Truths, when_true: Truths, no: Truths) -> Truths:
+    return np.where(condition == T, when_true, no).astype(np.int8)
 
 
 def _nullif(left: Truths, right: Truths) -> Truths:
@@ -160,8 +160,8 @@ def _called(name: str) -> Callable[..., HudiExpression]:
     return lambda *nodes: as_condition(call(name, tuple(map(as_boolean_term, nodes))))
 
 
-def _case(condition: HudiExpression, yes: Term, no: Term) -> HudiExpression:
-    return Comparison(Op.EQ, Case(((condition, yes),), no), TRUE)
+def _case(condition: HudiExpression, when_true: Term, no: Term) -> HudiExpression:
+    return Comparison(Op.EQ, Case(((condition, when_true),), no), TRUE)
 
 
 UNARY = [
@@ -193,21 +193,21 @@ BINARY = [
     Connective("{} = {}", _compared(Op.EQ), _equal),
     Connective("{} <> {}", _compared(Op.NE), lambda p, q: _not(_equal(p, q))),
     Connective("{} <=> {}", _compared(Op.NULL_SAFE_EQ), lambda p, q: _flags(p == q)),
-    Connective("coalesce({}, {})", _called("coalesce"), lambda p, q: _chosen(_flags(p != N), p, q)),
+    Connective("coalesce({}, {})", _called("coalesce"), lambda p, q: _if(_flags(p != N), p, q)),
     Connective("nullif({}, {})", _called("nullif"), _nullif),
     Connective(
         "CASE WHEN {} THEN {} END",
         lambda p, q: _case(p, as_boolean_term(q), NULL),
-        lambda p, q: _chosen(p, q, _nulls(q)),
+        lambda p, q: _if(p, q, _nulls(q)),
     ),
 ]
 TERNARY = [
     Connective(
-        "if({}, {}, {})", lambda p, q, r: _case(p, as_boolean_term(q), as_boolean_term(r)), _chosen
+        "if({}, {}, {})", lambda p, q, r: _case(p, as_boolean_term(q), as_boolean_term(r)), _if
     ),
 ]
 LEAVES_AT_MOST = 3
-#: A connective and the shapes below it; nothing where a leaf is.
+#: A connective and the shapes below it; empty for a leaf.
 Shape: TypeAlias = tuple[Any, ...]
 _ONE: Shape = ()
 
@@ -275,7 +275,7 @@ LEAVES = [*SIMPLE, *_inner_leaves()]
 
 
 def _shapes(depth: int, unary: Sequence[Connective]) -> dict[int, list[Shape]]:
-    """Trees without their leaves, of so many connectives on the way down, by how many leaves."""
+    """Trees without leaves, of at most this depth, by their number of leaves."""
     if depth == 0:
         return {1: [_ONE]}
     below = _shapes(depth - 1, unary)
@@ -293,29 +293,29 @@ def _under(unary: Sequence[Connective], shape: Shape) -> Iterator[Shape]:
     return ((connective, shape) for connective in unary)
 
 
-def _planted(shape: Shape, leaves: Iterator[Tree]) -> Tree:
+def _with_leaves(shape: Shape, leaves: Iterator[Tree]) -> Tree:
     """The tree of a shape, its leaves from left to right."""
     if not shape:
         return next(leaves)
     connective, *below = shape
-    return connective.of(*(_planted(one, leaves) for one in below))
+    return connective.of(*(_with_leaves(one, leaves) for one in below))
 
 
 def lost(trees: Iterable[Tree]) -> list[str]:
-    """The trees by which a file is dropped, or excluded under NOT, though it has such a row."""
+    """The trees that drop a file (or exclude it under NOT) that has such a row."""
     found, scope = [], Scope(SCHEMA)
     for tree in trees:
         bound = bind(tree.node, scope)
         for truth in (True, False):
             kept = as_array(may_be(bound, truth, EVIDENCE), len(FILES))
-            there = MEMBERS[:, tree.truths == (T if truth else F)].any(axis=1)
-            if (there & ~kept).any():
-                file = FILES[int(np.flatnonzero(there & ~kept)[0])]
+            holds_row = MEMBERS[:, tree.truths == (T if truth else F)].any(axis=1)
+            if (holds_row & ~kept).any():
+                file = FILES[int(np.flatnonzero(holds_row & ~kept)[0])]
                 found.append(f"{tree.text}: {truth} for {[ROWS[row] for row in file]}")
     return found
 
 
-#: Which leaf is where: all ways but for the leaves' names.
+#: Assignments of leaves to positions, except for renamings of leaves.
 @pytest.mark.parametrize(
     "places",
     ["abc", *(pytest.param(same, marks=pytest.mark.long) for same in ("aaa", "aab", "aba", "abb"))],
@@ -325,7 +325,7 @@ def test_no_row_is_lost_by_any_tree_of_three_leaves(places: str) -> None:
     assert len(shapes[3]) > 30_000
     simple = dict(zip(COLUMNS, SIMPLE, strict=True))
     trees = (
-        _planted(shape, iter([simple[place] for place in places]))
+        _with_leaves(shape, iter([simple[place] for place in places]))
         for of_leaves in shapes.values()
         for shape in of_leaves
     )
@@ -334,10 +334,10 @@ def test_no_row_is_lost_by_any_tree_of_three_leaves(places: str) -> None:
 
 
 @pytest.mark.parametrize("leaf", LEAVES, ids=[leaf.text for leaf in LEAVES])
-def test_no_row_is_lost_by_any_tree_over_a_leaf(leaf: Tree) -> None:
+def test_no_row_is_lost_by_any_tree_with_one_leaf(leaf: Tree) -> None:
     shapes = _shapes(2, [*UNARY, *DERIVED])
     trees = (
-        _planted(shape, iter(leaves))
+        _with_leaves(shape, iter(leaves))
         for shape in (*shapes[1], *shapes[2])
         for leaves in ((leaf, SIMPLE[1], leaf), (SIMPLE[2], leaf, leaf))
     )

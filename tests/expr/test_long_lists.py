@@ -1,4 +1,4 @@
-"""IN lists of the column's own kind are bound at once, to what option by option gives."""
+"""IN lists of the column's own kind are bound in bulk, with the same result as option by option."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def bound(predicate: HudiExpression) -> BoundExpression:
 
 
 def options(predicate: BoundExpression) -> set[tuple[Any, Any]]:
-    """The intervals that the column is held to."""
+    """The intervals to which the column is restricted."""
     match predicate:
         case BoundIn(options=several):
             return {(option.lower, option.upper) for option in several}
@@ -42,7 +42,9 @@ def options(predicate: BoundExpression) -> set[tuple[Any, Any]]:
     raise AssertionError(predicate)
 
 
-def assert_as_one_by_one(column: str, values: Sequence[Any], type_: pa.DataType) -> None:
+def assert_bound_as_option_by_option(
+    column: str, values: Sequence[Any], type_: pa.DataType
+) -> None:
     literals = tuple(Literal(value, type_) for value in values)
     equalities = [bound(Comparison(Op.EQ, Column((column,)), literal)) for literal in literals]
     together = bound(In(Column((column,)), literals))
@@ -53,21 +55,21 @@ def assert_as_one_by_one(column: str, values: Sequence[Any], type_: pa.DataType)
 
 
 @given(st.lists(st.integers(-(2**33), 2**33), min_size=1))
-def test_integers_some_out_of_range(values: list[int]) -> None:
-    assert_as_one_by_one("i", values, pa.int64())
+def test_integers_with_some_out_of_range(values: list[int]) -> None:
+    assert_bound_as_option_by_option("i", values, pa.int64())
 
 
 @given(st.lists(st.text(), min_size=1))
-def test_lists_of_strings_bind_as_one_by_one(values: list[str]) -> None:
-    assert_as_one_by_one("s", values, pa.string())
+def test_lists_of_strings_bind_as_option_by_option(values: list[str]) -> None:
+    assert_bound_as_option_by_option("s", values, pa.string())
 
 
-def test_a_literal_that_is_no_integer_is_read_by_itself() -> None:
+def test_a_literal_that_is_not_an_integer_is_bound_separately() -> None:
     mixed = (Literal(5, pa.int64()), Literal(2.5, pa.float64()), Literal(7.0, pa.float64()))
     assert options(bound(In(Column(("i",)), mixed))) == {(5, 5), (7, 7)}
 
 
-def test_a_null_is_no_option_and_may_make_the_rest_null() -> None:
+def test_a_null_option_matches_nothing_and_may_make_the_result_null() -> None:
     some = (Literal(5, pa.int32()), Literal(None, pa.int32()), Literal(6, pa.int32()))
     match bound(In(Column(("i",)), some)):
         case BoundOr(children=(among, Constant(truth=Truth.NO_NULL))):

@@ -1,6 +1,6 @@
-"""Whatever the rows, statistics and predicate: a file that holds a matching row is kept.
+"""No file with a matching row is dropped, for any rows, statistics and predicate.
 
-PYHUDI_EXAMPLES sets how many times as many random tables are tried.
+PYHUDI_EXAMPLES multiplies the number of random tables.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from tests.expr.oracle_engines import ENGINES, Engine, Table
 from tests.expr.statistics import Row
 from tests.expr.strategies import Case, cases
 
-Judged = Callable[[HudiExpression, Row, Table, Engine], bool]
+IsCompared = Callable[[HudiExpression, Row, Table, Engine], bool]
 
 
 def always(predicate: HudiExpression, row: Row, table: Table, engine: Engine) -> bool:
-    """All are compared."""
+    """Compares all rows."""
     return True
 
 
@@ -36,10 +36,10 @@ def test_no_engine_finds_a_row_in_an_excluded_file(case: Case) -> None:
     assert_sound(case)
 
 
-def assert_sound(case: Case, is_judged: Judged = always) -> None:
-    """No row of an excluded file gives the excluded truth value under any engine.
+def assert_sound(case: Case, is_compared: IsCompared = always) -> None:
+    """No row of an excluded file has the excluded truth value under any engine.
 
-    is_judged: whether an engine's reading of a row is to be compared.
+    is_compared: whether to compare an engine's evaluation of a row.
     """
     bound = bind(case.predicate, Scope(case.schema, case.table.zone))
     for truth in (True, False):
@@ -49,6 +49,6 @@ def assert_sound(case: Case, is_judged: Judged = always) -> None:
                 continue
             for row in rows:
                 for engine in ENGINES:
-                    if is_judged(case.predicate, row, case.table, engine):
+                    if is_compared(case.predicate, row, case.table, engine):
                         found = truths(case.predicate, row, case.table, engine)
                         assert truth not in found, (engine.name, row, truth, bound)

@@ -1,4 +1,4 @@
-"""With exact statistics one comparison keeps the files whose range admits a match, and no other."""
+"""With exact statistics, a comparison keeps only the files whose range admits a match."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from tests.example_counts import examples
 from tests.expr.kept_files import X, among, kept, lit
 from tests.expr.strategies import FIELDS, Field
 
-FIRST_EXACT_DAY = -25_567  # 1900-01-01: before, calendars and offsets leave margins
+FIRST_EXACT_DAY = -25_567  # 1900-01-01: earlier, calendars and offsets leave margins
 
 
 def is_exact(field: Field, value: Any) -> bool:
-    """Whether all engines read the value as the same one."""
+    """Whether all engines read the value alike."""
     if pa.types.is_floating(field.type):
         return bool(value == value)
     if pa.types.is_date(field.type):
@@ -60,7 +60,7 @@ NEGATED = {
 @pytest.mark.parametrize("field", TIGHT, ids=lambda field: field.name)
 @settings(max_examples=examples(60))
 @given(data=st.data())
-def test_a_comparison_keeps_exactly_what_the_range_admits(
+def test_a_comparison_keeps_exactly_the_files_whose_range_admits_a_match(
     field: Field, data: st.DataObject
 ) -> None:
     exact = [value for value in field.pool if is_exact(field, value)]
@@ -102,14 +102,14 @@ def test_in_keeps_exactly_the_files_with_an_option_in_range(
     st.lists(st.lists(st.text(max_size=3), min_size=1, max_size=3), min_size=1, max_size=6),
     st.text(min_size=1, max_size=2),
 )
-def test_a_prefix_keeps_exactly_the_files_with_room_for_it(
+def test_a_prefix_keeps_exactly_the_files_whose_range_admits_it(
     files: list[list[str]], prefix: str
 ) -> None:
-    wanted = prefix.encode()
+    encoded = prefix.encode()
 
     def has_room(rows: list[str]) -> bool:
         low, high = min(map(key, rows)), max(map(key, rows))
-        return high >= wanted and (low <= wanted or low.startswith(wanted))
+        return high >= encoded and (low <= encoded or low.startswith(encoded))
 
     expected = [index for index, rows in enumerate(files) if has_room(rows)]
     assert kept(StartsWith(X, prefix), pa.string(), *files) == expected

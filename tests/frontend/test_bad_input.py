@@ -1,4 +1,4 @@
-"""What a table cannot be asked costs no row and no query: a note says what is wrong with it."""
+"""An invalid predicate costs no row and no query: a note explains what is wrong with it."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ def prune(golden: Mapping[str, Path], predicate: HudiExpression) -> PruneResult:
 
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_an_unknown_column_is_noted_with_those_near_it(
+def test_a_note_about_an_unknown_column_suggests_similar_ones(
     golden: Mapping[str, Path], dialect: SqlDialect
 ) -> None:
     result = prune(golden, parse_predicate("regoin = 'us' AND region = 'eu'", dialect))
     assert UNKNOWN in result.notes
-    assert 0 < result.files_kept < result.files_total  # the other piece is judged
+    assert 0 < result.files_kept < result.files_total  # the other part is evaluated
 
 
-def test_in_every_form(golden: Mapping[str, Path]) -> None:
+def test_unknown_columns_are_noted_by_every_front_end(golden: Mapping[str, Path]) -> None:
     tree = parse_predicate("regoin = 'us'")
     domain = json.loads(test_tuple_domain.WRITTEN["s >= 'm' OR s IS NULL"])
     domain["columnDomains"][0]["column"] = "regoin"
@@ -82,6 +82,6 @@ def test_types_that_do_not_fit_are_noted(golden: Mapping[str, Path], text: str, 
 
 
 @pytest.mark.parametrize("read", [loads, parse_row_expression, parse_tuple_domain])
-def test_too_long_a_text_is_refused(read: Callable[[str], HudiExpression]) -> None:
+def test_a_text_that_is_too_long_is_refused(read: Callable[[str], HudiExpression]) -> None:
     with pytest.raises(ValueError, match="longer than"):
         read(" " * (MAX_TEXT + 1))

@@ -1,4 +1,4 @@
-"""One table of predicates, through every front end: each proves as much as Hive's SQL does.
+"""The same predicates through every front end: each proves as much as Hive's SQL does.
 
 The files are those of the matrix table (`devtools.matrix`), with exact statistics of its rows.
 """
@@ -71,7 +71,7 @@ _NEAR = frozenset(
     }
 )
 TABLE = (*ALL, *ONLY_SPARK)
-#: Of the rest, some has other words or meanings there, as times have, which are read in part.
+#: Some of the others have other words or meanings there, such as times, and are supported in part.
 SAID_ALIKE = (
     *(*predicates.BOOLEANS, *predicates.FLOATS, *predicates.ORDERED_NANS, *predicates.DECIMALS),
     *(*predicates.BINARIES, *predicates.NULLS, *predicates.PARTITIONS),
@@ -117,7 +117,7 @@ def _evidence() -> StatisticsEvidence:
 
 
 def kept(predicate: HudiExpression) -> list[int]:
-    """The files that may hold a match, and those that may hold none."""
+    """Which files may hold a match, and which may hold none."""
     bound = bind(predicate, Scope(SCHEMA, "UTC"))
     masks = [as_array(may_be(bound, truth, [_evidence()]), FILES) for truth in (True, False)]
     return [int(file) for mask in masks for file in (*np.flatnonzero(mask), -1)]
@@ -170,7 +170,7 @@ def _value(literal: Term) -> Any:
     return pa.scalar(literal.value, literal.type).as_py()
 
 
-#: How each says a predicate again, and how many of the table it can say at least.
+#: How each front end expresses a predicate, and the minimum number of predicates that it can.
 FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
     "json": (lambda predicate: loads(dumps(predicate)), len(TABLE)),
     "thrift": (lambda predicate: decode(encode(predicate)), len(TABLE)),
@@ -180,9 +180,9 @@ FORMS: dict[str, tuple[Callable[[HudiExpression], HudiExpression], int]] = {
     "arrow": (through_arrow, 100),
     "filter lists": (through_filter_lists, 100),
 }
-#: Read with three digits, a time may be another one near; Arrow's IN and CASE are spelled in more
-#: nodes; a text with U+FFFD may have been none of Unicode, to a client in Java; a filter list has
-#: an IN that is never NULL.
+#: With three digits, a time may be read as a neighbouring one. Arrow's IN and CASE have more nodes.
+#: A text with U+FFFD may have been invalid Unicode for a client in Java. A filter list has an IN
+#: that is never NULL.
 WEAKER = {
     "trino": _NEAR,
     "presto": _NEAR | {"u LIKE '😀%'"},
@@ -191,7 +191,7 @@ WEAKER = {
             *("i IN (1, NULL)", "i = 1 AND i IN (2, 3)"),
             "CASE i WHEN 3005 THEN 'a' WHEN 3006 THEN 'b' END = 'b'",
             "NOT (CASE WHEN n > 0 THEN i > 0 ELSE i > 20000 END)",
-            # Stronger: Hive alone may find NaN between two numbers.
+            # Stronger: only Hive may find NaN between two numbers.
             *("f BETWEEN 16.0 AND 17.0", "d BETWEEN 9.0 AND 9.1", "NOT (f BETWEEN -1e10 AND 40)"),
         }
     ),
@@ -207,7 +207,7 @@ def test_the_table_is_large_enough() -> None:
 
 @pytest.mark.parametrize("text", [text for text in TABLE if "<=>" not in text])
 def test_hives_and_sparks_sql_are_one_tree(text: str) -> None:
-    if text.startswith("trunc("):  # Hive's vectors truncate dates to 1970-01-01
+    if text.startswith("trunc("):  # Hive's vectorised code truncates dates to 1970-01-01
         assert parse_predicate(text) == Unknown("trunc() is not supported")
     else:
         assert parse_predicate(text, SPARK) == parse_predicate(text)
@@ -220,17 +220,17 @@ def test_hive_compares_no_decimals_with_null_safe_equality() -> None:
 
 
 @pytest.mark.parametrize("dialect", [TRINO, PRESTO], ids=["trino", "presto"])
-def test_prestos_sql_is_the_same_tree_but_for_times_and_functions(dialect: SqlDialect) -> None:
+def test_prestos_sql_is_the_same_tree_except_times_and_functions(dialect: SqlDialect) -> None:
     for text in SAID_ALIKE:
         if dialect is PRESTO and "NOT" in text:
-            continue  # it has doubts about NaN
+            continue  # it does not trust NaN
         assert parse_predicate(text, dialect) == parse_predicate(text, SPARK), text
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_each_form_proves_as_much(form: str) -> None:
     again, at_least = FORMS[form]
-    said, weaker = 0, {}
+    converted_count, weaker = 0, {}
     for text in TABLE:
         predicate = parse_predicate(text)
         try:
@@ -238,9 +238,9 @@ def test_each_form_proves_as_much(form: str) -> None:
         except INEXPRESSIBLE:
             continue
         if form == "arrow" and any(isinstance(node, Unknown) for node in walk(found)):
-            continue  # Substrait has no word for it, and pyarrow says so
-        said += 1
+            continue  # Substrait cannot express it, and pyarrow says so
+        converted_count += 1
         if text not in WEAKER.get(form, ()) and kept(found) != by_hive(text):
             weaker[text] = found
     assert weaker == {}
-    assert said >= at_least
+    assert converted_count >= at_least

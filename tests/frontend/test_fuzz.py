@@ -1,6 +1,6 @@
-"""Whatever bytes come as a filter: an error of the protocol, or a predicate that can be judged.
+"""Whatever bytes are sent as a filter, the result is a protocol error or a predicate.
 
-PYHUDI_EXAMPLES sets how many times as many filters are tried.
+PYHUDI_EXAMPLES multiplies the number of filters.
 """
 
 from __future__ import annotations
@@ -52,8 +52,10 @@ SCHEMA = pa.schema(
 )
 EVIDENCE = [StatisticsEvidence(RowStatistics([[]]))]
 
-_NAMES = ("cast", "if", "when", "case", "coalesce", "=", "and", "not", "like", "in", "between", "+")
-_NAMES += ("*", "/", "year", "substr", "date_format", "upper", "concat", "round", "add_months", "")
+_NAMES = (
+    *("cast", "if", "when", "case", "coalesce", "=", "and", "not", "like", "in", "between", "+"),
+    *("*", "/", "year", "substr", "date_format", "upper", "concat", "round", "add_months", ""),
+)
 _TYPES = ("int", "string", "date", "timestamp", "decimal(38,10)", "char(3)", "double", "array<int>")
 _INDEXES = st.lists(st.integers(-1, 12), max_size=4)
 _LITERALS = st.builds(
@@ -85,8 +87,8 @@ def judge(predicate: e.HudiExpression) -> None:
         as_array(may_be(bound, truth, EVIDENCE), 1)
 
 
-def judge_rows(predicate: e.HudiExpression) -> None:
-    """What `scan` makes of it, too, and what is written of it."""
+def evaluate_over_rows(predicate: e.HudiExpression) -> None:
+    """Evaluates the predicate over rows as `scan` does, and converts it back to text."""
     judge(predicate)
     judge(loads(dumps(predicate)))
     for zone in (None, "Europe/Berlin"):
@@ -94,7 +96,7 @@ def judge_rows(predicate: e.HudiExpression) -> None:
             row_filter(predicate, SCHEMA, zone)
 
 
-def decode_and_judge(filter_: list[Any]) -> None:
+def decode_and_evaluate(filter_: list[Any]) -> None:
     try:
         predicate = decode(filter_, Limits(nodes=2_000))
     except BadRequestError:
@@ -105,7 +107,7 @@ def decode_and_judge(filter_: list[Any]) -> None:
 @settings(max_examples=examples(500), suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(_NODES, min_size=1, max_size=12))
 def test_random_nodes_are_decoded_or_refused(filter_: list[Node]) -> None:
-    decode_and_judge(filter_)
+    decode_and_evaluate(filter_)
 
 
 ENCODED = [encode(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
@@ -128,10 +130,10 @@ def test_flipped_bytes_are_decoded_or_refused(filter_: list[Node], data: st.Data
         request.validate()
     except (TProtocolException, TTransportException, EOFError, ValueError, TypeError):
         return
-    decode_and_judge(request.filter or [])
+    decode_and_evaluate(request.filter or [])
 
 
-#: Pieces of SQL, some of which begin what does not end.
+#: Fragments of SQL, some of which open what is never closed.
 PIECES = [
     *("(", ")", "'", '"', "`", " NOT ", " IS NULL", "CASE ", " END", "9" * 400, "-", ".", "1e999"),
     *("--", "/*", "\\", "\0", "\ud800", "X'0", "DATE '", "TIMESTAMP '", "{", "?", ":a", ";"),
@@ -154,7 +156,7 @@ def test_random_text_is_parsed_or_refused(
         predicate = parse_predicate(text, dialect)
     except PredicateSyntaxError:
         return
-    judge_rows(predicate)
+    evaluate_over_rows(predicate)
 
 
 FAR = [dt.timezone(dt.timedelta(hours=hours)) for hours in (-12, 14)]
@@ -188,7 +190,7 @@ def test_any_filter_list(name: str, data: st.DataObject) -> None:
         predicate = parse_filters([(name, operator, value)])
     except FilterError:
         return
-    judge_rows(predicate)
+    evaluate_over_rows(predicate)
 
 
 def test_a_deep_predicate_is_unknown() -> None:
@@ -210,7 +212,7 @@ def test_a_cyclic_predicate_is_unknown() -> None:
     assert isinstance(bind(cycle, Scope(SCHEMA)), e.Unknown)
 
 
-def test_choices_that_would_multiply_are_unknown() -> None:
+def test_choices_that_would_grow_exponentially_are_unknown() -> None:
     choice: e.Term = e.Column(("i",))
     for n in range(40):
         condition = e.Comparison(e.Op.EQ, choice, e.Literal(n, pa.int32()))
@@ -219,7 +221,7 @@ def test_choices_that_would_multiply_are_unknown() -> None:
     assert isinstance(bound, e.Unknown)
 
 
-def test_absurd_constants_prune_nothing_and_raise_nothing() -> None:
+def test_absurd_constants_neither_prune_nor_raise() -> None:
     column = e.Column(("i",))
     for literal in (
         e.Literal(10**5000, pa.int64()),
@@ -235,7 +237,7 @@ def test_absurd_constants_prune_nothing_and_raise_nothing() -> None:
 
 
 @pytest.mark.slow
-def test_a_long_in_list_is_judged() -> None:
+def test_a_long_in_list_is_evaluated() -> None:
     options = tuple(e.Literal(n, pa.int32()) for n in range(200_000))
     bound = bind(e.In(e.Column(("i",)), options), Scope(SCHEMA))
     rows = RowStatistics([[{"i": 5}], [{"i": -5}]])

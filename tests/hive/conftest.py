@@ -1,4 +1,4 @@
-"""Fixtures of the tests that ask a real HiveServer2."""
+"""Fixtures for the tests with a real HiveServer2."""
 
 from collections.abc import Iterator
 
@@ -16,5 +16,5 @@ def hive(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Hive]:
     """The session's HiveServer2 and pruning service."""
-    with Hive(hive_server, pruning_service, tmp_path_factory.mktemp("scans")) as asked:
-        yield asked
+    with Hive(hive_server, pruning_service, tmp_path_factory.mktemp("scans")) as running:
+        yield running

@@ -1,4 +1,4 @@
-"""What is right for a matrix table, by DuckDB over the rows that were written: no Hudi, no Hive."""
+"""The expected rows of a matrix table, computed by DuckDB without Hudi and Hive."""
 
 from __future__ import annotations
 
@@ -35,30 +35,32 @@ _SCHEMA = pa.schema(
 
 
 class KnownRows:
-    """The rows of a matrix table, and of others beside it, under names for DuckDB's SQL.
+    """The rows of a matrix table, and of additional tables, under names for DuckDB's SQL.
 
-    Timestamps are what clocks of a zone show, as in Hive.
+    Timestamps are wall clocks of a zone, as in Hive.
     """
 
     def __init__(self, zone: str, **tables: Sequence[Row]) -> None:
         """Tables by their names."""
         self._tables = {
-            name: pa.Table.from_pylist([_shown(row, ZoneInfo(zone)) for row in rows], _SCHEMA)
+            name: pa.Table.from_pylist(
+                [_as_hive_shows(row, ZoneInfo(zone)) for row in rows], _SCHEMA
+            )
             for name, rows in tables.items()
         }
 
     def ids(self, where: str) -> list[int]:
-        """Of the rows of table `t`, sorted."""
-        return [row[0] for row in self.ask(f"SELECT id FROM t WHERE {where} ORDER BY id")]
+        """Sorted rows of table `t`."""
+        return [row[0] for row in self.query(f"SELECT id FROM t WHERE {where} ORDER BY id")]
 
-    def ask(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows of a query, as they come."""
+    def query(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows of a query, in its order."""
         with duckdb.connect() as connection:
             for name, rows in self._tables.items():
                 connection.register(name, rows)
             return connection.execute(query).fetchall()
 
 
-def _shown(row: Row, zone: ZoneInfo) -> dict[str, Any]:
+def _as_hive_shows(row: Row, zone: ZoneInfo) -> dict[str, Any]:
     local = row["ts"].astimezone(zone).replace(tzinfo=None)
     return {**row, "ts": local, "m": list(row["m"].items())}

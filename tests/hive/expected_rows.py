@@ -1,4 +1,4 @@
-"""What is right: the ids of the rows for which a predicate is TRUE, without a file being pruned."""
+"""Expected ids: of the rows for which a predicate is TRUE, without pruning."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ _NONE = re.compile(r"\bnone\b")
 
 
 def for_hive(predicate: str) -> str:
-    """The predicate for Hive, where `none` is a keyword and hexadecimal literals are not known."""
+    """The predicate for Hive, where `none` is a keyword and hexadecimal literals do not exist."""
     return _NONE.sub("`none`", _HEX.sub(r"unhex('\1')", predicate))
 
 
 class Truths:
-    """Hive's and Spark's answers to every predicate of a list, by one full scan each."""
+    """The results of all predicates of a list in Hive and Spark, by one full scan each."""
 
     def __init__(self, hive: Hive, spark: SparkSession, predicates: Sequence[str] = ALL) -> None:
         self._hive = hive
@@ -37,10 +37,10 @@ class Truths:
         self._in_spark: dict[str, dict[str, Ids]] = {}
 
     def in_hive(self, name: str, predicate: str) -> Ids:
-        """The ids that Hive finds in its table `name`, pruning switched off."""
+        """The ids that Hive finds in its table `name`, without pruning."""
         if name not in self._in_hive:
             values = ", ".join(f"({for_hive(text)})" for text in self._predicates)
-            answer = self._hive.ask(f"SELECT id, {values} FROM {name}", pruning=False)
+            answer = self._hive.query(f"SELECT id, {values} FROM {name}", pruning=False)
             self._in_hive[name] = self._by_predicate(answer.rows)
         return self._in_hive[name][predicate]
 

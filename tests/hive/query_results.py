@@ -1,4 +1,4 @@
-"""Questions to HiveServer2: rows, and how many files were considered and read for them."""
+"""Queries to HiveServer2: rows, and how many files were considered and read for them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ NOTHING: Mapping[str, str] = {}
 
 @dataclass(frozen=True)
 class Answer:
-    """What a query gave.
+    """The result of a query.
 
     Attributes:
         rows: its rows, in one order for equal sets of rows.
@@ -39,7 +39,7 @@ class Answer:
         return self.scan.files_considered, self.scan.files_kept
 
 
-class Asker:
+class QuerySession:
     """One session with a report directory of its own."""
 
     def __init__(self, session: HiveSession, reports: ScanReports) -> None:
@@ -47,18 +47,18 @@ class Asker:
         self._reports = reports
 
     def run(self, statement: str) -> Rows:
-        """The rows of a statement, as they come."""
+        """The rows of a statement, in its order."""
         return self._session.run(statement)
 
-    def ask(self, query: str) -> Answer:
-        """The rows and the scans of one query."""
+    def query(self, query: str) -> Answer:
+        """Runs a query. Returns its rows and its scans."""
         self._reports.take()
         rows = sorted(self._session.run(query), key=repr)
         return Answer(rows, self._reports.take())
 
 
 class Hive:
-    """A HiveServer2 and the pruning service that its queries ask; tables are registered once."""
+    """A HiveServer2 and the pruning service of its queries. Tables are registered once."""
 
     def __init__(
         self,
@@ -67,18 +67,18 @@ class Hive:
         scratch: Path,
         settings: Mapping[str, str] = NOTHING,
     ) -> None:
-        """`settings` are what every session has, whatever else it asks for."""
+        """`settings` apply to every session, in addition to others."""
         self.server = server
         self._always = settings
         self._service = service
         self._scratch = scratch
         self._open = ExitStack()
-        self._askers: dict[tuple[tuple[str, str], ...], Asker] = {}
+        self._sessions_by_settings: dict[tuple[tuple[str, str], ...], QuerySession] = {}
         self._registered: set[str] = set()
         self._sessions = 0
 
     def __enter__(self) -> Hive:
-        """Itself."""
+        """Returns itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -86,23 +86,23 @@ class Hive:
         self._open.close()
 
     def close_sessions(self) -> None:
-        """Close the sessions, which hold the memory of their queries; new ones open on demand."""
+        """Close the sessions, which occupy the memory of their queries; new ones open on demand."""
         self._open.close()
-        self._askers.clear()
+        self._sessions_by_settings.clear()
 
     def register(self, table: HudiTable) -> str:
-        """The table's name in Hive, where the storage handler reads it."""
+        """The name in Hive of the table with the storage handler."""
         if table.name not in self._registered:
             self.run(create_with_handler(table.name, table.path))
             self._registered.add(table.name)
         return table.name
 
     def run(self, *statements: str) -> None:
-        """Run statements of DDL."""
+        """Run DDL statements."""
         for statement in statements:
-            self._asker(NOTHING).run(statement)
+            self._open_session(NOTHING).run(statement)
 
-    def ask(
+    def query(
         self,
         query: str,
         engine: str = FETCH,
@@ -110,17 +110,17 @@ class Hive:
         pruning: bool = True,
         settings: Mapping[str, str] = NOTHING,
     ) -> Answer:
-        """The query's answer from an engine, with `settings` beside the engine's."""
+        """Runs the query on an engine, with `settings` in addition to the engine's."""
         switch = {"hudi.pruning.enabled": str(pruning).lower()}
-        return self._asker({**ENGINES[engine], **switch, **settings}).ask(query)
+        return self._open_session({**ENGINES[engine], **switch, **settings}).query(query)
 
-    def ask_both(
+    def query_both_ways(
         self, query: str, engine: str = FETCH, settings: Mapping[str, str] = NOTHING
     ) -> Answer:
-        """The answer with pruning, after it was found to have the rows of the one without."""
-        unpruned = self.ask(query, engine, pruning=False, settings=settings)
-        pruned = self.ask(query, engine, settings=settings)
-        # As they are shown: NaN is not equal to itself.
+        """Runs the query with and without pruning, and checks that the rows are equal."""
+        unpruned = self.query(query, engine, pruning=False, settings=settings)
+        pruned = self.query(query, engine, settings=settings)
+        # As text, because NaN does not equal itself.
         assert repr(pruned.rows) == repr(unpruned.rows), (
             f"pruning changes the rows of {query} ({engine})"
         )
@@ -128,16 +128,16 @@ class Hive:
         return pruned
 
     @contextmanager
-    def asker(self, settings: Mapping[str, str] = NOTHING) -> Iterator[Asker]:
+    def session(self, settings: Mapping[str, str] = NOTHING) -> Iterator[QuerySession]:
         """A new session."""
         self._sessions += 1
         reports = ScanReports(self._scratch / f"session-{self._sessions}")
         own = {"hudi.pruning.service.addresses": self._service.address, **reports.settings()}
         with self.server.session({**own, **settings, **self._always}) as session:
-            yield Asker(session, reports)
+            yield QuerySession(session, reports)
 
-    def _asker(self, settings: Mapping[str, str]) -> Asker:
+    def _open_session(self, settings: Mapping[str, str]) -> QuerySession:
         key = tuple(sorted(settings.items()))
-        if key not in self._askers:
-            self._askers[key] = self._open.enter_context(self.asker(settings))
-        return self._askers[key]
+        if key not in self._sessions_by_settings:
+            self._sessions_by_settings[key] = self._open.enter_context(self.session(settings))
+        return self._sessions_by_settings[key]

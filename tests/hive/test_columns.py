@@ -1,4 +1,4 @@
-"""Hive's names for the types of Hudi tables; the same as HiveTypes.java gives."""
+"""Hive's names for the types of Hudi tables, which are the same as in HiveTypes.java."""
 
 import json
 
@@ -54,7 +54,7 @@ def test_structs_have_lower_case_names_which_ddl_quotes():
     assert column.declared == "struct<`order`:int,`b`:string>"
 
 
-def test_comments_are_the_schemas():
+def test_comments_come_from_the_schema():
     fields = [{"name": "a", "type": "int", "doc": "what it is"}, {"name": "b", "type": "int"}]
     assert [column.comment for column in columns(*fields)] == ["what it is", ""]
 
@@ -62,6 +62,6 @@ def test_comments_are_the_schemas():
 @pytest.mark.parametrize(
     "avro", ["null", logical("bytes", "decimal", precision=39, scale=0)], ids=["null", "decimal39"]
 )
-def test_types_that_hive_lacks_are_refused_by_the_columns_name(avro):
+def test_types_missing_in_hive_are_refused_with_the_columns_name(avro):
     with pytest.raises(UnsupportedTable, match="column c: Hive has no type"):
         columns({"name": "c", "type": avro})

@@ -1,4 +1,4 @@
-"""What the doctor says of each link that is broken; for the indexes no HiveServer2 is needed."""
+"""The doctor's findings for each broken link; those about indexes need no HiveServer2."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def indexes(capsys: pytest.CaptureFixture[str], path: Path) -> dict[str, str]:
-    """The finding about them."""
+    """The finding about the indexes."""
     assert main(["hive", "doctor", str(path), "--hs2", "127.0.0.1:9", "--json"]) == 1
     findings = json.loads(capsys.readouterr().out)["findings"]
     (found,) = [one for one in findings if one["link"] == "indexes"]
     return {name: str(value) for name, value in found.items()}
 
 
-def test_a_table_without_indexes_is_told_how_to_get_one(
+def test_the_doctor_suggests_an_index_for_a_table_without_any(
     golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = golden["cow_v9_txns_nonpart_nometa"]
@@ -35,14 +35,14 @@ def test_a_table_without_indexes_is_told_how_to_get_one(
     assert found["remedy"].startswith(create)
 
 
-def test_a_path_with_spaces_is_mended_as_one_word(
+def test_suggested_commands_quote_paths_with_spaces(
     golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = shutil.copytree(golden["cow_v9_txns_nonpart_nometa"], tmp_path / "my trips")
     assert str(path) in shlex.split(indexes(capsys, path)["remedy"])
 
 
-def test_an_index_that_is_gone_is_told_with_its_way_back(
+def test_the_doctor_reports_a_deleted_index_and_how_to_rebuild_it(
     golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
@@ -60,7 +60,7 @@ def test_an_index_that_is_gone_is_told_with_its_way_back(
 
 
 @pytest.mark.hive
-def test_the_doctor_says_what_else_is_wrong_and_how_to_mend_it(
+def test_the_doctor_reports_other_problems_and_their_fixes(
     golden: Mapping[str, Path],
     capsys: pytest.CaptureFixture[str],
     hive_server: HiveServer,
@@ -75,9 +75,9 @@ def test_the_doctor_says_what_else_is_wrong_and_how_to_mend_it(
     def wrong(*arguments: str) -> dict[str, tuple[str, str, str]]:
         capsys.readouterr()
         code = main(["hive", "doctor", str(path), "--json", *server, *here, *arguments])
-        said = capsys.readouterr()
-        findings = json.loads(said.out)["findings"]
-        assert code == any(one["verdict"] == "failed" for one in findings), said.err
+        output = capsys.readouterr()
+        findings = json.loads(output.out)["findings"]
+        assert code == any(one["verdict"] == "failed" for one in findings), output.err
         return {
             one["link"]: (one["verdict"], one["message"], one["remedy"])
             for one in findings

@@ -36,16 +36,16 @@ STORED AS INPUTFORMAT 'org.apache.hudi.hadoop.HoodieParquetInputFormat'
 OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'
 LOCATION '{path}'
 """
-"""As Hudi's sync registers it."""
+"""Registers the table as Hudi's sync does."""
 _LOCATIONS = re.compile(r"(/warehouse/trips|/path/of/table|s3a://lake/trips)\b")
 _NAMED = re.compile(r"TABLE (\w+)")
 _JAVA_SECONDS = 300
-_ASKED = "SELECT id FROM {name} WHERE fare > 169.5"
+_QUERY = "SELECT id FROM {name} WHERE fare > 169.5"
 
 
 @dataclass(frozen=True)
 class Reader:
-    """Somebody who does what a document says, with a table of his own."""
+    """Follows a document, with a table of its own."""
 
     session: HiveSession
     port: int
@@ -80,7 +80,7 @@ class Reader:
             self.session.run(text.replace(f"TABLE {name}", f"TABLE {name} PARTITION (day)"))
         self.session.run(text)
         self.reports.take()
-        rows = self.session.run(_ASKED.format(name=name))
+        rows = self.session.run(_QUERY.format(name=name))
         assert sorted(rows) == [(each,) for each in self.ids(169.5)]
         scan = self.reports.take()
         assert 0 < scan.files_kept < scan.files_considered == 80
@@ -94,8 +94,11 @@ class Reader:
     def _java(self, text: str) -> None:
         """A program in one file, with the driver that the document names."""
         (called,) = re.findall(r"public class (\w+)", text)
-        asked = {**self.reports.settings(), "hudi.pruning.service.addresses": self.service}
-        settings = ";".join(f"{name}={value}" for name, value in asked.items())
+        session_settings = {
+            **self.reports.settings(),
+            "hudi.pruning.service.addresses": self.service,
+        }
+        settings = ";".join(f"{name}={value}" for name, value in session_settings.items())
         program = self.path.parent / f"{called}.java"
         program.write_text(text.replace("/sales", f"/sales;auth=noSasl?{settings}"))
         self.reports.take()
@@ -110,7 +113,7 @@ class Reader:
         assert 0 < scan.files_kept < scan.files_considered == 80
 
     def _beeline(self, words: list[str]) -> None:
-        """Its statement; the runtime has no beeline."""
+        """Its statement; the runtime has no Beeline."""
         database = words[words.index("-u") + 1].rpartition("/")[2]
         statement = words[words.index("-e") + 1].replace("FROM ", f"FROM {database}.")
         assert self.session.run(statement) == [(len(self.ids(100)),)]
@@ -123,7 +126,7 @@ class Reader:
         assert main(words) == 0, words
 
     def ids(self, fare: float) -> list[int]:
-        """Of the rows that cost more, sorted."""
+        """The ids of the rows with a higher fare, sorted."""
         rows = ds.dataset(self.path, exclude_invalid_files=True, ignore_prefixes=[".", "_"])
         found = rows.to_table(["id"], filter=pc.field("fare").cast("double") > fare)
         return sorted(found.column("id").to_pylist())
@@ -131,7 +134,7 @@ class Reader:
 
 @pytest.fixture(scope="module")
 def trips(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The documents' table, with an index. Read only."""
+    """The documents' table, with an index. Read-only."""
     path = tmp_path_factory.mktemp("documents") / "trips"
     write_demo_table(path)
     ranges = f"CREATE INDEX ranges ON '{path}' USING column_stats(fare, city)"
@@ -151,12 +154,14 @@ def reader(
     monkeypatch.setenv("PYHUDI_HS2_AUTH", "NOSASL")
     path = shutil.copytree(trips, tmp_path / "trips")
     reports = ScanReports(tmp_path / "scans")
-    # A busy machine may take longer than the default for a table's first answer.
-    asked = {
+    # On a busy machine, the first answer for a table may take longer than the default.
+    default_settings = {
         "hudi.pruning.service.addresses": pruning_service.address,
         "hudi.pruning.timeout.ms": "60000",
     }
-    with hive_server.session({**ENGINES["fetch"], **reports.settings(), **asked}) as session:
+    with hive_server.session(
+        {**ENGINES["fetch"], **reports.settings(), **default_settings}
+    ) as session:
         session.run("CREATE DATABASE IF NOT EXISTS sales")
         yield Reader(session, hive_server.port, pruning_service.address, path, reports)
         for name in ("trips", "t", "sales.trips"):
@@ -164,13 +169,15 @@ def reader(
 
 
 def documents() -> Iterator[Any]:
-    """What each document says of Hive, in its order; what is read first is tried most."""
+    """The pieces of each document about Hive, in order; the most read document is tested first."""
     for document, found in groupby(pieces(Runner.HIVE), lambda piece: piece.document):
         marks = () if document == "README.md" else (pytest.mark.long,)
         yield pytest.param(list(found), id=document, marks=marks)
 
 
-@pytest.mark.parametrize("said", documents())
-def test_what_documents_say_of_hive_is_so(said: list[Piece], reader: Reader) -> None:
-    for piece in said:
+@pytest.mark.parametrize("pieces_of_document", documents())
+def test_documented_statements_for_hive_work(
+    pieces_of_document: list[Piece], reader: Reader
+) -> None:
+    for piece in pieces_of_document:
         reader.follow(piece)

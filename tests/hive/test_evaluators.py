@@ -1,4 +1,4 @@
-"""Hive's evaluators, who judge our rules elsewhere, say what HiveServer2 says."""
+"""Hive's evaluators, which check our rules elsewhere, agree with HiveServer2."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from devtools.hiveserver import ENGINES, HiveServer
-from tests.truth.engine import Answer, Circumstances
-from tests.truth.engines.hive import HiveEngine, HiveJvm, Way, hive_jvm
+from tests.truth.engine import Answer, SessionOptions
+from tests.truth.engines.hive import EvaluationMode, HiveEngine, HiveJvm, hive_jvm
 
 pytestmark = pytest.mark.hive
 
@@ -92,7 +92,7 @@ _PREDICATES = (
     "unix_timestamp(clock) = 18000",
     "at >= '1969-12-31 19:00:00'",
 )
-"""In which rows, vectors, Calcite or zones matter."""
+"""Predicates for which row or vectorised evaluation, Calcite or zones make a difference."""
 
 
 @pytest.fixture(scope="module")
@@ -103,14 +103,21 @@ def jvm() -> Iterator[HiveJvm]:
 
 @pytest.mark.parametrize("calcite", ["true", "false"])
 @pytest.mark.parametrize(
-    ("engine", "way"), [("fetch", Way.ROWS), ("tez", Way.VECTOR_FILTER)], ids=["rows", "vectors"]
+    ("engine", "mode"),
+    [("fetch", EvaluationMode.ROWS), ("tez", EvaluationMode.VECTOR_FILTER)],
+    ids=["rows", "vectors"],
 )
-def test_evaluators_and_server_agree(
-    hive_server: HiveServer, jvm: HiveJvm, tmp_path: Path, engine: str, way: Way, calcite: str
+def test_evaluators_agree_with_hiveserver2(
+    hive_server: HiveServer,
+    jvm: HiveJvm,
+    tmp_path: Path,
+    engine: str,
+    mode: EvaluationMode,
+    calcite: str,
 ) -> None:
     pq.write_table(_ROWS, tmp_path / "rows.parquet")
-    circumstances = Circumstances("America/New_York", {"hive.cbo.enable": calcite})
-    judged = HiveEngine(jvm, way).judge(_ROWS, _PREDICATES, circumstances)
+    session_options = SessionOptions("America/New_York", {"hive.cbo.enable": calcite})
+    results = HiveEngine(jvm, mode).evaluate(_ROWS, _PREDICATES, session_options)
     name = f"truth_{engine}_{calcite}"
     settings = {
         **ENGINES[engine],
@@ -130,7 +137,7 @@ def test_evaluators_and_server_agree(
         }
         session.run(f"DROP TABLE {name}")
     assert found == {
-        predicate: [row for row, truth in enumerate(judgement.truths.to_pylist()) if truth]
-        for predicate, judgement in zip(_PREDICATES, judged, strict=True)
-        if isinstance(judgement, Answer)
+        predicate: [row for row, is_true in enumerate(result.truths.to_pylist()) if is_true]
+        for predicate, result in zip(_PREDICATES, results, strict=True)
+        if isinstance(result, Answer)
     }

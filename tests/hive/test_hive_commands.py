@@ -1,4 +1,4 @@
-"""`pyhudi hive ...` against a real HiveServer2; the tables are Hudi's, of tests/data/golden."""
+"""`pyhudi hive ...` with a real HiveServer2; the tables are Hudi's, of tests/data/golden."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def report(run: Run, command: str, *arguments: object) -> dict[str, Any]:
     return parsed
 
 
-def test_a_table_is_registered_followed_and_left_alone(
+def test_a_table_is_registered_updated_and_then_unchanged(
     run: Run, golden: Mapping[str, Path], hive_server: HiveServer
 ) -> None:
     path = golden["mor_v9_txns_simple_meta"]
@@ -65,12 +65,12 @@ def test_a_table_is_registered_followed_and_left_alone(
     assert [text.split()[:2] for text in changed["statements"]] == [["ALTER", "TABLE"]]
 
 
-def test_a_table_that_lost_its_last_column_in_hive_gets_it_back(
+def test_a_last_column_removed_in_hive_is_added_again(
     run: Run, golden: Mapping[str, Path], hive_server: HiveServer
 ) -> None:
     path = golden["cow_v9_txns_simple_meta"]
     with hive_server.session() as session:
-        # As it was before a column was added: registered without our handler's check.
+        # As before a column was added: registered without our handler's check.
         session.run(f"CREATE EXTERNAL TABLE behind (`a` int) LOCATION '{path}'")
     code, _, err = run("register", path, "--name", "behind")
     assert (code, "--replace" in err) == (1, True)
@@ -86,9 +86,9 @@ def test_without_hiveserver2_a_dry_run_shows_the_new_table(
 ) -> None:
     path = str(golden["cow_v9_txns_simple_meta"])
     assert main(["hive", "register", path, "--hs2", "127.0.0.1:9", "--dry-run"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out.startswith("CREATE EXTERNAL TABLE `default`.`v9_txns_cow_simple_meta` (")
-    assert "no server listens at 127.0.0.1:9" in shown.err
+    output = capsys.readouterr()
+    assert output.out.startswith("CREATE EXTERNAL TABLE `default`.`v9_txns_cow_simple_meta` (")
+    assert "no server listens at 127.0.0.1:9" in output.err
     assert main(["hive", "register", path, "--hs2", "127.0.0.1:9"]) == 1
     assert "start HiveServer2" in capsys.readouterr().err
 
@@ -97,7 +97,7 @@ def verdicts(out: str) -> dict[str, str]:
     return {found["link"]: found["verdict"] for found in json.loads(out)["findings"]}
 
 
-def test_the_doctor_finds_a_pruned_table_well_and_names_each_broken_link(
+def test_the_doctor_accepts_a_pruned_table_and_names_each_broken_link(
     run: Run, golden: Mapping[str, Path], pruning_service: ServiceProcess
 ) -> None:
     path = golden["mor_v9_txns_simple_meta"]
@@ -114,7 +114,7 @@ def test_the_doctor_finds_a_pruned_table_well_and_names_each_broken_link(
     assert (code, broken) == (1, {"service, from HiveServer2", "probe"})
     assert "service, from HiveServer2" in err
 
-    # A table's owner does not decide whom HiveServer2 asks.
+    # A table's owner does not choose the HiveServer2's service.
     report(run, "register", path, "--name", "patient", "--property", nobody)
     code, out, err = run("doctor", path, "--name", "patient", "--set", addresses, "--json")
     assert (code, verdicts(out)["settings"]) == (0, "warning"), err
@@ -123,43 +123,43 @@ def test_the_doctor_finds_a_pruned_table_well_and_names_each_broken_link(
     assert (code, verdicts(out)["registration"]) == (1, "failed")
 
 
-def test_without_hiveserver2_the_doctor_says_so_and_looks_at_the_indexes(
+def test_without_hiveserver2_the_doctor_reports_that_and_checks_the_indexes(
     golden: Mapping[str, Path], capsys: pytest.CaptureFixture[str]
 ) -> None:
     path = str(golden["mor_v9_txns_simple_meta"])
     assert main(["hive", "doctor", path, "--hs2", "127.0.0.1:9"]) == 1
-    shown = capsys.readouterr().out
-    assert "failed   HiveServer2: no server listens at 127.0.0.1:9" in shown
-    assert "fix:  start HiveServer2" in shown
-    assert "ok       indexes: column_stats active" in shown
+    output = capsys.readouterr().out
+    assert "failed   HiveServer2: no server listens at 127.0.0.1:9" in output
+    assert "fix:  start HiveServer2" in output
+    assert "ok       indexes: column_stats active" in output
 
 
-def test_another_authentication_than_the_servers_is_told(
+def test_a_different_authentication_of_the_server_is_reported(
     golden: Mapping[str, Path], hive_server: HiveServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     address = f"127.0.0.1:{hive_server.port}"
     path = str(golden["cow_v9_txns_simple_meta"])
     assert main(["hive", "register", path, "--hs2", address, "--auth", "NONE"]) == 1
-    shown = capsys.readouterr().err
-    assert f"HiveServer2 at {address} gives no session with auth NONE" in shown
-    assert "compare hive.server2.authentication" in shown
+    output = capsys.readouterr().err
+    assert f"HiveServer2 at {address} gives no session with auth NONE" in output
+    assert "compare hive.server2.authentication" in output
 
 
-def test_a_statement_that_takes_too_long_is_given_up(hive_server: HiveServer) -> None:
+def test_a_statement_times_out(hive_server: HiveServer) -> None:
     address = HiveAddress(port=hive_server.port, auth="NOSASL", statement_timeout=0.5)
     sleep = "SELECT java_method('java.lang.Thread', 'sleep', CAST(5000 AS bigint))"
     with pytest.raises(ConnectionFailed) as given_up, open_session(address) as session:
         session.run(sleep)
-    told = str(given_up.value)
-    assert f"HiveServer2 at {address} has not answered for 0.5 s: {sleep}" in told
-    assert "--statement-timeout" in told
+    message = str(given_up.value)
+    assert f"HiveServer2 at {address} has not answered for 0.5 s: {sleep}" in message
+    assert "--statement-timeout" in message
 
 
 class ByPassword(HiveServer):
-    """One that wants SASL."""
+    """A HiveServer2 that requires SASL."""
 
     def connect(self, user: str = "pyhudi") -> hive.Connection:
-        """As PyHive itself connects."""
+        """Connects as PyHive does."""
         return hive.connect("127.0.0.1", self.port, auth="NONE", username=user)
 
 

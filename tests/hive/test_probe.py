@@ -1,4 +1,4 @@
-"""The predicate of a first query that must be pruned."""
+"""The predicate of a first query, which must be pruned."""
 
 from pyhudi_expr.frontend.sql.parser import parse_predicate
 from pyhudi_expr.hive.probe import find_probe
@@ -6,13 +6,13 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 
 
-def test_a_probe_rules_out_the_files_that_it_says(golden):
+def test_a_probe_excludes_the_files_that_it_claims(golden):
     table = HudiTable.open(str(golden["mor_v9_txns_simple_meta"]))
     probe = find_probe(table)
     assert probe is not None
     assert 0 < probe.kept < probe.files
-    asked = PruneRequest(parse_predicate(probe.predicate))
-    result = Pruner().prune(table.base_path, asked)
+    request = PruneRequest(parse_predicate(probe.predicate))
+    result = Pruner().prune(table.base_path, request)
     assert (result.files_kept, result.files_total) == (probe.kept, probe.files)
 
 

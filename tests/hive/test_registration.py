@@ -1,4 +1,4 @@
-"""Which statements make Hive's table what the Hudi table is."""
+"""The statements that make Hive's table match the Hudi table."""
 
 from dataclasses import replace
 
@@ -22,8 +22,8 @@ def column(name, type_="int", comment=""):
 
 A, B, C, P = column("a"), column("b", "string"), column("c"), column("p", "string")
 NAME = TableName("db", "trips")
-WANTED = Registration(NAME, "/warehouse/trips", (A, P, B), frozenset({"p"}))
-THERE = MetastoreTable(
+TARGET = Registration(NAME, "/warehouse/trips", (A, P, B), frozenset({"p"}))
+EXISTING_TABLE = MetastoreTable(
     columns=(A, P, B),
     kind="EXTERNAL_TABLE",
     location="hdfs://cluster/warehouse/trips",
@@ -38,10 +38,10 @@ def first_words(todo):
 
 
 def test_a_new_table_is_created_with_columns_comments_and_properties():
-    wanted = replace(
-        WANTED, columns=(column("it`s", "int", "a 'key'; \\ once"),), properties={"hudi.view": "x"}
+    target = replace(
+        TARGET, columns=(column("it`s", "int", "a 'key'; \\ once"),), properties={"hudi.view": "x"}
     )
-    assert statements(wanted, None) == (
+    assert statements(target, None) == (
         "CREATE EXTERNAL TABLE `db`.`trips` (\n"
         "  `it``s` int COMMENT 'a \\'key\\'\\; \\\\ once')\n"
         "STORED BY 'io.pyhudi.hive.HudiStorageHandler'\n"
@@ -50,16 +50,16 @@ def test_a_new_table_is_created_with_columns_comments_and_properties():
     )
 
 
-def test_nothing_is_done_where_all_is_as_it_shall_be():
-    assert statements(WANTED, THERE) == ()
+def test_an_up_to_date_table_is_not_changed():
+    assert statements(TARGET, EXISTING_TABLE) == ()
 
 
 def test_partition_columns_may_stand_at_the_end():
-    assert statements(WANTED, replace(THERE, columns=(A, B, P))) == ()
+    assert statements(TARGET, replace(EXISTING_TABLE, columns=(A, B, P))) == ()
 
 
 def test_columns_at_the_end_are_added():
-    todo = statements(replace(WANTED, columns=(A, P, B, column("c", "int", "new"))), THERE)
+    todo = statements(replace(TARGET, columns=(A, P, B, column("c", "int", "new"))), EXISTING_TABLE)
     assert todo == ("ALTER TABLE `db`.`trips` ADD COLUMNS (\n  `c` int COMMENT 'new')",)
 
 
@@ -68,37 +68,42 @@ def test_columns_at_the_end_are_added():
     [(A, P), (A, C, P, B), (A, P, column("b", "bigint")), (A, P, column("b", "string", "said"))],
     ids=["dropped", "in the middle", "retyped", "commented"],
 )
-def test_other_changes_make_the_table_anew_and_keep_its_settings(columns):
-    todo = statements(replace(WANTED, columns=columns), THERE)
+def test_other_changes_recreate_the_table_and_keep_its_settings(columns):
+    todo = statements(replace(TARGET, columns=columns), EXISTING_TABLE)
     assert first_words(todo) == ["DROP TABLE", "CREATE EXTERNAL"]
     assert todo[1].endswith("TBLPROPERTIES ('hudi.view'='read_optimized')")
 
 
-def test_what_was_said_in_hive_stays():
-    said = (A, P, column("b", "varchar(8)", "short"))
-    todo = statements(replace(WANTED, columns=(A, C, P, B)), replace(THERE, columns=said))
+def test_declarations_made_in_hive_are_kept():
+    columns_in_hive = (A, P, column("b", "varchar(8)", "short"))
+    todo = statements(
+        replace(TARGET, columns=(A, C, P, B)), replace(EXISTING_TABLE, columns=columns_in_hive)
+    )
     assert "`b` varchar(8) COMMENT 'short'" in todo[1]
-    assert statements(WANTED, replace(THERE, columns=said)) == ()
+    assert statements(TARGET, replace(EXISTING_TABLE, columns=columns_in_hive)) == ()
 
 
 def test_only_properties_that_differ_are_set():
-    wanted = replace(
-        WANTED, properties={"hudi.view": "read_optimized", "hudi.pruning.enabled": "x"}
+    target = replace(
+        TARGET, properties={"hudi.view": "read_optimized", "hudi.pruning.enabled": "x"}
     )
-    assert statements(wanted, THERE) == (
+    assert statements(target, EXISTING_TABLE) == (
         "ALTER TABLE `db`.`trips` SET TBLPROPERTIES ('hudi.pruning.enabled'='x')",
     )
 
 
-OTHER_PLACE = replace(THERE, location="/elsewhere")
-NATIVE = replace(THERE, handler=None, input_format="HoodieParquetInputFormat")
+OTHER_PLACE = replace(EXISTING_TABLE, location="/elsewhere")
+NATIVE = replace(EXISTING_TABLE, handler=None, input_format="HoodieParquetInputFormat")
 
 
-@pytest.mark.parametrize("there", [OTHER_PLACE, NATIVE], ids=["elsewhere", "native"])
-def test_another_table_is_replaced_only_if_that_is_said(there):
+@pytest.mark.parametrize("existing_table", [OTHER_PLACE, NATIVE], ids=["elsewhere", "native"])
+def test_another_table_is_replaced_only_if_requested(existing_table):
     with pytest.raises(RegistrationRefused, match="--replace"):
-        statements(WANTED, there)
-    assert first_words(statements(WANTED, there, True)) == ["DROP TABLE", "CREATE EXTERNAL"]
+        statements(TARGET, existing_table)
+    assert first_words(statements(TARGET, existing_table, True)) == [
+        "DROP TABLE",
+        "CREATE EXTERNAL",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -110,18 +115,20 @@ def test_another_table_is_replaced_only_if_that_is_said(there):
     ],
     ids=["managed", "view", "purged"],
 )
-def test_what_dropping_might_delete_is_never_dropped(change):
+def test_a_table_is_never_dropped_if_that_might_delete_data(change):
     with pytest.raises(RegistrationRefused, match="another name"):
-        statements(WANTED, replace(NATIVE, **change), True)
+        statements(TARGET, replace(NATIVE, **change), True)
 
 
-def test_a_mismatch_is_told_by_its_column():
-    assert mismatch(WANTED, THERE) is None
-    assert mismatch(WANTED, replace(THERE, columns=(A, P))) == "Hive's table lacks b"
+def test_a_mismatch_names_its_column():
+    assert mismatch(TARGET, EXISTING_TABLE) is None
+    assert mismatch(TARGET, replace(EXISTING_TABLE, columns=(A, P))) == "Hive's table lacks b"
     assert "column 3 is b bigint in Hive" in mismatch(
-        WANTED, replace(THERE, columns=(A, P, column("b", "bigint")))
+        TARGET, replace(EXISTING_TABLE, columns=(A, P, column("b", "bigint")))
     )
-    assert "c of Hive's table is not in" in mismatch(WANTED, replace(THERE, columns=(A, P, B, C)))
+    assert "c of Hive's table is not in" in mismatch(
+        TARGET, replace(EXISTING_TABLE, columns=(A, P, B, C))
+    )
 
 
 @pytest.mark.parametrize(
@@ -135,7 +142,7 @@ def test_a_mismatch_is_told_by_its_column():
         ("/t", "/u", False),
     ],
 )
-def test_locations_are_compared_as_far_as_they_tell(one, other, same):
+def test_locations_are_compared_as_far_as_possible(one, other, same):
     assert same_place(one, other) is same
 
 

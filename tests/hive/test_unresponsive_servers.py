@@ -1,4 +1,4 @@
-"""`pyhudi hive ...` where a port takes the connection and nobody, or somebody else, answers."""
+"""`pyhudi hive ...` with a port that accepts the connection, without a HiveServer2 behind it."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from pyhudi_expr.cli.demo_table import write_demo_table
 from pyhudi_expr.cli.main import main
 
-#: A wait for ever would be no failure otherwise, but the end of all tests.
+#: Without a limit, an endless wait would stop all tests instead of failing.
 pytestmark = pytest.mark.timeout(120)
 
 WAYS = [
@@ -34,14 +34,14 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """An address that takes connections and says nothing."""
+    """The address of a listener that accepts connections and sends nothing."""
     with socket.create_server(("127.0.0.1", 0), backlog=16) as server:
         yield f"127.0.0.1:{server.getsockname()[1]}"
 
 
 @pytest.fixture
 def closing() -> Iterator[str]:
-    """An address that takes each connection and ends it."""
+    """The address of a listener that accepts each connection and closes it."""
     with socket.create_server(("127.0.0.1", 0)) as server:
 
         def serve() -> None:
@@ -57,34 +57,34 @@ def closing() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
-def test_registering_gives_up_and_names_the_port(
+def test_registering_times_out_and_names_the_port(
     table: str, silent: str, way: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     began = time.monotonic()
     code = main(["hive", "register", table, "--hs2", silent, "--timeout", "0.3", *way])
     assert time.monotonic() - began >= 0.3
-    shown = capsys.readouterr()
-    assert (code, shown.out) == (1, "")
+    output = capsys.readouterr()
+    assert (code, output.out) == (1, "")
     assert f"HiveServer2 at {silent} takes the connection and has not answered for 0.3 s" in (
-        shown.err
+        output.err
     )
     for hint in ("--auth", "--transport", "--timeout"):
-        assert hint in shown.err
-    assert "Traceback" not in shown.err
+        assert hint in output.err
+    assert "Traceback" not in output.err
 
 
-def test_a_dry_run_shows_the_statements_all_the_same(
+def test_a_dry_run_still_shows_the_statements(
     table: str, silent: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PYHUDI_HS2", silent)
     monkeypatch.setenv("PYHUDI_HS2_TIMEOUT", "0.3")
     assert main(["hive", "register", table, "--dry-run"]) == 0
-    shown = capsys.readouterr()
-    assert shown.out.startswith("CREATE EXTERNAL TABLE ")
-    assert "has not answered for 0.3 s" in shown.err
+    output = capsys.readouterr()
+    assert output.out.startswith("CREATE EXTERNAL TABLE ")
+    assert "has not answered for 0.3 s" in output.err
 
 
-def test_the_doctor_names_the_link_and_looks_at_the_rest(
+def test_the_doctor_names_the_link_and_checks_the_rest(
     table: str, silent: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     options = ["--hs2", silent, "--timeout", "0.3", "--json"]
@@ -97,13 +97,13 @@ def test_the_doctor_names_the_link_and_looks_at_the_rest(
 
 
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
-def test_somebody_else_at_the_port_is_told_at_once(
+def test_another_server_at_the_port_is_reported_at_once(
     table: str, closing: str, way: tuple[str, str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["hive", "register", table, "--hs2", closing, *way]) == 1
-    shown = capsys.readouterr().err
-    assert f"HiveServer2 at {closing} gives no session" in shown
-    assert "Traceback" not in shown
+    output = capsys.readouterr().err
+    assert f"HiveServer2 at {closing} gives no session" in output
+    assert "Traceback" not in output
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "soon"])
@@ -114,7 +114,7 @@ def test_a_wait_is_a_number_of_seconds(
     assert "--timeout" in capsys.readouterr().err
 
 
-def test_a_password_that_is_missing_is_asked_for(
+def test_a_missing_password_is_prompted_for(
     table: str, silent: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert main(["hive", "register", table, "--hs2", silent, "--auth", "LDAP"]) == 1

@@ -1,4 +1,4 @@
-"""Tables whose record keys are virtual or become so, as both lines of Hive are asked about them."""
+"""Tables whose record keys are virtual or become so, for tests with Hive 4 and Hive 3.1."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from tests.hive.query_results import Hive, Rows
 Golden = Mapping[str, Path]
 
 PEOPLE = [(1, "Alice"), (2, "Bob"), (3, "Carol"), (4, "Diana")]
-"""Of the golden tables without meta fields."""
+"""The rows of the golden tables without meta fields."""
 NULLS = "SELECT `_hoodie_record_key`, id, name FROM {} WHERE `_hoodie_record_key` IS NULL"
 KEYED = ("cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle")
-"""Golden tables whose files have keys. Slices of the second are merged with log files."""
+"""Golden tables whose files contain keys. Slices of the second are merged with log files."""
 
 
 @dataclass(frozen=True)
 class KeyedTable:
-    """A copy of one of them, by its name in Hive."""
+    """A copy of one of these tables, with its name in Hive."""
 
     name: str
     path: Path
@@ -40,14 +40,14 @@ class KeyedTable:
     def rows(self, hive: Hive) -> Rows:
         """The record key, id and name of each row, as Hive shows them now."""
         query = f"SELECT `_hoodie_record_key`, id, name FROM {self.name} WHERE id > 0"
-        return hive.ask(query).rows
+        return hive.query(query).rows
 
     def hide_keys(self, settings: VirtualKeySettings) -> None:
-        """Makes them virtual."""
+        """Turns virtual keys on."""
         enable(HudiTable.open(str(self.path)), settings, self._lock())
 
     def show_keys(self) -> None:
-        """Takes that back."""
+        """Turns virtual keys off."""
         disable(HudiTable.open(str(self.path)), self._lock())
 
     def _lock(self) -> TableLock:

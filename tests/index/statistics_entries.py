@@ -1,4 +1,4 @@
-"""Statistics entries and columns, in short."""
+"""Shorthands for statistics entries and columns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, domain_of
 from pyhudi_expr.index.statistics.statistics_decoding import StatisticsEntries
 from pyhudi_expr.mdt.store.statistics import WRAPPED_TYPES, ColumnStatistics
 
-#: minimum, maximum, null count, value count of an entry.
+#: Minimum, maximum, null count and value count of an entry.
 Entry = tuple[Any, Any, int | None, int | None]
 
 #: Ordinals of value types in index version 2.
@@ -27,7 +27,7 @@ TYPES = {
 
 
 def column(type_: pa.DataType, name: str = "c") -> BoundColumn:
-    """A bound column of that type."""
+    """Bounds of a column of this type."""
     domain = domain_of(type_)
     assert domain is not None
     return BoundColumn(name, type_, domain)
@@ -36,7 +36,7 @@ def column(type_: pa.DataType, name: str = "c") -> BoundColumn:
 def entries(
     wrapper: str, given: Sequence[Entry], value_type: str | None = None, info: str | None = None
 ) -> StatisticsEntries:
-    """Entries as the metadata table's reader gives them; without a value type: version 1."""
+    """Entries as the metadata table's reader returns them; without a value type: version 1."""
     known = [wrapper] if wrapper in WRAPPED_TYPES else []
     bounds = [
         {name: pa.array([entry[end] for entry in given], WRAPPED_TYPES[name]) for name in known}
@@ -59,7 +59,7 @@ def entries(
 
 
 def plain(bounds: Bounds) -> list[tuple[Any, Any, bool, bool]]:
-    """Lower, upper, may be value, may be null for each container; None: unknown."""
+    """For each container: lower, upper, may hold a value, may hold NULL; None: unknown."""
 
     def values(ends: Any, unknown: int) -> list[Any]:
         if isinstance(ends, np.ndarray):

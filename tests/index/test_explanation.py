@@ -1,4 +1,4 @@
-"""Explanations say what each index excluded for each node, and why it did not exclude more."""
+"""Explanations show what each index excluded for each node, and why it did not exclude more."""
 
 from __future__ import annotations
 
@@ -75,21 +75,21 @@ def test_each_node_and_index_has_its_files_and_bytes() -> None:
     assert by_x.seconds > 0
 
 
-def test_rows_are_counted_where_they_are_known() -> None:
+def test_rows_are_counted_if_known() -> None:
     assert explained("x > 1000", STATS).excluded_rows is None
     found = explained("x >= 30", STATS)
     assert found.excluded_rows == 222
     assert "222 rows" in found.text()
 
 
-def test_below_not_the_opposite_is_asked() -> None:
+def test_below_not_the_opposite_truth_is_explained() -> None:
     found = explained("NOT (x >= 10)", STATS)
     assert found.negated
     assert found.excluded == 3
     assert found.text().startswith("NOT 10 <= x: excludes 3 of 4 files")
 
 
-def test_reasons_name_what_cannot_be_bounded() -> None:
+def test_reasons_name_unsupported_parts() -> None:
     assert "RLIKE" in (explained("s RLIKE 'x'", STATS).reason or "")
     assert "unknown zone" in (explained("hour(at) = 5", STATS).reason or "")
     assert explained("hour(at) = 5", STATS, zone="UTC").excluded == 4

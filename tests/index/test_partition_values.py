@@ -1,4 +1,4 @@
-"""What a partition's path proves of its rows."""
+"""What a partition's path proves about its rows."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DAY = date(2024, 2, 29).toordinal() - date(1970, 1, 1).toordinal()
         ("p=1", HIVE, pa.string(), b"1"),
     ],
 )
-def test_a_path_that_spells_a_value(
+def test_paths_that_determine_a_value(
     path: str, layout: PathLayout, type_: pa.DataType, value: Any
 ) -> None:
     assert found([path], layout, type_) == [exactly(value)]
@@ -88,18 +88,18 @@ def test_a_path_that_spells_a_value(
         ("p=19782", HIVE, pa.date32()),
     ],
 )
-def test_a_path_that_leaves_a_doubt(path: str, layout: PathLayout, type_: pa.DataType) -> None:
+def test_ambiguous_paths(path: str, layout: PathLayout, type_: pa.DataType) -> None:
     assert found([path], layout, type_) == [UNKNOWN]
 
 
 @pytest.mark.parametrize(
     "type_", [pa.float64(), pa.decimal128(9, 2), pa.timestamp("us", "UTC"), pa.binary()]
 )
-def test_types_whose_spelling_is_not_their_value(type_: pa.DataType) -> None:
+def test_types_whose_text_in_paths_is_ambiguous(type_: pa.DataType) -> None:
     assert PartitionValues(["p=1"], HIVE).bounds(column(type_, "p")) is None
 
 
-def test_other_columns_are_not_known() -> None:
+def test_other_columns_are_unknown() -> None:
     assert PartitionValues(["p=1"], HIVE).bounds(column(pa.int32(), "x")) is None
 
 
@@ -149,13 +149,13 @@ PACKAGE = "org.apache.hudi.keygen."
         ("com.example.MyKeyGenerator", "p", ("",)),
     ],
 )
-def test_key_generators_that_write_values_as_they_are(
+def test_key_generators_that_write_values_unchanged(
     generator: str, fields: str, believed: tuple[str, ...]
 ) -> None:
     assert layout(generator, fields).fields == believed
 
 
-def test_how_paths_are_spelled_is_in_the_properties() -> None:
+def test_the_properties_define_the_format_of_paths() -> None:
     found = layout(
         "SIMPLE",
         "p",

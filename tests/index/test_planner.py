@@ -1,4 +1,4 @@
-"""Which sources are asked, about which leaves, and when a look-up is worth its reading."""
+"""Which sources are used, for which leaves, and when a look-up is worth its cost."""
 
 from __future__ import annotations
 
@@ -42,23 +42,23 @@ def question(table: HudiTable, text: str) -> Question:
 
 
 @dataclass
-class OfFirstLeaf:
-    """A source that knows which slices the first leaf may be TRUE in."""
+class FirstLeafSource:
+    """A source that knows in which slices the first leaf may be TRUE."""
 
     slices: list[bool]
     name: str = "first"
-    asked: Question | None = None
+    received: Question | None = None
 
     def answer(self, question: Question) -> Answer | None:
-        self.asked = question
+        self.received = question
         answers = LookupEvidence(question.listing)
         answers.add(question.positive_leaves[0], np.array(self.slices))
         return Answer(answers)
 
 
 @dataclass
-class Failing:
-    """A source that cannot answer."""
+class FailingSource:
+    """A source that fails."""
 
     error: Exception
     name: str = "failing"
@@ -76,7 +76,7 @@ class Failing:
         ("txn_id = 'a' OR (region = 'b' AND amount > 1)", ["txn_id = 'a'", "region = 'b'", None]),
     ],
 )
-def test_leaves_that_are_asked_for_true(
+def test_positive_leaves_of_a_predicate(
     table: HudiTable, text: str, leaves: list[str | None]
 ) -> None:
     found = [render(leaf) for leaf in question(table, text).positive_leaves]
@@ -85,29 +85,29 @@ def test_leaves_that_are_asked_for_true(
         assert expected is None or one == expected
 
 
-def test_a_source_sees_what_those_before_it_left(table: HudiTable) -> None:
-    first = OfFirstLeaf([True, False, True, False, False])
-    second = OfFirstLeaf([True] * 5, "second")
+def test_a_source_sees_only_the_slices_that_earlier_ones_kept(table: HudiTable) -> None:
+    first = FirstLeafSource([True, False, True, False, False])
+    second = FirstLeafSource([True] * 5, "second")
     found = gather([first, second], question(table, "txn_id = 'a'"))
     assert [answer.name for answer in found.answers] == ["first", "second"]
-    assert first.asked is not None
-    assert first.asked.slices.all()
-    assert second.asked is not None
-    assert second.asked.slices.tolist() == [True, False, True, False, False]
+    assert first.received is not None
+    assert first.received.slices.all()
+    assert second.received is not None
+    assert second.received.slices.tolist() == [True, False, True, False, False]
     assert found.notes == ()
 
 
-def test_excluded_partitions_are_left_out(table: HudiTable) -> None:
-    asked = question(table, "txn_id = 'a'")
-    asked.partitions[0] = False
-    assert asked.slices.tolist() == (asked.listing.slice_partition != 0).tolist()
+def test_slices_of_excluded_partitions_are_left_out(table: HudiTable) -> None:
+    restricted = question(table, "txn_id = 'a'")
+    restricted.partitions[0] = False
+    assert restricted.slices.tolist() == (restricted.listing.slice_partition != 0).tolist()
 
 
 def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
     sources = [
-        Failing(HudiError("t/x: it is damaged")),
-        Failing(StillReadingError(), "slow"),
-        OfFirstLeaf([True] * 5),
+        FailingSource(HudiError("t/x: it is damaged")),
+        FailingSource(StillReadingError(), "slow"),
+        FirstLeafSource([True] * 5),
     ]
     found = gather(sources, question(table, "txn_id = 'a'"))
     assert [answer.name for answer in found.answers] == ["first"]
@@ -115,8 +115,8 @@ def test_sources_that_cannot_answer_are_noted(table: HudiTable) -> None:
 
 
 @dataclass
-class Places(OfFirstLeaf, CostedSource):
-    """A priced source: reads so many bytes, where it has not said before what it costs."""
+class PricedSource(FirstLeafSource, CostedSource):
+    """A source with a cost: it reads this many bytes."""
 
     read_bytes: int = 0
     rows: float = 1.0
@@ -125,55 +125,60 @@ class Places(OfFirstLeaf, CostedSource):
         return LookupCost(self.read_bytes, self.rows)
 
 
-def asked_of(table: HudiTable, *sources: OfFirstLeaf | Failing) -> list[str]:
-    """The names of the sources that are asked, in their order."""
+def used_sources(table: HudiTable, *sources: FirstLeafSource | FailingSource) -> list[str]:
+    """The names of the sources that are used, in their order."""
     return [one.name for one in gather(sources, question(table, "txn_id = 'a'")).answers]
 
 
 ONE, TWO = [False, True, False, False, False], [False, True, True, False, False]
 
 
-def test_a_look_up_is_worth_what_it_saves_on_average(table: HudiTable) -> None:
+def test_a_look_up_runs_if_it_saves_more_than_it_costs(table: HudiTable) -> None:
     everything = int(question(table, "txn_id = 'a'").listing.file_size.sum())
-    # One row of five slices: four fifths need not be read.
-    assert asked_of(table, Places(ONE, "keys", read_bytes=everything * 4 // 5 - 1)) == ["keys"]
-    assert asked_of(table, Places(ONE, "keys", read_bytes=everything * 4 // 5 + 1)) == []
-    # Many rows lie in every slice; what is in memory is asked all the same.
-    assert asked_of(table, Places(ONE, "keys", read_bytes=1000, rows=100)) == []
-    assert asked_of(table, Places(ONE, "keys", read_bytes=0, rows=100)) == ["keys"]
+    # One row in five slices: four fifths need not be read.
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=everything * 4 // 5 - 1)) == [
+        "keys"
+    ]
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=everything * 4 // 5 + 1)) == []
+    # Many rows lie in every slice; a source in memory is used all the same.
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=1000, rows=100)) == []
+    assert used_sources(table, PricedSource(ONE, "keys", read_bytes=0, rows=100)) == ["keys"]
 
 
-def test_the_cheapest_look_up_goes_first_and_may_spare_the_others(table: HudiTable) -> None:
-    dear, cheap = Places(ONE, "dear", read_bytes=9_000), Places(TWO, "cheap", read_bytes=100)
-    assert asked_of(table, dear, cheap) == ["cheap", "dear"]
-    cheap = Places(ONE, "cheap", read_bytes=100)
-    assert asked_of(table, dear, cheap) == ["cheap"]
-    # One that finds a row is asked before one that finds fifty, though it reads more.
-    many = Places(TWO, "many", read_bytes=50, rows=50)
-    assert asked_of(table, many, cheap) == ["cheap"]
+def test_the_cheapest_look_up_runs_first_and_may_make_others_unnecessary(table: HudiTable) -> None:
+    dear, cheap = (
+        PricedSource(ONE, "dear", read_bytes=9_000),
+        PricedSource(TWO, "cheap", read_bytes=100),
+    )
+    assert used_sources(table, dear, cheap) == ["cheap", "dear"]
+    cheap = PricedSource(ONE, "cheap", read_bytes=100)
+    assert used_sources(table, dear, cheap) == ["cheap"]
+    # A source that finds one row is used before one that finds fifty, though it reads more.
+    many = PricedSource(TWO, "many", read_bytes=50, rows=50)
+    assert used_sources(table, many, cheap) == ["cheap"]
 
 
-def test_bounds_in_memory_go_before_look_ups(table: HudiTable) -> None:
-    keys, bounds = Places(ONE, "keys", read_bytes=1), OfFirstLeaf(ONE, "bounds")
-    assert asked_of(table, keys, bounds) == ["bounds"]
-    assert keys.asked is None
+def test_bounds_in_memory_are_used_before_look_ups(table: HudiTable) -> None:
+    keys, bounds = PricedSource(ONE, "keys", read_bytes=1), FirstLeafSource(ONE, "bounds")
+    assert used_sources(table, keys, bounds) == ["bounds"]
+    assert keys.received is None
 
 
-def test_what_one_has_read_makes_another_cheaper(table: HudiTable) -> None:
-    class AfterKeys(Places):
+def test_an_index_read_by_one_source_lowers_the_cost_of_another(table: HudiTable) -> None:
+    class AfterKeys(PricedSource):
         def look_up(self, question: Question) -> LookupCost | None:
-            return LookupCost(0 if keys.asked else 10**9, 1)
+            return LookupCost(0 if keys.received else 10**9, 1)
 
-    keys, values = Places(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
-    assert asked_of(table, values, keys) == ["keys", "values"]
+    keys, values = PricedSource(TWO, "keys", read_bytes=100), AfterKeys(ONE, "values")
+    assert used_sources(table, values, keys) == ["keys", "values"]
 
 
-def test_an_index_whose_price_cannot_be_read_is_noted(table: HudiTable) -> None:
-    class Damaged(Failing, CostedSource):
+def test_an_index_whose_cost_cannot_be_read_is_noted(table: HudiTable) -> None:
+    class Damaged(FailingSource, CostedSource):
         def look_up(self, question: Question) -> LookupCost | None:
             raise self.error
 
-    sources = [Damaged(HudiError("t/x: it is damaged")), Places(ONE, "keys", read_bytes=1)]
+    sources = [Damaged(HudiError("t/x: it is damaged")), PricedSource(ONE, "keys", read_bytes=1)]
     found = gather(sources, question(table, "txn_id = 'a'"))
     assert [one.name for one in found.answers] == ["keys"]
     assert found.notes == ("failing cannot be read: t/x: it is damaged",)

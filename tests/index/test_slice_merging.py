@@ -1,4 +1,4 @@
-"""What merging on read does to evidence: which slices are kept, for each way to merge."""
+"""How merging on read affects evidence: which slices are kept, for each way to merge."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_properties_say_how_records_are_merged(
 SCHEMA = pa.schema([("x", pa.int32()), ("y", pa.int32())])
 
 
-class Told:
-    """Evidence that is told, for each column: in which files a leaf over it may be TRUE."""
+class GivenEvidence:
+    """Given evidence: for each column, the files in which a leaf over it may be TRUE."""
 
     def __init__(self, **may_be: str) -> None:
         self._may_be = {
@@ -76,7 +76,7 @@ class Told:
 
 
 def listing(slices: str) -> FileListing:
-    """A letter for each file: its slice; a capital one is a base file."""
+    """A letter for each file: its slice. A capital letter is a base file."""
     number = np.array([ord(letter.lower()) - ord("a") for letter in slices], np.int32)
     count = int(number.max()) + 1 if len(number) else 0
     return FileListing(
@@ -93,7 +93,7 @@ def listing(slices: str) -> FileListing:
     )
 
 
-def kept(predicate: str, slices: str, merging: SliceMerging, evidence: Told) -> str:
+def kept(predicate: str, slices: str, merging: SliceMerging, evidence: GivenEvidence) -> str:
     bound = bind(parse_predicate(predicate), Scope(SCHEMA))
     flags = keep_slices(bound, [evidence], listing(slices), merging)
     return "".join("1" if flag else "0" for flag in flags)
@@ -108,11 +108,11 @@ def kept(predicate: str, slices: str, merging: SliceMerging, evidence: Told) -> 
         (OPAQUE, "0111", "1111"),
     ],
 )
-def test_a_row_of_whole_records_is_in_one_file_and_one_of_fields_in_several(
+def test_merged_records_come_from_one_file_and_merged_fields_from_several(
     merging: SliceMerging, x_and_y: str, x_or_y: str
 ) -> None:
     # x may match in base files (and the log alone), y in the last log of each slice.
-    evidence = Told(x="11010010", y="00101101")
+    evidence = GivenEvidence(x="11010010", y="00101101")
     slices = "ABbCccdd"
     assert kept("x = 1 AND y = 1", slices, merging, evidence) == x_and_y
     assert kept("x = 1 OR y = 1", slices, merging, evidence) == x_or_y
@@ -120,28 +120,28 @@ def test_a_row_of_whole_records_is_in_one_file_and_one_of_fields_in_several(
 
 @pytest.mark.parametrize("merging", [WHOLE, FIELDS])
 def test_a_slice_none_of_whose_files_may_match_is_excluded(merging: SliceMerging) -> None:
-    evidence = Told(x="000001", y="111111")
+    evidence = GivenEvidence(x="000001", y="111111")
     assert kept("x = 1 AND y = 1", "ABbCcc", merging, evidence) == "001"
     assert kept("x = 1", "ABbCcc", merging, evidence) == "001"
 
 
 def test_an_unknown_merger_keeps_every_slice_with_logs() -> None:
-    evidence = Told(x="000", y="000")
+    evidence = GivenEvidence(x="000", y="000")
     assert kept("x = 1", "ABb", OPAQUE, evidence) == "01"
 
 
 def test_two_columns_of_one_leaf_may_come_from_two_files() -> None:
-    evidence = Told(x="000", y="000")
+    evidence = GivenEvidence(x="000", y="000")
     assert kept("x < y", "ABb", FIELDS, evidence) == "01"
     assert kept("x < y", "ABb", WHOLE, evidence) == "00"
 
 
 def test_without_log_files_nothing_is_merged() -> None:
-    evidence = Told(x="01", y="10")
+    evidence = GivenEvidence(x="01", y="10")
     for merging in SliceMerging:
         assert kept("x = 1 AND y = 1", "AB", merging, evidence) == "00"
         assert kept("x = 1", "AB", merging, evidence) == "01"
 
 
 def test_a_table_without_slices() -> None:
-    assert kept("x = 1", "", WHOLE, Told(x="", y="")) == ""
+    assert kept("x = 1", "", WHOLE, GivenEvidence(x="", y="")) == ""

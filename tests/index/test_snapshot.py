@@ -1,4 +1,4 @@
-"""Which indexes a snapshot trusts: all of a current metadata table, less of one that lags."""
+"""Which indexes a snapshot trusts: all of a current metadata table, fewer of one that lags."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def prune(path: Path, text: str) -> PruneResult:
 
 
 def materialise(path: Path) -> None:
-    """Empty data files, for a listing of the storage."""
+    """Empty data files, so that the storage can be listed."""
     mdt = MetadataTable.open(HudiTable.open(str(path)))
     assert mdt is not None
     stored = mdt.stored_files()
@@ -47,14 +47,14 @@ def commit_unknown_to_the_metadata(path: Path) -> None:
     (path / NEW_FILE).touch()
 
 
-def test_a_current_metadata_table_is_used_whole(path: Path) -> None:
+def test_all_indexes_of_a_current_metadata_table_are_used(path: Path) -> None:
     result = prune(path, "id = 3500")
     assert (result.files_kept, result.files_total) == (1, 6)
     assert prune(path, "id = 99999").files_kept == 0
     assert result.notes == ()
 
 
-def test_a_file_that_the_metadata_table_does_not_know_is_kept(path: Path) -> None:
+def test_a_file_missing_in_the_metadata_table_is_kept(path: Path) -> None:
     materialise(path)
     commit_unknown_to_the_metadata(path)
     result = prune(path, "id = 3500")
@@ -62,7 +62,7 @@ def test_a_file_that_the_metadata_table_does_not_know_is_kept(path: Path) -> Non
     assert result.files_total == 7
     assert NEW_FILE in result.kept_paths()
     assert result.files_kept == 2
-    # Its partition's aggregate says nothing of it, and its partition's value does.
+    # Its partition's aggregate does not cover it, but its partition's value does.
     assert prune(path, "id = 99999").kept_paths() == [NEW_FILE]
     assert prune(path, "day = '2020-01-02' AND id = 3500").files_kept == 1
 
@@ -82,7 +82,7 @@ def test_a_damaged_index_costs_pruning_and_is_noted(path: Path, damaged: str, ke
     assert all(path.name in note for note in result.notes)
 
 
-def test_without_a_metadata_table_only_partition_values_judge(path: Path) -> None:
+def test_without_a_metadata_table_only_partition_values_prune(path: Path) -> None:
     materialise(path)
     shutil.rmtree(path / ".hoodie" / "metadata")
     assert prune(path, "id = 3500").files_kept == 6

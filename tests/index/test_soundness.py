@@ -1,7 +1,7 @@
-"""Whatever the rows: no file is excluded that holds a match, by entries or by footers.
+"""No file with a match is excluded, by statistics entries or by footers, whatever the rows.
 
-Rows become statistics the way Hudi records them, faults included, or a Parquet file whose footer
-is read; the predicate's answers are checked row by row as every engine would give them.
+Rows become statistics as Hudi records them, including its defects, or a Parquet file whose footer
+is read. The results are compared row by row with those of every engine.
 """
 
 from __future__ import annotations
@@ -41,10 +41,10 @@ _TIMES = {10**3: "ms", 10**6: "us", 10**9: "ns"}
 
 @dataclass(frozen=True)
 class Writer:
-    """How a file's statistics came about.
+    """How a file's statistics were written.
 
-    version: of the index. log: it is a log file, with statistics of its own. merged: bounds of
-    parts were merged as Java values. hides: texts, binaries and floats had no footer statistics.
+    version: of the index. log: for a log file, with its own statistics. merged: bounds of parts
+    were merged as Java values. hides: texts, binaries and floats had no footer statistics.
     """
 
     version: int
@@ -55,7 +55,7 @@ class Writer:
 
 @dataclass(frozen=True)
 class RecordedStatistics:
-    """What `column_stats` says of files whose rows are known."""
+    """The `column_stats` of files with known rows."""
 
     files: Sequence[Sequence[Row]]
     writer: Writer
@@ -68,7 +68,7 @@ class RecordedStatistics:
         return decode(found, column, np.full(len(stored), self.writer.log)).bounds
 
     def entry(self, values: Sequence[Any], column: BoundColumn) -> Entry:
-        """Hudi's record of a file with these values."""
+        """Hudi's entry for a file with these values."""
         kind, writer = column.domain.kind, self.writer
         known = [value for value in values if value is not None]
         nulls = len(values) - len(known)
@@ -92,7 +92,7 @@ class RecordedStatistics:
         )
 
 
-#: What a footer of nulls alone is recorded as, where the values are Parquet's integers.
+#: How a footer with only nulls is recorded, for values that Parquet stores as integers.
 ZERO: dict[Kind, Any] = {
     **{Kind.BOOLEAN: False, Kind.INTEGER: 0, Kind.DATE: 0, Kind.FLOAT: 0.0},
     **{Kind.WALL_CLOCK: 0, Kind.INSTANT: 0},
@@ -101,7 +101,7 @@ JAVA_ORDER = {Kind.TEXT: lambda text: text.encode("utf-16-be")}
 
 
 def encoding(column: BoundColumn, version: int) -> tuple[str, str | None, str | None]:
-    """Wrapper, value type and its details."""
+    """Wrapper, value type and its parameters."""
     domain, is_new = column.domain, version == 2
     match domain.kind:
         case Kind.BOOLEAN:
@@ -129,7 +129,7 @@ def encoding(column: BoundColumn, version: int) -> tuple[str, str | None, str | 
 
 
 def stored_as(value: Any, column: BoundColumn, version: int) -> Any:
-    """A bound as its wrapper holds it."""
+    """A bound in its wrapper."""
     if column.domain.kind is not Kind.DECIMAL:
         return value
     scale = column.domain.scale if version == 2 else 15
@@ -150,7 +150,7 @@ def test_recorded_entries_exclude_no_match(case: Case, writer: Writer) -> None:
 
 @dataclass(frozen=True)
 class MergedStatistics:
-    """What `partition_stats` says of partitions, each of some of the files."""
+    """The `partition_stats` of partitions, each with some of the files."""
 
     partitions: Sequence[Sequence[Sequence[Row]]]
     writer: Writer
@@ -186,7 +186,7 @@ def test_merged_entries_exclude_no_match(case: Case, writer: Writer) -> None:
 
 @dataclass(frozen=True)
 class FooterStatistics:
-    """What the footers of Parquet files in a directory say."""
+    """The footers of Parquet files in a directory."""
 
     directory: str
     files: int

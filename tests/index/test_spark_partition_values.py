@@ -1,6 +1,6 @@
-"""What Hudi for Spark reads out of paths, and what it leaves of evidence about files.
+"""Partition values as Hudi for Spark reads them from paths, and how they affect file evidence.
 
-That Hudi does read them so is seen in `tests/spark/query/test_partition_columns.py`.
+`tests/spark/query/test_partition_columns.py` shows that Hudi does read them so.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def texts(path: str, fields: str = "p", generator: str = "COMPLEX", **more: str)
 
 
 @pytest.mark.parametrize(
-    ("path", "fields", "shown"),
+    ("path", "fields", "expected"),
     [
         ("p=a", "p", ["a"]),
         ("a", "p", ["a"]),
@@ -73,19 +73,21 @@ def texts(path: str, fields: str = "p", generator: str = "COMPLEX", **more: str)
         ("", "", []),
     ],
 )
-def test_what_paths_spell(path: str, fields: str, shown: list[Any]) -> None:
-    assert texts(path, fields) == shown
+def test_values_of_partition_paths(path: str, fields: str, expected: list[Any]) -> None:
+    assert texts(path, fields) == expected
 
 
-def test_paths_that_are_formatted_from_times() -> None:
+def test_paths_formatted_from_times() -> None:
     type_ = "keygen__timebased__timestamp__type"
     assert texts("p=20240102", generator="TIMESTAMP", **{type_: "SCALAR"}) == ["p=20240102"]
     assert texts("p=20240102", generator="TIMESTAMP", **{type_: "DATE_STRING"}) == ["20240102"]
     custom = SparkPartitionColumns.of(properties("p:TIMESTAMP,q:simple", "CUSTOM"))
-    assert (custom.formatted, custom.as_text) == ({"p"}, False)
+    assert custom.formatted == {"p"}
+    assert not custom.as_text
     assert SparkPartitionColumns.of(properties("p,q", "CUSTOM")).formatted == {"p", "q"}
     based = SparkPartitionColumns.of(properties("p", "TIMESTAMP_AVRO"))
-    assert (based.formatted, based.as_text) == ({"p"}, True)
+    assert based.formatted == {"p"}
+    assert based.as_text
     ordered = SparkPartitionColumns.of(properties("p,q", table__ordering__fields="ts,q"))
     assert ordered.from_files == {"q"}
 
@@ -119,7 +121,7 @@ NULLS = (None, None, False, True)
         ("__HIVE_DEFAULT_PARTITION__", pa.int32(), NULLS),
     ],
 )
-def test_bounds_of_what_is_shown(text: str, type_: pa.DataType, bounds: Any) -> None:
+def test_bounds_of_shown_partition_values(text: str, type_: pa.DataType, bounds: Any) -> None:
     found = SparkPathValues([f"p={text}"], SparkPartitionColumns.of(properties("p"))).bounds(
         column(type_, "p")
     )
@@ -151,7 +153,7 @@ class Files:
     ],
 )
 @pytest.mark.parametrize("reader", list(PartitionReader))
-def test_evidence_counts_if_it_holds_for_files_and_paths(
+def test_evidence_must_hold_for_files_and_paths(
     reader: PartitionReader, predicate: str, kept: list[bool]
 ) -> None:
     table = properties("p")
@@ -167,11 +169,11 @@ def test_evidence_counts_if_it_holds_for_files_and_paths(
     assert as_array(may_be(bound, True, evidence), 2).tolist() == kept
 
 
-def test_columns_that_are_shown_as_another_type() -> None:
+def test_partition_columns_shown_as_another_type() -> None:
     number, text = column(pa.int64(), "p"), column(pa.string(), "p")
     proved = PartitionValues([], path_layout(properties("p", "TIMESTAMP")))
 
-    def unjudged(generator: str, fields: str, reader: PartitionReader, column: Any) -> set[str]:
+    def undecided(generator: str, fields: str, reader: PartitionReader, column: Any) -> set[str]:
         table = SparkPartitionColumns.of(properties(fields, generator))
         return set(
             ReaderSemantics.of(reader, SparkPathValues([], table), proved, [column]).unjudged
@@ -182,7 +184,7 @@ def test_columns_that_are_shown_as_another_type() -> None:
         (HUDI, {"p"}, set()),
         (ANY, {"p"}, {"p"}),
     ):
-        assert unjudged("TIMESTAMP", "p", reader, number) == based
-        assert unjudged("CUSTOM", "p:TIMESTAMP", reader, number) == custom
-        assert unjudged("SIMPLE", "p", reader, number) == set()
-    assert unjudged("TIMESTAMP", "p", HUDI, text) == set()
+        assert undecided("TIMESTAMP", "p", reader, number) == based
+        assert undecided("CUSTOM", "p:TIMESTAMP", reader, number) == custom
+        assert undecided("SIMPLE", "p", reader, number) == set()
+    assert undecided("TIMESTAMP", "p", HUDI, text) == set()

@@ -1,4 +1,4 @@
-"""What is built for a statement, and what is refused; tables are Hudi's golden ones."""
+"""The build plan for a statement, and refused statements; tables are Hudi's golden ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def planned(golden: Mapping[str, Path]) -> Planned:
     return planned
 
 
-def test_statistics_of_columns_come_with_those_of_partitions(planned: Planned) -> None:
+def test_column_stats_include_partition_stats(planned: Planned) -> None:
     found = planned("CREATE INDEX i ON t USING column_stats(amount)", INDEXED)
     assert [p.name for p in found.partitions] == ["column_stats", "partition_stats"]
     always = ("_hoodie_commit_time", "_hoodie_partition_path", "_hoodie_record_key")
@@ -44,7 +44,7 @@ def test_version_6_has_no_statistics_of_partitions(planned: Planned) -> None:
 
 
 @pytest.mark.parametrize("kind", ["column_stats", "bloom_filters"])
-def test_what_hudi_calls_an_index_of_an_expression_is_one(
+def test_hudis_names_of_expression_indexes_are_accepted(
     planned: Planned, golden: Mapping[str, Path], kind: str
 ) -> None:
     statement = f"CREATE INDEX i ON t USING {kind}(merchant_name) OPTIONS (expr='upper', store="
@@ -57,7 +57,7 @@ def test_what_hudi_calls_an_index_of_an_expression_is_one(
     assert plan_index(HudiTable.open(str(golden[INDEXED])), again) == found
 
 
-def test_a_secondary_index_brings_the_record_index_unless_it_is_there(planned: Planned) -> None:
+def test_a_secondary_index_also_creates_a_missing_record_index(planned: Planned) -> None:
     statement = "CREATE INDEX i ON t (merchant_name)"
     assert [p.name for p in planned(statement, INDEXED).partitions] == ["secondary_index_i"]
     beside = planned(f"{statement} OPTIONS (store = 'extension', shards = 3)", INDEXED)
@@ -119,7 +119,7 @@ def test_a_secondary_index_brings_the_record_index_unless_it_is_there(planned: P
         ("CREATE INDEX i ON t (name)", OLD, "version 6 has no secondary_index"),
     ],
 )
-def test_what_cannot_be_is_refused_with_what_can(
+def test_an_unsupported_index_is_refused_with_an_alternative(
     planned: Planned, statement: str, table: str, message: str
 ) -> None:
     with pytest.raises(InvalidIndex, match=message):
@@ -127,6 +127,6 @@ def test_what_cannot_be_is_refused_with_what_can(
 
 
 @pytest.mark.parametrize("table", [VIRTUAL, COMPOSITE, OLD])
-def test_the_extension_takes_what_hudi_does_not(planned: Planned, table: str) -> None:
+def test_the_extension_supports_what_hudi_does_not(planned: Planned, table: str) -> None:
     found = planned("CREATE INDEX i ON t (name) OPTIONS (store = 'extension')", table)
     assert found.store is Store.EXTENSION

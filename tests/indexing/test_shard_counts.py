@@ -1,4 +1,4 @@
-"""How many file groups an index gets: no fewer than RFC-27 and Hudi's defaults, more for more."""
+"""The number of file groups of an index: at least RFC-27's and Hudi's default, more if needed."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -28,7 +28,7 @@ def definition(type_: str, columns: int) -> IndexDefinition:
         ("secondary_index", 1, 10),
     ],
 )
-def test_a_small_table_gets_the_floor(
+def test_a_small_table_gets_the_minimum(
     golden: Mapping[str, Path], type_: str, columns: int, shards: int
 ) -> None:
     table = HudiTable.open(str(golden["cow_v9_txns_simple_meta"]))

@@ -1,4 +1,4 @@
-"""Statements about indexes, from text."""
+"""Parsing of index statements."""
 
 import pytest
 
@@ -41,7 +41,7 @@ from pyhudi_expr.indexing.statements import (
         ("CREATE INDEX index ON `table` (date)", CreateIndex("index", "table", columns=("date",))),
     ],
 )
-def test_statements_become_values(text: str, statement: Statement) -> None:
+def test_statements_are_parsed(text: str, statement: Statement) -> None:
     assert parse(text) == statement
 
 
@@ -61,6 +61,6 @@ def test_statements_become_values(text: str, statement: Statement) -> None:
         ("CREATE INDEX 'i ON t", "no statement about indexes"),
     ],
 )
-def test_what_is_no_statement(text: str, message: str) -> None:
+def test_invalid_statements_are_refused(text: str, message: str) -> None:
     with pytest.raises(StatementError, match=message):
         parse(text)

@@ -1,4 +1,4 @@
-"""Virtual keys turned on and off in the properties of a table that exists."""
+"""Virtual keys are turned on and off in the properties of an existing table."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def copies(golden: Golden, tmp_path: Path) -> Copies:
 
 
 class Copies:
-    """Golden tables that may be changed."""
+    """Copies of golden tables, which tests may change."""
 
     def __init__(self, golden: Golden, parent: Path) -> None:
         self._golden, self._parent = golden, parent
@@ -75,10 +75,10 @@ def test_the_settings_are_saved_with_hudis_own(copies: Copies) -> None:
         ),
     ],
 )
-def test_what_a_table_does_not_say_is_written_down(
+def test_defaults_are_written_explicitly(
     copies: Copies, archive: str, setting: str, generator: str
 ) -> None:
-    """Hudi would take the generator of a writer then; its own checksum is made again."""
+    """Otherwise Hudi would use a writer's generator. Hudi's checksum is updated."""
     table = copies.open(archive)
     written = table.properties.raw
     assert written[setting] == generator
@@ -87,7 +87,7 @@ def test_what_a_table_does_not_say_is_written_down(
     assert filled.items() >= written.items() - {("hoodie.populate.meta.fields", "true")}
 
 
-def test_turned_off_again_nothing_is_left_of_them(copies: Copies) -> None:
+def test_turning_virtual_keys_off_removes_all_settings(copies: Copies) -> None:
     before = copies.open(NO_INDEXES)
     after = switched(before)
     disable(after, TableLock(after.storage, wait=1))
@@ -96,7 +96,7 @@ def test_turned_off_again_nothing_is_left_of_them(copies: Copies) -> None:
     assert raw == before.properties.raw
 
 
-def test_the_contingency_keeps_the_column_until_it_is_ended(copies: Copies) -> None:
+def test_the_contingency_keeps_the_column_until_it_is_turned_off(copies: Copies) -> None:
     table = switched(copies.open(TWO_COLUMNS), VirtualKeySettings(keep_column=True))
     assert table.properties.meta_fields
     table = switched(table)
@@ -106,7 +106,7 @@ def test_the_contingency_keeps_the_column_until_it_is_ended(copies: Copies) -> N
 
 
 @pytest.mark.parametrize(
-    ("settings", "said"),
+    ("settings", "message"),
     [
         (VirtualKeySettings(columns=("id",)), r"columns is 'id', .* saved 'id,name'"),
         (
@@ -117,22 +117,22 @@ def test_the_contingency_keeps_the_column_until_it_is_ended(copies: Copies) -> N
     ],
 )
 def test_the_definition_of_keys_is_not_changed(
-    copies: Copies, settings: VirtualKeySettings, said: str
+    copies: Copies, settings: VirtualKeySettings, message: str
 ) -> None:
     table = switched(copies.open(TWO_COLUMNS))
-    with pytest.raises(KeyDefinitionChanged, match=said):
+    with pytest.raises(KeyDefinitionChanged, match=message):
         switched(table, settings)
     assert HudiTable.at(table.storage).properties.raw == table.properties.raw
 
 
-def test_a_concatenator_may_be_chosen_once(copies: Copies) -> None:
+def test_a_concatenator_cannot_be_changed(copies: Copies) -> None:
     table = switched(copies.open(TWO_COLUMNS), VirtualKeySettings(concatenator="_"))
     assert table.properties.raw["hoodie.recordkey.virtual.concatenator"] == "_"
     with pytest.raises(KeyDefinitionChanged):
         switched(table, VirtualKeySettings(concatenator="-"))
 
 
-def test_what_hudi_would_merge_wrongly_is_refused(copies: Copies) -> None:
+def test_keys_that_hudi_would_merge_wrongly_are_refused(copies: Copies) -> None:
     timestamps = copies.open("cow_v9_timebasedkeygen_nonhivestyle")
     with pytest.raises(UnmergeableKeys, match="TimestampBasedKeyGenerator"):
         switched(timestamps)
@@ -148,20 +148,20 @@ def test_a_key_column_that_the_schema_lacks_is_refused(copies: Copies) -> None:
     assert HudiTable.at(table.storage).properties.raw == before
 
 
-def test_a_generator_that_is_not_known_here_is_refused(copies: Copies) -> None:
+def test_an_unknown_generator_is_refused(copies: Copies) -> None:
     table = copies.open(TWO_COLUMNS)
     with pytest.raises(UnsupportedTable, match=r"'nobodys' is not known here: register it"):
         switched(table, VirtualKeySettings(class_name="python:nobodys"))
     assert HudiTable.at(table.storage).properties.raw == table.properties.raw
 
 
-def test_a_record_index_of_hudi_is_in_the_way(copies: Copies) -> None:
+def test_a_record_index_of_hudi_prevents_virtual_keys(copies: Copies) -> None:
     table = copies.open("cow_v9_txns_simple_meta")
     with pytest.raises(HudiError, match=r"record_index.*Drop them first"):
         switched(table)
 
 
-def test_storage_is_told_by_the_footers(copies: Copies) -> None:
+def test_key_storage_is_computed_from_footers(copies: Copies) -> None:
     table = copies.open(TWO_COLUMNS)
     stored = key_storage(table)
     newest = set(table.listing().file_name.to_pylist())
@@ -174,9 +174,13 @@ def test_storage_is_told_by_the_footers(copies: Copies) -> None:
     without = pq.ParquetFile(files[0]).read().drop_columns(["_hoodie_record_key"])
     pq.write_table(without, files[0])
     mixed = key_storage(table)
-    left, rows = sum(bytes_of.values()) - bytes_of[files[0]], stored.rows - len(without)
-    assert (mixed.files_with_keys, mixed.bytes_to_save, mixed.is_measured) == (2, left, True)
-    assert mixed.bytes_saved == len(without) * left // rows
+    remaining_bytes, rows = sum(bytes_of.values()) - bytes_of[files[0]], stored.rows - len(without)
+    assert (mixed.files_with_keys, mixed.bytes_to_save, mixed.is_measured) == (
+        2,
+        remaining_bytes,
+        True,
+    )
+    assert mixed.bytes_saved == len(without) * remaining_bytes // rows
     empty = key_storage(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))
     assert (empty.files, empty.files_with_keys, empty.bytes_to_save) == (3, 0, 0)
     assert not empty.is_measured
@@ -190,7 +194,7 @@ def key_bytes(file: Path) -> int:
     return int(key.total_compressed_size)
 
 
-def test_stored_keys_that_are_ignored_are_told_once(
+def test_ignored_stored_keys_are_warned_about_once(
     copies: Copies, caplog: pytest.LogCaptureFixture
 ) -> None:
     table = switched(copies.open(TWO_COLUMNS))
@@ -199,12 +203,12 @@ def test_stored_keys_that_are_ignored_are_told_once(
     assert [record.getMessage().split(" ")[0] for record in caplog.records] == [table.base_path]
 
 
-def test_files_that_cannot_be_read_are_left_to_who_reads_them(copies: Copies) -> None:
+def test_unreadable_files_do_not_fail_the_check(copies: Copies) -> None:
     table = switched(copies.open(TWO_COLUMNS))
     for file in Path(table.base_path).glob("*/*/*.parquet"):
         file.write_bytes(b"no footer")
     assert not warn_of_stored_keys(table)
 
 
-def test_nothing_is_told_of_a_table_without_stored_keys(copies: Copies) -> None:
+def test_no_warning_for_a_table_without_stored_keys(copies: Copies) -> None:
     assert not warn_of_stored_keys(copies.open("cow_v8_simplekeygen_hivestyle_no_metafields"))

@@ -1,4 +1,4 @@
-"""What writers are told, so that they keep a table's indexes and can bring them up to date."""
+"""Options with which writers keep a table's indexes and update them."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -32,5 +32,5 @@ def test_the_indexes_of_a_table_are_switched_on(golden: Mapping[str, Path]) -> N
 def test_the_driver_lists_files_where_secondary_indexes_meet_statistics_of_partitions(
     golden: Mapping[str, Path], name: str, is_needed: bool
 ) -> None:
-    """Else Hudi's tasks fail, see `pyhudi_expr.indexing.writer_options`."""
+    """Otherwise Hudi's tasks fail, see `pyhudi_expr.indexing.writer_options`."""
     assert (writer_options(str(golden[name])).get(_SERVER) == "true") == is_needed

@@ -1,4 +1,4 @@
-"""From a table's properties to its keys."""
+"""The key definition of a table, from its properties."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def properties(given: Mapping[str, str]) -> TableProperties:
     return TableProperties.parse({**raw, **given}, "t")
 
 
-def keys(columns: Sequence[pa.Array], **given: str) -> list[str]:
+def keys(columns: Sequence[pa.Array], **given: str) -> list[str | None]:
     raw = {name.replace("__", "."): value for name, value in given.items()}
     generator = key_definition(
         properties({f"hoodie.{k}": v for k, v in raw.items()}), "t"
     ).generator()
-    found: list[str] = generator.keys(columns).to_pylist()
+    found: list[str | None] = generator.keys(columns).to_pylist()
     return found
 
 
@@ -78,7 +78,7 @@ def test_the_key_of_several_columns(generator: str) -> None:
     assert keys([A[2:], N[:1]], **TWO) == ["a:__null__,n:1"]
 
 
-def test_a_row_without_a_key_is_told_with_its_values() -> None:
+def test_an_error_about_a_row_without_a_key_shows_its_values() -> None:
     with pytest.raises(MissingKey, match=r"a, n .*\{'a': None, 'n': None\}"):
         keys([A, N], **TWO)
     with pytest.raises(MissingKey, match=r"\{'a': ''\}"):
@@ -93,7 +93,7 @@ def test_keys_are_joined_by_the_tables_concatenator() -> None:
 
 
 class UpperKeys:
-    """A generator as a user would write one."""
+    """A key generator as a user would write it."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         self.columns = columns
@@ -102,21 +102,21 @@ class UpperKeys:
         return pc.utf8_upper(columns[0])
 
 
-def test_a_generator_of_ones_own() -> None:
+def test_a_custom_generator() -> None:
     register("upper", UpperKeys)
     assert keys([A[:1]], recordkey__virtual__class="python:upper") == ["X"]
     with pytest.raises(UnsupportedTable, match=r"'lower' is not known.*register"):
         keys([A[:1]], recordkey__virtual__class="python:lower")
 
 
-def test_what_makes_keys_virtual() -> None:
+def test_properties_that_make_keys_virtual() -> None:
     stored = {"hoodie.populate.meta.fields": "true"}
     assert virtual_keys(properties(stored), "t") is None
     assert is_virtual(properties({}))
     assert is_virtual(properties({**stored, "hoodie.recordkey.virtual.enabled": "true"}))
 
 
-def test_which_meta_columns_are_null_whatever_files_have() -> None:
+def test_meta_columns_that_readers_show_as_null() -> None:
     stored = {"hoodie.populate.meta.fields": "true"}
     assert hidden_columns(properties(stored)) == set()
     contingency = properties({**stored, "hoodie.recordkey.virtual.enabled": "true"})
@@ -133,7 +133,7 @@ def test_properties_that_contradict_each_other() -> None:
         virtual_keys(properties({"hoodie.table.recordkey.fields": ""}), "t")
 
 
-def test_the_settings_say_the_same_again() -> None:
+def test_the_settings_survive_a_round_trip() -> None:
     given = {
         "hoodie.table.recordkey.fields": "a,n",
         "hoodie.table.keygenerator.type": "COMPLEX",

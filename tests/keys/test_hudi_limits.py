@@ -1,4 +1,4 @@
-"""Which virtual keys Hudi's own merges would take apart: measured with Hudi 1.2."""
+"""Virtual keys that Hudi's own merging would break: measured with Hudi 1.2."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ INSTANT = pa.timestamp("us", "UTC")
 @pytest.mark.parametrize(
     "type_", [pa.string(), pa.int32(), pa.int64(), pa.float64(), INSTANT, pa.timestamp("us")]
 )
-def test_what_is_merged_as_it_is_written(type_: pa.DataType) -> None:
+def test_keys_that_hudi_merges_correctly(type_: pa.DataType) -> None:
     require_mergeable(KeyDefinition(("a",), Generator.NON_PARTITION), [type_], "t")
     require_mergeable(KeyDefinition(("a", "b"), Generator.COMPLEX), [type_, pa.string()], "t")
 
 
 @pytest.mark.parametrize("type_", [pa.date32(), pa.decimal128(10, 2), pa.binary()])
-def test_types_that_are_not(type_: pa.DataType) -> None:
+def test_types_that_hudi_merges_wrongly(type_: pa.DataType) -> None:
     for columns in (("a",), ("b", "a")):
         definition = KeyDefinition(columns, Generator.NON_PARTITION)
         with pytest.raises(UnmergeableKeys, match=r"t: .*'a'"):
             require_mergeable(definition, [*[pa.string()] * (len(columns) - 1), type_], "t")
 
 
-def test_timestamps_as_texts() -> None:
+def test_timestamps_formatted_as_text() -> None:
     text = JavaText(consistent_timestamps=True)
     with pytest.raises(UnmergeableKeys, match="as a text"):
         require_mergeable(KeyDefinition(("a",), Generator.SIMPLE, text=text), [INSTANT], "t")
@@ -42,6 +42,6 @@ def test_the_only_column_of_a_complex_generator() -> None:
 
 
 @pytest.mark.parametrize("name", ["TIMESTAMP", "CUSTOM", "GLOBAL_DELETE"])
-def test_generators_that_hudi_has_no_such_tables_for(name: str) -> None:
+def test_generators_that_hudi_refuses_for_virtual_keys(name: str) -> None:
     with pytest.raises(UnmergeableKeys, match=Generator[name].value):
         require_mergeable(KeyDefinition(("a",), Generator[name]), [pa.string()], "t")

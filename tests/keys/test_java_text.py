@@ -1,5 +1,7 @@
-"""How Java writes values. That these are Hudi's own texts:
-`tests/spark/virtual_keys/test_key_generators.py`."""
+"""Values as Java formats them.
+
+`tests/spark/virtual_keys/test_key_generators.py` compares them with Hudi's own.
+"""
 
 from __future__ import annotations
 
@@ -88,7 +90,7 @@ def test_wall_clocks_are_numbers_whatever_the_setting() -> None:
         ([1], pa.list_(pa.int64()), "UTC"),
     ],
 )
-def test_what_writers_do_not_all_spell_alike_is_refused(
+def test_values_that_writers_format_differently_are_refused(
     value: Any, type_: pa.DataType, zone: str
 ) -> None:
     with pytest.raises(AmbiguousText, match="x"):

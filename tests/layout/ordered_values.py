@@ -1,4 +1,4 @@
-"""Columns of every type that can be laid out, with values in the order that they have in SQL."""
+"""Columns of every supported type, with values in SQL's order."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 @dataclass(frozen=True)
 class Ordered:
-    """A type, values of it, and what Python compares as the values are ordered.
+    """A type, values of it, and keys by which Python sorts them in the same order.
 
     is_whole: whether different values have different numbers in the direct mapping.
     """
@@ -31,7 +31,7 @@ def _integers(bits: int) -> st.SearchStrategy[int]:
 
 
 def _total_order(value: float) -> tuple[bool, int]:
-    """IEEE 754's total order of the doubles, but NaNs are one, and last."""
+    """IEEE 754's total order of doubles, except that all NaNs are equal, and last."""
     if math.isnan(value):
         return True, 0
     (bits,) = struct.unpack(">q", struct.pack(">d", value))
@@ -66,7 +66,7 @@ TYPES = {
     "date": Ordered(pa.date32(), _integers(32)),
     "timestamp": Ordered(pa.timestamp("us", "UTC"), _integers(64)),
     "timestamp without zone": Ordered(pa.timestamp("us"), _integers(64)),
-    # Zeros are what stands behind a short string: those at its end are not told apart.
+    # The mapping pads short strings with zeros, so trailing zeros are not distinguished.
     "string": Ordered(
         pa.string(), _TEXTS, lambda text: text.encode().rstrip(b"\0"), is_whole=False
     ),
@@ -77,6 +77,6 @@ TYPES = {
 
 
 def array(ordered: Ordered, values: list[Any]) -> pa.Array:
-    """The values as Arrow holds them, with other values before and behind them in memory."""
+    """The values as an Arrow array, with other values before and after them in memory."""
     padded = pa.array([None, *values, None], ordered.type)
     return padded.slice(1, len(values))

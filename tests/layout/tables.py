@@ -17,7 +17,7 @@ _AVRO = {pa.int64(): '"long"', pa.string(): '"string"'}
 
 
 def written(path: Path, partitions: Mapping[str, list[pa.Table]]) -> str:
-    """A copy-on-write table with these files by partition; its base path."""
+    """Writes a copy-on-write table with these files by partition; returns its base path."""
     some = next(iter(partitions.values()))[0]
     fields = ", ".join(
         f'{{"name": "{one.name}", "type": ["null", {_AVRO[one.type]}], "default": null}}'
@@ -38,7 +38,7 @@ def written(path: Path, partitions: Mapping[str, list[pa.Table]]) -> str:
 
 
 def rows(count: int, seed: int = 1) -> pa.Table:
-    """Rows of two independent columns and a constant one: a skewed, b with a common prefix."""
+    """Rows of two independent columns and a constant one: a is skewed, b has a common prefix."""
     rng = np.random.default_rng(seed)
     urls = [f"https://www.example.com/{n:06d}" for n in rng.integers(0, 10**6, count)]
     return pa.table(
@@ -52,6 +52,6 @@ def rows(count: int, seed: int = 1) -> pa.Table:
 
 
 def split(table: pa.Table, files: int) -> list[pa.Table]:
-    """The rows in files of equal size, as they come."""
+    """Splits the rows into files of equal size, in their order."""
     edges = np.linspace(0, table.num_rows, files + 1).astype(int)
     return [table.slice(start, end - start) for start, end in pairwise(edges)]

@@ -1,4 +1,4 @@
-"""What `analyze` predicts is what comes true, and the best layout is the first."""
+"""The predictions of `analyze` come true, and the best layout is ranked first."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ _PREDICATES = (
 )
 
 
-def analysis(table: str, predicates: Sequence[str] = _PREDICATES, **how: object) -> Analysis:
-    return analyze(table, [parse_predicate(text) for text in predicates], **how)  # type: ignore[arg-type]
+def analysis(table: str, predicates: Sequence[str] = _PREDICATES, **options: object) -> Analysis:
+    return analyze(table, [parse_predicate(text) for text in predicates], **options)
 
 
 def read_share(table: str, predicate: str) -> float:
-    """The share of the files that really are read."""
+    """The share of the files that are actually read."""
     options = PruneOptions(footers=True, footer_wait=60)
     result = Pruner(options).prune(table, PruneRequest(parse_predicate(predicate)))
     return result.files_kept / result.files_total
@@ -41,7 +41,7 @@ def read_share(table: str, predicate: str) -> float:
 
 @pytest.fixture(scope="module")
 def table(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """Two partitions of files in no order."""
+    """Two partitions with files in random order."""
     both = split(rows(_COUNT), _FILES)
     path = tmp_path_factory.mktemp("analysis") / "t"
     return written(path, {"p": both[:8], "q": both[8:]})
@@ -55,7 +55,7 @@ def test_a_table_in_no_order_is_read_whole_today(table: str) -> None:
 
 
 def test_the_first_candidate_orders_by_quantiles_of_both_columns(table: str) -> None:
-    """Given enough files; a few are best spent on one column."""
+    """Given enough files; with few files, one column alone is better."""
     best = analysis(table, files=64).candidates[0]
     assert best.layout is not None
     assert set(best.layout.columns) == {"a", "b"}
@@ -80,8 +80,8 @@ def test_predicates_on_one_column_are_served_best_by_its_order(table: str) -> No
     ],
     ids=str,
 )
-def test_what_is_expected_comes_true(table: str, layout: Layout, tmp_path: Path) -> None:
-    """From a quarter of the rows, for a table that is then laid out."""
+def test_predictions_come_true(table: str, layout: Layout, tmp_path: Path) -> None:
+    """Predicted from a quarter of the rows, then measured after the layout."""
     expected = analysis(table, candidates=[layout], sample_rows=_COUNT // 4).candidates[0]
     whole = rows(_COUNT)
     partitions = {}
@@ -95,7 +95,7 @@ def test_what_is_expected_comes_true(table: str, layout: Layout, tmp_path: Path)
     np.testing.assert_allclose(expected.files, actual, atol=2.1 / _FILES)
 
 
-def test_boxes_cover_the_rows_of_their_files(table: str) -> None:
+def test_bounding_boxes_cover_the_rows_of_their_files(table: str) -> None:
     found = analysis(table)
     layout = found.candidates[0].layout
     before = quantile_boxes(found.sample.rows, found.tiling(None), ("a", "b"))
@@ -127,18 +127,18 @@ def test_nulls_constants_and_more_files_than_rows(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("predicates", "how", "message"),
+    ("predicates", "options", "message"),
     [
         ((), {}, "at least one predicate"),
         (("nowhere = 1",), {}, "use no column that rows can be laid out by"),
         (("a > 1",), {"candidates": [Layout(("nowhere",))]}, "there is no column 'nowhere'"),
     ],
 )
-def test_what_cannot_be_judged_is_refused(
-    table: str, predicates: tuple[str, ...], how: dict[str, object], message: str
+def test_unsupported_predicates_are_refused(
+    table: str, predicates: tuple[str, ...], options: dict[str, object], message: str
 ) -> None:
     with pytest.raises(InvalidLayout, match=message):
-        analysis(table, predicates, **how)
+        analysis(table, predicates, **options)
 
 
 def test_a_table_without_rows_is_refused(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Places on curves: RFC-28's example, what makes a curve one, and what is refused."""
+"""Positions on curves: RFC-28's example, the properties of each curve, and invalid input."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def as_bits(places: Places) -> list[str]:
 
 @st.composite
 def columns(draw: st.DrawFn) -> tuple[list[list[int]], int]:
-    """Columns of equal lengths, and how many bits their numbers have."""
+    """Columns of equal length, and the number of bits of their numbers."""
     bits = draw(st.integers(1, 64))
     rows, count = draw(st.integers(0, 9)), draw(st.integers(1, 16))
     number = st.one_of(st.integers(0, 2**bits - 1), st.just(2**bits - 1))
@@ -36,7 +36,7 @@ def test_the_example_of_the_rfc() -> None:
 
 @settings(max_examples=examples(50))
 @given(columns())
-def test_bits_are_taken_in_turn(case: tuple[list[list[int]], int]) -> None:
+def test_bits_are_interleaved(case: tuple[list[list[int]], int]) -> None:
     given_columns, bits = case
     places = interleave([np.array(column, np.uint64) for column in given_columns], bits)
     expected = []
@@ -50,7 +50,9 @@ def test_bits_are_taken_in_turn(case: tuple[list[list[int]], int]) -> None:
 
 @settings(max_examples=examples(50))
 @given(columns())
-def test_places_do_not_depend_on_how_wide_the_array_is(case: tuple[list[list[int]], int]) -> None:
+def test_positions_do_not_depend_on_the_width_of_the_array(
+    case: tuple[list[list[int]], int],
+) -> None:
     given_columns, bits = case
     narrow = next(width for width in (8, 16, 32, 64) if width >= bits)
     for curve in (interleave, hilbert):
@@ -60,7 +62,7 @@ def test_places_do_not_depend_on_how_wide_the_array_is(case: tuple[list[list[int
 
 
 def cube(dimensions: int, bits: int) -> list[npt.NDArray[np.uint32]]:
-    """Every cell of a cube, one column for each dimension."""
+    """Every cell of a cube, as one column for each dimension."""
     cells = np.array(list(itertools.product(range(1 << bits), repeat=dimensions)), np.uint32)
     return list(cells.T)
 
@@ -73,13 +75,13 @@ def test_neighbours_on_hilberts_curve_differ_by_one_in_one_column(
 ) -> None:
     cells = cube(dimensions, bits)
     places = as_bits(hilbert(cells, bits))
-    assert len(set(places)) == len(places), "two cells in one place"
+    assert len(set(places)) == len(places), "two cells have the same position"
     order = np.argsort(places)
     steps = np.abs(np.diff(np.stack(cells, axis=1)[order].astype(np.int64), axis=0))
     assert (steps.sum(axis=1) == 1).all()
 
 
-def test_hilberts_curve_begins_at_the_origin() -> None:
+def test_hilberts_curve_starts_at_the_origin() -> None:
     zeros = [np.zeros(1, np.uint64)] * 3
     assert as_bits(hilbert(zeros, 64)) == ["0" * 192]
 
@@ -93,7 +95,7 @@ def test_blocks_of_rows_do_not_matter() -> None:
             np.testing.assert_array_equal(whole[rows], curve([c[rows] for c in many], 64))
 
 
-def test_the_longest_place_is_within_the_limit() -> None:
+def test_the_longest_position_is_within_the_limit() -> None:
     widest = [np.full(1, 2**64 - 1, np.uint64)] * 16
     assert interleave(widest, 64).shape == (1, 128)
     assert MAX_BYTES >= 128
@@ -112,9 +114,7 @@ def test_the_longest_place_is_within_the_limit() -> None:
         ([np.array([8], np.uint8)], 3, "8 does not fit into 3 bits"),
     ],
 )
-def test_what_is_no_columns_is_refused(
-    given_columns: list[Numbers], bits: int, message: str
-) -> None:
+def test_invalid_columns_are_refused(given_columns: list[Numbers], bits: int, message: str) -> None:
     for curve in (interleave, hilbert):
         with pytest.raises(ValueError, match=message):
             curve(given_columns, bits)

@@ -1,4 +1,4 @@
-"""The direct mapping keeps the order of every type."""
+"""The direct mapping preserves the order of every type."""
 
 from __future__ import annotations
 
@@ -48,9 +48,7 @@ def test_nulls_are_last(ordered: Ordered, data: st.DataObject) -> None:
 @pytest.mark.parametrize("name", [name for name, one in TYPES.items() if not one.is_whole])
 @settings(max_examples=examples(40))
 @given(data=st.data())
-def test_whole_values_are_ordered_where_their_beginnings_are_alike(
-    name: str, data: st.DataObject
-) -> None:
+def test_values_with_equal_prefixes_are_ordered(name: str, data: st.DataObject) -> None:
     ordered = TYPES[name]
     assert is_wide(ordered.type)
     ascending = sorted(data.draw(st.lists(ordered.values, max_size=8)), key=ordered.key)
@@ -63,7 +61,7 @@ def test_whole_values_are_ordered_where_their_beginnings_are_alike(
 
 
 def test_narrow_types_fill_the_upper_bits() -> None:
-    """Else the bits of an int would never count beside those of a long."""
+    """Otherwise the bits of an int would be insignificant next to those of a long."""
     for type_ in (pa.int8(), pa.int16(), pa.int32(), pa.int64()):
         assert int(direct(pa.array([0], type_))[0]) == 2**63
     assert direct(pa.array([False, True])).tolist() == [0, 2**63]
@@ -87,6 +85,6 @@ def test_a_short_string_is_before_a_longer_one() -> None:
     "type_",
     [pa.list_(pa.int32()), pa.map_(pa.string(), pa.int32()), pa.struct([("a", pa.int32())])],
 )
-def test_types_without_an_order_are_refused(type_: Any) -> None:
+def test_unordered_types_are_refused(type_: Any) -> None:
     with pytest.raises(UnorderedType, match="have no order"):
         direct(pa.array([None], type_))

@@ -1,8 +1,7 @@
 """RFC-28, "How to apply those statistic info to SparkSQL": filters over `min`, `max`, null counts.
 
-For each filter of the RFC the condition that it becomes is written out here; the compiler of
-predicates has to keep exactly the files for which it holds, and so has the SQL that it prints for
-the index table.
+For each filter of the RFC the resulting condition is written out here. The predicate evaluation has
+to keep exactly the files for which it holds, and so has the SQL for the index table.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pyhudi_expr.frontend.sql.parser import parse_predicate
 from tests.expr.kept_files import kept
 
 _TYPES = {"col": pa.int64(), "col1": pa.int64(), "name": pa.string()}
-# The first two are the RFC's example of an index table.
+# The first two rows are the RFC's example of an index table.
 _FILES: Sequence[Sequence[tuple[int | None, int | None, str | None]]] = [
     [(49152, 65536, "a"), (65535, 98303, "ab")],
     [(65536, 65536, "abc"), (90111, 98303, "b")],
@@ -32,7 +31,7 @@ _FILES: Sequence[Sequence[tuple[int | None, int | None, str | None]]] = [
 
 @dataclass(frozen=True)
 class Index:
-    """A row of the RFC's index table, of one column."""
+    """A row of the RFC's index table, for one column."""
 
     minimum: int | str | None
     maximum: int | str | None
@@ -43,7 +42,7 @@ class Index:
         """``minimum <= high AND maximum >= low``, false where they are null."""
         if self.minimum is None or self.maximum is None:
             return False
-        return self.minimum <= high and self.maximum >= low  # type: ignore[operator]
+        return self.minimum <= high and self.maximum >= low
 
     def is_not_only(self, value: int | str) -> bool:
         """``NOT (minimum = value AND maximum = value)``, false where they are null."""
@@ -55,8 +54,8 @@ def index(file: int, column: str) -> Index:
     values = [row[position] for row in _FILES[file]]
     known = [value for value in values if value is not None]
     return Index(
-        min(known, default=None),  # type: ignore[type-var]
-        max(known, default=None),  # type: ignore[type-var]
+        min(known, default=None),
+        max(known, default=None),
         len(values) - len(known),
         len(values),
     )
@@ -115,7 +114,7 @@ def printed(text: str, dialect: Dialect = Dialect.SPARK) -> str:
 
 
 def index_table() -> pa.Table:
-    """A row for each file, and one more of which nothing is known."""
+    """A row for each file, and one more without statistics."""
     rows: list[dict[str, object]] = []
     for file, values in enumerate(_FILES):
         row: dict[str, object] = {"file": file, "valueCount": len(values)}
@@ -170,13 +169,13 @@ def test_a_filter_that_cannot_be_translated_keeps_all() -> None:
 @pytest.mark.parametrize(
     ("text", "low", "high", "nulls", "is_kept"),
     [
-        ("d > 5", 0.0, 0.0, 0, True),  # what Hudi's index says of a file with NaN
+        ("d > 5", 0.0, 0.0, 0, True),  # as Hudi's index records a file with NaN
         ("d > 5", 0.0, 1.0, 0, False),
         ("d > 5", 6.0, 7.0, 0, True),
         ("NOT (d <=> 5)", 5.0, 5.0, 1, True),
         ("NOT (d <=> 5)", 5.0, 5.0, 0, False),
         ("NOT (d <=> 5)", 5.0, 6.0, 0, True),
-        ("d > 5", None, None, 2, False),  # nulls alone
+        ("d > 5", None, None, 2, False),  # only nulls
         ("d > 5", None, None, 0, True),
     ],
 )
@@ -197,10 +196,10 @@ def test_one_row_of_the_index_table(
     assert bool(found) is is_kept
 
 
-def test_of_a_pattern_only_its_beginning_is_known() -> None:
+def test_only_the_prefix_of_a_pattern_is_used() -> None:
     beginning = printed("name LIKE 'ab%'")
     assert printed("name LIKE 'ab_d%'") == f"({beginning}) AND ({beginning})"
     assert printed("NOT (name LIKE 'ab_d%')") == "TRUE"
     assert printed("name LIKE '_b%'") == "TRUE"
-    two_letters = Matches(Column(("name",)), ("a", None), whole=True)  # "abc" has three
+    two_letters = Matches(Column(("name",)), ("a", None), whole=True)  # "abc" has three characters
     assert index_filter(Not(two_letters), pa.schema(_TYPES)) == ALWAYS

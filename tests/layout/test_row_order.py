@@ -1,4 +1,4 @@
-"""Orders of rows: they keep the columns' order, spread it well, and are cut into equal files."""
+"""Row orders preserve the columns' order, spread it well, and are cut into equal files."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_quantiles_keep_the_order_and_put_nulls_last(ordered: Ordered, data: st.
     assert len(own.values) == (7 if any(value is not None for value in sample) else 0)
 
 
-def test_quantiles_part_a_skewed_column_into_equal_shares() -> None:
+def test_quantiles_split_a_skewed_column_into_equal_shares() -> None:
     rng = np.random.default_rng(1)
     values = pa.array(rng.lognormal(0, 4, 40_000))
     numbers = Boundaries.of(values.slice(0, 20_000), depth=4).numbers(values)
@@ -48,14 +48,14 @@ def test_quantiles_part_a_skewed_column_into_equal_shares() -> None:
     assert (np.abs(shares - 1 / 16) < 0.01).all()
 
 
-def test_strings_with_a_common_prefix_are_told_apart() -> None:
+def test_strings_with_a_common_prefix_are_distinguished() -> None:
     texts = pa.array([f"https://www.example.com/items/{i:06d}" for i in range(10_000)])
     numbers = Boundaries.of(texts, depth=8).numbers(texts)
     assert len(np.unique(numbers)) == 256
 
 
-def test_few_values_are_as_far_apart_as_many() -> None:
-    """A column of three values takes a third of the numbers for each."""
+def test_few_distinct_values_are_spread_over_the_whole_range() -> None:
+    """A column with three values gets a third of the numbers for each."""
     sample = pa.array(["x", "y", "z"] * 1000)
     numbers = Boundaries.of(sample, depth=8).numbers(pa.array(["x", "y", "z"]))
     np.testing.assert_allclose(numbers, [0, 256 / 3, 512 / 3], atol=2)
@@ -77,7 +77,7 @@ def test_pieces_are_of_equal_size(layout: Layout) -> None:
 
 
 def touched(layout: Layout, rows: pa.Table, column: str) -> float:
-    """The share of the files whose range of a column meets a tenth of the column's values."""
+    """The share of the files whose range of a column overlaps a tenth of the column's values."""
     columns = [rows.column(name).combine_chunks() for name in layout.columns]
     places = row_order(layout, rows, _FILES).places(columns)
     piece = pa.array(Pieces.of(places, _FILES).numbers(places))
@@ -92,7 +92,7 @@ def touched(layout: Layout, rows: pa.Table, column: str) -> float:
 
 
 def test_a_curve_serves_both_columns_where_the_linear_order_serves_one() -> None:
-    """Skewed numbers, and strings that are alike for longer than the direct mapping looks."""
+    """Skewed numbers, and strings with a common prefix longer than the direct mapping's."""
     rng = np.random.default_rng(3)
     urls = [f"https://www.example.com/{n:06d}" for n in rng.integers(0, 10**6, 40_000)]
     rows = pa.table({"a": rng.lognormal(0, 3, 40_000), "b": urls})
@@ -123,7 +123,7 @@ def test_the_linear_order_is_lexicographic(data: st.DataObject) -> None:
     assert [rows[n] for n in found] == [rows[n] for n in expected]
 
 
-def test_places_stay_within_the_limit_however_long_the_strings_are() -> None:
+def test_positions_stay_within_the_limit_for_long_strings() -> None:
     texts = pa.array([f"{'x' * 3000}{n}" for n in range(50)])
     names = [f"s{n}" for n in range(16)]
     rows = pa.table(dict.fromkeys(names, texts))
@@ -143,7 +143,7 @@ def test_places_stay_within_the_limit_however_long_the_strings_are() -> None:
     ],
     ids=["no row", "one row", "all nulls", "one distinct value"],
 )
-def test_poor_samples_still_give_every_row_a_piece(layout: Layout, rows: pa.Table) -> None:
+def test_a_poor_sample_still_assigns_every_row_to_a_piece(layout: Layout, rows: pa.Table) -> None:
     order = row_order(layout, rows, _FILES)
     pieces = Pieces.of(order.places([rows["a"].combine_chunks(), rows["b"].combine_chunks()]), 9)
     others = [pa.array([None, 5], pa.int32()), pa.array(["y", None])]
@@ -163,7 +163,7 @@ def test_poor_samples_still_give_every_row_a_piece(layout: Layout, rows: pa.Tabl
         (("l",), "column 'l': values of type list<item: int32> have no order"),
     ],
 )
-def test_layouts_that_cannot_be_are_refused(columns: tuple[str, ...], message: str) -> None:
+def test_invalid_layouts_are_refused(columns: tuple[str, ...], message: str) -> None:
     rows = pa.table({"a": pa.array([1]), "l": pa.array([[1]], pa.list_(pa.int32()))})
     with pytest.raises(InvalidLayout, match=message):
         row_order(Layout(columns), rows, _FILES)

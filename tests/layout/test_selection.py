@@ -1,4 +1,4 @@
-"""What a layout is to rewrite: chosen slices, those that are done left alone."""
+"""The slices that a layout rewrites: chosen ones, without those that have the layout already."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _FIRST, _SECOND, _THIRD = "20240101000000000", "20240102000000000", "20240103000
 @pytest.fixture
 def table(tmp_path: Path) -> TinyTable:
     """Partition a with files 1 and 2, partition b with file 3."""
-    made = TinyTable.create(tmp_path / "t")
-    made.complete(_FIRST, "20240101000001000", "commit")
+    created = TinyTable.create(tmp_path / "t")
+    created.complete(_FIRST, "20240101000001000", "commit")
     for file_id, partition in (("1-0", "a"), ("2-0", "a"), ("3-0", "b")):
-        made.base(file_id, _FIRST, partition)
-    return made
+        created.base(file_id, _FIRST, partition)
+    return created
 
 
 def choice(
@@ -42,7 +42,7 @@ def selected(
 
 
 def replaced_by_layout(table: TinyTable, requested: str, completed: str, chosen: Choice) -> None:
-    """Partition a has been laid out: its files are 4 and 5 now."""
+    """Partition a has the layout: its files are 4 and 5 now."""
     for file_id in ("4-0", "5-0"):
         table.base(file_id, requested, "a")
     content = {
@@ -52,7 +52,7 @@ def replaced_by_layout(table: TinyTable, requested: str, completed: str, chosen:
     (table.timeline / f"{requested}_{completed}.replacecommit").write_text(json.dumps(content))
 
 
-def test_everything_is_chosen_where_nothing_is_named(table: TinyTable) -> None:
+def test_everything_is_selected_by_default(table: TinyTable) -> None:
     found = selected(table, choice())
     assert groups_of(found.listing) == [("a", "1-0"), ("a", "2-0"), ("b", "3-0")]
     assert found.files == (2, 1)
@@ -73,20 +73,18 @@ def test_partitions_and_file_groups_are_chosen(table: TinyTable) -> None:
         (choice(file_groups=frozenset({"9-0"})), "there is no file group 9-0"),
     ],
 )
-def test_names_that_there_are_none_of_are_refused(
-    table: TinyTable, chosen: Choice, message: str
-) -> None:
+def test_unknown_names_are_refused(table: TinyTable, chosen: Choice, message: str) -> None:
     with pytest.raises(InvalidLayout, match=message):
         selected(table, chosen)
 
 
-def test_what_table_services_are_about_is_left_out(table: TinyTable) -> None:
+def test_slices_with_pending_table_services_are_left_out(table: TinyTable) -> None:
     found = selected(table, choice(), frozenset({("a", "1-0")}))
     assert groups_of(found.listing) == [("a", "2-0"), ("b", "3-0")]
     assert found.notes == ("left out 1 file groups with pending table services",)
 
 
-def test_a_partition_that_is_laid_out_so_is_left_alone(table: TinyTable) -> None:
+def test_a_partition_that_has_the_layout_is_skipped(table: TinyTable) -> None:
     replaced_by_layout(table, _SECOND, "20240102000001000", choice())
     found = selected(table, choice())
     assert groups_of(found.listing) == [("b", "3-0")]
@@ -95,7 +93,7 @@ def test_a_partition_that_is_laid_out_so_is_left_alone(table: TinyTable) -> None
     assert groups_of(otherwise.listing) == [("a", "4-0"), ("a", "5-0"), ("b", "3-0")]
 
 
-def test_a_partition_that_was_written_to_since_is_laid_out_anew(table: TinyTable) -> None:
+def test_a_partition_written_to_since_is_laid_out_again(table: TinyTable) -> None:
     replaced_by_layout(table, _SECOND, "20240102000001000", choice())
     table.complete(_THIRD, "20240103000001000", "deltacommit")
     table.log("4-0", _THIRD, partition="a")
@@ -131,6 +129,6 @@ def test_every_partition_gets_its_share_of_the_files(size: Size, counts: list[in
 @pytest.mark.parametrize(
     "size", [{"files": 0}, {"file_bytes": 0}, {"files": 1, "file_bytes": 1}], ids=str
 )
-def test_sizes_that_cannot_be_are_refused(size: dict[str, int]) -> None:
+def test_invalid_sizes_are_refused(size: dict[str, int]) -> None:
     with pytest.raises(InvalidLayout, match="files"):
         Size(**size)

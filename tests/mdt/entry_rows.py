@@ -1,4 +1,4 @@
-"""One entry of statistics that are kept in columns."""
+"""A single entry of statistics that are stored as columns."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from pyhudi_expr.mdt.store.statistics import ColumnStatistics
 
 
 def bounds_of(found: ColumnStatistics, row: int) -> tuple[str, Any, Any]:
-    """The wrapper of an entry's bounds, its minimum and its maximum; "" and None without any."""
+    """The wrapper of an entry's bounds, its minimum and its maximum; "" and None if it has none."""
     for wrapper, values in found.minimum.items():
         if values[row].is_valid:
             return wrapper, values[row].as_py(), found.maximum[wrapper][row].as_py()

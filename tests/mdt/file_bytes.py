@@ -1,7 +1,7 @@
-"""The bytes of HFiles and log files, put together independently of the library's own writer.
+"""HFiles and log files as bytes, built independently of the library's own writer.
 
-So that tests can hold what no writer of today writes: two index levels, checksums, keys sorted as
-Java sorts texts, several blocks in one log file.
+Tests can contain what no current writer writes: two index levels, checksums, keys sorted as Java
+sorts texts, several blocks in one log file.
 """
 
 import struct
@@ -122,7 +122,7 @@ def _zigzag(value: int) -> bytes:
 
 
 def _vint(value: int) -> bytes:
-    """Hadoop's variable-length number, for those that are not negative."""
+    """Hadoop's variable-length encoding of a non-negative number."""
     if value <= 127:
         return bytes([value])
     digits = value.to_bytes((value.bit_length() + 7) // 8, "big")

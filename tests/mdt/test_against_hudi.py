@@ -1,4 +1,4 @@
-"""Tables that Hudi writes now: file slices and metadata records are those that Hudi itself sees."""
+"""File slices and metadata records of tables that Hudi writes now equal those that Hudi reads."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,8 +33,10 @@ pytestmark = pytest.mark.spark
 def written(
     request: pytest.FixtureRequest, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> WrittenTable:
-    """Several commits with deletes, a compacted metadata table and, in MOR, a pending compaction
-    with writes after it."""
+    """Several commits with deletes, and a compacted metadata table. MOR has a pending compaction,
+    with
+    writes after it.
+    """
     kind, version, partitions = request.param
     spec = TableSpec(
         "t",
@@ -54,7 +56,7 @@ def written(
     return table
 
 
-def test_file_slices_are_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
+def test_file_slices_equal_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
     table = HudiTable.open(str(written.path))
     found = [{**one, "logs": sorted(one["logs"])} for one in slices(table.listing())]
     assert found == _slices_of_hudi(spark, written)
@@ -65,7 +67,7 @@ def test_file_slices_are_those_of_hudi(written: WrittenTable, spark: SparkSessio
     assert listing.tokens.equals(table.listing().tokens)
 
 
-def test_metadata_records_are_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
+def test_metadata_records_equal_those_of_hudi(written: WrittenTable, spark: SparkSession) -> None:
     metadata = MetadataTable.open(HudiTable.open(str(written.path)))
     assert metadata is not None
     found = {}
@@ -74,11 +76,11 @@ def test_metadata_records_are_those_of_hudi(written: WrittenTable, spark: SparkS
         for key, payload in zip(records.keys, records.payloads, strict=True):
             found[payload["type"], key] = plain(payload)
     frame = spark.read.format("hudi").load(f"{written.path}/.hoodie/metadata")
-    wanted = {
+    expected = {
         (row.type, row.key): plain(row.asDict(recursive=True))
         for row in frame.filter("type in (1, 2, 3, 6)").collect()
     }
-    assert found == wanted
+    assert found == expected
 
 
 def _rows(spark: SparkSession, start: int, end: int, tag: str) -> DataFrame:
@@ -96,7 +98,7 @@ def _rows(spark: SparkSession, start: int, end: int, tag: str) -> DataFrame:
 
 
 def _slices_of_hudi(spark: SparkSession, table: WrittenTable) -> list[dict[str, Any]]:
-    """Hudi's file system view over a listing of the storage; log files of MOR tables only."""
+    """Hudi's file system view over a listing of the storage; only log files for MOR tables."""
     hudi = spark._jvm.org.apache.hudi
     configuration = spark._jsc.hadoopConfiguration()
     client = (
@@ -139,7 +141,7 @@ def _items(stream: Any) -> list[Any]:
 
 
 def plain(record: Mapping[str, Any]) -> dict[str, Any]:
-    """What both decoders can say alike: a key's place, sizes of files, a column's statistics."""
+    """What both decoders return alike: a key's location, sizes of files, a column's statistics."""
     if record.get("recordIndexMetadata") is not None:
         return dict(record["recordIndexMetadata"])
     stats = record["ColumnStatsMetadata"]
@@ -152,7 +154,7 @@ def plain(record: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _bound(wrapped: Any) -> Any:
-    """The value of (name, {"value": v}), or of the one member of Spark's struct that is set."""
+    """The value of (name, {"value": v}), or of the only non-null member of Spark's struct."""
     if wrapped is None:
         return None
     if isinstance(wrapped, dict):

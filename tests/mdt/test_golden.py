@@ -1,4 +1,4 @@
-"""The metadata tables that Apache Hudi wrote: every record is found, under the key it must have."""
+"""Metadata tables written by Apache Hudi: every record is found under its computed key."""
 
 import json
 from collections.abc import Mapping
@@ -48,14 +48,16 @@ def metadata(request: pytest.FixtureRequest, golden: Mapping[str, Path]) -> Meta
     return opened(golden[request.param])
 
 
-def test_it_knows_the_newest_write(metadata: MetadataTable) -> None:
+def test_the_metadata_covers_the_newest_write(metadata: MetadataTable) -> None:
     assert metadata.instant == metadata.table.instant
     assert metadata.lists_files
     assert not metadata.covers("29991231000000000")
 
 
 @pytest.mark.parametrize("view", list(TableView))
-def test_it_lists_the_files_that_the_storage_has(metadata: MetadataTable, view: TableView) -> None:
+def test_the_metadata_lists_the_files_of_the_storage(
+    metadata: MetadataTable, view: TableView
+) -> None:
     table = metadata.table
     from_metadata, from_storage = current_listing(table, metadata, view), table.listing(view)
     assert from_metadata.tokens.equals(from_storage.tokens)
@@ -89,7 +91,7 @@ def test_every_statistics_key_can_be_computed(metadata: MetadataTable) -> None:
             assert key == partition_stats_key(column, name)
 
 
-def test_a_prefix_gives_one_columns_entries_in_one_partition(metadata: MetadataTable) -> None:
+def test_a_key_prefix_selects_one_columns_entries_in_one_partition(metadata: MetadataTable) -> None:
     stats = metadata.statistics(COLUMN_STATS, [""])
     for partition in metadata.table.listing().partitions.to_pylist():
         for column in set(stats.column_name.to_pylist()):
@@ -99,8 +101,8 @@ def test_a_prefix_gives_one_columns_entries_in_one_partition(metadata: MetadataT
             assert sorted(found.key.to_pylist()) == sorted(keys)
 
 
-def test_statistics_are_those_of_the_files(metadata: MetadataTable) -> None:
-    """Of types that Parquet and Hudi hold alike, in the base files that a query sees."""
+def test_statistics_equal_those_of_the_files(metadata: MetadataTable) -> None:
+    """For types that Parquet and Hudi represent alike, in the base files of a snapshot query."""
     listing = metadata.table.listing(TableView.READ_OPTIMIZED)
     stats = metadata.statistics(COLUMN_STATS, [""])
     row_of = {
@@ -146,17 +148,17 @@ def test_every_row_is_in_the_record_index(golden: Mapping[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("expected", READ_BY_HUDI, ids=lambda file: file.stem)
-def test_records_are_those_that_hudi_reads(expected: Path, golden: Mapping[str, Path]) -> None:
-    wanted = json.loads(expected.read_text())
+def test_records_equal_those_that_hudi_reads(expected: Path, golden: Mapping[str, Path]) -> None:
+    expected_records = json.loads(expected.read_text())
     metadata = opened(golden[expected.stem.removesuffix(".metadata")])
-    assert metadata.scan("record_index").keys == sorted(wanted["record_keys"])
+    assert metadata.scan("record_index").keys == sorted(expected_records["record_keys"])
 
     records = metadata.scan("files")
     files = {
         key: {n: f["size"] for n, f in payload["filesystemMetadata"].items() if not f["isDeleted"]}
         for key, payload in zip(records.keys, records.payloads, strict=True)
     }
-    assert files == wanted["files"]
+    assert files == expected_records["files"]
 
     found = {}
     for partition in metadata.partitions & {COLUMN_STATS, PARTITION_STATS}:
@@ -167,7 +169,7 @@ def test_records_are_those_that_hudi_reads(expected: Path, golden: Mapping[str, 
             names = [c[row].as_py() for c in (stats.file_name, stats.column_name)]
             counts = [c[row].as_py() for c in (stats.value_count, stats.null_count)]
             found[key] = [*names, *bounds, *counts]
-    assert found == wanted["statistics"]
+    assert found == expected_records["statistics"]
 
 
 def _text(wrapper: str, value: object) -> str | None:
@@ -178,7 +180,7 @@ def _text(wrapper: str, value: object) -> str | None:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_answers_are_the_same_from_the_cache(
+def test_cached_answers_are_the_same(
     name: str, golden: Mapping[str, Path], tmp_path: Path, engine: str
 ) -> None:
     table = HudiTable.open(str(golden[name]))
@@ -190,7 +192,7 @@ def test_answers_are_the_same_from_the_cache(
         for partition in plain.partitions & {COLUMN_STATS, PARTITION_STATS}:
             everything = _entries(plain.statistics(partition, [""]))
             assert _entries(cached.statistics(partition, [""])) == everything
-    # Without the kernel lists of files are read one by one, and not kept.
+    # Without the kernel, lists of files are read one by one, and not cached.
     assert list(tmp_path.iterdir()) or engine == "numpy"
 
 
@@ -201,6 +203,7 @@ def _rows(files: StoredFiles) -> list[tuple[str, str, int]]:
 
 
 def _entries(found: ColumnStatistics) -> list[tuple[Any, ...]]:
-    columns = [found.key, found.file_name, found.column_name, found.value_count, found.null_count]
+    columns: list[Any] = [found.key, found.file_name, found.column_name]
+    columns += [found.value_count, found.null_count]
     rows = zip(*(column.to_pylist() for column in columns), strict=True)
     return sorted((*row, *bounds_of(found, number)) for number, row in enumerate(rows))

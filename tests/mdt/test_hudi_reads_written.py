@@ -1,7 +1,7 @@
 """Apache Hudi prunes by HFiles that our writer wrote.
 
-A file that Hudi cannot read costs it the index and no row, so here the statistics lie: only a
-reader that believes them loses the row.
+If Hudi cannot read a file, it loses the index but no row. So here the statistics are wrong: only a
+reader that uses them loses the row.
 """
 
 import io
@@ -37,7 +37,7 @@ def table(spark: SparkSession, table_root: Path) -> HudiTable:
     return written
 
 
-def test_hudi_believes_what_a_rewritten_file_says(spark: SparkSession, table: HudiTable) -> None:
+def test_hudi_uses_a_rewritten_file(spark: SparkSession, table: HudiTable) -> None:
     bases = sorted((table.path / ".hoodie/metadata/column_stats").glob("*.hfile"))
     assert bases
     rewrite(bases, shift=0)
@@ -48,14 +48,14 @@ def test_hudi_believes_what_a_rewritten_file_says(spark: SparkSession, table: Hu
 
 
 def found(spark: SparkSession, table: HudiTable, predicate: str) -> list[int]:
-    """The ids that a new Hudi reader gives."""
+    """The ids that a new Hudi reader returns."""
     reader = spark.read.format("hudi").option("hoodie.enable.data.skipping", "true")
     frame = reader.option("hoodie.metadata.enable", "true").load(str(table.path))
     return sorted(row.id for row in frame.where(predicate).select("id").collect())
 
 
 def rewrite(paths: list[Path], shift: int) -> None:
-    """Write the HFiles anew, with every range of ids moved up by `shift`."""
+    """Rewrites the HFiles, with every range of ids moved up by `shift`."""
     for path in paths:
         content = path.read_bytes()
         hfile = HFile(_Memory(content), len(content), path.name)
@@ -64,7 +64,7 @@ def rewrite(paths: list[Path], shift: int) -> None:
         values = [_encoded(_moved(record, shift)) for record in records]
         with path.open("wb") as sink:
             hfile_writer.write(sink, zip(cells.keys, values, strict=True), RECORD_SCHEMA)
-        # Hadoop's checksum of the file that was.
+        # Hadoop's checksum of the old file.
         path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
 
 

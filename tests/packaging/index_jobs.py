@@ -1,4 +1,4 @@
-"""Index jobs and a layout, run by whatever Spark is installed; what came of them, as JSON.
+"""Index jobs and a layout, run by the installed version of Spark; prints the results as JSON.
 
 `python index_jobs.py TABLE DEMO`: a table with stored keys, and a directory for one of the demo's.
 """
@@ -32,7 +32,7 @@ STATEMENTS = (
     f"CREATE INDEX up ON '{{}}' USING column_stats(merchant_name) "
     f"OPTIONS (expr = 'upper', {OPTIONS})",
 )
-ASKED = ("txn_id = 'TXN-017'", "amount > 900", "upper(merchant_name) = 'NOWHERE'")
+PREDICATES = ("txn_id = 'TXN-017'", "amount > 900", "upper(merchant_name) = 'NOWHERE'")
 
 
 def main(table: str, demo: Path) -> None:
@@ -62,7 +62,7 @@ def main(table: str, demo: Path) -> None:
             if status.store.value == "extension"
             for result in verify(spark, HudiTable.open(path), status)
         ],
-        "kept": {text: kept(table, text) for text in ASKED},
+        "kept": {text: kept(table, text) for text in PREDICATES},
         "refreshed": [lagging.value, one_status(demo).state.value, kept(str(demo), "fare > 165")],
         "laid out": laid_out(spark, demo),
     }
@@ -70,7 +70,7 @@ def main(table: str, demo: Path) -> None:
 
 
 def write_a_day(demo: Path) -> None:
-    """A second commit, with the rows of the last day once more."""
+    """A second commit, which writes the rows of the last day once more."""
     shutil.copytree(demo / "day=2024-01-10", demo / "day=2024-01-11")
     for file in (demo / "day=2024-01-11").glob("*.parquet"):
         file.rename(file.with_name(f"9{file.name[1:]}".replace("20240111", "20240112")))
@@ -93,12 +93,12 @@ def entries(path: str) -> dict[str, list[str]]:
         records = extension.records.scan(partition)
         pairs = zip(records.keys, records.payloads, strict=True)
         found[f"{Path(path).name}/{partition}"] = sorted(
-            f"{key} {told(value)}" for key, value in pairs
+            f"{key} {comparable(value)}" for key, value in pairs
         )
     return found
 
 
-def told(payload) -> str:
+def comparable(payload) -> str:
     """Without the times at which indexes were built."""
     return json.dumps(without_times(payload), sort_keys=True, default=str)
 

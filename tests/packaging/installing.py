@@ -1,4 +1,4 @@
-"""Commands that are run as away from the checkout."""
+"""Commands that run as if outside the checkout."""
 
 import os
 import subprocess
@@ -13,8 +13,8 @@ PYTHON = ROOT / ".venv" / "bin" / "python"
 def run(
     *command: object, cwd: Path, code: int = 0, given: Mapping[str, str] = MappingProxyType({})
 ) -> str:
-    """What the command prints, or says where it has to fail. given: more of the environment."""
-    # Nothing of the checkout is on the way.
+    """The output of the command, or how it must fail. given: additional environment variables."""
+    # Nothing of the checkout is on the path.
     env = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     words = [str(word) for word in command]
     done = subprocess.run(words, cwd=cwd, env={**env, **given}, capture_output=True)

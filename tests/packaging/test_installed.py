@@ -1,4 +1,4 @@
-"""The wheel and the handler's jar, installed as users install them, away from the checkout."""
+"""The wheel and the handler's jar, installed as users do, outside the checkout."""
 
 import json
 import shutil
@@ -25,7 +25,7 @@ print(result.files_kept, result.files_total)
 
 
 def python(version: str) -> str | None:
-    """An interpreter of the version that can make environments."""
+    """An interpreter of the version that can create environments."""
     for candidate in (
         f"python{version}",
         *Path.home().glob(f".pyenv/versions/{version}.*/bin/python"),
@@ -39,18 +39,18 @@ def python(version: str) -> str | None:
     return None
 
 
-def test_the_wheel_says_what_it_is(wheel):
+def test_the_metadata_of_the_wheel(wheel):
     with zipfile.ZipFile(wheel) as files:
         names = files.namelist()
         (metadata,) = (name for name in names if name.endswith(".dist-info/METADATA"))
-        told = message_from_bytes(files.read(metadata))
+        metadata_fields = message_from_bytes(files.read(metadata))
     assert any(name.endswith(".dist-info/licenses/LICENSE") for name in names)
     assert "pyhudi_expr/py.typed" in names
     prefix = "Programming Language :: Python :: 3."
-    found = [one for one in told.get_all("Classifier", []) if one.startswith(prefix)]
+    found = [one for one in metadata_fields.get_all("Classifier", []) if one.startswith(prefix)]
     assert found == [f"Programming Language :: Python :: {version}" for version in _VERSIONS]
-    assert told["License-Expression"] == "Apache-2.0"
-    assert {"cli", "service", "spark", "hive"} <= set(told.get_all("Provides-Extra", []))
+    assert metadata_fields["License-Expression"] == "Apache-2.0"
+    assert {"cli", "service", "spark", "hive"} <= set(metadata_fields.get_all("Provides-Extra", []))
 
 
 @pytest.mark.long
@@ -58,12 +58,12 @@ def test_the_wheel_says_what_it_is(wheel):
 def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
     interpreter = python(version)
     if interpreter is None:
-        pytest.skip(f"there is no Python {version} here")
+        pytest.skip(f"Python {version} is not installed")
     table = golden["cow_v9_txns_simple_meta"]
     run(interpreter, "-m", "venv", "env", cwd=tmp_path)
     own = tmp_path / "env" / "bin"
 
-    # Lean: no package of the command line's or the service's.
+    # Lean: without the packages of the command line or the service.
     run(own / "python", "-m", "pip", "install", "--quiet", wheel, cwd=tmp_path)
     kept, total = run(own / "python", "-c", _PROGRAM, table, cwd=tmp_path).split()
     assert 0 < int(kept) < int(total)
@@ -89,17 +89,17 @@ def test_the_wheel_works_in_every_python(version, wheel, golden, tmp_path):
 
 
 @pytest.mark.hive
-def test_the_jar_holds_its_licence_and_that_of_what_is_in_it():
+def test_the_jar_contains_its_licence_and_those_of_its_contents():
     with zipfile.ZipFile(HANDLER_JAR) as files:
-        told = files.read("META-INF/LICENSE").decode()
+        licence = files.read("META-INF/LICENSE").decode()
         names = files.namelist()
-    assert told == (ROOT / "LICENSE").read_text()
-    assert {"META-INF/LICENSE.txt", "META-INF/NOTICE.txt"} <= set(names)  # libthrift's
+    assert licence == (ROOT / "LICENSE").read_text()
+    assert {"META-INF/LICENSE.txt", "META-INF/NOTICE.txt"} <= set(names)  # libthrift's licence
 
 
 @pytest.mark.long
 @pytest.mark.hive
-def test_the_jar_works_where_a_session_adds_it(golden, tmp_path):
+def test_the_jar_works_when_added_in_a_session(golden, tmp_path):
     jar = shutil.copy(HANDLER_JAR, tmp_path)
     others = [path for path in aux_jars() if path != HANDLER_JAR]
     table = golden["cow_v9_txns_simple_meta"]

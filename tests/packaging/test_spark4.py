@@ -1,4 +1,4 @@
-"""Index jobs and layouts under Spark 4, against what Spark 3.5 makes of the same tables."""
+"""Index jobs and layouts under Spark 4, compared with Spark 3.5 on the same tables."""
 
 import json
 import shutil
@@ -16,12 +16,12 @@ _JOBS = Path(__file__).with_name("index_jobs.py")
 
 
 def jobs(python: Path, golden: Path, home: Path) -> dict:
-    """What the jobs come to with this interpreter's Spark, on tables of its own."""
+    """The results of the jobs with this interpreter's Spark, on tables of its own."""
     home.mkdir()
     table = shutil.copytree(golden, home / "table")
     given = {"JAVA_HOME": str(java().resolve().parents[1]), "PYSPARK_PYTHON": str(python)}
-    said = run(python, _JOBS, table, home / "trips", cwd=home, given=given)
-    return json.loads(said.splitlines()[-1])
+    output = run(python, _JOBS, table, home / "trips", cwd=home, given=given)
+    return json.loads(output.splitlines()[-1])
 
 
 def test_index_jobs_and_layouts_run_under_spark_4(wheel, golden, tmp_path):

@@ -1,4 +1,4 @@
-"""What a page's tables say."""
+"""The tables of a page."""
 
 from html.parser import HTMLParser
 
@@ -24,7 +24,7 @@ class _Cells(HTMLParser):
 
 
 def rows(page: str) -> list[list[str]]:
-    """The texts of the cells of each row, table after table."""
+    """The texts of the cells of each row, for all tables in order."""
     parser = _Cells()
     parser.feed(page)
     return parser.rows

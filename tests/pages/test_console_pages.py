@@ -1,4 +1,4 @@
-"""The console's pages: every number, state and reason stands in its own row."""
+"""The console's pages: every number, state and reason is in its own row."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -8,7 +8,7 @@ from pyhudi_expr.index.catalog.status import IndexStatus, State
 from pyhudi_expr.pages.console import AnsweredRequest, overview_page, table_page
 from tests.pages.page_cells import rows
 
-ANSWERED = AnsweredRequest(
+ANSWERED_REQUEST = AnsweredRequest(
     at=datetime(2026, 3, 4, 5, 6, 7),
     request="query-1",
     table="/warehouse/trips",
@@ -19,9 +19,9 @@ ANSWERED = AnsweredRequest(
     millis=2.5,
     note="no index on a column",
 )
-OTHER = replace(ANSWERED, request="query-2", files=30, dropped=29, note="")
+OTHER = replace(ANSWERED_REQUEST, request="query-2", files=30, dropped=29, note="")
 FAILED = AnsweredRequest(
-    at=ANSWERED.at,
+    at=ANSWERED_REQUEST.at,
     request="query-3",
     table="/warehouse/none",
     status="NOT_PRUNED",
@@ -43,8 +43,8 @@ INDEX = IndexStatus(
 )
 
 
-def test_tables_sum_their_requests_and_each_request_says_why_not_more():
-    assert rows(overview_page([FAILED, OTHER, ANSWERED])) == [
+def test_tables_total_their_requests_and_each_request_has_reasons():
+    assert rows(overview_page([FAILED, OTHER, ANSWERED_REQUEST])) == [
         ["table", "requests", "instant", "files not read"],
         ["/warehouse/none", "1", "not known", "0 of 0"],
         ["/warehouse/trips", "2", "20260101000000000", "33 of 40"],
@@ -62,15 +62,15 @@ def test_tables_sum_their_requests_and_each_request_says_why_not_more():
 
 
 def test_an_index_is_shown_with_its_freshness():
-    shown = rows(table_page("/warehouse/trips", None, [INDEX], [ANSWERED]))
-    assert shown[:2] == [
+    row_cells = rows(table_page("/warehouse/trips", None, [INDEX], [ANSWERED_REQUEST]))
+    assert row_cells[:2] == [
         ["index", "kind", "columns", "state", "covers", "note"],
         ["riders", "secondary_index", "rider, city", "lagging", INDEX.covers, INDEX.note],
     ]
-    assert len(shown) == 4
+    assert len(row_cells) == 4
 
 
-def test_what_cannot_be_read_is_a_problem_and_nothing_asked_is_said():
+def test_read_errors_and_missing_requests_are_shown():
     assert ["problem", "no Hudi table here"] in rows(
         table_page("/warehouse/none", None, [], [FAILED], "no Hudi table here")
     )

@@ -1,4 +1,4 @@
-"""Pages: what they show, and that they load nothing."""
+"""Pages: their content; they load no other resources."""
 
 import re
 import shutil
@@ -25,7 +25,7 @@ _VOID = {"meta"}
 
 
 class WellFormed(HTMLParser):
-    """Fails at an element that is not closed, or closed by another."""
+    """Fails for an element that is not closed, or closed by another."""
 
     def __init__(self):
         super().__init__()
@@ -73,9 +73,9 @@ PREDICATES = {
 
 
 @pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
-@pytest.mark.parametrize("what", PREDICATES)
-def test_the_page_of_a_predicate_says_what_the_result_says(golden, name, what):
-    result, content = explained(golden, name, PREDICATES[what])
+@pytest.mark.parametrize("page_name", PREDICATES)
+def test_the_page_of_a_predicate_agrees_with_the_result(golden, name, page_name):
+    result, content = explained(golden, name, PREDICATES[page_name])
     page = parsed(content)
     assert f"{result.files_kept:,} of {result.files_total:,}" in content
     top = result.explain()
@@ -84,22 +84,22 @@ def test_the_page_of_a_predicate_says_what_the_result_says(golden, name, what):
     assert page.classes.count("write") + page.classes.count("other") >= 2
 
 
-def test_each_part_names_its_indexes_and_what_they_lack(golden):
+def test_each_part_names_its_indexes_and_their_limits(golden):
     result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
-    told = [
+    texts_found = [
         [answer.index, f"{answer.files:,}", megabytes(answer.bytes), answer.reason or ""]
         for node in (result.explain(), *result.explain().children)
         for answer in node.answers
         if answer.files or answer.reason
     ]
-    assert any(files != "0" for _, files, _, _ in told)
-    assert any(reason for _, _, _, reason in told)
+    assert any(files != "0" for _, files, _, _ in texts_found)
+    assert any(reason for _, _, _, reason in texts_found)
     header = ["index", "files", "size", "what it lacks"]
-    assert [row for row in rows(content) if len(row) == 4 and row != header] == told
+    assert [row for row in rows(content) if len(row) == 4 and row != header] == texts_found
 
 
-def test_layouts_are_told_by_their_bytes_and_each_predicates_files(tmp_path):
-    """Files of unequal size, so that the two are not the same."""
+def test_layouts_are_compared_by_bytes_and_files_of_each_predicate(tmp_path):
+    """Files of unequal size, so that numbers and bytes differ."""
     one, other = table_rows(4_000, 1), table_rows(400, 2)
     path = written(tmp_path / "table", {"p": [*split(one, 2), *split(other, 6)]})
     predicates = ("a < 1000", "b < 'https://www.example.com/100000'")
@@ -143,7 +143,7 @@ def nodes(explanation):
     return 1 + sum(map(nodes, explanation.children))
 
 
-def test_the_files_of_two_columns_are_rectangles_the_read_ones_marked(golden):
+def test_files_of_two_columns_are_rectangles_and_read_ones_are_marked(golden):
     result, content = explained(golden, "cow_v9_txns_simple_meta", PREDICATES["two columns"])
     kinds = re.findall(r'<rect class="(kept|dropped)"', content)
     assert 0 < kinds.count("kept") <= result.files_kept
@@ -151,15 +151,15 @@ def test_the_files_of_two_columns_are_rectangles_the_read_ones_marked(golden):
     assert {"txn_id", "amount"} <= set(re.findall(r">(\w+) →<", content))
 
 
-def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_it_is_read(tmp_path):
-    """Four files with tens of `a`, and of `b` the other way round: ranks from 0 to 7."""
+def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_read(tmp_path):
+    """Four files with tens of `a`, and of `b` in reverse: ranks from 0 to 7."""
     crossed = pa.table({"a": np.arange(40), "b": np.arange(40)[::-1]})
     path = written(tmp_path / "table", {"p": split(crossed, 4)})
     options = PruneOptions(footers=True, footer_wait=600.0)
-    asked = "a BETWEEN 10 AND 15 AND b > 0"
-    result = Pruner(options).prune(path, PruneRequest(parse_predicate(asked)))
+    condition = "a BETWEEN 10 AND 15 AND b > 0"
+    result = Pruner(options).prune(path, PruneRequest(parse_predicate(condition)))
     content = explain_page(
-        path, asked, result, result.explain(), HudiTable.open(path).timeline.instants
+        path, condition, result, result.explain(), HudiTable.open(path).timeline.instants
     )
     drawn = re.findall(
         r'<rect class="(kept|dropped)" x="([\d.]+)" y="([\d.]+)" width="([\d.]+)"', content
@@ -180,7 +180,7 @@ def test_a_rectangle_spans_its_files_bounds_and_is_marked_if_it_is_read(tmp_path
     assert f'cx="{pruned}"' in content
 
 
-def test_many_files_are_drawn_in_part_the_read_ones_always():
+def test_of_many_files_some_are_drawn_and_read_ones_always():
     count = 10_000
     edges = np.linspace(0, 0.9, count)
     boxes = np.stack([edges, edges + 0.1, edges, edges + 0.1], axis=1)
@@ -229,18 +229,21 @@ def layouts(golden):
 
 @pytest.mark.slow
 @pytest.mark.browser
-@pytest.mark.parametrize("made", [explanation, layouts])
-def test_a_page_in_a_browser_by_keyboard_light_and_dark(made, chromium, golden, tmp_path):
-    (tmp_path / "page.html").write_text(made(golden))
+@pytest.mark.parametrize("page_of", [explanation, layouts])
+def test_a_page_in_a_browser_by_keyboard_light_and_dark(page_of, chromium, golden, tmp_path):
+    (tmp_path / "page.html").write_text(page_of(golden))
     looks = set()
     for scheme in ("light", "dark"):
         page = chromium.new_page(color_scheme=scheme, viewport={"width": 360, "height": 700})
-        asked = []
-        page.on("request", lambda request, asked=asked: asked.append(request.url))
+        requested_urls: list[str] = []
+        page.on(
+            "request",
+            lambda request, requested_urls=requested_urls: requested_urls.append(request.url),
+        )
         page.goto((tmp_path / "page.html").as_uri())
         looks.add(page.evaluate(_COLOURS))
-        assert len(asked) == 1  # it loads nothing else
-        # On a phone nothing runs out of the page but what scrolls by itself.
+        assert len(requested_urls) == 1  # it loads nothing else
+        # On a phone nothing is wider than the page, except elements that scroll themselves.
         assert page.evaluate("document.documentElement.scrollWidth") <= 360
         assert by_keyboard(page) == (page.locator("details").count(), page.evaluate(_WIDE))
         page.close()
@@ -256,7 +259,7 @@ _WIDE = (
 
 
 def by_keyboard(page):
-    """From the first to the last stop of Tab: how many parts were folded, how many tables moved."""
+    """The numbers of sections folded and tables scrolled, from the first to the last Tab stop."""
     folded = moved = 0
     for _ in range(200):
         page.keyboard.press("Tab")

@@ -1,4 +1,4 @@
-"""Predicates made of the values that rows have, for whoever asks each row for its answer."""
+"""Predicates made from values of the rows, for brute-force comparison row by row."""
 
 from __future__ import annotations
 
@@ -40,18 +40,18 @@ def rows_of(table: pa.Table) -> tuple[dict[str, pa.DataType], Rows]:
         elif pa.types.is_timestamp(type_):
             column = column.cast(pa.int64())
         columns[name] = column.to_pylist()
-    found = [
+    found: Rows = [
         dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
     ]
     return types, found
 
 
 def predicates(types: Mapping[str, pa.DataType], rows: Rows) -> Iterator[HudiExpression]:
-    """A dozen for each column, of the values that it has."""
+    """A dozen predicates for each column, made from its values."""
     for name, type_ in types.items():
         column = Column(tuple(name.split(".")))
         yield from (IsNull(column), Not(IsNull(column)))
-        # What does not equal itself, NaN, has no place in an order.
+        # NaN, which does not equal itself, has no place in an order.
         values = sorted({v for v in (row[name] for row in rows) if v is not None and v == v})
         if not values:
             continue

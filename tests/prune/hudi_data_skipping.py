@@ -1,6 +1,6 @@
-"""Hudi's own data skipping: no predicate of the correctness table keeps more slices than it reads.
+"""Hudi's own data skipping as a reference: no predicate keeps more slices than Hudi reads.
 
-Where it loses rows, fails, or reads few files by chance only, there is nothing to compare with.
+Predicates for which Hudi loses rows, fails, or reads few files only by chance, are left out.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from devtools.matrix import FILES
 from tests.prune import predicates
 from tests.prune.matching_slices import groups_with_matches, read
 
-#: A log file whose entry has nulls only may hold partial updates of other columns; the bounds of
-#: its texts are in the order of UTF-16, which Hudi takes for that of UTF-8.
+#: A log file whose entry has only nulls may hold partial updates of other columns; its text bounds
+#: are in UTF-16 order, which Hudi takes for UTF-8 order.
 UNTOLD_BY_LOGS = {
     *("none IS NOT NULL", "none = 1", "none <> 1", "none IN (1, 2)"),
     *("u = '\ufffd005'", "u = '\U00010000005'", "u = '😀00110'"),
 }
-#: Hudi takes a function of the ends for the ends of the function: these rows are such that it loses
-#: none.
+#: Hudi applies a function to the bounds, and takes the result for the bounds of the function; for
+#: these rows it loses none.
 RIGHT_BY_CHANCE = {
     *("d * 2 > 62 AND d < 100", "NOT isnan(d) AND d > 30", "from_unixtime(id, 'HH') = '02'"),
     *("lower(s) < 'name_001'", "upper(u) = 'É006À3'", "upper(s) = 'NAME_003_07'"),
 }
-#: Files with NaN, which Hudi takes for files of zeros. Where it loses no row thereby, it is by
-#: chance, too: they are kept.
+#: Hudi treats files with NaN as files of zeros. If that loses no row, it is by chance.
 NANS = sum(k % 8 == 3 for k in range(FILES))
 OF_FLOATS = {*predicates.FLOATS, *predicates.ORDERED_NANS}
 
 
-#: How many there are of some slices' ids: slices, or files.
+#: Counts slices, or their files.
 Count = Callable[[Collection[str]], int]
 
 
 def kept_beyond_hudi(
     spark: SparkSession, path: Path, kept: Mapping[str, int], count: Count = len
 ) -> dict[str, tuple[int, int]]:
-    """Of predicates, and how many slices they keep, those for which Hudi reads fewer, and how many.
+    """The predicates for which Hudi reads fewer slices than are kept, with both numbers.
 
-    Left out are those by which Hudi's own skipping loses rows, or fails. It is not asked where only
-    slices with matching rows are kept, than which it cannot read fewer. count: of what is kept.
+    Predicates for which Hudi's own skipping loses rows or fails are left out. Hudi is not run if
+    only slices with matching rows are kept, because it cannot read fewer. count: counts slices or
+    files.
     """
     more, skipping = {}, read(spark, path, skipping=True)
     for text, matches in groups_with_matches(read(spark, path), kept).items():
@@ -62,7 +62,7 @@ def kept_beyond_hudi(
 def kept_beyond_hudi_in_matrix(
     spark: SparkSession, path: Path, kept: Mapping[str, int], *, has_logs: bool, count: Count = len
 ) -> dict[str, tuple[int, int]]:
-    """The same for a matrix table, without what Hudi has by chance there."""
+    """The same for a matrix table, without the predicates that Hudi prunes by chance."""
     left_out = RIGHT_BY_CHANCE | UNTOLD_BY_LOGS if has_logs else RIGHT_BY_CHANCE
     compared = {text: ours for text, ours in kept.items() if text not in left_out}
     return {
@@ -73,7 +73,7 @@ def kept_beyond_hudi_in_matrix(
 
 
 def slices_that_hudi_reads(skipping: DataFrame, text: str) -> set[str]:
-    """The ids of the slices that Hudi's own data skipping leaves of a frame that has it enabled."""
+    """The ids of the slices that Hudi's own data skipping leaves of a frame."""
     plan = skipping.where(text)._jdf.queryExecution().executedPlan()
     scan = plan.collectLeaves().head()
     if scan.nodeName() == "LocalTableScan":

@@ -1,4 +1,4 @@
-"""What is right for a table: which of its file slices hold matching rows, from all its rows."""
+"""The expected result for a table: which file slices hold matching rows, computed from all rows."""
 
 from __future__ import annotations
 
@@ -25,20 +25,20 @@ def read(spark: SparkSession, path: Path, *, skipping: bool = False, **options: 
 
 
 def groups_with_matches(frame: DataFrame, predicates: Iterable[str]) -> dict[str, set[Group]]:
-    """For each predicate the file groups with a row for which Spark says TRUE.
+    """For each predicate, the file groups with a row for which Spark returns TRUE.
 
-    Of all rows, `_hoodie_file_name` begins with the file id, those from log files included.
+    For all rows, `_hoodie_file_name` begins with the file id, including rows from log files.
     """
-    asked = list(dict.fromkeys(predicates))
-    if not asked:
+    unique = list(dict.fromkeys(predicates))
+    if not unique:
         return {}
-    truths = [f.expr(f"coalesce({text}, false)").cast("int") for text in asked]
+    truths = [f.expr(f"coalesce({text}, false)").cast("int") for text in unique]
     matches = [f.max(truth).alias(f"t{n}") for n, truth in enumerate(truths)]
     file_id = f.split("_hoodie_file_name", "_")[0].alias("file_id")
     rows = frame.groupBy("_hoodie_partition_path", file_id).agg(*matches).collect()
     return {
         text: {(row[0], row["file_id"]) for row in rows if row[f"t{n}"] == 1}
-        for n, text in enumerate(asked)
+        for n, text in enumerate(unique)
     }
 
 
@@ -48,7 +48,7 @@ def request(
     view: TableView = TableView.SNAPSHOT,
     as_of: str | None = None,
 ) -> PruneRequest:
-    """The predicate's question."""
+    """The prune request of the predicate."""
     return PruneRequest(parse_predicate(text), view=view, zone=zone, as_of=as_of)
 
 
@@ -74,12 +74,14 @@ def assert_no_row_lost(
     view: TableView = TableView.SNAPSHOT,
     as_of: str | None = None,
 ) -> dict[str, int]:
-    """Every slice with a matching row of the frame is kept; gives how many slices each keeps."""
+    """Asserts that every slice with a matching row of the frame is kept; returns the number of
+    slices that each predicate keeps.
+    """
     kept = {}
-    for text, right in groups_with_matches(frame, predicates).items():
+    for text, expected in groups_with_matches(frame, predicates).items():
         result = pruner.prune(str(path), request(text, zone, view, as_of))
-        assert right <= groups(result, kept_only=False), f"{text}: unlisted file groups"
-        lost = right - groups(result)
+        assert expected <= groups(result, kept_only=False), f"{text}: unlisted file groups"
+        lost = expected - groups(result)
         assert not lost, f"{path.name}: {text!r} loses {lost}:\n{result.explain().text()}"
         by_index = result.dropped_by
         assert sum(by_index.values()) == result.files_total - result.files_kept

@@ -1,8 +1,8 @@
 """Predicates over the matrix table, in SQL that Hive and Spark read alike.
 
-`ALIKE` give the same rows in both. In `ORDERED_NANS`, Spark takes NaN for a value, equal to itself
-and above all others, and Hive's vectorised operators take it for none: files with either engine's
-rows have to be kept.
+`ALIKE` have the same rows in both. For `ORDERED_NANS`, Spark treats NaN as a value, equal to itself
+and above all others, and Hive's vectorised operators do not: files with either engine's rows have
+to be kept.
 """
 
 BOOLEANS = (

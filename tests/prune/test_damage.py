@@ -1,4 +1,4 @@
-"""Damaged metadata costs pruning, never a file that matches: bit flips, cuts, lost files."""
+"""Damaged metadata (bit flips, truncation, lost files) costs pruning, never a matching file."""
 
 import shutil
 from pathlib import Path
@@ -26,15 +26,15 @@ REQUESTS = [
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def undamaged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("damage") / "whole"
     synthetic.write_table(path, files=FILES, partitions=PARTITIONS)
     return path
 
 
 @pytest.fixture(scope="module")
-def right(whole: Path) -> list[set[str]]:
-    return [kept(whole, request)[0] for request in REQUESTS]
+def expected_paths(undamaged: Path) -> list[set[str]]:
+    return [kept(undamaged, request)[0] for request in REQUESTS]
 
 
 def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]:
@@ -46,26 +46,28 @@ def kept(table: Path, request: PruneRequest) -> tuple[set[str], tuple[str, ...]]
 @settings(max_examples=examples(150), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_no_matching_file_is_lost(
-    whole: Path,
-    right: list[set[str]],
+    undamaged: Path,
+    expected_paths: list[set[str]],
     tmp_path_factory: pytest.TempPathFactory,
     data: st.DataObject,
 ) -> None:
-    files = sorted(file.relative_to(whole) for file in whole.glob(".hoodie/metadata/*/*.hfile"))
+    files = sorted(
+        file.relative_to(undamaged) for file in undamaged.glob(".hoodie/metadata/*/*.hfile")
+    )
     table = tmp_path_factory.mktemp("damaged") / "table"
-    shutil.copytree(whole, table)
+    shutil.copytree(undamaged, table)
     for _ in range(data.draw(st.integers(1, 2))):
         damage(table / data.draw(st.sampled_from(files)), data)
-    for request, expected in zip(REQUESTS, right, strict=True):
+    for request, expected in zip(REQUESTS, expected_paths, strict=True):
         try:
             found, notes = kept(table, request)
         except HudiError:
-            continue  # nothing is known of the table, and every file is read
+            continue  # nothing is known about the table, and every file is read
         if found != expected:
-            # Without its list of files the table is listed, and it has no data files.
+            # Without its list of files the table is listed, and has no data files.
             listed = any("listing" in note for note in notes)
             assert listed or found > expected, notes
-            # Which shards there should be is written nowhere: a lost one has no entries.
+            # The number of shards is recorded nowhere: a lost shard has no entries.
             lost = any(not (table / file).exists() for file in files)
             assert notes or lost
             assert all(str(table) in note for note in notes if "cannot be read" in note)
@@ -75,8 +77,8 @@ def test_no_matching_file_is_lost(
 def damage(file: Path, data: st.DataObject) -> None:
     content = bytearray(file.read_bytes() if file.exists() else b"")
     if len(content) < 4200:
-        return  # damaged before
-    # Most of the trailer is padding: as many examples hit the bytes before it and its beginning.
+        return  # was damaged before
+    # Most of the trailer is padding: half of the examples change the bytes before it.
     ends = [len(content), len(content) - 4096 + 60, 200]
     at = data.draw(st.integers(0, data.draw(st.sampled_from(ends)) - 1))
     match data.draw(st.sampled_from(["bit", "byte", "cut", "zeros", "lost"])):

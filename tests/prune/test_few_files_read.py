@@ -1,4 +1,4 @@
-"""Nothing is read for nothing: of twenty files with sorted rows, those that match and few others.
+"""Tight pruning: of twenty files with sorted rows, only those that match and few others are kept.
 
 File k has the numbers from 100 k to 100 k + 99, and the days and times of the month k.
 """
@@ -27,7 +27,7 @@ EPOCH = date(1970, 1, 1)
 
 
 def row(number: int) -> tuple[Any, ...]:
-    """The values of one number."""
+    """The column values for one number."""
     day = date(2019 + number // 1200, number // 100 % 12 + 1, number % 100 // 4 + 1)
     micros = (day - EPOCH).days * 86_400_000_000
     exact = Decimal(number)
@@ -37,12 +37,12 @@ def row(number: int) -> tuple[Any, ...]:
 
 @cache
 def table() -> list[list[tuple[Any, ...]]]:
-    """The rows of each file: the first, one in the middle, and the last."""
+    """The rows of each file: the first one, a middle one and the last one."""
     return [[row(100 * k + rest) for rest in (0, 50, 99)] for k in range(FILES)]
 
 
-#: (dialects, predicate, how many files it keeps at most)
-ASKED = [
+#: (dialects, predicate, the maximum number of files kept)
+CASES = [
     # Wide decimals
     ("hive spark", "round(w, 2) = 505.00", 1),
     ("hive spark", "round(w) = 505", 1),
@@ -111,14 +111,14 @@ ASKED = [
 
 @pytest.mark.parametrize(
     ("dialect", "predicate", "most"),
-    [(name, text, most) for names, text, most in ASKED for name in names.split()],
+    [(name, text, most) for names, text, most in CASES for name in names.split()],
 )
-def test_few_files_are_read_for_nothing(dialect: str, predicate: str, most: int) -> None:
+def test_few_files_without_a_match_are_kept(dialect: str, predicate: str, most: int) -> None:
     found = kept(parse_predicate(predicate, DIALECTS[dialect]), TYPES, *table(), zone="UTC")
     assert len(found) <= most
 
 
-def test_the_floor_of_a_quotient_of_decimals_may_be_beyond_longs() -> None:
+def test_the_floor_of_a_quotient_of_decimals_may_exceed_long() -> None:
     types = {"a": pa.decimal128(18, 6), "b": pa.decimal128(38, 37)}
     row = (Decimal(-500_000_000_000), Decimal("-7.83734016754973471248838E-14"))
     predicate = parse_predicate("floor(a / b) = 6379715430373107725301845", DIALECTS["spark"])

@@ -1,4 +1,4 @@
-"""Whatever bytes a table's own files hold, the answer is one, or an error that names the file."""
+"""Whatever bytes a table's files hold, pruning answers or raises an error that names the file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ from tests.conftest import GOLDEN_DATA
 from tests.example_counts import examples
 
 NAMES = sorted(path.stem for path in GOLDEN_DATA.glob("*.zip"))
-ASKED = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007') AND amount > 10 OR id = 5"))
+REQUEST = PruneRequest(
+    parse_predicate("txn_id IN ('TXN-001', 'TXN-007') AND amount > 10 OR id = 5")
+)
 
 damages = st.tuples(
     st.sampled_from(["flipped", "cut off", "inserted"]), st.integers(0), st.integers(1, 255)
@@ -50,17 +52,17 @@ def test_fuzz_the_files_below_hoodie(
     table = tables[name]
     files = sorted(file for file in (table / ".hoodie").rglob("*") if file.is_file())
     file = data.draw(st.sampled_from(files))
-    whole = file.read_bytes()
-    content = whole
+    original = file.read_bytes()
+    content = original
     for damage in some:
         content = damaged(content, damage)
     file.write_bytes(content)
-    told = None
+    message = None
     try:
-        result = Pruner().prune(str(table), ASKED)
+        result = Pruner().prune(str(table), REQUEST)
         assert len(result.keep) == result.listing.num_slices
     except HudiError as error:
-        told = str(error)
+        message = str(error)
     finally:
-        file.write_bytes(whole)
-    assert told is None or str(table) in told
+        file.write_bytes(original)
+    assert message is None or str(table) in message

@@ -1,4 +1,4 @@
-"""What a new process imports before its first answer: most of its time."""
+"""The imports of a new process before its first answer, which take most of its time."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ print([name for name in {_HEAVY} if name in sys.modules])
 """
 
 
-def test_an_answer_from_column_statistics_needs_none_of_the_slow_packages(
+def test_an_answer_from_column_stats_imports_no_slow_package(
     golden: Mapping[str, Path],
 ) -> None:
     table = str(golden["cow_v9_txns_simple_meta"])

@@ -1,4 +1,4 @@
-"""The rows of what a query keeps: exact means exact, as the Parquet files have them."""
+"""Row counts of a result: exact counts are those of the Parquet files."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ TABLES = [
 
 
 def counted(golden, name, predicate, view=TableView.SNAPSHOT):
-    """The result, and the rows of what it keeps."""
+    """The result, and the rows of the files that it keeps."""
     request, pruner = PruneRequest(parse_predicate(predicate), view), Pruner()
     snapshot = pruner.snapshot(str(golden[name]), request)
     result = pruner.prune_snapshot(snapshot, request)
@@ -36,7 +36,7 @@ def rows_in_files(table: Path, result) -> int:
 
 @pytest.mark.parametrize("view", TableView, ids=lambda view: view.name.lower())
 @pytest.mark.parametrize("name", TABLES)
-def test_exact_counts_are_those_of_the_files(golden, name, view):
+def test_exact_row_counts_equal_those_of_the_files(golden, name, view):
     result, found = counted(golden, name, "true", view)
     has_logs = bool(result.listing.file_is_log.any())
     if found is not None:
@@ -45,12 +45,12 @@ def test_exact_counts_are_those_of_the_files(golden, name, view):
         assert found.rows == rows_in_files(golden[name], result)
 
 
-def test_most_tables_tell_their_rows(golden):
+def test_most_tables_have_exact_row_counts(golden):
     known = [counted(golden, name, "true")[1] for name in TABLES]
     assert sum(found is not None and found.exact for found in known) >= 3
 
 
-def test_only_what_is_kept_is_counted(golden):
+def test_only_rows_of_kept_files_are_counted(golden):
     name = "cow_v9_txns_simple_meta"
     result, found = counted(golden, name, "region = 'us'")
     assert found.rows == rows_in_files(golden[name], result)

@@ -1,4 +1,4 @@
-"""Footers that are not read when an answer is due: their files are kept, and that is said."""
+"""If footers are not read in time, their files are kept, and a note says so."""
 
 import threading
 from collections.abc import Iterator, Mapping
@@ -13,8 +13,8 @@ from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 
 
 @dataclass(frozen=True)
-class Occupied:
-    """The thread that reads footers has other work until it is released."""
+class BusyThread:
+    """Keeps the thread that reads footers busy until it is released."""
 
     release: threading.Event
 
@@ -24,27 +24,27 @@ class Occupied:
 
 
 @pytest.fixture
-def reader() -> Iterator[Occupied]:
-    found = Occupied(threading.Event())
+def reader() -> Iterator[BusyThread]:
+    found = BusyThread(threading.Event())
     _FOOTER_READER.submit(found.release.wait)
     yield found
     found.end()
 
 
 def test_files_are_kept_until_their_footers_are_read(
-    golden: Mapping[str, Path], reader: Occupied
+    golden: Mapping[str, Path], reader: BusyThread
 ) -> None:
     """A table without column_stats."""
     pruner = Pruner(PruneOptions(footers=True, footer_wait=0.05))
 
-    def asked() -> PruneResult:
+    def prune_ids() -> PruneResult:
         request = PruneRequest(parse_predicate("id = -1"), zone="UTC")
         return pruner.prune(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]), request)
 
-    waiting = asked()
-    assert waiting.keep.all()
-    assert "footers are still being read for id" in waiting.notes
+    early = prune_ids()
+    assert early.keep.all()
+    assert "footers are still being read for id" in early.notes
     reader.end()
-    answered = asked()
-    assert not answered.keep.any()
-    assert not [note for note in answered.notes if "still being read" in note]
+    final = prune_ids()
+    assert not final.keep.any()
+    assert not [note for note in final.notes if "still being read" in note]

@@ -1,7 +1,7 @@
-"""Tables of values that statistics go wrong on, and filters over them.
+"""Tables with values for which statistics are often wrong, and filters over them.
 
-Each row group has few distinct values of each column, often one, so that its statistics say much:
-those of a group of zeros of both signs, of NaN beside a number, of NULL beside a value.
+Each row group has few distinct values of each column, often one, so that its statistics are narrow:
+for example zeros of both signs, NaN beside a number, NULL beside a value.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _EARLY, _LATE = datetime(1, 1, 1), datetime(9999, 12, 31, 23, 59, 59, 999999)
 
 @dataclass(frozen=True)
 class NastyColumn:
-    """avro: its type in the table's schema. values: of the rows, beside NULL."""
+    """avro: its type in the table's schema. values: of the rows, besides NULL."""
 
     type: pa.DataType
     avro: Any
@@ -78,7 +78,7 @@ COLUMNS = {
         pa.timestamp("us"), {"type": "long", "logicalType": "local-timestamp-micros"}, _CLOCKS
     ),
 }
-#: The columns, and one of structs with two of them.
+#: The columns, and a struct column with two of them.
 SCHEMA = pa.schema(
     [
         pa.field("id", pa.int64()),
@@ -93,11 +93,11 @@ def write_nasty_table(
     random: Random,
     files: int = 4,
     groups: int = 6,
-    now: Mapping[str, Any] = MappingProxyType({}),
+    changed_types: Mapping[str, Any] = MappingProxyType({}),
 ) -> pa.Table:
-    """A copy-on-write table in a new directory; gives its rows.
+    """Writes a copy-on-write table to a new directory; returns its rows.
 
-    now: Avro types that columns have got since.
+    changed_types: the current Avro types of columns, if changed.
     """
     timeline = path / ".hoodie" / "timeline"
     timeline.mkdir(parents=True)
@@ -110,7 +110,7 @@ def write_nasty_table(
         "hoodie.table.recordkey.fields": "id",
         "hoodie.populate.meta.fields": "false",
         "hoodie.record.merge.mode": "COMMIT_TIME_ORDERING",
-        "hoodie.table.create.schema": json.dumps(_avro_schema(now)).replace(":", "\\:"),
+        "hoodie.table.create.schema": json.dumps(_avro_schema(changed_types)).replace(":", "\\:"),
     }
     lines = "".join(f"{name}={value}\n" for name, value in properties.items())
     (path / ".hoodie" / "hoodie.properties").write_text(lines)
@@ -124,9 +124,9 @@ def write_nasty_table(
     return pa.concat_tables(written)
 
 
-def _avro_schema(now: Mapping[str, Any]) -> dict[str, Any]:
+def _avro_schema(changed_types: Mapping[str, Any]) -> dict[str, Any]:
     fields = [
-        {"name": name, "type": ["null", now.get(name, column.avro)], "default": None}
+        {"name": name, "type": ["null", changed_types.get(name, column.avro)], "default": None}
         for name, column in COLUMNS.items()
     ]
     inner = [{"name": name, "type": ["null", COLUMNS[name].avro]} for name in ("d", "i")]
@@ -136,7 +136,7 @@ def _avro_schema(now: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def nasty_rows(random: Random, groups: int, first: int) -> pa.Table:
-    """The rows of row groups, numbered from the first."""
+    """The rows of row groups, from the first to the last number."""
     columns: dict[str, list[Any]] = {name: [] for name in SCHEMA.names}
     for _ in range(groups):
         for name, column in COLUMNS.items():
@@ -152,12 +152,12 @@ def _group(random: Random, values: Sequence[Any]) -> list[Any]:
     return [random.choice(distinct) for _ in range(GROUP_ROWS)]
 
 
-#: A filter list's triple, as pyarrow takes it.
+#: A triple of a filter list, as pyarrow accepts it.
 Triple = tuple[str, str, Any]
 
 
 def arrow_filters(random: Random) -> Iterator[pc.Expression]:
-    """Expressions of pyarrow, without end; some of them it cannot compute."""
+    """An endless sequence of pyarrow's expressions. pyarrow cannot compute some of them."""
     while True:
         found = _leaf(random)
         for _ in range(random.choice([0, 0, 1, 2])):
@@ -166,7 +166,7 @@ def arrow_filters(random: Random) -> Iterator[pc.Expression]:
         yield ~found if random.random() < 0.4 else found
 
 
-def _leaf(random: Random) -> pc.Expression:
+def _leaf(random: Random) -> Any:
     name = random.choice([*COLUMNS, "d", "f", "st.d", "st.i"])
     column, values = pc.field(*name.split(".")), COLUMNS[name.rpartition(".")[2]].values
     type_ = COLUMNS[name.rpartition(".")[2]].type
@@ -197,7 +197,7 @@ def _leaf(random: Random) -> pc.Expression:
 
 
 def filter_lists(random: Random) -> Iterator[list[Triple] | list[list[Triple]]]:
-    """Filter lists, without end."""
+    """An endless sequence of filter lists."""
     while True:
         lists = [
             [_triple(random) for _ in range(random.randint(1, 2))]
@@ -211,14 +211,17 @@ def _triple(random: Random) -> Triple:
     values = COLUMNS[name].values
     sign = random.choice(["=", "==", "!=", "<", "<=", ">", ">=", "in", "not in"])
     if sign.endswith("in"):
-        # pyarrow has no type for a list of nothing but NULL.
+        # pyarrow has no type for a list with only NULL.
         more = random.choices([*values, None], k=random.randint(0, 2))
         return name, sign, [random.choice(values), *more]
     return name, sign, random.choice(values)
 
 
 def sql_texts(random: Random, null_safe: str) -> Iterator[str]:
-    """SQL that all dialects read alike, without end. null_safe: its operator, which they do not."""
+    """An endless sequence of SQL conditions that all dialects read alike.
+
+    null_safe: the dialect's null-safe equality.
+    """
     while True:
         pieces = [_sql_leaf(random, null_safe) for _ in range(random.choice([1, 1, 2, 3]))]
         text = random.choice([" AND ", " OR "]).join(pieces)

@@ -1,4 +1,4 @@
-"""Rows of tables that Flink wrote: what its changelog left, whichever files it lies in."""
+"""Rows of tables that Flink wrote: the state after its changelog, in whichever files it is."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ FILTERS = (
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_all_rows_are_there_once_and_in_their_last_version(
-    flink: Mapping[str, Path], name: str
-) -> None:
+def test_each_row_is_read_once_in_its_last_version(flink: Mapping[str, Path], name: str) -> None:
     rows = scan(str(flink[name]), columns=COLUMNS).to_table().to_pylist()
     assert sorted(map(repr, rows)) == sorted(map(repr, expected(name)))
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_filtered_rows_are_those_of_a_whole_read(flink: Mapping[str, Path], name: str) -> None:
+def test_filtered_rows_equal_those_of_a_full_read(flink: Mapping[str, Path], name: str) -> None:
     path = str(flink[name])
-    whole = scan(path).to_table()
+    all_rows = scan(path).to_table()
     for text in FILTERS:
         found = scan(path, text, zone="UTC")
-        wanted = whole.filter(found._rows.filter).to_pylist()
-        assert sorted(map(repr, found.to_table().to_pylist())) == sorted(map(repr, wanted)), text
+        expected_rows = all_rows.filter(found._rows.filter).to_pylist()
+        assert sorted(map(repr, found.to_table().to_pylist())) == sorted(
+            map(repr, expected_rows)
+        ), text

@@ -1,4 +1,4 @@
-"""Predicates over rows: constants in the types of the columns beside them."""
+"""Predicates over rows: constants get the types of the columns that they are compared with."""
 
 from __future__ import annotations
 
@@ -78,25 +78,25 @@ def test_constants_take_the_type_of_number_columns(text: str, kept: list[int]) -
 
 
 @pytest.mark.parametrize(("text", "kept"), [("isnan(d)", [1]), ("NOT isnan(d)", [0, 2])])
-def test_nan_is_found_where_it_is_asked_for(text: str, kept: list[int]) -> None:
+def test_nan_is_found_by_a_filter_for_nan(text: str, kept: list[int]) -> None:
     rows = pa.table({"d": [1.0, float("nan"), None], "n": [0, 1, 2]})
     found = rows.filter(row_filter(parse_predicate(text, SPARK), rows.schema, None))
     assert found["n"].to_pylist() == kept
 
 
 @pytest.mark.parametrize("text", ["d = m", "m < CAST('NaN' AS double)", "wide = 1.5E0"])
-def test_decimals_are_not_made_doubles(text: str) -> None:
+def test_decimals_are_not_converted_to_doubles(text: str) -> None:
     with pytest.raises(FilterNotApplicable, match="decimals against"):
         row_filter(parse_predicate(text, SPARK), NUMBERS.schema, None)
 
 
-def test_what_pyarrow_cannot_compute_is_refused_before_rows_are_read() -> None:
+def test_filters_that_pyarrow_cannot_compute_are_refused_before_reading() -> None:
     with pytest.raises(FilterNotApplicable, match="precision out of range"):
         row_filter(parse_predicate("wide + 1 > 2", SPARK), NUMBERS.schema, None)
 
 
 @pytest.mark.parametrize(
-    ("text", "zone", "says"),
+    ("text", "zone", "message"),
     [
         ("at > '2020-01-01'", None, "in which zone"),
         ("at > TIMESTAMP '2020-10-25 02:30:00'", "Europe/Berlin", "ambiguous"),
@@ -106,6 +106,6 @@ def test_what_pyarrow_cannot_compute_is_refused_before_rows_are_read() -> None:
         ("length(day) = 1 OR day RLIKE 'x'", None, "RLIKE"),
     ],
 )
-def test_what_is_refused(text: str, zone: str | None, says: str) -> None:
-    with pytest.raises(FilterNotApplicable, match=says):
+def test_unsupported_filters_are_refused(text: str, zone: str | None, message: str) -> None:
+    with pytest.raises(FilterNotApplicable, match=message):
         row_filter(parse_predicate(text, SPARK), TABLE.schema, zone)

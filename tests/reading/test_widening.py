@@ -1,4 +1,4 @@
-"""Columns that a later write has made wider, without a history: old values keep their digits."""
+"""Columns widened by a later write, without a schema history: old values keep their digits."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Narrow = Callable[[str], Path]
 
 @pytest.fixture
 def narrow(golden: Mapping[str, Path], tmp_path: Path) -> Narrow:
-    """A copy of a golden table whose base files have floats where the table has doubles.
+    """A copy of a golden table whose base files have floats for the table's doubles.
 
-    The doubles have so few digits that each is the nearest one to its float's.
+    The doubles have so few digits that each is the double nearest to its float's digits.
     """
 
     def narrow(name: str) -> Path:
@@ -50,7 +50,7 @@ def rows(table: Path, filter: str | None = None) -> list[str]:
 def test_floats_become_the_doubles_of_their_digits(
     golden: Mapping[str, Path], narrow: Narrow, name: str
 ) -> None:
-    """Merged with log files, whose values are doubles, in the second table."""
+    """In the second table, merged with log files whose values are doubles."""
     table, expected = narrow(name), rows(golden[name])
     assert rows(table) == expected
     values = scan(str(golden[name]), columns=[COLUMN]).to_table()[COLUMN].to_pylist()
@@ -59,7 +59,7 @@ def test_floats_become_the_doubles_of_their_digits(
         assert rows(table, one) == rows(golden[name], one) != []
 
 
-def test_the_files_are_no_dataset(narrow: Narrow) -> None:
+def test_narrow_files_cannot_become_a_dataset(narrow: Narrow) -> None:
     with pytest.raises(UnsupportedTable, match="read batches"):
         scan(str(narrow(COW))).to_dataset()
 
@@ -79,14 +79,16 @@ WIDE = pa.struct([("f", pa.float64()), ("i", pa.int64()), ("new", pa.string())])
         *((pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int64()), True),),
     ],
 )
-def test_what_is_read_alike_by_all(old: pa.DataType, new: pa.DataType, alike: bool) -> None:
+def test_widenings_that_all_readers_read_alike(
+    old: pa.DataType, new: pa.DataType, alike: bool
+) -> None:
     assert is_read_alike(old, new) == alike
 
 
 def widened(values: Any, old: pa.DataType, new: pa.DataType) -> list[Any]:
     batch = pa.record_batch([pa.array(values, old)], ["c"])
     found = ByName().columns("", "x.parquet").rows(batch, pa.schema([("c", new)]))
-    return found.column(0).to_pylist()  # type: ignore[no-any-return]
+    return found.column(0).to_pylist()
 
 
 def test_fields_of_structs() -> None:
@@ -109,6 +111,6 @@ def test_fields_of_structs() -> None:
         (pa.float32(), pa.string()),
     ],
 )
-def test_what_has_no_one_meaning_is_refused(old: pa.DataType, new: pa.DataType) -> None:
+def test_ambiguous_widenings_are_refused(old: pa.DataType, new: pa.DataType) -> None:
     with pytest.raises(UnsupportedTable, match=r"x\.parquet: column 'c'"):
         widened([None], old, new)

@@ -1,4 +1,4 @@
-"""Certificates for a service that is called localhost, and for its callers."""
+"""Certificates for a service at localhost, and for its clients."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MADE_BY = Path(__file__).parents[2] / "docker" / "secrets.sh"
 
 
 def make(directory: Path) -> Path:
-    """The secrets, made as for containers, in a new directory. Skips the test without openssl."""
+    """Creates the secrets, as for containers, in a directory. Skips the test without openssl."""
     if shutil.which("openssl") is None:
         pytest.skip("openssl is missing")
     subprocess.run([str(_MADE_BY), str(directory), "localhost"], check=True)
@@ -21,7 +21,7 @@ def make(directory: Path) -> Path:
 
 
 def tls(secrets: Path, *, certificate: str | None = "hive") -> ssl.SSLContext:
-    """How a caller connects; certificate: the name of its own, or None."""
+    """The TLS context of a client. certificate: the name of its own certificate, or None."""
     context = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
     if certificate is not None:
         context.load_cert_chain(secrets / f"{certificate}.crt", secrets / f"{certificate}.key")
@@ -29,7 +29,7 @@ def tls(secrets: Path, *, certificate: str | None = "hive") -> ssl.SSLContext:
 
 
 def service_tls(secrets: Path) -> dict[str, str]:
-    """The settings of a service that asks callers for a certificate."""
+    """The settings of a service that requires client certificates."""
     return {
         "tls_certificate": str(secrets / "service.crt"),
         "tls_key": str(secrets / "service.key"),

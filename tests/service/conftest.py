@@ -1,4 +1,4 @@
-"""A server over the golden tables, one for all tests that only ask."""
+"""A server over the golden tables, shared by all tests that only send requests."""
 
 from collections.abc import Iterator
 
@@ -8,19 +8,19 @@ from pyhudi_expr.prune import Pruner
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running_server import Running, running
+from tests.service.running_server import RunningServer, running_server
 
 
 @pytest.fixture(scope="session")
-def server() -> Iterator[Running]:
+def server() -> Iterator[RunningServer]:
     """The real handler, with small limits."""
     limits = {"max_frame_bytes": 1 << 20, "transfer_seconds": 1.0}
-    with running(PruningHandler(Pruner(), ServiceSettings()), **limits) as started:
+    with running_server(PruningHandler(Pruner(), ServiceSettings()), **limits) as started:
         yield started
 
 
 @pytest.fixture
-def client(server: Running) -> Iterator[PruningClient]:
+def client(server: RunningServer) -> Iterator[PruningClient]:
     """A connection to `server`."""
     with PruningClient(port=server.port, timeout=20) as connected:
         yield connected

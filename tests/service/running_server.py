@@ -13,12 +13,12 @@ from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from pyhudi_expr.service.server import PruningServer
 from pyhudi_expr.service.settings import ServiceSettings
 
-#: Longer than anything takes that a test waits for.
+#: A time-out in seconds, longer than anything that a test waits for.
 PATIENCE = 20.0
 
 
-class Running:
-    """A server that runs; `port` is the one it listens on."""
+class RunningServer:
+    """A running server. `port` is the port that it listens on."""
 
     server: PruningServer
 
@@ -37,15 +37,15 @@ class Running:
             self._loop.call_soon_threadsafe(self.server.stop)
 
     def reload(self, **settings: object) -> None:
-        """Have the server go on with other settings. Raises what it raises."""
+        """Reload the server with other settings. Raises the server's error."""
 
         async def reload() -> None:
             self.server.reload(self._handler, ServiceSettings(**{"port": 0, **settings}))
 
         asyncio.run_coroutine_threadsafe(reload(), self._loop).result(PATIENCE)
 
-    def ended(self) -> bool:
-        """Wait for its end."""
+    def wait_until_stopped(self) -> bool:
+        """Wait for the server to end. Returns whether it did."""
         self._thread.join(PATIENCE)
         return not self._thread.is_alive()
 
@@ -63,18 +63,18 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(handler: PruningService.Iface, **settings: object) -> Iterator[Running]:
-    """A server for the handler, on a free port unless the settings name one."""
-    server = Running(handler, ServiceSettings(**{"port": 0, **settings}))
+def running_server(handler: PruningService.Iface, **settings: object) -> Iterator[RunningServer]:
+    """Runs a server for the handler, on a free port unless the settings name one."""
+    server = RunningServer(handler, ServiceSettings(**{"port": 0, **settings}))
     try:
         yield server
     finally:
         server.stop()
-        assert server.ended()
+        assert server.wait_until_stopped()
 
 
-class Gated(PruningService.Iface):
-    """A handler whose answers wait until the test lets them go."""
+class GatedHandler(PruningService.Iface):
+    """A handler that delays its answers until the test opens the gate."""
 
     def __init__(self) -> None:
         self.gate = threading.Event()
@@ -94,13 +94,13 @@ class Gated(PruningService.Iface):
         )
 
 
-def framed(payload: bytes) -> bytes:
-    """A frame: its size and its bytes."""
+def frame(payload: bytes) -> bytes:
+    """A frame: the payload's size and its bytes."""
     return struct.pack("!i", len(payload)) + payload
 
 
 def closed_by_peer(connection: socket.socket) -> bool:
-    """Whether the other side closes without a byte more."""
+    """Whether the other side closes the connection without sending a byte."""
     try:
         return connection.recv(1) == b""
     except ConnectionResetError:

@@ -1,4 +1,4 @@
-"""Who may call: only those who show a certificate or a token, where one is asked for."""
+"""Authentication: clients need a certificate or a token if the service requires one."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyhudi_expr.service.access import TOKEN_PREFACE, Access, is_loopback
 from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.settings import ServiceSettings, SettingsError
 from tests.service.certificates import make, service_tls, tls
-from tests.service.running_server import Gated, closed_by_peer, framed, running
+from tests.service.running_server import GatedHandler, closed_by_peer, frame, running_server
 
 REFUSED = (TException, OSError, EOFError)
 
@@ -44,7 +44,7 @@ def token(tmp_path: Path) -> Path:
         ("", False),
     ],
 )
-def test_only_loopback_needs_nothing(host: str, alone: bool, token: Path) -> None:
+def test_only_loopback_needs_no_authentication(host: str, alone: bool, token: Path) -> None:
     assert is_loopback(host) is alone
     settings = ServiceSettings(host=host)
     if alone:
@@ -55,21 +55,21 @@ def test_only_loopback_needs_nothing(host: str, alone: bool, token: Path) -> Non
         assert Access(settings.model_copy(update={"token_file": str(token)})).needs_token
 
 
-def test_a_service_whose_tls_asks_for_no_certificate_is_not_for_networks(secrets: Path) -> None:
+def test_a_network_service_must_require_client_certificates(secrets: Path) -> None:
     given = service_tls(secrets) | {"tls_client_ca": ""}
     with pytest.raises(SettingsError, match="other machines"):
         Access(ServiceSettings(host="0.0.0.0", **given))
 
 
 @pytest.mark.parametrize("content", ["", "short", " \n", "x" * 5000])
-def test_a_token_that_is_none_stops_the_start(tmp_path: Path, content: str) -> None:
+def test_an_invalid_token_prevents_the_start(tmp_path: Path, content: str) -> None:
     file = tmp_path / "token"
     file.write_text(content)
     with pytest.raises(SettingsError, match="token_file"):
         Access(ServiceSettings(token_file=str(file)))
 
 
-def test_files_that_are_missing_or_wrong_stop_the_start(tmp_path: Path, secrets: Path) -> None:
+def test_missing_or_invalid_files_prevent_the_start(tmp_path: Path, secrets: Path) -> None:
     with pytest.raises(SettingsError, match="nowhere"):
         Access(ServiceSettings(token_file=str(tmp_path / "nowhere")))
     with pytest.raises(SettingsError, match="tls_certificate"):
@@ -79,34 +79,37 @@ def test_files_that_are_missing_or_wrong_stop_the_start(tmp_path: Path, secrets:
         Access(ServiceSettings(**wrong))
 
 
-def test_who_shows_the_token_is_answered(token: Path) -> None:
-    with running(Gated(), token_file=str(token)) as server:
-        right = token.read_text().strip()
-        with PruningClient(port=server.port, token=right) as client:
+def test_only_clients_with_the_token_are_answered(token: Path) -> None:
+    with running_server(GatedHandler(), token_file=str(token)) as server:
+        valid_token = token.read_text().strip()
+        with PruningClient(port=server.port, token=valid_token) as client:
             assert client.info()
             assert client.info()
-        for wrong in (None, "", right[:-1], right + "r", right.upper()):
+        for wrong in (None, "", valid_token[:-1], valid_token + "r", valid_token.upper()):
             with PruningClient(port=server.port, token=wrong) as client, pytest.raises(REFUSED):
                 client.info()
-        with PruningClient(port=server.port, token=right) as client:
+        with PruningClient(port=server.port, token=valid_token) as client:
             assert client.info()
 
 
 def test_without_the_token_no_more_than_a_token_is_read(token: Path) -> None:
-    with running(Gated(), token_file=str(token)) as server:
-        for sent in (b"\x00\x10\x00\x00", framed(b"\x80\x01" * 50), framed(TOKEN_PREFACE)):
+    with running_server(GatedHandler(), token_file=str(token)) as server:
+        for sent in (b"\x00\x10\x00\x00", frame(b"\x80\x01" * 50), frame(TOKEN_PREFACE)):
             with server.connect() as caller:
                 caller.sendall(sent)
                 assert closed_by_peer(caller)
 
 
-def test_a_token_that_nobody_asked_for_is_ignored() -> None:
-    with running(Gated()) as server, PruningClient(port=server.port, token="whatever") as client:
+def test_an_unrequired_token_is_ignored() -> None:
+    with (
+        running_server(GatedHandler()) as server,
+        PruningClient(port=server.port, token="whatever") as client,
+    ):
         assert client.info()
 
 
-def test_who_shows_a_certificate_of_the_authority_is_answered(secrets: Path) -> None:
-    with running(Gated(), **service_tls(secrets)) as server:
+def test_only_clients_with_a_certificate_of_the_authority_are_answered(secrets: Path) -> None:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
         with PruningClient("localhost", server.port, tls=tls(secrets)) as client:
             assert client.info()
         for caller in (
@@ -124,7 +127,7 @@ def test_certificates_are_renewed_while_the_service_runs(
     others = make(tmp_path_factory.mktemp("others"))
     mixed = ssl.create_default_context(cafile=str(secrets / "ca.crt"))
     mixed.load_cert_chain(others / "hive.crt", others / "hive.key")
-    with running(Gated(), **service_tls(secrets)) as server:
+    with running_server(GatedHandler(), **service_tls(secrets)) as server:
 
         def answers(context: ssl.SSLContext) -> bool:
             with PruningClient("localhost", server.port, tls=context) as client:
@@ -133,10 +136,10 @@ def test_certificates_are_renewed_while_the_service_runs(
                 except REFUSED:
                     return False
 
-        asked = [tls(secrets), tls(others), mixed]
-        assert [answers(context) for context in asked] == [True, False, False]
+        contexts = [tls(secrets), tls(others), mixed]
+        assert [answers(context) for context in contexts] == [True, False, False]
         server.reload(**service_tls(others))
-        assert [answers(context) for context in asked] == [False, True, False]
+        assert [answers(context) for context in contexts] == [False, True, False]
         with pytest.raises(SettingsError, match="restart"):
             server.reload()
-        assert [answers(context) for context in asked] == [False, True, False]
+        assert [answers(context) for context in contexts] == [False, True, False]

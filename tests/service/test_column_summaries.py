@@ -1,4 +1,4 @@
-"""Ends of columns as the protocol sends them, in each unit of time."""
+"""Bounds of columns in the protocol, in each unit of time."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyhudi_expr.service.column_summaries import to_thrift
     ],
     ids=str,
 )
-def test_times_travel_as_seconds_and_nanoseconds_after_them(
+def test_times_are_sent_as_seconds_and_nanoseconds(
     type_: pa.DataType, least: tuple[int, tuple[int, int]], greatest: tuple[int, tuple[int, int]]
 ) -> None:
     domain = domain_of(type_)

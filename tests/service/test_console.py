@@ -1,4 +1,4 @@
-"""The console: who may open it, what it tells, and how it looks in a browser."""
+"""The console: who may open it, what it shows, and how it looks in a browser."""
 
 import asyncio
 import base64
@@ -22,7 +22,7 @@ _TOKEN = "a token of the tests"
 _SECRET = "TXN-0042"
 
 
-def got(port, path, **headers):
+def get_page(port, path, **headers):
     connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
     connection.request("GET", path, headers=headers)
     answer = connection.getresponse()
@@ -30,8 +30,8 @@ def got(port, path, **headers):
 
 
 @pytest.fixture(scope="module")
-def asked(tmp_path_factory, golden):
-    """A console after three questions: the port and the table's path."""
+def console_after_requests(tmp_path_factory, golden):
+    """The port of a console after three requests, and the path of the table."""
     table = str(golden["mor_v9_txns_simple_meta"])
     port = free_port()
     with pytest.MonkeyPatch.context() as environment:
@@ -48,42 +48,42 @@ def asked(tmp_path_factory, golden):
         service.stop()
 
 
-def test_tables_indexes_and_requests_are_told_and_no_constants(asked):
-    port, table = asked
-    status, headers, overview = got(port, "/")
+def test_pages_show_tables_indexes_and_requests_but_no_constants(console_after_requests):
+    port, table = console_after_requests
+    status, headers, overview = get_page(port, "/")
     assert status == 200
-    assert overview.count(table) == 1 + 2  # in the list of tables, and for each request
+    assert overview.count(table) == 1 + 2  # in the list of tables, and once for each request
     assert "/no/such/&lt;table&gt;" in overview
     assert "NOT_PRUNED" in overview
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
     path = table.replace("/", "%2F")
-    status, _, shown = got(port, f"/table?path={path}")
+    status, _, table_page = get_page(port, f"/table?path={path}")
     assert status == 200
     for index in ("column_stats", "record_index", "merchant_idx"):
-        assert index in shown
-    assert shown.count("<circle") >= 3
-    for page in (overview, shown):
+        assert index in table_page
+    assert table_page.count("<circle") >= 3
+    for page in (overview, table_page):
         assert _SECRET not in page
-    assert "no Hudi table here" in got(port, "/table?path=%2Fno%2Fsuch%2F%3Ctable%3E")[2]
+    assert "no Hudi table here" in get_page(port, "/table?path=%2Fno%2Fsuch%2F%3Ctable%3E")[2]
 
 
-def test_only_tables_that_were_asked_about_are_looked_at(asked, golden):
-    port, _ = asked
+def test_only_requested_tables_have_a_page(console_after_requests, golden):
+    port, _ = console_after_requests
     other = str(golden["cow_v9_txns_simple_meta"]).replace("/", "%2F")
-    assert got(port, f"/table?path={other}")[0] == 404
-    assert got(port, "/table")[0] == 404
-    assert got(port, "/etc/passwd")[0] == 404
+    assert get_page(port, f"/table?path={other}")[0] == 404
+    assert get_page(port, "/table")[0] == 404
+    assert get_page(port, "/etc/passwd")[0] == 404
 
 
-def test_pages_under_other_names_are_refused(asked):
-    port, _ = asked
-    assert got(port, "/", Host="evil.example")[0] == 421
-    assert got(port, "/", Host=f"localhost:{port}")[0] == 200
-    assert got(port, "/", Host=f"[::1]:{port}")[0] == 200
+def test_requests_with_other_host_names_are_refused(console_after_requests):
+    port, _ = console_after_requests
+    assert get_page(port, "/", Host="evil.example")[0] == 421
+    assert get_page(port, "/", Host=f"localhost:{port}")[0] == 200
+    assert get_page(port, "/", Host=f"[::1]:{port}")[0] == 200
 
 
-def test_the_token_is_wanted_where_the_service_wants_one(tmp_path):
+def test_the_token_is_required_when_configured(tmp_path):
     file = tmp_path / "token"
     file.write_text(_TOKEN)
     settings = ServiceSettings(token_file=str(file), console_address="127.0.0.1:9100")
@@ -102,8 +102,8 @@ def test_the_token_is_wanted_where_the_service_wants_one(tmp_path):
         assert status(wrong) == 401
 
 
-def test_the_certificate_is_wanted_where_the_service_wants_one(tmp_path):
-    """Over the connection itself: who shows none is told no page."""
+def test_a_client_certificate_is_required_when_configured(tmp_path):
+    """Over the connection itself: without a certificate no page is sent."""
     secrets = make(tmp_path / "secrets")
     settings = ServiceSettings(**service_tls(secrets), console_address=f"127.0.0.1:{free_port()}")
     port = int(settings.console_address.rpartition(":")[2])
@@ -112,27 +112,27 @@ def test_the_certificate_is_wanted_where_the_service_wants_one(tmp_path):
         connection.request("GET", "/")
         return connection.getresponse().status
 
-    def asked(context):
+    def status_over_tls(context):
         return status(http.client.HTTPSConnection("localhost", port, timeout=20, context=context))
 
     async def all_callers():
         async with await Console(settings, Metrics()).listen():
-            shown = await asyncio.to_thread(asked, tls(secrets))
+            status_with_certificate = await asyncio.to_thread(status_over_tls, tls(secrets))
             with pytest.raises((OSError, http.client.HTTPException)):
-                await asyncio.to_thread(asked, tls(secrets, certificate=None))
+                await asyncio.to_thread(status_over_tls, tls(secrets, certificate=None))
             plain = http.client.HTTPConnection("localhost", port, timeout=20)
             with pytest.raises((OSError, http.client.HTTPException)):
                 await asyncio.to_thread(status, plain)
-            return shown
+            return status_with_certificate
 
     assert asyncio.run(all_callers()) == 200
 
 
-def test_a_table_beyond_the_roots_is_not_read(golden, tmp_path):
-    """Somebody may have asked about it; the service refused it, and so does the console."""
+def test_a_table_outside_the_roots_is_not_read(golden, tmp_path):
+    """A refused request about a table must not make the console read it."""
     table = str(golden["mor_v9_txns_simple_meta"])
 
-    def shown(root):
+    def shown_page(root):
         settings = ServiceSettings(console_address="127.0.0.1:9100", table_roots=[str(root)])
         metrics = Metrics()
         refused = PruneResponse(requestId="r", basePath=table, status=PruneStatus.NOT_PRUNED)
@@ -140,32 +140,32 @@ def test_a_table_beyond_the_roots_is_not_read(golden, tmp_path):
         request = Request("/table", {"path": table}, {"host": "127.0.0.1"})
         return asyncio.run(Console(settings, metrics).answer(request)).body.decode()
 
-    assert "merchant_idx" in shown(Path(table).parent)
-    hidden = shown(tmp_path)
+    assert "merchant_idx" in shown_page(Path(table).parent)
+    hidden = shown_page(tmp_path)
     assert "merchant_idx" not in hidden
     assert "problem" in hidden
 
 
 @pytest.mark.parametrize("address", ["0.0.0.0:9100", "10.0.0.1:9100"])
-def test_a_network_without_access_rules_is_refused(address):
+def test_a_network_address_without_authentication_is_refused(address):
     with pytest.raises(SettingsError, match=r"console_address: .* other machines"):
         Console(ServiceSettings(console_address=address), Metrics())
 
 
 @pytest.mark.parametrize("address", ["9100", "localhost:", "localhost:x"])
-def test_an_address_that_is_none_is_refused(address):
+def test_an_invalid_address_is_refused(address):
     with pytest.raises(SettingsError, match="console_address"):
         Console(ServiceSettings(console_address=address), Metrics())
 
 
 @pytest.mark.slow
 @pytest.mark.browser
-def test_in_a_browser_by_keyboard_light_and_dark(asked, chromium):
-    port, table = asked
+def test_in_a_browser_by_keyboard_light_and_dark(console_after_requests, chromium):
+    port, table = console_after_requests
     papers = set()
     for scheme in ("light", "dark"):
         page = chromium.new_page(color_scheme=scheme)
-        problems = []
+        problems: list[str] = []
         page.on("console", lambda message, found=problems: found.append(message.text))
         page.on("pageerror", lambda error, found=problems: found.append(str(error)))
         page.goto(f"http://127.0.0.1:{port}/")

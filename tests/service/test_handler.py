@@ -36,7 +36,7 @@ def request(table: str, **fields: object) -> ttypes.PruneRequest:
     return ttypes.PruneRequest(**(given | fields))
 
 
-def test_info_tells_who_answers(client: PruningClient):
+def test_info_returns_the_versions_of_the_service(client: PruningClient):
     info = client.info()
     assert info.protocolVersion == PROTOCOL_VERSION
     assert info.version
@@ -66,7 +66,7 @@ def test_a_partition_that_its_values_exclude_is_dropped_whole(client, table):
     ],
 )
 @pytest.mark.parametrize("name", ["cow_v9_txns_simple_meta", "mor_v9_txns_simple_meta"])
-def test_the_answer_counts_what_the_library_finds(client, golden, name, predicate, view):
+def test_the_counts_of_an_answer_equal_the_librarys(client, golden, name, predicate, view):
     question = PruneRequest(parse_predicate(predicate), view)
     expected = Pruner().prune(str(golden[name]), question)
     response = client.prune(str(golden[name]), question.predicate, view=view)
@@ -80,14 +80,14 @@ def test_the_answer_counts_what_the_library_finds(client, golden, name, predicat
     assert sum(expected.dropped_by.values()) == response.counts.filesDropped
 
 
-def test_another_version_is_told_so(client, table):
+def test_another_protocol_version_is_refused(client, table):
     response = client.send(request(table, protocolVersion=PROTOCOL_VERSION + 1))
     assert response.status == PruneStatus.UNSUPPORTED_VERSION
     assert response.protocolVersion == PROTOCOL_VERSION
     assert response.verdicts is None
 
 
-def test_an_older_view_than_the_callers_is_no_answer(client, table):
+def test_a_request_with_a_newer_instant_than_the_services_is_not_pruned(client, table):
     response = client.prune(table, IN_US, newest_instant=NEWEST)
     assert response.status == PruneStatus.NOT_PRUNED
     assert NEWEST in response.message
@@ -96,7 +96,7 @@ def test_an_older_view_than_the_callers_is_no_answer(client, table):
     assert client.prune(table, IN_US, newest_instant=instant).status == PruneStatus.OK
 
 
-def test_time_travel_to_before_the_callers_newest_instant_is_answered(client, table):
+def test_time_travel_before_the_clients_newest_instant_is_answered(client, table):
     last = client.prune(table, IN_US).instant
     before = str(int(last) - 1)
     response = client.prune(table, IN_US, as_of=before, newest_instant=last)
@@ -104,7 +104,7 @@ def test_time_travel_to_before_the_callers_newest_instant_is_answered(client, ta
     assert response.instant < last
 
 
-def test_no_table_there(client, tmp_path: Path):
+def test_a_location_without_a_table(client, tmp_path: Path):
     response = client.prune(str(tmp_path), IN_US)
     assert response.status == PruneStatus.NOT_PRUNED
     assert str(tmp_path) in response.message
@@ -138,7 +138,7 @@ def test_a_deep_filter_is_refused_and_the_connection_goes_on(client, table):
     assert client.prune(table, IN_US).status == PruneStatus.OK
 
 
-def test_an_unknown_zone_only_loses_what_needs_it(client, table):
+def test_an_unknown_zone_affects_only_predicates_that_need_it(client, table):
     predicate = parse_predicate("region = 'us' AND txn_datetime > TIMESTAMP '2999-01-01 00:00:00'")
     here = client.prune(table, predicate, zone="UTC")
     nowhere = client.prune(table, predicate, zone="Mars/Olympus")
@@ -148,7 +148,7 @@ def test_an_unknown_zone_only_loses_what_needs_it(client, table):
     assert "zone" in nowhere.message
 
 
-def test_a_failure_inside_is_a_status_and_no_exception():
+def test_an_internal_error_is_a_status_and_no_exception():
     class Broken(Pruner):
         def snapshot(self, base_path, request):
             raise RuntimeError("a bug")

@@ -1,4 +1,4 @@
-"""The service as a process: what its pages tell, and what SIGHUP and SIGTERM do."""
+"""The service as a process: its pages, and its reaction to SIGHUP and SIGTERM."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECRET = "S3CR3T-L1T3RAL"
 
 
 class Process:
-    """`pyhudi serve` with a settings file, and its log, line by line."""
+    """`pyhudi serve` with a settings file; its log is read line by line."""
 
     def __init__(self, directory: Path, **settings: object) -> None:
         self.file = directory / "service.toml"
@@ -46,19 +46,19 @@ class Process:
         self.text = ""
         self.reader = threading.Thread(target=self._read)
         self.reader.start()
-        self.port = int(str(self.until("listening")["port"]))
+        self.port = int(str(self.wait_for_log("listening")["port"]))
 
     def write(self, **settings: object) -> None:
-        """The settings file; JSON's values are TOML's."""
+        """Writes the settings file; JSON values are valid TOML."""
         given = {**self.fixed, **settings}
         self.file.write_text("".join(f"{k} = {json.dumps(v)}\n" for k, v in given.items()))
 
-    def until(self, event: str, **fields: object) -> dict[str, object]:
-        """The next line of the log with this event and these fields."""
-        wanted = {"event": event, **fields}
+    def wait_for_log(self, event: str, **fields: object) -> dict[str, object]:
+        """Waits for the next line of the log with this event and these fields."""
+        expected = {"event": event, **fields}
         while True:
             line = self.lines.get(timeout=PATIENCE)
-            if wanted.items() <= line.items():
+            if expected.items() <= line.items():
                 return line
 
     def page(self, path: str) -> tuple[int, str]:
@@ -69,7 +69,7 @@ class Process:
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
 
-    def numbers(self) -> Mapping[str, float]:
+    def metrics(self) -> Mapping[str, float]:
         """The metrics, as name{labels}."""
         return {
             sample.name + "".join(f"{{{value}}}" for value in sample.labels.values()): sample.value
@@ -78,12 +78,12 @@ class Process:
         }
 
     def reload(self, event: str = "settings reloaded") -> dict[str, object]:
-        """Have it read its settings again."""
+        """Send SIGHUP, and wait until the settings are read."""
         self.process.send_signal(signal.SIGHUP)
-        return self.until(event)
+        return self.wait_for_log(event)
 
-    def end(self) -> None:
-        """Kill it, if it runs."""
+    def kill(self) -> None:
+        """Kill the process if it runs."""
         self.process.kill()
         self.process.wait()
         self.reader.join()
@@ -102,7 +102,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     try:
         yield started
     finally:
-        started.end()
+        started.kill()
 
 
 @pytest.fixture
@@ -121,53 +121,53 @@ def test_health_and_readiness(service: Process) -> None:
 def test_every_answer_is_counted(
     service: Process, client: PruningClient, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    before = service.numbers()
+    before = service.metrics()
     table = str(golden["cow_v9_txns_simple_meta"])
     done = client.prune(table, parse_predicate("region = 'us'"))
     assert client.prune(str(tmp_path), parse_predicate("a = 1")).status == PruneStatus.NOT_PRUNED
-    after = service.numbers()
+    after = service.metrics()
 
-    def grown(name: str) -> float:
+    def increase(name: str) -> float:
         return after.get(name, 0) - before.get(name, 0)
 
-    assert grown("pyhudi_requests_total{ok}") == 1
-    assert grown("pyhudi_requests_total{not_pruned}") == 1
-    assert grown("pyhudi_unpruned_total{no_table}") == 1
-    assert grown("pyhudi_files_total{dropped}") == done.counts.filesDropped > 0
-    by_values = grown("pyhudi_index_files_dropped_total{partition_values}")
+    assert increase("pyhudi_requests_total{ok}") == 1
+    assert increase("pyhudi_requests_total{not_pruned}") == 1
+    assert increase("pyhudi_unpruned_total{no_table}") == 1
+    assert increase("pyhudi_files_total{dropped}") == done.counts.filesDropped > 0
+    by_values = increase("pyhudi_index_files_dropped_total{partition_values}")
     assert by_values == done.counts.filesDropped
-    assert grown("pyhudi_index_seconds_count{partition_values}") == 1
+    assert increase("pyhudi_index_seconds_count{partition_values}") == 1
     kept = done.counts.filesConsidered - done.counts.filesDropped
-    assert grown("pyhudi_files_total{kept}") == kept > 0
-    assert grown("pyhudi_bytes_total{dropped}") == done.counts.bytesDropped > 0
-    assert grown("pyhudi_request_seconds_count") == 2
+    assert increase("pyhudi_files_total{kept}") == kept > 0
+    assert increase("pyhudi_bytes_total{dropped}") == done.counts.bytesDropped > 0
+    assert increase("pyhudi_request_seconds_count") == 2
     assert after["pyhudi_cached_tables"] == 1
     assert after["pyhudi_connections"] == 1
     assert after["process_resident_memory_bytes"] > 1 << 20
 
 
-def test_settings_are_read_again(
+def test_settings_are_reloaded(
     service: Process, client: PruningClient, golden: Mapping[str, Path]
 ) -> None:
     table = str(golden["cow_v9_txns_simple_meta"])
-    asked = parse_predicate("region = 'us'")
+    condition = parse_predicate("region = 'us'")
     service.write(table_roots=["/elsewhere"], workers=9)
     assert service.reload()["need_restart"] == ["workers"]
-    refused = client.prune(table, asked)
+    refused = client.prune(table, condition)
     assert refused.status == PruneStatus.BAD_REQUEST
     assert "table_roots" in refused.message
-    # What is wrong changes nothing.
+    # Invalid settings change nothing.
     service.write(table_roots=["/"], max_nodes=-1)
     assert "max_nodes" in str(service.reload("settings not reloaded")["reason"])
-    assert client.prune(table, asked).status == PruneStatus.BAD_REQUEST
+    assert client.prune(table, condition).status == PruneStatus.BAD_REQUEST
     service.write(token_file="/nowhere/token")
     assert "/nowhere/token" in str(service.reload("settings not reloaded")["reason"])
     service.write()
     assert "need_restart" not in service.reload()
-    assert client.prune(table, asked).status == PruneStatus.OK
+    assert client.prune(table, condition).status == PruneStatus.OK
 
 
-def test_the_query_is_named_in_the_log_and_its_literals_are_not(
+def test_the_log_names_the_query_but_none_of_its_literals(
     service: Process, client: PruningClient, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
     table = str(golden["cow_v9_txns_simple_meta"])
@@ -181,15 +181,15 @@ def test_the_query_is_named_in_the_log_and_its_literals_are_not(
     ):
         for path in (table, str(tmp_path)):
             response = client.prune(path, parse_predicate(predicate))
-            assert service.until("prune", request=response.requestId)
+            assert service.wait_for_log("prune", request=response.requestId)
     assert SECRET not in service.text
 
 
-def test_sigterm_ends_it_when_what_runs_is_answered(service: Process) -> None:
+def test_sigterm_ends_the_service_after_running_requests(service: Process) -> None:
     with PruningClient(port=service.port, timeout=PATIENCE) as idle:
         idle.info()
-        begun = time.monotonic()
+        started_at = time.monotonic()
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(PATIENCE) == 0
-    assert time.monotonic() - begun < 5
-    service.until("stopped")
+    assert time.monotonic() - started_at < 5
+    service.wait_for_log("stopped")

@@ -1,4 +1,4 @@
-"""The server against callers that are many, slow, huge or wrong."""
+"""The server with clients that are many, slow, large or malformed."""
 
 import contextlib
 import signal
@@ -25,7 +25,13 @@ from pyhudi_expr.service.client import PruningClient
 from pyhudi_expr.service.frames import GarbageError, process_frame
 from pyhudi_expr.service.handler import PruningHandler
 from pyhudi_expr.service.settings import ServiceSettings
-from tests.service.running_server import PATIENCE, Gated, closed_by_peer, framed, running
+from tests.service.running_server import (
+    PATIENCE,
+    GatedHandler,
+    closed_by_peer,
+    frame,
+    running_server,
+)
 
 PREDICATE = parse_predicate("region = 'us' AND amount > 100")
 STRUCT, I32, LIST = b"\x0c", b"\x08", b"\x0f"
@@ -77,7 +83,7 @@ def test_a_frame_of_a_wrong_size_is_not_read(server, client, size):
 )
 def test_garbage_closes_the_connection_and_nothing_else(server, client, payload):
     with server.connect() as caller:
-        caller.sendall(framed(payload))
+        caller.sendall(frame(payload))
         assert closed_by_peer(caller)
     assert client.info()
 
@@ -90,30 +96,30 @@ def test_any_bytes_are_answered_or_refused(payload, like_a_call):
         assert isinstance(process_frame(frame, PruningService.Processor(handler)), bytes)
 
 
-def test_a_frame_may_come_in_pieces(server):
+def test_a_frame_may_arrive_in_pieces(server):
     call = struct.pack("!Ii4si", 0x80010001, 4, b"info", 7) + b"\0"
     with server.connect() as caller:
-        for byte in framed(call):
+        for byte in frame(call):
             caller.sendall(bytes([byte]))
         size = struct.unpack("!i", caller.recv(4, socket.MSG_WAITALL))[0]
         assert b"info" in caller.recv(size, socket.MSG_WAITALL)
 
 
-def test_a_caller_that_stops_in_the_middle_is_closed_and_keeps_nobody_waiting(server, client):
+def test_a_client_that_stalls_is_disconnected_and_delays_nobody(server, client):
     callers = [server.connect() for _ in range(50)]
     for caller in callers:
         caller.sendall(struct.pack("!i", 1000) + b"\x80\x01")
-    begun = time.monotonic()
+    started_at = time.monotonic()
     assert client.info()
-    assert time.monotonic() - begun < 5
+    assert time.monotonic() - started_at < 5
     for caller in callers:
         assert closed_by_peer(caller)
         caller.close()
 
 
 @pytest.mark.slow
-def test_a_caller_that_does_not_take_its_answer_is_closed():
-    class Huge(Gated):
+def test_a_client_that_does_not_read_its_answer_is_disconnected():
+    class Huge(GatedHandler):
         def prune(self, request):
             response = super().prune(request)
             response.message = "x" * (32 << 20)
@@ -121,25 +127,28 @@ def test_a_caller_that_does_not_take_its_answer_is_closed():
 
     handler = Huge()
     handler.gate.set()
-    with running(handler, transfer_seconds=0.5) as server, PruningClient(port=server.port) as asker:
-        begun = time.monotonic()
+    with (
+        running_server(handler, transfer_seconds=0.5) as server,
+        PruningClient(port=server.port) as slow_client,
+    ):
+        started_at = time.monotonic()
         with server.connect() as caller:
             caller.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-            caller.sendall(framed(_prune_call()))
-            assert asker.info()
-            # Not a byte is read until the server gives up; then only the buffered ones are left.
+            caller.sendall(frame(_prune_call()))
+            assert slow_client.info()
+            # Reads nothing until the server gives up; then only the buffered bytes are left.
             while server.server.open_connections > 1:
-                assert time.monotonic() - begun < PATIENCE
+                assert time.monotonic() - started_at < PATIENCE
                 time.sleep(0.05)
 
 
 def test_an_idle_connection_is_closed():
-    with running(Gated(), idle_seconds=0.2) as server, server.connect() as caller:
+    with running_server(GatedHandler(), idle_seconds=0.2) as server, server.connect() as caller:
         assert closed_by_peer(caller)
 
 
 def test_connections_beyond_the_limit_are_closed_at_once():
-    with running(Gated(), max_connections=2) as server:
+    with running_server(GatedHandler(), max_connections=2) as server:
         with PruningClient(port=server.port) as one, PruningClient(port=server.port) as two:
             assert one.info()
             assert two.info()
@@ -150,9 +159,9 @@ def test_connections_beyond_the_limit_are_closed_at_once():
             assert later.wait_until_ready(PATIENCE)
 
 
-def test_requests_that_would_wait_too_long_are_told_to_go_unpruned():
-    handler = Gated()
-    with running(handler, workers=1, max_waiting=1) as server, ThreadPoolExecutor(2) as pool:
+def test_requests_that_would_wait_too_long_are_not_pruned():
+    handler = GatedHandler()
+    with running_server(handler, workers=1, max_waiting=1) as server, ThreadPoolExecutor(2) as pool:
         first, second = pool.submit(_ask, server.port), pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         while server.server.unanswered < 2:
@@ -165,15 +174,15 @@ def test_requests_that_would_wait_too_long_are_told_to_go_unpruned():
         assert second.result(PATIENCE).status == PruneStatus.OK
 
 
-def test_a_request_that_takes_too_long_goes_unpruned_and_holds_its_worker():
-    handler = Gated()
+def test_a_request_that_takes_too_long_is_not_pruned_and_occupies_its_worker():
+    handler = GatedHandler()
     limits = {"workers": 1, "max_waiting": 1, "request_seconds": 0.2}
-    with running(handler, **limits) as server, ThreadPoolExecutor(2) as pool:
+    with running_server(handler, **limits) as server, ThreadPoolExecutor(2) as pool:
         late = [pool.submit(_ask, server.port) for _ in range(2)]
         for one in late:
             assert one.result(PATIENCE).status == PruneStatus.NOT_PRUNED
             assert "more than 0.2 s" in one.result().message
-        # The one that waited is not supported any more; the one that runs cannot be stopped.
+        # The waiting request is refused; the running one cannot be stopped.
         while server.server.unanswered > 1:
             time.sleep(0.01)
         assert handler.entered.acquire(timeout=PATIENCE)
@@ -185,7 +194,7 @@ def test_a_request_that_takes_too_long_goes_unpruned_and_holds_its_worker():
 
 
 def test_an_answer_that_is_too_large_is_not_sent():
-    class Huge(Gated):
+    class Huge(GatedHandler):
         def prune(self, request):
             response = super().prune(request)
             response.message = "x" * 5000
@@ -193,53 +202,53 @@ def test_an_answer_that_is_too_large_is_not_sent():
 
     handler = Huge()
     handler.gate.set()
-    with running(handler, max_answer_bytes=4096) as server:
+    with running_server(handler, max_answer_bytes=4096) as server:
         response = _ask(server.port)
         assert response.status == PruneStatus.NOT_PRUNED
         assert "is not sent" in response.message
 
 
-def test_a_list_longer_than_the_nodes_that_are_allowed_is_not_decoded():
-    with running(Gated(), max_nodes=10) as server, server.connect() as caller:
+def test_a_list_longer_than_the_node_limit_is_not_decoded():
+    with running_server(GatedHandler(), max_nodes=10) as server, server.connect() as caller:
         request = ttypes.PruneRequest(PROTOCOL_VERSION, "1", "/t", [ttypes.Node(1)] * 11, 1)
         buffer = TMemoryBuffer()
         PruningService.Client(TBinaryProtocol(buffer)).send_prune(request)
-        caller.sendall(framed(buffer.getvalue()))
+        caller.sendall(frame(buffer.getvalue()))
         assert closed_by_peer(caller)
 
 
-def test_stopping_waits_for_the_requests_that_run_and_closes_the_idle():
-    handler = Gated()
-    with running(handler) as server, ThreadPoolExecutor(1) as pool:
+def test_stopping_waits_for_running_requests_and_closes_idle_connections():
+    handler = GatedHandler()
+    with running_server(handler) as server, ThreadPoolExecutor(1) as pool:
         idle = server.connect()
-        answered = pool.submit(_ask, server.port)
+        pending_answer = pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         server.stop()
         assert closed_by_peer(idle)
         idle.close()
         with pytest.raises((TException, OSError)):
             _ask(server.port)
-        assert not answered.done()
+        assert not pending_answer.done()
         handler.gate.set()
-        assert answered.result(PATIENCE).status == PruneStatus.OK
-        assert server.ended()
+        assert pending_answer.result(PATIENCE).status == PruneStatus.OK
+        assert server.wait_until_stopped()
 
 
-def test_stopping_does_not_wait_for_ever():
-    handler = Gated()
-    with running(handler, stop_seconds=0.2) as server, ThreadPoolExecutor(1) as pool:
-        answered = pool.submit(_ask, server.port)
+def test_stopping_does_not_wait_forever():
+    handler = GatedHandler()
+    with running_server(handler, stop_seconds=0.2) as server, ThreadPoolExecutor(1) as pool:
+        pending_answer = pool.submit(_ask, server.port)
         assert handler.entered.acquire(timeout=PATIENCE)
         server.stop()
-        assert server.ended()
+        assert server.wait_until_stopped()
         with pytest.raises((TException, OSError, EOFError)):
-            answered.result(PATIENCE)
+            pending_answer.result(PATIENCE)
         handler.gate.set()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_in_order(golden, number, tmp_path):
+def test_a_signal_ends_the_process_gracefully(golden, number, tmp_path):
     settings = tmp_path / "service.toml"
     settings.write_text('port = 0\nlog_format = "json"\n')
     command = [sys.executable, "-m", "pyhudi_expr.cli", "serve", "--config", str(settings)]

@@ -1,4 +1,4 @@
-"""Settings: where they come from, what is refused, and that the documentation lists them all."""
+"""Settings: their sources, invalid values, and that the documentation lists all of them."""
 
 import json
 import re
@@ -24,7 +24,7 @@ def file(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_command_line_goes_before_the_environment_and_that_before_the_file(file, monkeypatch):
+def test_the_command_line_overrides_the_environment_which_overrides_the_file(file, monkeypatch):
     assert load(file).port == 1
     monkeypatch.setenv("PYHUDI_PORT", "2")
     assert load(file).port == 2
@@ -49,7 +49,7 @@ def test_lists_in_the_environment_are_json(monkeypatch):
         ("port = ", "service.toml"),
     ],
 )
-def test_mistakes_are_named(tmp_path: Path, content, named):
+def test_invalid_settings_are_named(tmp_path: Path, content, named):
     path = tmp_path / "service.toml"
     path.write_text(content)
     with pytest.raises(SettingsError, match=named):
@@ -66,15 +66,15 @@ def test_the_documentation_has_every_setting_with_its_default_and_meaning():
     documented = {name: (default, meaning) for name, default, meaning in rows}
     for name, field in ServiceSettings.model_fields.items():
         default = field.default if isinstance(field.default, str) else json.dumps(field.default)
-        shown = f'"{default}"' if name.startswith("log_") else default
-        assert documented[name] == (shown, field.description)
+        default_text = f'"{default}"' if name.startswith("log_") else default
+        assert documented[name] == (default_text, field.description)
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [("auto", Path("/caches/pyhudi")), ("/var/x", Path("/var/x")), ("", None)],
 )
-def test_the_snapshot_directory_is_the_users_unless_it_is_given(
+def test_the_snapshot_directory_defaults_to_the_users_cache(
     given: str, expected: Path | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/caches")

@@ -1,4 +1,4 @@
-"""Which locations a root allows."""
+"""Which locations `table_roots` allows."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Spans of OpenTelemetry: what a collector is note of each request."""
+"""OpenTelemetry spans: what a collector receives for each request."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.service.test_process import SECRET, Process
 
 
 class Collector(ThreadingHTTPServer):
-    """Takes spans, as a collector does."""
+    """Receives spans, as a collector does."""
 
     def __init__(self) -> None:
         spans: Queue[Span] = Queue()
@@ -70,11 +70,11 @@ def test_each_request_is_a_span(
             done = client.prune(table, parse_predicate("region = 'us'"))
             client.prune(table, parse_predicate(f"region = '{SECRET}'"))
             failed = client.prune(str(tmp_path), parse_predicate("a = 1"))
-        # What waits is sent before the process ends.
+        # Pending spans are sent before the process ends.
         service.process.send_signal(signal.SIGTERM)
         assert service.process.wait(PATIENCE) == 0
     finally:
-        service.end()
+        service.kill()
 
     spans = [collector.spans.get(timeout=PATIENCE) for _ in range(3)]
     pruned, _, unpruned = spans
@@ -95,7 +95,7 @@ def test_each_request_is_a_span(
     assert not any(SECRET in str(span) for span in spans)
 
 
-def test_a_collector_that_is_not_there_costs_no_answer(
+def test_an_unreachable_collector_does_not_affect_answers(
     golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
     service = Process(tmp_path, traces_endpoint="http://127.0.0.1:9/v1/traces")
@@ -104,4 +104,4 @@ def test_a_collector_that_is_not_there_costs_no_answer(
             table = str(golden["cow_v9_txns_simple_meta"])
             assert client.prune(table, parse_predicate("region = 'us'")).status == PruneStatus.OK
     finally:
-        service.end()
+        service.kill()

@@ -1,6 +1,7 @@
-"""Verdicts say exactly what was proved, about exactly the listing that was judged, briefly."""
+"""Verdicts state exactly what was proved, about the listing that was evaluated, and are small."""
 
 import hashlib
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,11 +17,11 @@ from pyhudi_expr.prune import PruneResult, RowCount
 from pyhudi_expr.service.verdicts import counts, verdicts
 from pyhudi_expr.table.listing import FileListing, TableView
 
-Files = dict[str, list[list[str]]]
+Files = dict[Any, list[list[str]]]
 
 
 def result(slices: list[tuple[int, list[str]]], partitions: int, keep, partition_keep):
-    """Slices as (partition, file names); a name that starts with a dot is a log file's."""
+    """Slices as (partition, file names); the name of a log file starts with a dot."""
     names = [name for _, files in slices for name in files]
     listing = FileListing(
         instant="20260101000000000",
@@ -46,9 +47,9 @@ def result(slices: list[tuple[int, list[str]]], partitions: int, keep, partition
     )
 
 
-def listed(judged: PruneResult) -> Files:
-    """The tokens of each slice of each partition, as a caller lists them."""
-    listing = judged.listing
+def listed(evaluated: PruneResult) -> Files:
+    """The tokens of each slice of each partition, as a client lists them."""
+    listing = evaluated.listing
     found: Files = {path: [] for path in listing.partitions.to_pylist()}
     tokens = listing.tokens.to_pylist()
     for number, partition in enumerate(listing.slice_partition):
@@ -63,7 +64,7 @@ def digest(slices: list[list[str]]) -> bytes:
 
 
 def kept(answer: list[PartitionVerdict], files: Files) -> Files:
-    """The slices that a caller reads, by the rules of the protocol."""
+    """The slices that a client reads, by the rules of the protocol."""
     by_path = {verdict.partitionPath: verdict for verdict in answer}
     assert len(by_path) == len(answer)
     return {path: _kept(by_path.get(path), slices) for path, slices in files.items()}
@@ -102,20 +103,20 @@ def results(draw) -> PruneResult:
 
 
 @given(results())
-def test_applied_to_the_listing_that_was_judged_they_keep_exactly_what_must_be(judged):
-    files = listed(judged)
+def test_applied_to_the_evaluated_listing_verdicts_keep_exactly_the_kept_slices(evaluated):
+    files = listed(evaluated)
     expected: Files = {path: [] for path in files}
-    in_order = iter(judged.keep.tolist())
+    in_order = iter(evaluated.keep.tolist())
     for path, slices in files.items():
         expected[path] = [one for one in slices if next(in_order)]
-    assert kept(verdicts(judged), files) == expected
+    assert kept(verdicts(evaluated), files) == expected
 
 
 @given(results(), st.integers(0, 3), st.booleans())
-def test_files_that_were_not_judged_are_kept(judged, partition, is_log):
-    files = listed(judged)
+def test_files_that_were_not_evaluated_are_kept(evaluated, partition, is_log):
+    files = listed(evaluated)
     path = list(files)[partition % len(files)]
-    if not judged.partition_keep[partition % len(files)]:
+    if not evaluated.partition_keep[partition % len(files)]:
         return  # whatever files it has
     if is_log:
         files[path][0] = [*files[path][0], ".new.log.9@5"]
@@ -123,17 +124,17 @@ def test_files_that_were_not_judged_are_kept(judged, partition, is_log):
     else:
         new = ["new"]
         files[path] = [*files[path], new]
-    assert new in kept(verdicts(judged), files)[path]
+    assert new in kept(verdicts(evaluated), files)[path]
 
 
 @given(results())
-def test_counts_are_those_of_the_result(judged):
-    found = counts(judged, 7, RowCount(3, exact=True))
-    assert found.filesConsidered == judged.files_total
-    assert found.filesDropped == judged.files_total - judged.files_kept
-    assert found.bytesConsidered == judged.bytes_total
-    assert found.bytesDropped == judged.bytes_total - judged.bytes_kept
-    touched = set(judged.listing.slice_partition[judged.keep].tolist())
+def test_counts_equal_those_of_the_result(evaluated):
+    found = counts(evaluated, 7, RowCount(3, exact=True))
+    assert found.filesConsidered == evaluated.files_total
+    assert found.filesDropped == evaluated.files_total - evaluated.files_kept
+    assert found.bytesConsidered == evaluated.bytes_total
+    assert found.bytesDropped == evaluated.bytes_total - evaluated.bytes_kept
+    touched = set(evaluated.listing.slice_partition[evaluated.keep].tolist())
     assert found.partitionsDropped == found.partitionsConsidered - len(touched)
     assert found.elapsedMicros == 7
 
@@ -144,7 +145,7 @@ def test_an_empty_table_has_no_verdicts():
     assert counts(empty, 1, None).filesConsidered == 0
 
 
-def test_the_shorter_way_is_taken():
+def test_the_shorter_verdict_is_chosen():
     def kinds(keep: list[bool]) -> list[int]:
         slices = [(0, [f"{'x' * 70}{number:03}"]) for number in range(len(keep))]
         return [verdict.kind for verdict in verdicts(result(slices, 1, keep, [True]))]
@@ -162,15 +163,15 @@ def test_a_hundred_thousand_files_fit_in_five_megabytes():
     slices = [
         (number // per_partition, [f"{number:06}{name[6:]}.parquet"]) for number in range(size)
     ]
-    # The worst case: half of each partition's files.
+    # The worst case: half of the files of each partition.
     keep = np.arange(size) % 2 == 0
-    judged = result(slices, size // per_partition, keep, [True] * (size // per_partition))
+    evaluated = result(slices, size // per_partition, keep, [True] * (size // per_partition))
     response = PruneResponse(
         protocolVersion=1,
         requestId="1",
         basePath="/t",
         status=PruneStatus.OK,
-        verdicts=verdicts(judged),
+        verdicts=verdicts(evaluated),
     )
     buffer = TMemoryBuffer()
     response.write(TBinaryProtocolAccelerated(buffer))

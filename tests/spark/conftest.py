@@ -1,5 +1,5 @@
-"""What may happen to who builds indexes."""
+"""Fixtures that simulate failures of builds."""
 
-from tests.failure_fixtures import disk, killed, mortal
+from tests.failure_fixtures import disk, kill_after_changes, kill_after_writing
 
-__all__ = ["disk", "killed", "mortal"]
+__all__ = ["disk", "kill_after_changes", "kill_after_writing"]

@@ -1,4 +1,4 @@
-"""What is in a table's directory, to be compared: all files, with what the texts among them say."""
+"""The contents of a table's directory, for comparisons: all files, some of them parsed."""
 
 import json
 import os
@@ -10,27 +10,28 @@ import javaproperties
 
 
 def contents(table: Path) -> Mapping[str, object]:
-    """By path. Properties and JSON files that were written anew, with the same in them, are equal;
-    Hadoop's checksums, which go with them, are left out."""
+    """Contents by path. Rewritten properties and JSON files with the same content are equal;
+    Hadoop's checksums are left out.
+    """
     files = (file for file in table.rglob("*") if file.is_file() and file.suffix != ".crc")
-    return {str(file.relative_to(table)): _said(file) for file in files}
+    return {str(file.relative_to(table)): _parse(file) for file in files}
 
 
 def linked(table: Path, target: Path | str) -> None:
-    """A quick copy, for those who replace files and change none."""
+    """A fast copy with hard links, for tests that replace files and modify none in place."""
     shutil.copytree(table, target, copy_function=os.link)
 
 
-def _said(file: Path) -> object:
+def _parse(file: Path) -> object:
     content = file.read_bytes()
     if file.name == "hoodie.properties":
-        # An empty list of partitions is none.
+        # An empty list of partitions means none.
         return {k: v for k, v in javaproperties.loads(content).items() if v}
     return json.loads(content) if file.suffix == ".json" else content
 
 
 def without_metadata_table(table: Path) -> None:
-    """Takes it away, and what says that there is one."""
+    """Removes the metadata table and its registration."""
     shutil.rmtree(table / ".hoodie/metadata")
     properties = table / ".hoodie/hoodie.properties"
     lines = properties.read_text().splitlines()

@@ -1,9 +1,10 @@
-"""Tiny tables for tests: the names and instants of files, without any rows."""
+"""Tiny tables for tests: names and instants of files, without rows."""
 
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -11,7 +12,7 @@ from pyhudi_expr.table.listing import FileListing
 
 @dataclass(frozen=True)
 class TinyTable:
-    """A table directory that a test fills with instants and empty data files."""
+    """A table directory to which a test adds instants and empty data files."""
 
     path: Path
     version: int
@@ -71,7 +72,7 @@ class TinyTable:
         return name
 
 
-def slices(listing: FileListing) -> list[dict[str, object]]:
+def slices(listing: FileListing) -> list[dict[str, Any]]:
     """The slices as dictionaries, in the form of the expected golden listings."""
     names, sizes = listing.file_name.to_pylist(), listing.file_size.tolist()
     found = []

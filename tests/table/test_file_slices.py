@@ -1,4 +1,4 @@
-"""Which files a query sees."""
+"""The file slices that a query reads."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def older(tmp_path: Path) -> TinyTable:
     return TinyTable.create(tmp_path / "t", version=6)
 
 
-def test_the_newest_committed_base_file_counts(table: TinyTable) -> None:
+def test_the_newest_committed_base_file_is_read(table: TinyTable) -> None:
     table.complete("001", "002")
     table.complete("003", "004")
     table.start("005")
@@ -33,20 +33,20 @@ def test_the_newest_committed_base_file_counts(table: TinyTable) -> None:
     assert files(table.open().listing()) == {"f": [newest]}
 
 
-def test_a_group_whose_only_write_is_unfinished_is_not_seen(table: TinyTable) -> None:
+def test_a_group_whose_only_write_is_unfinished_is_not_listed(table: TinyTable) -> None:
     table.complete("001", "002")
     table.start("003")
     table.base("f", "003")
     assert files(table.open().listing()) == {}
 
 
-def test_what_is_older_than_the_timeline_was_archived_and_counts(table: TinyTable) -> None:
+def test_instants_older_than_the_timeline_are_archived_and_committed(table: TinyTable) -> None:
     table.complete("005", "006")
     archived = table.base("f", "001")
     assert files(table.open().listing()) == {"f": [archived]}
 
 
-def test_a_hole_in_the_timeline_was_rolled_back(table: TinyTable) -> None:
+def test_an_instant_missing_in_the_timeline_was_rolled_back(table: TinyTable) -> None:
     table.complete("001", "002")
     table.complete("005", "006")
     kept = table.base("f", "001")
@@ -54,7 +54,7 @@ def test_a_hole_in_the_timeline_was_rolled_back(table: TinyTable) -> None:
     assert files(table.open().listing()) == {"f": [kept]}
 
 
-def test_savepoints_do_not_hold_the_timelines_start_back(table: TinyTable) -> None:
+def test_savepoints_do_not_define_the_start_of_the_timeline(table: TinyTable) -> None:
     table.complete("001", "002")
     table.complete("001", "003", "savepoint")
     table.complete("007", "008")
@@ -62,7 +62,7 @@ def test_savepoints_do_not_hold_the_timelines_start_back(table: TinyTable) -> No
     assert files(table.open().listing()) == {"f": [archived]}
 
 
-def test_replaced_groups_are_not_seen_from_their_replacement_on(table: TinyTable) -> None:
+def test_replaced_groups_are_not_listed_from_their_replacement_on(table: TinyTable) -> None:
     table.complete("001", "002")
     table.complete("003", "004", "replacecommit", replaced={"a": ["f"]})
     old, new = table.base("f", "001"), table.base("g", "003")
@@ -89,7 +89,7 @@ def test_log_files_are_merged_in_the_order_in_which_they_were_written(newer: Tin
     assert files(newer.open().listing(TableView.READ_OPTIMIZED)) == {"f": [base]}
 
 
-def test_layout_1_takes_the_slice_from_the_log_files_name(older: TinyTable) -> None:
+def test_layout_1_assigns_log_files_to_slices_by_name(older: TinyTable) -> None:
     older.complete("001", "")
     older.complete("003", "")
     older.base("f", "001")
@@ -98,7 +98,7 @@ def test_layout_1_takes_the_slice_from_the_log_files_name(older: TinyTable) -> N
     assert files(older.open().listing()) == {"f": [base, log]}
 
 
-def test_layout_2_takes_the_slice_from_the_log_files_completion(newer: TinyTable) -> None:
+def test_layout_2_assigns_log_files_to_slices_by_completion_time(newer: TinyTable) -> None:
     newer.complete("001", "002")
     newer.complete("005", "008", "commit")
     newer.complete("003", "004")
@@ -110,7 +110,7 @@ def test_layout_2_takes_the_slice_from_the_log_files_completion(newer: TinyTable
     assert files(newer.open().listing()) == {"f": [base, late]}
 
 
-def test_layout_2_leaves_out_log_files_of_unfinished_writes(newer: TinyTable) -> None:
+def test_layout_2_skips_log_files_of_unfinished_writes(newer: TinyTable) -> None:
     newer.complete("001", "002")
     newer.start("003")
     base = newer.base("f", "001")
@@ -138,7 +138,7 @@ def test_a_pending_compactions_slice_is_merged_with_the_one_before(table: TinyTa
         logs = [table.log("f", "001"), table.log("f", "005")]
     else:
         logs = [table.log("f", "003"), table.log("f", "006")]
-    # What the running compaction has written so far.
+    # Files that the running compaction has written so far.
     table.base("f", "005")
     listing = table.open().listing()
     assert files(listing) == {"f": [base, *logs]}
@@ -165,7 +165,7 @@ def test_partitions_are_marked_directories_of_any_depth(table: TinyTable) -> Non
     assert sorted(files(listing)) == ["f", "g"]
 
 
-def test_a_table_without_partitions_has_the_empty_one(table: TinyTable) -> None:
+def test_a_table_without_partitions_has_the_empty_partition(table: TinyTable) -> None:
     table.complete("001", "002")
     table.base("f", "001", partition="")
     assert table.open().listing().partitions.to_pylist() == [""]
@@ -177,7 +177,7 @@ def test_a_table_without_commits_has_no_files(table: TinyTable) -> None:
     assert (listing.instant, listing.num_files) == (None, 0)
 
 
-def test_other_files_are_passed_over(table: TinyTable) -> None:
+def test_other_files_are_skipped(table: TinyTable) -> None:
     table.complete("001", "002")
     kept = table.base("f", "001")
     for name in ("notes.txt", ".f.parquet.crc", "f_0-1-2_001.orc", "x.parquet"):

@@ -1,4 +1,4 @@
-"""Tables that Flink wrote are listed as hudi-rs lists them, at every instant."""
+"""Tables written by Flink are listed as hudi-rs lists them, at every instant."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def by_hudi_rs(path: Path, as_of: str) -> list[Slice]:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_file_slices_are_those_of_hudi_rs(flink: Mapping[str, Path], name: str) -> None:
+def test_file_slices_equal_those_of_hudi_rs(flink: Mapping[str, Path], name: str) -> None:
     table = HudiTable.open(str(flink[name]))
     scheduled = min((i.requested for i in table.timeline.pending_compactions), default="9")
-    # It leaves out what was logged since a compaction was scheduled; Flink's own rows show that we
-    # do not (`tests/reading/test_flink.py`).
+    # hudi-rs leaves out log files written since a compaction was scheduled; Flink's own rows show
+    # that this loses rows (`tests/reading/test_flink.py`).
     for instant in (one for one in table.timeline.writes if one.requested < scheduled):
         listing = table.listing(as_of=instant.requested)
         found = [
@@ -47,13 +47,13 @@ def test_file_slices_are_those_of_hudi_rs(flink: Mapping[str, Path], name: str) 
     assert found
 
 
-def test_flink_begins_file_groups_with_log_files(flink: Mapping[str, Path]) -> None:
+def test_flink_starts_file_groups_with_log_files(flink: Mapping[str, Path]) -> None:
     listing = HudiTable.open(str(flink["mor_state"])).listing()
     assert listing.num_slices > 1
     assert listing.file_is_log.all()
     assert not HudiTable.open(str(flink["mor_state"])).listing(TableView.READ_OPTIMIZED).num_files
 
 
-def test_buckets_are_the_beginnings_of_file_ids(flink: Mapping[str, Path]) -> None:
+def test_bucket_numbers_are_prefixes_of_file_ids(flink: Mapping[str, Path]) -> None:
     listing = HudiTable.open(str(flink["mor_bucket"])).listing()
     assert {str(one)[:9] for one in listing.slice_file_id.to_pylist()} == {"00000000-", "00000001-"}

@@ -1,4 +1,4 @@
-"""Tables that Apache Hudi wrote are listed as Hudi or hudi-rs lists them, at every instant."""
+"""Tables written by Apache Hudi are listed as Hudi or hudi-rs lists them, at every instant."""
 
 import json
 from collections.abc import Mapping
@@ -19,28 +19,28 @@ EXPECTED = sorted(
 
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda file: file.stem)
-def test_file_slices_are_those_of_the_other_implementation(
+def test_file_slices_equal_those_of_the_reference_implementation(
     expected: Path, golden: Mapping[str, Path]
 ) -> None:
     table = HudiTable.open(str(golden[expected.stem]))
-    for instant, wanted in json.loads(expected.read_text()).items():
+    for instant, expected_slices in json.loads(expected.read_text()).items():
         listing = table.listing(as_of=None if instant == "latest" else instant)
         found = [{**one, "logs": sorted(one["logs"])} for one in slices(listing)]
-        assert found == wanted, instant
+        assert found == expected_slices, instant
 
 
 @pytest.mark.parametrize("expected", EXPECTED, ids=lambda file: file.stem)
-def test_read_optimized_has_the_base_files_alone(
+def test_the_read_optimised_view_lists_only_base_files(
     expected: Path, golden: Mapping[str, Path]
 ) -> None:
-    wanted = json.loads(expected.read_text())["latest"]
+    expected_slices = json.loads(expected.read_text())["latest"]
     listing = HudiTable.open(str(golden[expected.stem])).listing(TableView.READ_OPTIMIZED)
-    assert listing.file_name.to_pylist() == [one["base"] for one in wanted if one["base"]]
+    assert listing.file_name.to_pylist() == [one["base"] for one in expected_slices if one["base"]]
     assert not listing.file_is_log.any()
 
 
 @pytest.mark.parametrize("name", [file.stem for file in EXPECTED])
-def test_schema_is_that_of_the_files(name: str, golden: Mapping[str, Path]) -> None:
+def test_the_schema_equals_that_of_the_files(name: str, golden: Mapping[str, Path]) -> None:
     table = HudiTable.open(str(golden[name]))
     schema = table.schema()
     listing = table.listing(TableView.READ_OPTIMIZED)

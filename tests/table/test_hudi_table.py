@@ -1,4 +1,4 @@
-"""A table as one snapshot."""
+"""A snapshot of a table."""
 
 import json
 from pathlib import Path
@@ -22,11 +22,11 @@ def table(tmp_path: Path) -> TinyTable:
 
 
 @pytest.mark.parametrize("prefix", ["", "file:", "file://"])
-def test_a_path_is_a_path_however_it_is_written(table: TinyTable, prefix: str) -> None:
+def test_equivalent_paths_name_the_same_table(table: TinyTable, prefix: str) -> None:
     assert HudiTable.open(f"{prefix}{table.path}/").properties.name == "tiny"
 
 
-def test_a_snapshot_stays_and_refreshed_looks_again(table: TinyTable) -> None:
+def test_a_snapshot_does_not_change_and_refreshed_returns_a_new_one(table: TinyTable) -> None:
     table.complete("001", "002")
     opened = table.open()
     assert opened.refreshed() is opened
@@ -38,21 +38,21 @@ def test_a_snapshot_stays_and_refreshed_looks_again(table: TinyTable) -> None:
     assert (opened.instant, opened.current_instant()) == ("001", "004")
 
 
-def test_the_schema_is_that_of_the_newest_commit_that_has_one(table: TinyTable) -> None:
+def test_the_schema_comes_from_the_newest_commit_that_has_one(table: TinyTable) -> None:
     metadata = {"extraMetadata": {"schema": AVRO}}
     (table.timeline / "001_002.commit").write_text(json.dumps(metadata))
     table.complete("003", "004")
     assert table.open().schema().names[5:] == ["x"]
 
 
-def test_the_schema_may_be_known_from_a_base_file_only(table: TinyTable) -> None:
+def test_the_schema_may_come_from_a_base_file(table: TinyTable) -> None:
     table.complete("001", "002")
     file = table.path / "a" / table.base("f", "001")
     pq.write_table(pa.table({"y": pa.array([1], pa.int16())}), file)
     assert table.open().schema() == pa.schema([("y", pa.int16())])
 
 
-def test_a_table_without_any_schema_says_so(table: TinyTable) -> None:
+def test_a_table_without_a_schema_raises_an_error(table: TinyTable) -> None:
     with pytest.raises(HudiError, match="neither a schema nor a base file"):
         table.open().schema()
 
@@ -63,7 +63,7 @@ def test_damaged_commit_metadata_is_named(table: TinyTable) -> None:
         table.open().listing()
 
 
-def test_schema_history_is_seen(table: TinyTable) -> None:
+def test_a_schema_history_is_detected(table: TinyTable) -> None:
     assert not table.open().has_schema_history
     (table.path / ".hoodie" / ".schema").mkdir()
     (table.path / ".hoodie" / ".schema" / "001.schemacommit").touch()

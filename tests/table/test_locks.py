@@ -1,4 +1,4 @@
-"""Which lock of a table is taken, and which cannot be."""
+"""The locks of a table that are supported, and those that are not."""
 
 import json
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ def table(tmp_path: Path) -> Storage:
 
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The directory of the machine's settings."""
+    """The machine's configuration directory."""
     monkeypatch.setattr(writer_settings, "_DIRECTORY", str(tmp_path / "none"))
     monkeypatch.setenv("HUDI_CONF_DIR", str(tmp_path / "conf"))
     (tmp_path / "conf").mkdir()
@@ -34,7 +34,7 @@ def lock_files(directory: Path) -> list[str]:
     return sorted(str(path.relative_to(directory)) for path in directory.rglob("lock"))
 
 
-def test_both_places_that_hudis_versions_use_are_taken(table: Storage) -> None:
+def test_locks_are_taken_at_both_paths_that_hudis_versions_use(table: Storage) -> None:
     with TableLock.of(table).held("tries"):
         assert lock_files(Path(table.root)) == [".hoodie/.aux/lock", ".hoodie/lock"]
         owner = json.loads((Path(table.root) / ".hoodie/lock").read_bytes())
@@ -43,7 +43,9 @@ def test_both_places_that_hudis_versions_use_are_taken(table: Storage) -> None:
 
 
 @pytest.mark.parametrize("place", ["locks/of/it", "{root}/elsewhere", "file://{root}/elsewhere"])
-def test_the_directory_of_the_settings_is_taken(table: Storage, tmp_path: Path, place: str) -> None:
+def test_the_lock_directory_in_the_settings_is_used(
+    table: Storage, tmp_path: Path, place: str
+) -> None:
     settings = {locks.DIRECTORY: place.format(root=tmp_path)}
     with TableLock.of(table, settings).held("tries"):
         (file,) = lock_files(tmp_path)
@@ -56,7 +58,9 @@ def test_the_directory_of_the_settings_is_taken(table: Storage, tmp_path: Path, 
     assert lock_files(tmp_path) == []
 
 
-def test_the_machines_settings_name_the_lock(table: Storage, machine: Path, tmp_path: Path) -> None:
+def test_the_machines_settings_define_the_lock(
+    table: Storage, machine: Path, tmp_path: Path
+) -> None:
     machine.write_text(f"# of this cluster\n{locks.DIRECTORY}   {tmp_path}/cluster\n")
     with TableLock.of(table).held("tries"):
         assert lock_files(tmp_path) == ["cluster/lock"]
@@ -64,13 +68,13 @@ def test_the_machines_settings_name_the_lock(table: Storage, machine: Path, tmp_
         assert lock_files(tmp_path) == ["table/mine/lock"]
 
 
-def test_a_wait_that_is_no_number_is_told(table: Storage) -> None:
+def test_an_invalid_wait_time_is_refused(table: Storage) -> None:
     with pytest.raises(HudiError, match=r"wait_time_ms is 'soon'"):
         TableLock.of(table, {locks.WAIT: "soon"})
 
 
 @pytest.mark.parametrize("name", ["FileSystemBasedLockProvider", "InProcessLockProvider", ""])
-def test_locks_of_files_and_of_one_process_are_no_hindrance(table: Storage, name: str) -> None:
+def test_file_system_and_in_process_locks_are_supported(table: Storage, name: str) -> None:
     TableLock.of(table, {locks.PROVIDER: f"{_PACKAGE}.{name}" if name else ""}).check()
 
 
@@ -88,8 +92,8 @@ def test_locks_of_other_services_are_refused(table: Storage, machine: Path, prov
     machine.write_text(f"{locks.PROVIDER}={provider}\n")
     with pytest.raises(UnknownLock, match=rf"{provider}.*FileSystemBasedLockProvider.*extension"):
         TableLock.of(table).check()
-    said = {locks.PROVIDER: f"{_PACKAGE}.FileSystemBasedLockProvider"}
-    TableLock.of(table, said).check()
+    options = {locks.PROVIDER: f"{_PACKAGE}.FileSystemBasedLockProvider"}
+    TableLock.of(table, options).check()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_locks_of_other_services_are_refused(table: Storage, machine: Path, prov
         ("include={conf}/more.conf\nb=1\n", {"a": "2", "b": "1"}),
     ],
 )
-def test_lines_of_the_machines_settings(
+def test_the_format_of_the_machines_settings(
     machine: Path, lines: str, settings: Mapping[str, str]
 ) -> None:
     (machine.parent / "more.conf").write_text("a=2\nb=x=y\n")
@@ -116,7 +120,7 @@ def test_a_machine_without_settings(machine: Path) -> None:
 
 
 @pytest.mark.parametrize("line", ["include=hudi-defaults.conf", "include=none.conf"])
-def test_settings_that_cannot_be_read_are_told(machine: Path, line: str) -> None:
+def test_unreadable_settings_are_reported(machine: Path, line: str) -> None:
     machine.write_text(line)
     with pytest.raises(HudiError, match=r"includes itself|none\.conf"):
         hudi_defaults()

@@ -1,4 +1,4 @@
-"""What hoodie.properties says."""
+"""Parsing of hoodie.properties."""
 
 from pathlib import Path
 
@@ -35,7 +35,7 @@ def test_version_6_has_the_older_timeline() -> None:
     assert parse(table__version="6").timeline_dir == ".hoodie"
 
 
-def test_a_metadata_partition_that_is_being_built_is_not_there_yet() -> None:
+def test_a_metadata_partition_in_flight_is_not_listed() -> None:
     found = parse(
         table__metadata__partitions="files,column_stats",
         table__metadata__partitions__inflight="column_stats",
@@ -48,12 +48,12 @@ def test_partition_fields_may_carry_key_generator_types() -> None:
     assert found.partition_fields == ("a", "ts")
 
 
-def test_no_properties_no_table(tmp_path: Path) -> None:
+def test_a_directory_without_properties_is_no_table(tmp_path: Path) -> None:
     with pytest.raises(TableNotFound, match="no Hudi table here"):
         TableProperties.read(Storage.open(str(tmp_path)))
 
 
-def test_the_backup_counts_while_the_file_is_rewritten(tmp_path: Path) -> None:
+def test_the_backup_is_read_while_the_file_is_rewritten(tmp_path: Path) -> None:
     (tmp_path / ".hoodie").mkdir()
     backup = tmp_path / ".hoodie" / "hoodie.properties.backup"
     backup.write_text("#comment\nhoodie.table.version=8\nhoodie.table.name=a\\:b\n")

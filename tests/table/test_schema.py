@@ -61,7 +61,7 @@ def test_nested_types_keep_nullability() -> None:
     assert found.type.value_type == pa.struct([("a", pa.int32())])
 
 
-def test_a_named_type_is_used_again_by_its_name() -> None:
+def test_named_types_can_be_referenced() -> None:
     fixed = {"type": "fixed", "name": "f", "namespace": "n", "size": 3}
     fields = [{"name": "a", "type": fixed}, {"name": "b", "type": ["null", "n.f"]}]
     schema = arrow_schema(json.dumps({"type": "record", "name": "r", "fields": fields}))
@@ -69,13 +69,13 @@ def test_a_named_type_is_used_again_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("avro", [["int", "string"], "no.such.type"])
-def test_what_has_no_arrow_type_is_refused(avro: object) -> None:
+def test_types_without_an_arrow_type_are_refused(avro: object) -> None:
     with pytest.raises(UnsupportedTable):
         field_of(avro)
 
 
 @pytest.mark.parametrize("text", ["", "{", '"int"'])
-def test_no_record_no_schema(text: str) -> None:
+def test_a_schema_must_be_a_record(text: str) -> None:
     with pytest.raises(UnsupportedTable):
         arrow_schema(text)
 

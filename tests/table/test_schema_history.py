@@ -1,4 +1,4 @@
-"""The history of a table's schemas: which name a column had when."""
+"""The history of a table's schemas: the name of a column at an instant."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     first = (0, [(0, "id", "long"), (1, "a", "int"), (2, "st", struct), (5, "li", list_)])
     last = (20200101000000000, [(1, "b", "long"), (0, "id", "long"), (4, "a", "string")])
     write(tmp_path, "20190101000000000", first)
-    write(tmp_path, "20200101000000000", last, first)  # the newest file has them all
+    write(tmp_path, "20200101000000000", last, first)  # the newest file has all of them
     history = history_of(tmp_path)
     assert history is not None
     then, now = history.at("20191231235959999"), history.at("20200101000000000")
@@ -50,7 +50,7 @@ def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     assert then.fields[5].name == "li"
     assert json.loads(then.fields[5].type) == list_
     assert json.loads(now.json)["version_id"] == now.since
-    assert now.id_of("a") == 4  # another column than the one that was called so
+    assert now.id_of("a") == 4  # not the earlier column of that name
     assert 4 not in then.fields
     assert history.at("no instant") is None
     without = history_of(tmp_path, failed="20200101000000000")
@@ -58,12 +58,12 @@ def test_a_file_has_the_names_of_its_instant(tmp_path: Path) -> None:
     assert without.at(None) == then
 
 
-def test_there_may_be_none(tmp_path: Path) -> None:
+def test_the_history_is_optional(tmp_path: Path) -> None:
     assert history_of(tmp_path) is None
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"schemas": [{}]}', '{"schemas": [1]}'])
-def test_damage_is_named(tmp_path: Path, content: str) -> None:
+def test_a_damaged_history_is_named(tmp_path: Path, content: str) -> None:
     write(tmp_path, "1")
     (tmp_path / ".hoodie" / ".schema" / "1.schemacommit").write_text(content)
     with pytest.raises(CorruptFile, match=r"1\.schemacommit"):

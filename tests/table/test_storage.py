@@ -1,4 +1,4 @@
-"""How the place of a table is written."""
+"""Paths and URIs of tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_absolute_paths_and_uris_name_one_root(form: str, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("name", ["warehouse/t", "./warehouse/t", "warehouse/t/"])
-def test_other_paths_begin_at_the_working_directory(
+def test_other_paths_are_relative_to_the_working_directory(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -38,7 +38,7 @@ def test_webhdfs_needs_its_packages(monkeypatch: pytest.MonkeyPatch) -> None:
         Storage.open("webhdfs://host:9870/t")
 
 
-def test_a_file_of_a_server_that_does_not_answer(tmp_path: Path) -> None:
+def test_a_server_that_does_not_answer_raises_an_error(tmp_path: Path) -> None:
     storage = Storage.open("webhdfs://127.0.0.1:1/t")
     with pytest.raises(HudiError, match=r"webhdfs://127\.0\.0\.1:1/t"):
         storage.read("f")

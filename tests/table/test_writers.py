@@ -1,4 +1,4 @@
-"""What is written to a table: files whole or not at all, properties, locks, instants."""
+"""Writes to a table are atomic: files, properties, locks, instants."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_a_file_is_replaced_and_nothing_else_is_left(storage: Storage, tmp_path:
     assert [file.name for file in (tmp_path / "a").iterdir()] == ["b"]
 
 
-def test_hadoops_checksum_of_the_old_content_goes(storage: Storage, tmp_path: Path) -> None:
+def test_hadoops_checksum_of_the_old_content_is_deleted(storage: Storage, tmp_path: Path) -> None:
     (tmp_path / ".b.crc").write_bytes(b"crc")
     storage.write("b", b"new")
     assert not (tmp_path / ".b.crc").exists()
 
 
-def test_of_many_that_create_a_file_one_succeeds(storage: Storage) -> None:
+def test_only_one_of_several_creators_of_a_file_succeeds(storage: Storage) -> None:
     start, outcomes = threading.Barrier(8), []
 
     def create(number: int) -> None:
@@ -66,7 +66,7 @@ def test_a_directory_that_cannot_be_written_is_an_error_that_names_the_file(
         storage.write("a/b", b"")
 
 
-def test_other_properties_stay(table: HudiTable) -> None:
+def test_other_properties_are_kept(table: HudiTable) -> None:
     before = dict(table.properties.raw)
     properties_writer.update(table.storage, {"new": "a:b=c é\n", "hoodie.table.name": None})
     before.pop("hoodie.table.name")
@@ -81,7 +81,7 @@ def test_properties_that_do_not_change_are_not_written(table: HudiTable) -> None
 
 
 @pytest.mark.parametrize("is_there", [True, False])
-def test_what_a_writer_that_died_has_begun_is_ended(table: HudiTable, is_there: bool) -> None:
+def test_an_interrupted_update_of_properties_is_completed(table: HudiTable, is_there: bool) -> None:
     hoodie = Path(table.base_path) / ".hoodie"
     shutil.copy(hoodie / "hoodie.properties", hoodie / "hoodie.properties.backup")
     if not is_there:
@@ -91,12 +91,12 @@ def test_what_a_writer_that_died_has_begun_is_ended(table: HudiTable, is_there: 
     assert not (hoodie / "hoodie.properties.backup").exists()
 
 
-def test_there_must_be_a_table(storage: Storage) -> None:
+def test_writing_properties_requires_a_table(storage: Storage) -> None:
     with pytest.raises(TableNotFound):
         properties_writer.update(storage, {"new": "1"})
 
 
-def test_a_lock_is_held_by_one(storage: Storage, tmp_path: Path) -> None:
+def test_only_one_holder_gets_a_lock(storage: Storage, tmp_path: Path) -> None:
     lock = TableLock(storage, wait=0.1)
     refused = pytest.raises(LockNotAcquired, match="delete that file")
     with lock.held("one"), refused, lock.held("two"):

@@ -1,4 +1,4 @@
-"""What an engine says of predicates over rows: the judge of every rule that prunes."""
+"""An engine that evaluates predicates over rows; pruning rules are checked against its results."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Answer:
-    """What a predicate gives for each of N rows.
+    """The truth value of a predicate for each of N rows.
 
     truths: N booleans, null where the predicate is NULL.
     filter: the predicate as the engine's own client sends it to the pruning service, if it has one:
         the Thrift nodes, serialized (compact protocol) as a `PruneRequest` with that filter.
-    failed: the numbers of the rows that make it fail, where that does not refuse it as a whole.
+    failed: indexes of the rows for which evaluation fails, unless that refuses the whole predicate.
     """
 
     truths: pa.BooleanArray
@@ -26,19 +26,19 @@ class Answer:
 
 @dataclass(frozen=True)
 class Refusal:
-    """Why an engine cannot evaluate a predicate: it does not parse, or a row makes it fail."""
+    """Why an engine cannot evaluate a predicate: it does not parse, or fails for a row."""
 
     reason: str
 
 
-Judgement: TypeAlias = Answer | Refusal
+EvaluationResult: TypeAlias = Answer | Refusal
 
 
 @dataclass(frozen=True)
-class Circumstances:
-    """What else decides what a predicate gives.
+class SessionOptions:
+    """The session's options that affect the value of a predicate.
 
-    zone: the session's IANA zone. settings: of the engine, by their names.
+    zone: the session's IANA zone. settings: the engine's settings by name.
     """
 
     zone: str = "UTC"
@@ -46,9 +46,9 @@ class Circumstances:
 
 
 class Engine(Protocol):
-    """An engine that evaluates predicates over rows itself."""
+    """An engine that evaluates predicates over rows."""
 
-    def judge(
-        self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
-    ) -> list[Judgement]:
-        """What each predicate gives for the rows, in order; one that fails fails alone."""
+    def evaluate(
+        self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
+    ) -> list[EvaluationResult]:
+        """Evaluates the predicates in order. One that fails does not affect the others."""

@@ -1,4 +1,4 @@
-"""Rows thrown together into files, with bounds as each kind of index makes them."""
+"""Random files over given rows, with bounds as each kind of index records them."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from pyhudi_expr.expr.domains import (
     float_ordinals,
 )
 
-_MOST_ROWS = 5
-#: The share of files whose rows are not neighbours.
+_MAX_ROWS = 5
+#: The share of files with random rows instead of neighbours.
 _SCATTERED = 0.2
-#: Files around the rows of one truth value.
+#: The number of files around rows of one truth value.
 _AROUND = 12
 
 
-class Told(Enum):
-    """What an index tells of one column of one file."""
+class BoundKind(Enum):
+    """How the bounds of one column of one file are recorded."""
 
     EXACT = "exact"
     WIDENED = "widened"
@@ -43,23 +43,22 @@ class Told(Enum):
     NOTHING = "nothing"
 
 
-_TOLD = (*[Told.EXACT] * 6, *Told)
+_BOUND_KINDS = (*[BoundKind.EXACT] * 6, *BoundKind)
 
 
 @dataclass(frozen=True)
 class Files:
-    """F files over N rows.
+    """F files over N rows. Implements `Statistics` of `pyhudi_expr.expr.evaluate`.
 
-    members: for each file the numbers of its rows. told: for each column what is told of each file.
-    drawn: so many of the first files have rows at random, whatever is asked of them.
-    A `Statistics` of `pyhudi_expr.expr.evaluate`.
+    members: for each file the indexes of its rows. bound_kinds: by column, one for each file.
+    random_files: how many of the first files have random rows, independent of the predicate.
     """
 
     rows: pa.Table
     members: Sequence[tuple[int, ...]]
-    told: dict[str, Sequence[Told]]
+    bound_kinds: dict[str, Sequence[BoundKind]]
     known: dict[str, Bounds]
-    drawn: int
+    random_files: int
 
     @cached_property
     def matrix(self) -> npt.NDArray[np.bool_]:
@@ -75,7 +74,7 @@ class Files:
 
 
 class SortedRows:
-    """Rows, and their order by each column: files mostly hold neighbours in an order."""
+    """Rows, and their order by each column: most files hold neighbours in an order."""
 
     def __init__(self, rows: pa.Table) -> None:
         self._rows = rows
@@ -92,30 +91,32 @@ class SortedRows:
         }
 
     def files(
-        self, names: Sequence[str], around: Sequence[Sequence[int]], drawn: int, seed: int
+        self, names: Sequence[str], around: Sequence[Sequence[int]], random_files: int, seed: int
     ) -> Files:
-        """Files of one to five rows, with bounds of these columns.
+        """Builds files of one to five rows, with bounds of these columns.
 
-        around: rows, of each of which a file is made that holds it: some in each sequence.
-        drawn: so many files more, of any rows.
+        around: sequences of rows. For each sequence, some files are built around rows of it.
+        random_files: the number of additional files around any rows.
         """
-        chance = random.Random(seed)
-        anchors = [chance.randrange(len(self._rows)) for _ in range(drawn)]
-        anchors += [row for rows in around if rows for row in chance.choices(rows, k=_AROUND)]
-        members = [self._members(row, names, chance) for row in anchors]
-        told = {name: [chance.choice(_TOLD) for _ in members] for name in names}
+        rng = random.Random(seed)
+        anchors = [rng.randrange(len(self._rows)) for _ in range(random_files)]
+        anchors += [row for rows in around if rows for row in rng.choices(rows, k=_AROUND)]
+        members = [self._members(row, names, rng) for row in anchors]
+        bound_kinds = {name: [rng.choice(_BOUND_KINDS) for _ in members] for name in names}
         known = {
-            name: _bounds(self._cells[name], members, told[name], domain_of(self._rows[name].type))
+            name: _bounds(
+                self._cells[name], members, bound_kinds[name], domain_of(self._rows[name].type)
+            )
             for name in names
         }
-        return Files(self._rows, members, told, known, drawn)
+        return Files(self._rows, members, bound_kinds, known, random_files)
 
-    def _members(self, row: int, names: Sequence[str], chance: random.Random) -> tuple[int, ...]:
-        name = chance.choice(names or self._rows.schema.names)
-        order, size = self._orders[name], chance.randint(1, _MOST_ROWS)
-        if chance.random() < _SCATTERED:
-            return tuple(sorted({row, *chance.choices(order, k=size - 1)}))
-        begin = max(0, self._places[name][row] - chance.randrange(size))
+    def _members(self, row: int, names: Sequence[str], rng: random.Random) -> tuple[int, ...]:
+        name = rng.choice(names or self._rows.schema.names)
+        order, size = self._orders[name], rng.randint(1, _MAX_ROWS)
+        if rng.random() < _SCATTERED:
+            return tuple(sorted({row, *rng.choices(order, k=size - 1)}))
+        begin = max(0, self._places[name][row] - rng.randrange(size))
         return tuple(sorted(order[begin : begin + size]))
 
 
@@ -126,48 +127,52 @@ def _sort_key(cells: Sequence[Any]) -> Any:
 def _bounds(
     cells: Sequence[Any],
     members: Sequence[tuple[int, ...]],
-    told: Sequence[Told],
+    bound_kinds: Sequence[BoundKind],
     domain: Domain | None,
 ) -> Bounds:
     assert domain is not None
     lowers, uppers, values, nulls = [], [], [], []
-    for rows, what in zip(members, told, strict=True):
+    for rows, kind in zip(members, bound_kinds, strict=True):
         given = [cells[row] for row in rows if cells[row] is not None]
         low, high = min(given, default=None), max(given, default=None)
         if domain.kind is Kind.FLOAT and high == MAX_ORDINAL:
             high = None
-        low, high = _as_told(low, high, what)
-        untold = what in (Told.NO_NULLS, Told.NOTHING)
+        low, high = _record_bounds(low, high, kind)
+        no_null_count = kind in (BoundKind.NO_NULLS, BoundKind.NOTHING)
         lowers.append(low)
         uppers.append(high)
-        values.append(bool(given) or untold)
-        nulls.append(len(given) < len(rows) or untold)
+        values.append(bool(given) or no_null_count)
+        nulls.append(len(given) < len(rows) or no_null_count)
     flags = (np.array(values, dtype=np.bool_), np.array(nulls, dtype=np.bool_))
-    return Bounds(_ends(lowers, domain, MIN_ORDINAL), _ends(uppers, domain, MAX_ORDINAL), *flags)
+    return Bounds(
+        _bound_array(lowers, domain, MIN_ORDINAL), _bound_array(uppers, domain, MAX_ORDINAL), *flags
+    )
 
 
-def _as_told(low: Any, high: Any, what: Told) -> tuple[Any, Any]:
-    match what:
-        case Told.NOTHING:
+def _record_bounds(low: Any, high: Any, kind: BoundKind) -> tuple[Any, Any]:
+    match kind:
+        case BoundKind.NOTHING:
             return None, None
-        case Told.NO_LOWER:
+        case BoundKind.NO_LOWER:
             return None, high
-        case Told.NO_UPPER:
+        case BoundKind.NO_UPPER:
             return low, None
-        case Told.WIDENED if isinstance(low, int) and isinstance(high, int):
+        case BoundKind.WIDENED if isinstance(low, int) and isinstance(high, int):
             return max(low - 3, MIN_ORDINAL), min(high + 3, MAX_ORDINAL)
-        case Told.TRUNCATED | Told.WIDENED if isinstance(low, bytes) and isinstance(high, bytes):
+        case BoundKind.TRUNCATED | BoundKind.WIDENED if isinstance(low, bytes) and isinstance(
+            high, bytes
+        ):
             return low[:2], _above(high[:2]) if len(high) > 2 else high
     return low, high
 
 
 def _above(begin: bytes) -> bytes | None:
-    """The least bytes above all that begin so; None: there are none."""
+    """The least byte string above all with this prefix, or None."""
     kept = begin.rstrip(b"\xff")
     return kept[:-1] + bytes([kept[-1] + 1]) if kept else None
 
 
-def _ends(values: list[Any], domain: Domain, unknown: int) -> Any:
+def _bound_array(values: list[Any], domain: Domain, unknown: int) -> Any:
     if not domain.is_ordinal:
         return pa.array(values, type=domain.arrow_type)
     return np.array([unknown if value is None else value for value in values], dtype=np.int64)

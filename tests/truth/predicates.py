@@ -1,4 +1,4 @@
-"""Random predicates of a dialect: terms of `templates`, compared with what they really give."""
+"""Random predicates of a dialect: terms from `templates`, compared with values that they take."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ LANGUAGES: Mapping[str, Language] = {
     **dict.fromkeys((templates.TRINO, templates.PRESTO), trino_templates.LANGUAGE),
 }
 _SLOT = re.compile(r"\{(#?[a-z]+)\}")
-MOST_DEPTH = 2
+MAX_DEPTH = 2
 
 
 @dataclass(frozen=True)
 class Term:
-    """text: SQL. gives: its family. source: the template's text, or the column."""
+    """A term. text: SQL. result_family: its family. source: the template's text, or the column."""
 
     text: str
-    gives: str
+    result_family: str
     source: str
 
 
 @dataclass(frozen=True)
 class Predicate:
-    """text: SQL. source: what is mainly asked about, for the figures of each function."""
+    """A predicate. text: SQL. source: the template that it tests, for statistics per function."""
 
     text: str
     source: str
@@ -45,37 +45,37 @@ class Predicate:
 class Grammar:
     """Draws terms and conditions of a dialect."""
 
-    def __init__(self, dialect: str, chance: random.Random) -> None:
-        self._chance = chance
+    def __init__(self, dialect: str, rng: random.Random) -> None:
+        self._rng = rng
         self._language = LANGUAGES[dialect]
         self._terms = [one for one in self._language.terms if dialect in one.dialects]
         self._conditions = [one for one in self._language.conditions if dialect in one.dialects]
 
     def term(self) -> Term:
-        """A function of columns, mostly; each template is as likely as any other."""
-        if self._chance.random() < 0.08:
-            family = self._chance.choice(list(FAMILIES))
-            return Term(self._chance.choice(FAMILIES[family]), family, "column")
-        return self.filled(self._chance.choice(self._terms))
+        """A random term: mostly a function of columns. Each template is equally likely."""
+        if self._rng.random() < 0.08:
+            family = self._rng.choice(list(FAMILIES))
+            return Term(self._rng.choice(FAMILIES[family]), family, "column")
+        return self.filled(self._rng.choice(self._terms))
 
     def condition(self) -> Predicate:
-        """One of the conditions that are no comparison with a constant."""
-        template = self._chance.choice(self._conditions)
+        """A random condition other than a comparison with a constant."""
+        template = self._rng.choice(self._conditions)
         return Predicate(self.filled(template).text, template.text)
 
-    def comparisons(self, term: Term, given: Sequence[str]) -> list[Predicate]:
-        """The term compared with what it gives for the rows, or nearly so.
+    def comparisons(self, term: Term, constants: Sequence[str]) -> list[Predicate]:
+        """Compares the term with values that it takes for the rows.
 
-        given: what it gives, as constants of the dialect.
+        constants: these values, as constants of the dialect.
         """
-        if not given:
+        if not constants:
             return [Predicate(f"{term.text} IS NULL", term.source)]
-        draw = lambda: self._chance.choice(given)  # noqa: E731
+        draw = lambda: self._rng.choice(constants)  # noqa: E731
         signs = self._language.comparisons
-        operator = self._chance.choice(signs)
+        operator = self._rng.choice(signs)
         texts = [f"{term.text} = {draw()}", f"{term.text} {operator} {draw()}"]
-        texts.append(f"{term.text} {self._chance.choice(signs[1:6])} {draw()}")
-        kind = self._chance.random()
+        texts.append(f"{term.text} {self._rng.choice(signs[1:6])} {draw()}")
+        kind = self._rng.random()
         if kind < 0.15:
             texts.append(f"{term.text} IN ({draw()}, {draw()}, {draw()})")
         elif kind < 0.3:
@@ -83,54 +83,54 @@ class Grammar:
         elif kind < 0.45:
             texts.append(f"{term.text} IS NULL")
         elif kind < 0.6:
-            other = self._chance.choice(FAMILIES[term.gives])
+            other = self._rng.choice(FAMILIES[term.result_family])
             texts.append(f"{other} {operator} {term.text}")
         elif kind < 0.7:
             texts.append(f"{draw()} {operator} {term.text}")
         return [Predicate(text, term.source) for text in texts]
 
     def combined(self, predicates: Sequence[Predicate]) -> Predicate:
-        """Some of the predicates under connectives."""
-        p, q, r = (self._chance.choice(predicates) for _ in range(3))
-        form = self._chance.choice(self._language.forms)
+        """Combines some of the predicates with connectives."""
+        p, q, r = (self._rng.choice(predicates) for _ in range(3))
+        form = self._rng.choice(self._language.forms)
         return Predicate(form.format(p.text, q.text, r.text), p.source)
 
     def filled(self, template: Template, depth: int = 1) -> Term:
-        """The template with something in each slot. depth: of templates in templates so far."""
+        """The template with random terms in its slots. depth: of nested templates so far."""
 
         def fill(match: re.Match[str]) -> str:
             return self._slot(match[1], depth)
 
-        return Term(_SLOT.sub(fill, template.text), template.gives, template.text)
+        return Term(_SLOT.sub(fill, template.text), template.result_family, template.text)
 
     def _slot(self, name: str, depth: int) -> str:
         if name.startswith("#"):
             return self._constant(name[1:])
-        family = self._chance.choice(UNIONS[name]) if name in UNIONS else name
-        if depth < MOST_DEPTH and self._chance.random() < 0.25:
-            fitting = [one for one in self._terms if one.gives == family]
+        family = self._rng.choice(UNIONS[name]) if name in UNIONS else name
+        if depth < MAX_DEPTH and self._rng.random() < 0.25:
+            fitting = [one for one in self._terms if one.result_family == family]
             if fitting:
-                return f"({self.filled(self._chance.choice(fitting), depth + 1).text})"
-        return self._chance.choice(FAMILIES[family])
+                return f"({self.filled(self._rng.choice(fitting), depth + 1).text})"
+        return self._rng.choice(FAMILIES[family])
 
     def _constant(self, kind: str) -> str:
         match kind:
             case "number":
-                return str(values.integer(self._chance, pa.int64()))
+                return str(values.integer(self._rng, pa.int64()))
             case "daytext":
-                return f"'{date.fromordinal(self._chance.randint(1, 3_652_059)).isoformat()}'"
-        return self._chance.choice(self._language.constants[kind])
+                return f"'{date.fromordinal(self._rng.randint(1, 3_652_059)).isoformat()}'"
+        return self._rng.choice(self._language.constants[kind])
 
 
 def spell(value: Any, type_: pa.DataType, zone: str) -> str | None:
-    """A value as SQL of Hive and Spark; None where it has no spelling."""
+    """A value as a constant in Hive's and Spark's SQL, or None if it has none."""
     if value is None:
         return None
     for applies, spelled in _SPELLINGS:
         if applies(type_):
             try:
                 return spelled(value, zone)
-            except OverflowError:  # a time that is beyond the year 9999 in the zone
+            except OverflowError:  # a time beyond the year 9999 in the zone
                 return None
     return None
 
@@ -143,8 +143,8 @@ def quoted(text: str) -> str:
 
 def _float(value: float, _: str) -> str:
     infinity = "Infinity" if value > 0 else "-Infinity"
-    shown = repr(value) if math.isfinite(value) else "NaN" if math.isnan(value) else infinity
-    return f"CAST('{shown}' AS DOUBLE)"
+    literal = repr(value) if math.isfinite(value) else "NaN" if math.isnan(value) else infinity
+    return f"CAST('{literal}' AS DOUBLE)"
 
 
 def _time(value: datetime, zone: str) -> str:

@@ -1,8 +1,8 @@
-"""What Trino and Presto said of random predicates, on file, so that tests need neither of them.
+"""Recorded results of Trino and Presto for random predicates, so that tests need neither engine.
 
-    make truth-records      # asks the engines anew, and writes tests/data/truths
+    make truth-records      # runs the engines, and writes tests/data/truths
 
-`tests/truth/test_recorded.py` replays it.
+`tests/truth/test_recorded.py` replays them.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ import pyarrow.parquet as pq
 
 from pyhudi_expr.expr.nodes import Unknown
 from tests.truth import values
-from tests.truth.engine import Circumstances
+from tests.truth.engine import SessionOptions
 from tests.truth.engines.java_judge import answer_of
 from tests.truth.predicates import Predicate
-from tests.truth.soundness import Hearing
-from tests.truth.trino_witness import ENGINES, JavaWitness, hearing, java_witness
+from tests.truth.soundness import EvaluatedPredicate
+from tests.truth.trino_witness import ENGINES, JavaOracle, evaluated_predicate, running_java_oracle
 
 FILES = Path(__file__).parents[1] / "data" / "truths"
 _ROWS, _PER_ROUND = 150, 150
@@ -32,59 +32,63 @@ _LETTERS = {True: "t", False: "f", None: "n"}
 
 
 def recorded_rows() -> pa.Table:
-    """The rows that the predicates are of."""
+    """The rows that the predicates are evaluated over."""
     return pq.read_table(FILES / "rows.parquet")
 
 
-def recorded(dialect: str) -> Iterator[Hearing]:
-    """What the engine said, and what our rules are now."""
+def recorded(dialect: str) -> Iterator[EvaluatedPredicate]:
+    """Reads the engine's results. The predicates are parsed anew, by the current front end."""
     for one in pq.read_table(_file(dialect)).to_pylist():
-        circumstances = Circumstances(one["zone"], json.loads(one["settings"]))
+        session_options = SessionOptions(one["zone"], json.loads(one["settings"]))
         predicate = Predicate(one["text"], one["source"])
-        yield hearing(dialect, predicate, circumstances, answer_of(one["truths"]))
+        yield evaluated_predicate(dialect, predicate, session_options, answer_of(one["truths"]))
 
 
 def record(dialects: Sequence[str], predicates: int, seed: str) -> None:
-    """Ask the engines, of so many predicates each, and write down what they say."""
+    """Runs the engines with this many predicates each, and writes their results."""
     rows = values.rows(_ROWS, random.Random(seed).getrandbits(32))
     pq.write_table(rows, FILES / "rows.parquet", compression="zstd")
     for dialect in dialects:
-        with java_witness(ENGINES[dialect]) as witness:
-            heard = list(_heard(witness, rows, predicates, f"{seed}/{dialect}"))
-        _write(heard, dialect)
-        print(f"{dialect}: {len(heard)} predicates, {_file(dialect).stat().st_size} bytes")
+        with running_java_oracle(ENGINES[dialect]) as oracle:
+            evaluated = list(_evaluate_supported(oracle, rows, predicates, f"{seed}/{dialect}"))
+        _write(evaluated, dialect)
+        print(f"{dialect}: {len(evaluated)} predicates, {_file(dialect).stat().st_size} bytes")
 
 
-def _heard(witness: JavaWitness, rows: pa.Table, wanted: int, seed: str) -> Iterator[Hearing]:
-    """Predicates that our rules judge, some of each round."""
+def _evaluate_supported(
+    oracle: JavaOracle, rows: pa.Table, count_wanted: int, seed: str
+) -> Iterator[EvaluatedPredicate]:
+    """Predicates that our rules support, some from each round."""
     found = 0
     for number in count():
-        chance = random.Random(f"{seed}/{number}")
+        rng = random.Random(f"{seed}/{number}")
         zone = values.ZONES[number % len(values.ZONES)]
-        heard = list(witness.hear(rows, witness.circumstances(chance, zone), chance))
-        judged = [one for one in heard if not isinstance(one.readings["sql"], Unknown)]
-        judged = [one for one in judged if "current_date" not in one.text]  # true of one day alone
-        for one in chance.sample(judged, min(_PER_ROUND, len(judged), wanted - found)):
+        evaluated = list(oracle.evaluate_random(rows, oracle.session_options(rng, zone), rng))
+        supported = [one for one in evaluated if not isinstance(one.converted["sql"], Unknown)]
+        supported = [
+            one for one in supported if "current_date" not in one.text
+        ]  # true on one day only
+        for one in rng.sample(supported, min(_PER_ROUND, len(supported), count_wanted - found)):
             found += 1
             yield one
-        if found == wanted:
+        if found == count_wanted:
             return
 
 
-def _write(heard: Sequence[Hearing], dialect: str) -> None:
+def _write(evaluated: Sequence[EvaluatedPredicate], dialect: str) -> None:
     columns = {
-        "text": [one.text for one in heard],
-        "source": [one.source for one in heard],
-        "zone": [one.circumstances.zone for one in heard],
-        "settings": [json.dumps(one.circumstances.settings) for one in heard],
-        "truths": [_letters(one) for one in heard],
+        "text": [one.text for one in evaluated],
+        "source": [one.source for one in evaluated],
+        "zone": [one.session_options.zone for one in evaluated],
+        "settings": [json.dumps(one.session_options.settings) for one in evaluated],
+        "truths": [_letters(one) for one in evaluated],
     }
-    order = np.lexsort([columns["text"], columns["source"]])  # alike beside alike: fewer bytes
+    order = np.lexsort([columns["text"], columns["source"]])
     table = pa.table(columns).take(order)
     pq.write_table(table, _file(dialect), compression="zstd", compression_level=19)
 
 
-def _letters(one: Hearing) -> str:
+def _letters(one: EvaluatedPredicate) -> str:
     (truths,) = one.truths.values()
     letters = [_LETTERS[truth] for truth in truths.to_pylist()]
     for row in one.failed:

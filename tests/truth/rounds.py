@@ -1,4 +1,4 @@
-"""Rounds of random cases: each has other rows, files and predicates, by its seed."""
+"""Rounds of random cases. The seed determines each round's rows, files and predicates."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from itertools import count
 from tests.truth import values
 from tests.truth.files import SortedRows
 from tests.truth.soundness import Tally
-from tests.truth.witnesses import Witness, witnesses
+from tests.truth.witnesses import Oracle, running_oracles
 
-_ROWS, _DRAWN = 300, 15
+_ROWS, _RANDOM_FILES = 300, 15
 
 
-def heard(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
-    """What so many cases come to."""
+def run_cases(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
+    """Runs at least this many cases."""
     total = Tally()
-    with witnesses(dialects) as engines:
+    with running_oracles(dialects) as engines:
         for tally in rounds(seed, engines):
             total.merge(tally)
             if total.cases >= cases:
@@ -25,17 +25,19 @@ def heard(seed: str, cases: int, dialects: Sequence[str]) -> Tally:
     raise AssertionError("rounds do not end")
 
 
-def rounds(seed: str, engines: Mapping[str, Witness]) -> Iterator[Tally]:
-    """What each round comes to, without end; the engines take turns."""
+def rounds(seed: str, engines: Mapping[str, Oracle]) -> Iterator[Tally]:
+    """Yields the results of each round, endlessly. The engines take turns."""
     for number in count():
-        for dialect, witness in engines.items():
+        for dialect, oracle in engines.items():
             tally = Tally()
-            chance = random.Random(f"{seed}/{number}/{dialect}")
-            rows = values.rows(_ROWS, chance.getrandbits(32))
-            circumstances = witness.circumstances(chance, chance.choice(values.ZONES))
-            shelf = SortedRows(rows)
-            for hearing in witness.hear(rows, circumstances, chance):
-                names = hearing.columns(rows.schema.names)
-                around = [hearing.rows(truth) for truth in (True, False, None)]
-                tally.add(hearing, shelf.files(names, around, _DRAWN, chance.getrandbits(32)))
+            rng = random.Random(f"{seed}/{number}/{dialect}")
+            rows = values.rows(_ROWS, rng.getrandbits(32))
+            session_options = oracle.session_options(rng, rng.choice(values.ZONES))
+            sorted_rows = SortedRows(rows)
+            for evaluated in oracle.evaluate_random(rows, session_options, rng):
+                names = evaluated.columns(rows.schema.names)
+                around = [evaluated.rows(truth) for truth in (True, False, None)]
+                tally.add(
+                    evaluated, sorted_rows.files(names, around, _RANDOM_FILES, rng.getrandbits(32))
+                )
             yield tally

@@ -1,9 +1,9 @@
-"""What predicates of Hive and Spark are made of: a text for each function, cast and condition that
-has a rule. Those of Trino and Presto are in `trino_templates`.
+"""Templates of predicates of Hive and Spark: a text for each function, cast and condition that has
+a rule. Those of Trino and Presto are in `trino_templates`.
 
 A text has slots. A slot in lower case is a term of that family, one with ``#`` before it a constant
-of that kind. Families are named in `FAMILIES`. A rule without a template has no witness, and
-`tests/truth/test_rules.py` fails.
+of that kind. `FAMILIES` lists the families. A rule without a template is never compared with an
+engine, and `tests/truth/test_rules.py` fails.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FAMILIES: Mapping[str, Sequence[str]] = {
     "instant": ("ts", "tu"),
     "clock": ("tn", "tm"),
 }
-#: Families that stand for one of several.
+#: Families that stand for one of several others.
 UNIONS: Mapping[str, Sequence[str]] = {
     "num": ("int", "int", "float", "decimal", "decimal"),
     "exact": ("int", "decimal"),
@@ -35,7 +35,7 @@ UNIONS: Mapping[str, Sequence[str]] = {
     "when": ("date", "instant", "clock"),
     "any": ("bool", "int", "float", "decimal", "text", "date", "instant", "clock"),
 }
-#: Kinds of constants, by SQL text; those in `pyhudi_expr` that depend on values are made there.
+#: Kinds of constants, as SQL; `pyhudi_expr` generates those that depend on values.
 CONSTANTS: Mapping[str, Sequence[str]] = {
     "n": ("0", "1", "2", "3", "7", "12", "-1", "-2", "-5", "13", "100", "-400"),
     "many": ("0", "1", "-1", "1000", "-100000", "2147483647", "-2147483648"),
@@ -95,18 +95,18 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class Template:
-    """A term. gives: its family. dialects: those that have it."""
+    """A term. result_family: its family. dialects: the dialects that have it."""
 
     text: str
-    gives: str
+    result_family: str
     dialects: frozenset[str] = _BOTH
 
 
 @dataclass(frozen=True)
 class Language:
-    """What predicates of a dialect are made of.
+    """The templates of a dialect.
 
-    comparisons: signs; all but the first and the last are no equality.
+    comparisons: the operators; all except the first and the last are inequalities.
     forms: conditions under connectives.
     """
 
@@ -117,14 +117,14 @@ class Language:
     forms: Sequence[str]
 
 
-def in_dialects(texts: str, gives: str, dialects: frozenset[str]) -> list[Template]:
-    """One for each line, or each piece between ";"."""
+def in_dialects(texts: str, result_family: str, dialects: frozenset[str]) -> list[Template]:
+    """One template for each line, or each part between ";"."""
     pieces = [piece.strip() for piece in texts.replace("\n", ";").split(";")]
-    return [Template(piece, gives, dialects) for piece in pieces if piece]
+    return [Template(piece, result_family, dialects) for piece in pieces if piece]
 
 
-def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
-    return in_dialects(texts, gives, frozenset(dialects) or _BOTH)
+def _each(texts: str, result_family: str, *dialects: str) -> list[Template]:
+    return in_dialects(texts, result_family, frozenset(dialects) or _BOTH)
 
 
 TERMS: Sequence[Template] = [

@@ -1,7 +1,7 @@
-"""The harness finds each old loss when its cause is put back.
+"""The truth harness finds each past loss when its cause is restored.
 
-An outside tester found them first. That the harness does so too, by chance alone, is what says that
-it finds others.
+An external tester found them first. That random cases alone find them shows that the harness can
+find others.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from pyhudi_expr.expr.functions import rounding, strings
 from pyhudi_expr.expr.functions.temporal import time_format
 from tests.truth.rounds import rounds
 from tests.truth.templates import HIVE, SPARK
-from tests.truth.witnesses import Witness, witnesses
+from tests.truth.witnesses import Oracle, running_oracles
 
 pytestmark = [pytest.mark.long, pytest.mark.spark, pytest.mark.hive]
 
@@ -33,13 +33,13 @@ IS_FALSE = three_valued_logic.is_false
 
 
 @pytest.fixture(scope="module")
-def engines() -> Iterator[Mapping[str, Witness]]:
-    with witnesses((SPARK, HIVE)) as found:
+def engines() -> Iterator[Mapping[str, Oracle]]:
+    with running_oracles((SPARK, HIVE)) as found:
         yield found
 
 
 def false_where_every_operand_is_given(node: BoundExpression) -> BoundExpression:
-    """The rule before: FALSE AND NULL was NULL."""
+    """The old rule: FALSE AND NULL was NULL."""
     if not isinstance(node, BoundAnd):
         return IS_FALSE(node)
     operands = [term for child in node.children for term in three_valued_logic._operands(child)]
@@ -47,18 +47,18 @@ def false_where_every_operand_is_given(node: BoundExpression) -> BoundExpression
 
 
 def spaces_cut_off(lower: Any) -> Any:
-    """The rule before: a bound without its spaces bounds the texts without theirs."""
+    """The old rule: a bound without its spaces bounds the texts without theirs."""
     solid = (lower.codes > ord(" ")) & lower.inside
     return np.where(solid, np.arange(1, lower.codes.shape[1] + 1), 0).max(axis=1, initial=0)
 
 
 def as_it_is(term: BoundTerm, _: object) -> BoundTerm:
-    """The rule before: decimals of any type are compared as they are."""
+    """The old rule: decimals of any type are compared as they are."""
     return term
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "before", "said"),
+    ("module", "name", "old_rule", "text_pattern"),
     [
         (three_valued_logic, "is_false", false_where_every_operand_is_given, "NOT|AND|BETWEEN"),
         (time_format, "_PATTERN", re.compile(r"yyyy|MM|dd|HH|mm|ss|'[^']+'|[^A-Za-z']"), "yyyy"),
@@ -68,19 +68,21 @@ def as_it_is(term: BoundTerm, _: object) -> BoundTerm:
     ],
     ids=["NULL operands", "patterns", "trim", "pmod", "decimals of several scales"],
 )
-def test_a_cause_put_back_loses_rows(
-    engines: Mapping[str, Witness],
+def test_restoring_a_past_defect_loses_rows(
+    engines: Mapping[str, Oracle],
     monkeypatch: pytest.MonkeyPatch,
     module: ModuleType,
     name: str,
-    before: object,
-    said: str,
+    old_rule: object,
+    text_pattern: str,
 ) -> None:
-    monkeypatch.setattr(module, name, before)
+    monkeypatch.setattr(module, name, old_rule)
     seed = secrets.token_hex(4)
     print("seed", seed)
     for tally in islice(rounds(seed, engines), MOST_ROUNDS):
-        losses = [one for one in tally.losses.values() if re.search(said, one.hearing.text)]
+        losses = [
+            one for one in tally.losses.values() if re.search(text_pattern, one.evaluated.text)
+        ]
         if losses:
             print(*losses, sep="\n")
             return

@@ -1,4 +1,4 @@
-"""What Trino and Presto said of random predicates: no rule contradicts it."""
+"""No rule contradicts the recorded results of Trino and Presto for random predicates."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from tests.truth.soundness import Tally
 from tests.truth.templates import PRESTO, TRINO
 from tests.truth.test_rules import VOCABULARIES, called
 
-#: Files of any rows for each predicate, beside those around the rows that it finds.
+#: The number of random files for each predicate, besides those around the rows that it finds.
 DRAWN = 5
 
 
 @pytest.mark.parametrize("dialect", [TRINO, PRESTO])
-def test_no_file_is_dropped_that_has_a_row(dialect: str) -> None:
-    rows, tally, chance = recorded_rows(), Tally(), random.Random(dialect)
-    shelf = SortedRows(rows)
+def test_no_file_with_a_matching_row_is_dropped(dialect: str) -> None:
+    rows, tally, rng = recorded_rows(), Tally(), random.Random(dialect)
+    sorted_rows = SortedRows(rows)
     names: set[str] = set()
-    for hearing in recorded(dialect):
-        columns = hearing.columns(rows.schema.names)
-        around = [hearing.rows(truth) for truth in (True, False, None)]
-        tally.add(hearing, shelf.files(columns, around, DRAWN, chance.getrandbits(32)))
-        nodes = walk(hearing.readings["sql"])
-        names |= called(hearing.text) | {node.name for node in nodes if isinstance(node, Call)}
+    for evaluated in recorded(dialect):
+        columns = evaluated.columns(rows.schema.names)
+        around = [evaluated.rows(truth) for truth in (True, False, None)]
+        tally.add(evaluated, sorted_rows.files(columns, around, DRAWN, rng.getrandbits(32)))
+        nodes = walk(evaluated.converted["sql"])
+        names |= called(evaluated.text) | {node.name for node in nodes if isinstance(node, Call)}
     assert tally.lost == 0, "\n".join(map(str, tally.losses.values()))
     assert tally.cases > 50_000
-    assert VOCABULARIES[dialect] - names == {"current_date"}  # of the day of the record
+    assert VOCABULARIES[dialect] - names == {"current_date"}  # the day of recording
 
 
 def test_the_records_are_small() -> None:

@@ -1,4 +1,4 @@
-"""No rule without a truth: each function that a dialect lists is asked of its engine."""
+"""Every rule is tested: the templates contain each function that a dialect lists."""
 
 from __future__ import annotations
 
@@ -12,27 +12,30 @@ from pyhudi_expr.expr.nodes import READINGS, Call, Unknown, walk
 from pyhudi_expr.frontend.common import function_vocabularies
 from pyhudi_expr.frontend.common.intervals import PLUS_EXACT_INTERVAL, PLUS_INTERVAL
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from tests.truth.predicates import LANGUAGES, MOST_DEPTH, Grammar
+from tests.truth.predicates import LANGUAGES, MAX_DEPTH, Grammar
 from tests.truth.templates import HIVE, PRESTO, SPARK, TRINO
 
 VOCABULARIES = {
     **{HIVE: function_vocabularies.HIVE, SPARK: function_vocabularies.SPARK},
     **{TRINO: function_vocabularies.TRINO, PRESTO: function_vocabularies.PRESTO},
 }
-#: Names of ours, which front ends give.
+#: Our own names, which front ends produce.
 OF_OURS = READINGS | {PLUS_INTERVAL, PLUS_EXACT_INTERVAL}
 _CALLED = re.compile(r"\b([a-z_]+)\(")
 
 
-def asked(dialect: str) -> set[str]:
-    """The functions in the templates of a dialect, as it spells them and as its SQL front door
-    reads them; of those templates that it judges."""
+def functions_in_templates(dialect: str) -> set[str]:
+    """The functions in the templates of a dialect, as it spells them and as its SQL front end
+    converts them, of those templates that are supported.
+    """
     grammar, names = Grammar(dialect, random.Random(1)), set[str]()
     language = LANGUAGES[dialect]
     for template in (*language.terms, *language.conditions):
         if dialect in template.dialects:
-            texts = [grammar.filled(template, MOST_DEPTH).text for _ in range(_TRIES)]
-            names.update(*(_judged(text, template in language.terms, dialect) for text in texts))
+            texts = [grammar.filled(template, MAX_DEPTH).text for _ in range(_TRIES)]
+            names.update(
+                *(_is_supported(text, template in language.terms, dialect) for text in texts)
+            )
     return names
 
 
@@ -43,11 +46,11 @@ TYPES = (
 )
 
 
-#: How often a template is filled: with some constants it is not supported.
+#: How often a template is filled: with some constants it is unsupported.
 _TRIES = 10
 
 
-def _judged(text: str, is_term: bool, dialect: str) -> set[str]:
+def _is_supported(text: str, is_term: bool, dialect: str) -> set[str]:
     tree = parse_predicate(f"{text} IS NULL" if is_term else text, DIALECTS[dialect])
     nodes = list(walk(tree))
     if any(isinstance(node, Unknown) for node in nodes):
@@ -61,24 +64,24 @@ def called(text: str) -> set[str]:
 
 
 @pytest.mark.parametrize("dialect", VOCABULARIES)
-def test_the_engine_is_asked_of_each_function_of_its_dialect(dialect: str) -> None:
-    assert VOCABULARIES[dialect] - asked(dialect) == frozenset()
+def test_templates_cover_each_function_of_the_dialect(dialect: str) -> None:
+    assert VOCABULARIES[dialect] - functions_in_templates(dialect) == frozenset()
 
 
 @pytest.mark.parametrize("dialect", [TRINO, PRESTO])
-def test_the_engine_is_asked_of_casts_to_each_type_that_is_judged(dialect: str) -> None:
+def test_templates_cover_casts_to_each_supported_type(dialect: str) -> None:
     casts = {type_: f"CAST(a AS {type_}) IS NULL" for type_ in TYPES}
-    judged = {
+    supported = {
         type_
         for type_, text in casts.items()
         if not isinstance(parse_predicate(text, DIALECTS[dialect]), Unknown)
     }
-    assert {"double", "date"} <= judged
+    assert {"double", "date"} <= supported
     terms = [one.text.lower() for one in LANGUAGES[dialect].terms if dialect in one.dialects]
-    asked = {type_ for type_ in TYPES if any(f" as {type_}" in text for text in terms)}
-    assert judged - asked == set()
+    templated = {type_ for type_ in TYPES if any(f" as {type_}" in text for text in terms)}
+    assert supported - templated == set()
 
 
-def test_each_rule_is_of_some_dialect() -> None:
+def test_each_rule_belongs_to_some_dialect() -> None:
     rules = {name for table in TABLES for name in table} - OF_OURS
     assert rules - function_vocabularies.SPARK == set()

@@ -1,4 +1,4 @@
-"""What predicates of Trino and Presto are made of: `templates` in their SQL."""
+"""Templates of predicates of Trino and Presto: `templates` in their SQL."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ CONSTANTS: Mapping[str, Sequence[str]] = {
 }
 
 
-def _each(texts: str, gives: str, *dialects: str) -> list[Template]:
-    return in_dialects(texts, gives, frozenset(dialects) or _BOTH)
+def _each(texts: str, result_family: str, *dialects: str) -> list[Template]:
+    return in_dialects(texts, result_family, frozenset(dialects) or _BOTH)
 
 
 TERMS: Sequence[Template] = [
@@ -183,7 +183,7 @@ LANGUAGE = Language(
         *("=", "<>", "<", "<=", ">", ">=", "="),
         *("IS NOT DISTINCT FROM", "IS DISTINCT FROM"),
     ),
-    forms=(  # without IS TRUE, which they have not got
+    forms=(  # without IS TRUE, which they do not have
         *("NOT ({0})", "({0}) AND ({1})", "({0}) OR NOT ({1})", "({0}) IS NULL"),
         *("CASE WHEN {0} THEN 1 ELSE 0 END = 1", "coalesce({0}, false)", "if({0}, {1}, {2})"),
         *("NOT (({0}) AND ({1}))", "CASE WHEN NOT ({0}) THEN {1} END", "({0}) = ({1})"),

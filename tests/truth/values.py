@@ -1,7 +1,7 @@
-"""Rows of nasty values: the borders of every type, and what engines treat in ways of their own.
+"""Rows with difficult values: the limits of every type, and values that engines treat differently.
 
-Columns come in pairs of one type, so that a predicate may compare two. A value is NULL in an eighth
-of the rows. What is drawn at random is drawn by a seed.
+Columns come in pairs of one type, so that a predicate can compare two. An eighth of the values is
+NULL. Random values are drawn from a seeded generator.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _EPOCH = datetime(1970, 1, 1)
 _NULLS = 1 / 8
 _MICROS_PER_DAY = 86_400 * 10**6
 
-#: The columns, by their names; two of most types.
+#: The columns by name; two of most types.
 COLUMNS: Mapping[str, pa.DataType] = {
     **{"b": pa.bool_(), "b2": pa.bool_()},
     **{"i1": pa.int8(), "i2": pa.int16()},
@@ -92,24 +92,24 @@ _DAYS = tuple(
         *("2021-01-01", "2021-01-03", "2038-01-19", "2199-12-31", "2400-02-29", "9999-12-31"),
     )
 )
-_CLOCKS = (0, 1, 999_999, 10**6, 3_600 * 10**6, 2 * 3_600 * 10**6, 43_200 * 10**6)
+_CLOCKS: tuple[int, ...] = (0, 1, 999_999, 10**6, 3_600 * 10**6, 2 * 3_600 * 10**6, 43_200 * 10**6)
 _CLOCKS += (_MICROS_PER_DAY - 1, _MICROS_PER_DAY - 10**6, 9_000 * 10**6 + 123_456, 84_600 * 10**6)
 _FIRST_DAY, _LAST_DAY = date(1, 1, 1).toordinal(), date(9999, 12, 31).toordinal()
 _EPOCH_DAY = date(1970, 1, 1).toordinal()
 
 
 def rows(count: int, seed: int) -> pa.Table:
-    """So many rows of `COLUMNS`."""
-    chance = random.Random(seed)
-    columns = {name: _column(type_, count, chance) for name, type_ in COLUMNS.items()}
+    """This many rows of `COLUMNS`."""
+    rng = random.Random(seed)
+    columns = {name: _column(type_, count, rng) for name, type_ in COLUMNS.items()}
     return pa.table(columns)
 
 
-def _column(type_: pa.DataType, count: int, chance: random.Random) -> pa.Array:
+def _column(type_: pa.DataType, count: int, rng: random.Random) -> pa.Array:
     draw = _drawer(type_)
-    # Whole runs of few values, too: files whose bounds are one value.
-    few = [draw(chance) for _ in range(chance.choice((3, 12, count)))]
-    values = [None if chance.random() < _NULLS else chance.choice(few) for _ in range(count)]
+    # Runs of few values as well, so that some files have a single value.
+    few = [draw(rng) for _ in range(rng.choice((3, 12, count)))]
+    values = [None if rng.random() < _NULLS else rng.choice(few) for _ in range(count)]
     if pa.types.is_temporal(type_):
         bits = pa.int32() if pa.types.is_date32(type_) else pa.int64()
         return pa.array(values, bits).cast(type_)
@@ -119,101 +119,101 @@ def _column(type_: pa.DataType, count: int, chance: random.Random) -> pa.Array:
 def _drawer(type_: pa.DataType) -> Callable[[random.Random], Any]:
     for applies, drawer in _DRAWERS:
         if applies(type_):
-            return lambda chance: drawer(chance, type_)
+            return lambda rng: drawer(rng, type_)
     raise TypeError(type_)
 
 
-def integer(chance: random.Random, type_: pa.DataType) -> int:
+def integer(rng: random.Random, type_: pa.DataType) -> int:
     """An integer of the type."""
     limit = 2 ** (type_.bit_width - 1)
-    if chance.random() < 0.4:
-        edge = chance.choice((0, 10, 100, limit, 2**31, 2**53)) + chance.randint(-3, 3)
-        value = edge * chance.choice((1, -1))
-    elif chance.random() < 0.6:
-        value = chance.choice((*_WHOLE, *_WIDE, *_WIDER, *_WIDEST))
+    if rng.random() < 0.4:
+        edge = rng.choice((0, 10, 100, limit, 2**31, 2**53)) + rng.randint(-3, 3)
+        value = edge * rng.choice((1, -1))
+    elif rng.random() < 0.6:
+        value = rng.choice((*_WHOLE, *_WIDE, *_WIDER, *_WIDEST))
     else:
-        value = chance.randint(-(10 ** chance.randint(1, 18)), 10 ** chance.randint(1, 18))
+        value = rng.randint(-(10 ** rng.randint(1, 18)), 10 ** rng.randint(1, 18))
     return max(-limit, min(value, limit - 1))
 
 
-def floating(chance: random.Random, type_: pa.DataType) -> float:
+def floating(rng: random.Random, type_: pa.DataType) -> float:
     """A float of the type."""
-    value = chance.choice(_FLOATS)
-    if chance.random() < 0.3:
-        value = chance.randint(-1000, 1000) / chance.choice((1, 2, 3, 8, 10, 100))
-    elif chance.random() < 0.3:
-        value = chance.uniform(-1, 1) * 10.0 ** chance.randint(-20, 40)
+    value = rng.choice(_FLOATS)
+    if rng.random() < 0.3:
+        value = rng.randint(-1000, 1000) / rng.choice((1, 2, 3, 8, 10, 100))
+    elif rng.random() < 0.3:
+        value = rng.uniform(-1, 1) * 10.0 ** rng.randint(-20, 40)
     if type_.bit_width == 32:
         with np.errstate(over="ignore"):
             return float(np.float32(value))
     return value
 
 
-def decimal(chance: random.Random, type_: pa.DataType) -> Decimal:
+def decimal(rng: random.Random, type_: pa.Decimal128Type) -> Decimal:
     """A decimal of the type."""
     limit, one = 10**type_.precision, 10**type_.scale
-    kind = chance.random()
+    kind = rng.random()
     if kind < 0.3:
-        unscaled = chance.choice((0, 1, one, one // 2, 5 * one // 10 + 1, limit - 1, limit // 2))
+        unscaled = rng.choice((0, 1, one, one // 2, 5 * one // 10 + 1, limit - 1, limit // 2))
     elif kind < 0.6:
-        unscaled = chance.randint(0, 30) * one // chance.choice((1, 2, 4, 10))
+        unscaled = rng.randint(0, 30) * one // rng.choice((1, 2, 4, 10))
     else:
-        unscaled = chance.randint(0, 10 ** chance.randint(1, type_.precision))
-    unscaled = min(unscaled, limit - 1) * chance.choice((1, -1))
+        unscaled = rng.randint(0, 10 ** rng.randint(1, type_.precision))
+    unscaled = min(unscaled, limit - 1) * rng.choice((1, -1))
     digits = tuple(map(int, str(abs(unscaled))))
     return Decimal((int(unscaled < 0), digits, -type_.scale))
 
 
-def _written_day(chance: random.Random) -> str:
-    """A text that some engine takes for a day, or nearly so."""
-    before = chance.choice(("", "", "", "", " ", "+", "\t", "0", "-", "\x01"))
-    year = chance.choice(("2020", "2020", "2020", "2019", "20200", "0999", "9999"))
+def _written_day(rng: random.Random) -> str:
+    """A text that some engine reads as a date, or nearly so."""
+    before = rng.choice(("", "", "", "", " ", "+", "\t", "0", "-", "\x01"))
+    year = rng.choice(("2020", "2020", "2020", "2019", "20200", "0999", "9999"))
     month, day = (
-        chance.choice((f"{number:02}", f"{number:02}", f"{number:02}", str(number), str(-number)))
-        for number in (chance.choice((0, 1, 2, 6, 7, 9, 10, 12, 13, 99)), chance.randint(0, 33))
+        rng.choice((f"{number:02}", f"{number:02}", f"{number:02}", str(number), str(-number)))
+        for number in (rng.choice((0, 1, 2, 6, 7, 9, 10, 12, 13, 99)), rng.randint(0, 33))
     )
     behind = ("", "", "", "", " ", " 10:00:00", "T23:59:59", "T", "Z", "x", "1", " 23:30:00-08:00")
-    pieces = (year, month, day)[: chance.choice((3, 3, 3, 3, 2, 1))]
-    return before + "-".join(pieces) + chance.choice(behind)
+    pieces = (year, month, day)[: rng.choice((3, 3, 3, 3, 2, 1))]
+    return before + "-".join(pieces) + rng.choice(behind)
 
 
-def text(chance: random.Random, _: pa.DataType) -> str:
+def text(rng: random.Random, _: pa.DataType) -> str:
     """A text."""
-    if chance.random() < 0.15:
-        return _written_day(chance)
-    if chance.random() < 0.7:
-        return chance.choice(_WORDS)
-    return "".join(chance.choice(_LETTERS) for _ in range(chance.randint(1, 6)))
+    if rng.random() < 0.15:
+        return _written_day(rng)
+    if rng.random() < 0.7:
+        return rng.choice(_WORDS)
+    return "".join(rng.choice(_LETTERS) for _ in range(rng.randint(1, 6)))
 
 
-def _binary(chance: random.Random, _: pa.DataType) -> bytes:
-    return bytes(chance.choice((0, 1, 65, 127, 128, 255)) for _ in range(chance.randint(0, 4)))
+def _binary(rng: random.Random, _: pa.DataType) -> bytes:
+    return bytes(rng.choice((0, 1, 65, 127, 128, 255)) for _ in range(rng.randint(0, 4)))
 
 
-def day(chance: random.Random, _: pa.DataType) -> int:
+def day(rng: random.Random, _: pa.DataType) -> int:
     """A day since 1970, of the years 1 to 9999."""
-    kind = chance.random()
+    kind = rng.random()
     if kind < 0.5:
-        return chance.choice(_DAYS).toordinal() - _EPOCH_DAY
+        return rng.choice(_DAYS).toordinal() - _EPOCH_DAY
     if kind < 0.9:
-        return chance.randint(-25_000, 25_000)
-    return chance.randint(_FIRST_DAY, _LAST_DAY) - _EPOCH_DAY
+        return rng.randint(-25_000, 25_000)
+    return rng.randint(_FIRST_DAY, _LAST_DAY) - _EPOCH_DAY
 
 
-def moment(chance: random.Random, type_: pa.DataType) -> int:
-    """Microseconds since 1970, near the changes of a zone's clock among others."""
-    if chance.random() < 0.3:
-        wall = datetime(2020, *chance.choice(((3, 29, 1), (10, 25, 1), (3, 8, 7), (11, 1, 6))))
-        zone = ZoneInfo(chance.choice(ZONES)) if chance.random() < 0.3 else timezone.utc
+def moment(rng: random.Random, type_: pa.DataType) -> int:
+    """Microseconds since 1970, often near a change of a zone's clock."""
+    if rng.random() < 0.3:
+        wall = datetime(2020, *rng.choice(((3, 29, 1), (10, 25, 1), (3, 8, 7), (11, 1, 6))))
+        zone = ZoneInfo(rng.choice(ZONES)) if rng.random() < 0.3 else timezone.utc
         instant = wall.replace(tzinfo=zone) - _EPOCH.replace(tzinfo=timezone.utc)
-        near = chance.choice((0, -1, 1, -1_800_000_000, 1_800_000_000, 3_600_000_000))
-        return instant // timedelta(microseconds=1) + near
-    clock = chance.choice(_CLOCKS) if chance.random() < 0.7 else chance.randrange(_MICROS_PER_DAY)
-    return day(chance, type_) * _MICROS_PER_DAY + clock
+        offset = rng.choice((0, -1, 1, -1_800_000_000, 1_800_000_000, 3_600_000_000))
+        return instant // timedelta(microseconds=1) + offset
+    clock = rng.choice(_CLOCKS) if rng.random() < 0.7 else rng.randrange(_MICROS_PER_DAY)
+    return day(rng, type_) * _MICROS_PER_DAY + clock
 
 
 _DRAWERS: Sequence[tuple[Callable[[pa.DataType], bool], Callable[..., Any]]] = (
-    (pa.types.is_boolean, lambda chance, _: chance.random() < 0.5),
+    (pa.types.is_boolean, lambda rng, _: rng.random() < 0.5),
     (pa.types.is_integer, integer),
     (pa.types.is_floating, floating),
     (pa.types.is_decimal, decimal),

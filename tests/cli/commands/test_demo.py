@@ -1,4 +1,4 @@
-"""`pyhudi demo` and `pyhudi bench`: the first commands that a newcomer runs."""
+"""`pyhudi demo` and `pyhudi bench`: the first commands of a new user."""
 
 import json
 
@@ -35,7 +35,7 @@ def test_the_demo_needs_nothing_and_prunes(run, tmp_path):
     assert "something already" in err
 
 
-def test_the_demo_goes_on_with_commands_that_work(run, tmp_path):
+def test_the_demo_suggests_commands_that_work(run, tmp_path):
     _, out, _ = run("demo", tmp_path / "t")
     lines = [line.split(maxsplit=1)[1] for line in out.splitlines() if line.startswith("  pyhudi ")]
     assert len(lines) == 3
@@ -55,13 +55,13 @@ def test_no_row_of_the_demo_is_lost(run, trips, predicate):
     assert set(found.column("id").to_pylist()) <= set(kept.column("id").to_pylist())
 
 
-def test_bench_measures_a_table_of_ones_own(run, golden):
+def test_bench_measures_any_table(run, golden):
     table = golden["cow_v9_txns_simple_meta"]
-    asked = ("region = 'us'", "txn_id = 'TXN-017'")
-    code, out, _ = run("bench", table, *asked, "--times", "3", "--json")
+    conditions = ("region = 'us'", "txn_id = 'TXN-017'")
+    code, out, _ = run("bench", table, *conditions, "--times", "3", "--json")
     assert code == 0
     report = json.loads(out)
-    assert [one["predicate"] for one in report["predicates"]] == list(asked)
+    assert [one["predicate"] for one in report["predicates"]] == list(conditions)
     for one in report["predicates"]:
         assert 0 < one["files_kept"] < one["files_total"]
         assert 0 < one["median_millis"] <= one["most_millis"]
@@ -71,12 +71,12 @@ def test_bench_measures_a_table_of_ones_own(run, golden):
     assert run("bench", table)[0] == 2
 
 
-def test_long_predicates_are_whole_in_a_pipe(run, trips):
+def test_long_predicates_are_not_truncated_in_a_pipe(run, trips):
     predicate = " OR ".join(f"city = 'a_city_of_a_long_name_{number}'" for number in range(4))
     assert f"│ {predicate} │" in run("bench", trips, predicate, "--times", "1")[1]
 
 
-def test_a_table_without_statistics_comes_with_a_hint(run, trips):
+def test_a_table_without_statistics_prints_a_hint(run, trips):
     for command in ("prune", "explain"):
         assert "hint: --footers" in run(command, trips, "fare > 165")[2]
         assert "hint" not in run(command, trips, "fare > 165", "--footers")[2]

@@ -1,4 +1,4 @@
-"""`pyhudi index`: what it refuses, before Spark is started, and what needs no Spark at all."""
+"""`pyhudi index`: refusals before Spark is started, and subcommands that need no Spark."""
 
 import json
 import shutil
@@ -13,7 +13,7 @@ from pyhudi_expr.index.catalog.registry import RegisteredIndex, Registry, Store
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 from tests.cli.conftest import Run
-from tests.failure_fixtures import AS_NOBODY, kept_from_nobody
+from tests.failure_fixtures import AS_NOBODY, readable_by_others
 from tests.mdt.extension import example_index
 from tests.table.directory_contents import contents
 
@@ -50,7 +50,7 @@ announce(table, [NewPartition("bloom_filters", 4)], TableLock(table.storage))
 
 @pytest.fixture
 def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
-    """With column_stats, a record index and two secondary indexes, all of Hudi's making."""
+    """With column_stats, a record index and two secondary indexes, all built by Hudi."""
     shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
     return tmp_path / "table"
 
@@ -62,13 +62,13 @@ def nested(golden: Mapping[str, Path], tmp_path: Path) -> Path:
 
 
 def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """The command in a process that has no pyspark."""
+    """The command in a process without pyspark."""
     command = [sys.executable, "-c", _WITHOUT_SPARK, *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize(
-    ("arguments", "says"),
+    ("arguments", "message"),
     [
         (["create", "i", "--columns", "merchant_nam"], "no column 'merchant_nam': did you mean"),
         (["create", "i", "--columns", "merchant_name,amount"], "over one column, not 2"),
@@ -86,13 +86,13 @@ def without_spark(*arguments: object) -> subprocess.CompletedProcess[str]:
         (["drop", "record_index"], "merchant_idx, txn_date_idx cannot be without the record index"),
     ],
 )
-def test_what_cannot_be_is_one_clear_error_and_changes_nothing(
-    run: Run, table: Path, arguments: list[str], says: str
+def test_an_unsupported_index_is_one_clear_error_and_changes_nothing(
+    run: Run, table: Path, arguments: list[str], message: str
 ) -> None:
     before = contents(table)
     code, out, err = run("index", *arguments, "--table", table)
     assert (code, out) == (1, "")
-    assert says in err
+    assert message in err
     assert err.count("\n") == 1
     assert contents(table) == before
 
@@ -111,7 +111,7 @@ def test_a_column_of_many_values_is_refused(
     assert contents(nested) == before
 
 
-def test_a_directory_that_is_no_table_stays_one(run: Run, tmp_path: Path) -> None:
+def test_a_directory_that_is_no_table_is_not_changed(run: Run, tmp_path: Path) -> None:
     for command in ("create", "refresh", "drop"):
         code, _, err = run("index", command, "i", "--table", tmp_path)
         assert code == 1
@@ -121,7 +121,7 @@ def test_a_directory_that_is_no_table_stays_one(run: Run, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("store", ["hudi", "extension"])
-def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, store: str) -> None:
+def test_a_table_with_a_pending_restore_is_not_changed(run: Run, table: Path, store: str) -> None:
     (table / ".hoodie/timeline/29990101000000000.restore.requested").touch()
     before = contents(table)
     given = ("create", "i", "--columns", "merchant_name", "--store", store)
@@ -139,9 +139,9 @@ def test_a_table_that_is_being_restored_is_left_alone(run: Run, table: Path, sto
         ["drop", "merchant_idx"],
     ],
 )
-def test_a_table_that_may_not_be_written_stays(table: Path, command: list[str]) -> None:
+def test_a_read_only_table_is_not_changed(table: Path, command: list[str]) -> None:
     before = contents(table)
-    with kept_from_nobody(table):
+    with readable_by_others(table):
         given = [
             sys.executable,
             "-c",
@@ -159,7 +159,7 @@ def test_a_table_that_may_not_be_written_stays(table: Path, command: list[str]) 
     assert contents(table) == before
 
 
-def test_a_lock_that_somebody_holds_is_waited_for(run: Run, table: Path) -> None:
+def test_a_held_lock_is_waited_for(run: Run, table: Path) -> None:
     storage = HudiTable.open(str(table)).storage
     given = ("index", "create", "i", "--columns", "merchant_name", "--lock-wait", "0.1")
     with TableLock(storage).held("writes"):
@@ -170,7 +170,7 @@ def test_a_lock_that_somebody_holds_is_waited_for(run: Run, table: Path) -> None
         assert contents(table) == before
 
 
-def test_a_lock_that_cannot_be_taken_is_told(run: Run, table: Path) -> None:
+def test_an_unavailable_lock_is_reported(run: Run, table: Path) -> None:
     (table / ".hoodie/.locks").mkdir()
     (table / ".hoodie/.locks/table_lock.json").write_text("{}")
     before = contents(table)
@@ -183,7 +183,7 @@ def test_a_lock_that_cannot_be_taken_is_told(run: Run, table: Path) -> None:
     assert contents(table) == before
 
 
-def test_a_lock_of_another_service_is_told(run: Run, table: Path) -> None:
+def test_an_unsupported_lock_provider_is_reported(run: Run, table: Path) -> None:
     before = contents(table)
     given = ("create", "i", "--columns", "merchant_name")
     for arguments in (given, ("drop", "merchant_idx")):
@@ -194,7 +194,7 @@ def test_a_lock_of_another_service_is_told(run: Run, table: Path) -> None:
     assert contents(table) == before
 
 
-def test_what_exists_may_exist(run: Run, table: Path) -> None:
+def test_if_not_exists_accepts_an_existing_index(run: Run, table: Path) -> None:
     before = contents(table)
     given = ("create", "ranges", "--using", "column_stats", "--if-not-exists")
     assert run("index", *given, "--table", table) == (0, "the index ranges exists\n", "")
@@ -207,7 +207,7 @@ def test_what_exists_may_exist(run: Run, table: Path) -> None:
 
 
 @pytest.mark.slow
-def test_listing_dropping_and_what_is_up_to_date_need_no_spark(table: Path) -> None:
+def test_listing_dropping_and_refreshing_current_indexes_need_no_spark(table: Path) -> None:
     listed = without_spark("index", "list", "--json", "--table", table)
     found = [(one["name"], one["state"]) for one in json.loads(listed.stdout)["indexes"]]
     names = ("column_stats", "merchant_idx", "record_index", "txn_date_idx")
@@ -230,7 +230,7 @@ def test_listing_dropping_and_what_is_up_to_date_need_no_spark(table: Path) -> N
     assert len({len(line) for line in listed.stdout.splitlines()}) == 1
 
 
-def test_the_list_tells_how_fresh_an_index_is_and_what_to_do(run: Run, table: Path) -> None:
+def test_the_list_shows_the_freshness_of_an_index_and_what_to_do(run: Run, table: Path) -> None:
     opened = HudiTable.open(str(table))
     shops = RegisteredIndex(
         "shops", "secondary_index", ("s",), {}, Store.HUDI, ("secondary_index_shops",), created=""
@@ -238,10 +238,10 @@ def test_the_list_tells_how_fresh_an_index_is_and_what_to_do(run: Run, table: Pa
     Registry().with_index(shops).write(opened.storage)
     out = run("index", "list", "--table", table)[1]
     rows = {cells[0]: cells[1:] for cells in map(cells_of, out.splitlines()) if len(cells) == 7}
-    kept, gone = rows["merchant_idx"], rows["shops"]
+    kept, dropped = rows["merchant_idx"], rows["shops"]
     assert kept == ["secondary_index", "merchant_name", "hudi", "active", opened.instant, ""]
-    assert gone[:5] == ["secondary_index", "s", "hudi", "dropped", "-"]
-    assert gone[5].startswith("deleted by the commit ")
+    assert dropped[:5] == ["secondary_index", "s", "hudi", "dropped", "-"]
+    assert dropped[5].startswith("deleted by the commit ")
 
 
 def cells_of(line: str) -> list[str]:
@@ -249,7 +249,7 @@ def cells_of(line: str) -> list[str]:
 
 
 @pytest.mark.slow
-def test_building_without_spark_says_what_to_install(table: Path) -> None:
+def test_building_without_spark_names_the_package_to_install(table: Path) -> None:
     before = contents(table)
     done = without_spark("index", "create", "i", "--columns", "merchant_name", "--table", table)
     assert done.returncode == 1
@@ -260,19 +260,21 @@ def test_building_without_spark_says_what_to_install(table: Path) -> None:
 
 
 @pytest.mark.slow
-def test_an_index_that_a_dead_build_left_half_registered_is_built_again(table: Path) -> None:
-    """Of the extension; what Hudi's writers deleted stays registered."""
+def test_an_index_half_registered_by_a_killed_build_is_built_again(table: Path) -> None:
+    """In the extension; indexes that Hudi's writers deleted stay registered."""
     opened = HudiTable.open(str(table))
     name, columns = "i", ("merchant_name",)
-    gone = ("secondary_index_i",)
-    index = RegisteredIndex(name, "secondary_index", columns, {}, Store.EXTENSION, gone, "")
+    missing_partitions = ("secondary_index_i",)
+    index = RegisteredIndex(
+        name, "secondary_index", columns, {}, Store.EXTENSION, missing_partitions, ""
+    )
     Registry().with_index(index).write(opened.storage)
     given = ("index", "create", name, "--columns", "merchant_name", "--table", table)
     assert "pyspark is missing" in without_spark(*given, "--store", "extension").stderr
 
 
 @pytest.mark.slow
-def test_what_a_dead_build_has_begun_is_ended_first(table: Path) -> None:
+def test_a_killed_build_is_completed_first(table: Path) -> None:
     before = contents(table)
     subprocess.run([sys.executable, "-c", _ANNOUNCES, str(table)], check=True)
     assert contents(table) != before

@@ -1,4 +1,4 @@
-"""`pyhudi index` from the first command to the last, of a table that is named in a metastore."""
+"""`pyhudi index` through all subcommands, on a table that a metastore names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ INPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetInputFormat'
 OUTPUTFORMAT 'org.apache.hadoop.hive.ql.io.parquet.MapredParquetOutputFormat'
 LOCATION '{path}'
 """
-"""As Hudi's sync to Hive registers tables, but for what would need Hudi on the class path."""
+"""As Hudi's sync to Hive registers tables, without properties that need Hudi on the class path."""
 _COMMANDS = (
     ("create", "ranges", "--using", "column_stats", "--columns", "amount"),
     ("create", "shops", "--columns", "merchant_name", "--store", "extension", "--shards", "2"),
@@ -47,10 +47,10 @@ _COMMANDS = (
 )
 
 
-def test_each_command_takes_a_name_and_answers_in_json(
+def test_each_command_accepts_a_table_name_and_prints_json(
     golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    """In a process of its own: there is one metastore in each."""
+    """In a separate process, because each process has one metastore."""
     path = tmp_path / "trips"
     shutil.copytree(golden["cow_v9_txns_nonpart_nometa"], path)
     done = subprocess.run(
@@ -66,7 +66,7 @@ def test_each_command_takes_a_name_and_answers_in_json(
         check=False,
     )
     assert done.returncode == 0, done.stderr[-5000:]
-    ranges, shops, again, listed, verified, refreshed, dropped, gone, nothing, named = map(
+    ranges, shops, again, listed, verified, refreshed, dropped, after_drop, nothing, named = map(
         json.loads, done.stdout.splitlines()
     )
     assert ranges["code"] == 0
@@ -83,14 +83,14 @@ def test_each_command_takes_a_name_and_answers_in_json(
     assert (found["partition"], found["missing"]) == ("secondary_index_shops", 0)
     assert found["checked"] > 0
     assert refreshed == {"code": 0, "answer": {"built": None}}
-    assert dropped["answer"] == gone["answer"] == {"dropped": "shops"}
+    assert dropped["answer"] == after_drop["answer"] == {"dropped": "shops"}
     assert nothing == {"code": 1, "answer": None}
     assert "did you mean merchant_name" in done.stderr
     assert named == ["ranges"]
 
 
 def run(path: str) -> None:
-    """What the process does; prints a line for each command, and one for a statement."""
+    """The program of the process; prints a line for each command, and one for a statement."""
     with spark_session("tables", "local[2]", [_METASTORE, _HIVE]) as spark:
         spark.sql(_SYNCED.format(path=path))
     for command in _COMMANDS:
@@ -98,8 +98,8 @@ def run(path: str) -> None:
         code, text = _answer([*given, "--master", "local[2]"])
         _print({"code": code, "answer": json.loads(text) if text else None})
     with spark_session("tables", "local[2]", [_METASTORE, _HIVE]) as spark:
-        shown: Any = execute(spark, "SHOW INDEXES ON default.trips")
-        _print([one.name for one in shown])
+        listed_by_sql: Any = execute(spark, "SHOW INDEXES ON default.trips")
+        _print([one.name for one in listed_by_sql])
 
 
 def _answer(arguments: list[str]) -> tuple[int, str]:

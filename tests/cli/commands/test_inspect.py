@@ -1,4 +1,4 @@
-"""`pyhudi inspect`: freshness and sizes of indexes, what is pending, what cannot be read."""
+"""`pyhudi inspect`: freshness and sizes of indexes, pending instants, and read errors."""
 
 import json
 import shutil
@@ -11,35 +11,37 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 @pytest.fixture
 def table(golden, tmp_path):
-    """A copy."""
+    """A copy of a golden table."""
     return shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
 
 
-def told(run, table):
+def inspect_lines(run, table):
     code, out, _ = run("inspect", table)
     assert code == 0
     return [line.strip() for line in out.splitlines()]
 
 
-def test_each_index_is_told_in_a_line_with_its_freshness_size_and_note(run, table):
+def test_each_index_is_a_line_with_its_freshness_size_and_note(run, table):
     newest = HudiTable.open(str(table)).instant
     shops = RegisteredIndex(
         "shops", "secondary_index", ("s",), {}, Store.HUDI, ("secondary_index_shops",), created=""
     )
     Registry().with_index(shops).write(HudiTable.open(str(table)).storage)
-    lines = told(run, table)
+    lines = inspect_lines(run, table)
     (kept,) = [line for line in lines if line.startswith("merchant_idx: ")]
     assert kept.startswith(f"merchant_idx: active; covers {newest}; 0.1 MB in hudi; ")
     assert kept.endswith("secondary_index of merchant_name")
-    (gone,) = [line for line in lines if line.startswith("shops: ")]
-    assert gone.startswith("shops: dropped; covers nothing; 0.0 MB in hudi; secondary_index of s; ")
-    assert "refresh it" in gone
+    (dropped,) = [line for line in lines if line.startswith("shops: ")]
+    assert dropped.startswith(
+        "shops: dropped; covers nothing; 0.0 MB in hudi; secondary_index of s; "
+    )
+    assert "refresh it" in dropped
     report = json.loads(run("inspect", table, "--json")[1])
     sizes = {each["name"]: each["bytes"] for each in report["indexes"]}
     assert sizes["shops"] == 0 < sizes["merchant_idx"]
 
 
-def test_a_commit_that_the_metadata_table_lacks_is_seen(run, table):
+def test_a_commit_missing_in_the_metadata_table_is_reported(run, table):
     newest = max((table / ".hoodie" / "timeline").glob("*_*.commit"))
     report = json.loads(run("inspect", table, "--json")[1])
     assert report["metadata_table"]["up_to_date"]
@@ -51,13 +53,13 @@ def test_a_commit_that_the_metadata_table_lacks_is_seen(run, table):
     assert {each["state"] for each in report["indexes"]} == {"lagging"}
 
 
-def test_what_has_begun_and_not_ended_is_pending(run, table):
+def test_incomplete_instants_are_pending(run, table):
     timeline = table / ".hoodie" / "timeline"
     (timeline / "20991231000000000.commit.requested").write_bytes(b"")
     (timeline / "20991231000000000.inflight").write_bytes(b"")
     pending = json.loads(run("inspect", table, "--json")[1])["timeline"]["pending"]
     assert pending == ["20991231000000000 commit"]
-    assert "pending: 20991231000000000 commit" in told(run, table)
+    assert "pending: 20991231000000000 commit" in inspect_lines(run, table)
 
 
 def test_a_broken_metadata_table_is_part_of_the_report(run, table):

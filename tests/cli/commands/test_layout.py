@@ -1,5 +1,7 @@
-"""`pyhudi layout analyze`; `tests/spark/clustering/test_cluster.py` runs `pyhudi layout
-cluster`."""
+"""`pyhudi layout analyze`.
+
+`tests/spark/clustering/test_cluster.py` runs `pyhudi layout cluster`.
+"""
 
 import json
 import subprocess
@@ -9,7 +11,12 @@ import pytest
 
 from tests.layout.tables import rows, split, written
 
-_ASKED = ("--predicate", "a < 1000", "--predicate", "b = 'https://www.example.com/000001' OR a > 9")
+_PREDICATES = (
+    "--predicate",
+    "a < 1000",
+    "--predicate",
+    "b = 'https://www.example.com/000001' OR a > 9",
+)
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +27,7 @@ def table(tmp_path_factory) -> str:
 
 
 def test_the_best_layouts_are_shown(run, table):
-    code, out, _ = run("layout", "analyze", table, *_ASKED)
+    code, out, _ = run("layout", "analyze", table, *_PREDICATES)
     assert code == 0
     lines = out.splitlines()
     assert lines[0].split() == ["share", "of", "files", "read,", "8", "files"]
@@ -30,13 +37,13 @@ def test_the_best_layouts_are_shown(run, table):
 
 
 def test_the_json_of_analyze(run, table):
-    code, out, _ = run("layout", "analyze", table, *_ASKED, "--files", "16", "--json")
+    code, out, _ = run("layout", "analyze", table, *_PREDICATES, "--files", "16", "--json")
     assert code == 0
     report = json.loads(out)
     assert report["files"] == 16
     assert report["sampled_rows"] == 4_000
     assert report["today"]["layout"] is None
-    assert [one["predicate"] for one in report["today"]["predicates"]] == list(_ASKED[1::2])
+    assert [one["predicate"] for one in report["today"]["predicates"]] == list(_PREDICATES[1::2])
     shares = [one["bytes"] for one in report["candidates"]]
     assert shares == sorted(shares)
     named = {
@@ -46,11 +53,11 @@ def test_the_json_of_analyze(run, table):
 
 
 @pytest.mark.slow
-def test_layouts_of_chosen_columns_and_a_picture(run, table, tmp_path):
+def test_layouts_of_chosen_columns_with_a_picture(run, table, tmp_path):
     pytest.importorskip("matplotlib")
     picture = tmp_path / "files.png"
     code, out, _ = run(
-        *("layout", "analyze", table, *_ASKED),
+        *("layout", "analyze", table, *_PREDICATES),
         *("--columns", "b,c", "--picture", picture, "--json"),
     )
     assert code == 0
@@ -69,7 +76,7 @@ def test_layouts_of_chosen_columns_and_a_picture(run, table, tmp_path):
         (("--predicate", "a = 1", "--picture", "x.png"), "a picture takes two columns"),
     ],
 )
-def test_what_cannot_be_analyzed_is_refused_in_a_line(run, table, arguments, message):
+def test_invalid_arguments_of_analyze_are_one_line_errors(run, table, arguments, message):
     code, out, err = run("layout", "analyze", table, *arguments)
     assert (code, out) == (1, "")
     assert message in err
@@ -78,7 +85,7 @@ def test_what_cannot_be_analyzed_is_refused_in_a_line(run, table, arguments, mes
 
 @pytest.mark.parametrize("files", ["0", "-1"])
 def test_a_layout_of_no_file_is_refused(run, table, files):
-    code, _, err = run("layout", "analyze", table, *_ASKED, "--files", files)
+    code, _, err = run("layout", "analyze", table, *_PREDICATES, "--files", files)
     assert code == 2
     assert "--files" in err
 
@@ -93,11 +100,11 @@ sys.exit(main(sys.argv[1:]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("columns", "says"),
+    ("columns", "error"),
     [("nope", "there is no column 'nope' to lay out by"), ("a", "pyspark is missing")],
 )
-def test_a_wrong_column_is_told_before_spark_starts(table, columns, says):
+def test_an_unknown_column_is_refused_before_spark_starts(table, columns, error):
     command = [sys.executable, "-c", _WITHOUT_SPARK, "layout", "cluster", table]
     done = subprocess.run([*command, "--columns", columns], capture_output=True, text=True)
     assert done.returncode == 1
-    assert says in done.stderr
+    assert error in done.stderr

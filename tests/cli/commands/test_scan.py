@@ -1,4 +1,4 @@
-"""`pyhudi scan`: the rows that the table has, as text and as JSON."""
+"""`pyhudi scan`: the rows of a table as text and as JSON."""
 
 import json
 import math
@@ -18,15 +18,15 @@ def table(golden):
     return golden["cow_v9_txns_simple_meta"]
 
 
-def test_the_lines_are_the_rows_with_their_columns(run, table):
+def test_output_lines_are_the_rows_with_their_columns(run, table):
     code, out, err = run("scan", table, "region = 'us'", "--columns", "txn_id,merchant_name")
     assert code == 0
     header, *lines = out.splitlines()
     assert header.split("\t") == ["txn_id", "merchant_name"]
     rows = scan(str(table), "region = 'us'").to_table()
-    wanted = zip(rows["txn_id"].to_pylist(), rows["merchant_name"].to_pylist(), strict=True)
+    expected = zip(rows["txn_id"].to_pylist(), rows["merchant_name"].to_pylist(), strict=True)
     assert sorted(tuple(line.split("\t")) for line in lines) == sorted(
-        (key, name or "NULL") for key, name in wanted
+        (key, name or "NULL") for key, name in expected
     )
     assert err == "read 2 of 5 files\n"
 
@@ -38,8 +38,8 @@ def test_no_more_rows_than_the_limit(run, table):
     assert run("scan", table, "--limit", -1)[0] == 2
 
 
-def test_every_type_is_json(run, golden):
-    """Decimals, dates and times as text, binaries in hexadecimal digits, nested values nested."""
+def test_every_type_has_a_json_form(run, golden):
+    """Decimals, dates and times as text, binaries in hexadecimal, nested values nested."""
     _, out, _ = run("scan", golden["cow_v8_complexkeygen_hivestyle"], "id = 1", "--json")
     (row,) = map(json.loads, out.splitlines())
     assert (row["decimalField"], row["dateField"]) == ("12345.67890", "2023-04-01")
@@ -56,7 +56,7 @@ def test_every_type_is_json(run, golden):
     assert json.loads(struct) == row["structField"]
 
 
-def test_numbers_that_json_lacks_are_texts(run, tmp_path):
+def test_numbers_missing_in_json_are_strings(run, tmp_path):
     path = tmp_path / "trips"
     write_demo_table(path)
     (file, *others) = sorted(path.glob("day=*/*.parquet"))
@@ -77,7 +77,7 @@ def test_numbers_that_json_lacks_are_texts(run, tmp_path):
     assert found == ["NaN", "Infinity", "-Infinity", 1.5]
 
 
-def test_what_is_read_is_as_of_an_instant_and_in_a_zone(run, golden, tmp_path):
+def test_scan_accepts_an_instant_and_a_zone(run, golden, tmp_path):
     path = shutil.copytree(golden["cow_v9_txns_simple_meta"], tmp_path / "table")
     every = scan(str(path)).to_table()
     first = pc.min(every["_hoodie_commit_time"]).as_py()

@@ -1,4 +1,4 @@
-"""`pyhudi virtual-keys` on tables of the golden data; what needs Spark: `tests/spark`."""
+"""`pyhudi virtual-keys` on golden tables. `tests/spark` has the subcommands that need Spark."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def table(golden: Mapping[str, Path], tmp_path: Path) -> str:
     return str(shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "t"))
 
 
-def answered(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def json_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["virtual-keys", *arguments, "--json"]) == 0
     answer: dict[str, Any] = json.loads(capsys.readouterr().out)
     return answer
@@ -30,34 +30,34 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 
 def test_a_report_before_and_after(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    before = answered(capsys, "report", table)
+    before = json_of(capsys, "report", table)
     assert not before["enabled"]
     assert before["bytes_saved"] == 0
     assert before["bytes_to_save"] > 0
-    saved = answered(capsys, "enable", table)["settings"]
+    saved = json_of(capsys, "enable", table)["settings"]
     assert saved["hoodie.populate.meta.fields"] == "false"
-    assert answered(capsys, "report", table) == {**before, "enabled": True}
+    assert json_of(capsys, "report", table) == {**before, "enabled": True}
 
 
-def test_writers_may_go_on_keeping_the_column(
+def test_writers_may_keep_storing_the_column(
     table: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    saved = answered(capsys, "enable", table, "--keep-column")["settings"]
+    saved = json_of(capsys, "enable", table, "--keep-column")["settings"]
     assert saved["hoodie.populate.meta.fields"] == "true"
-    saved = answered(capsys, "enable", table)["settings"]
+    saved = json_of(capsys, "enable", table)["settings"]
     assert saved["hoodie.populate.meta.fields"] == "false"
 
 
 def test_another_definition_is_refused(table: str, capsys: pytest.CaptureFixture[str]) -> None:
-    answered(capsys, "enable", table)
-    said = refused(capsys, "enable", table, "--columns", "id")
-    assert "'id'" in said
-    assert "'id,name'" in said
-    assert "cannot be changed" in said
+    json_of(capsys, "enable", table)
+    output = refused(capsys, "enable", table, "--columns", "id")
+    assert "'id'" in output
+    assert "'id,name'" in output
+    assert "cannot be changed" in output
 
 
 def test_a_report_for_people(table: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["virtual-keys", "report", table]) == 0
-    said = capsys.readouterr().out
-    assert "base files: 3" in said
-    assert "to save: 0.000 MB in 3 files" in said
+    output = capsys.readouterr().out
+    assert "base files: 3" in output
+    assert "to save: 0.000 MB in 3 files" in output

@@ -23,7 +23,7 @@ from pyhudi_expr.frontend.common.functions import is_in
 from pyhudi_expr.frontend.common.hive_types import InexpressibleError
 from tests.expr.statistics import RowStatistics
 
-#: Deeper than Python can show.
+#: Deeper than Python's recursion limit allows.
 DEEP: list[Any] = reduce(lambda inner, _: [inner], range(100_000), [])
 A, B = Column(("a",)), Column(("b",))
 ONE, TWO = Literal(1, pa.int32()), Literal(2, pa.int32())
@@ -71,13 +71,13 @@ def test_lists_become_disjunctions_of_conjunctions(filters: list[Any], expected:
         ([(DEEP, "=", 1)], "not a column name"),
     ],
 )
-def test_what_is_no_filter(filters: list[Any], problem: str) -> None:
+def test_invalid_filter_lists_are_refused(filters: list[Any], problem: str) -> None:
     with pytest.raises(FilterError, match=problem):
         parse_filters(filters)
 
 
 class TestNullsInLists:
-    """What IN finds of NULLs, as pyarrow does."""
+    """How IN treats NULLs, as pyarrow does."""
 
     ROWS = ((None,), (1,), (3,), (1, None), (2, 3))
 
@@ -87,12 +87,12 @@ class TestNullsInLists:
         files = [pa.table({"a": pa.array(rows, pa.int32())}) for rows in self.ROWS]
         member = pc.field("a").isin(pa.array(values, pa.int32()))
         condition = member if operator == "in" else ~member
-        wanted = [file.filter(condition).num_rows > 0 for file in files]
+        has_match = [file.filter(condition).num_rows > 0 for file in files]
         predicate = bind(parse_filters([("a", operator, values)]), Scope(files[0].schema))
         evidence = RowStatistics([[{"a": value} for value in rows] for rows in self.ROWS])
         kept = as_array(may_be(predicate, True, [StatisticsEvidence(evidence)]), len(files))
-        assert kept[wanted].all()
-        assert not kept[0] or wanted[0]  # the file of nothing but NULL is judged exactly
+        assert kept[has_match].all()
+        assert not kept[0] or has_match[0]  # the file with only NULL is evaluated exactly
 
 
 NEW_YORK, TOKYO = (dt.timezone(dt.timedelta(hours=hours)) for hours in (-5, 9))
@@ -152,6 +152,6 @@ def test_nan_is_a_number() -> None:
         10**80,
     ],
 )
-def test_other_constants_cannot_be_said(value: Any) -> None:
+def test_other_constants_are_refused(value: Any) -> None:
     with pytest.raises((InexpressibleError, ValueError)):
         literal_of_python(value)

@@ -1,4 +1,4 @@
-"""pyarrow's expressions: what is kept always has the rows that pyarrow finds."""
+"""pyarrow's expressions: the kept files always contain the rows that pyarrow finds."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ A_WEEK_LATER = dt.datetime(2024, 1, 12, 12, tzinfo=UTC)
 
 
 def row(n: int | None) -> dict[str, Any]:
-    """The n-th of rows in which every column grows; None: a row of nulls."""
+    """Row n, in which every column grows with n; None: a row of nulls."""
     if n is None:
         return dict.fromkeys(SCHEMA.names)
     day = DAY + dt.timedelta(days=n)
@@ -56,17 +56,17 @@ FILES = [[0, 1], [2, 3], [None], [4, None], [8], [9], [8, 9], [5, 6, 7]]
 
 
 def files_of(expression: pc.Expression, files: list[list[int | None]]) -> tuple[Any, Any]:
-    """The files that hold a row, and those that are kept."""
+    """Which files hold a matching row, and which are kept."""
     tables = [pa.Table.from_pylist([row(n) for n in rows], SCHEMA) for rows in files]
-    wanted = np.array([table.filter(expression).num_rows > 0 for table in tables])
+    has_match = np.array([table.filter(expression).num_rows > 0 for table in tables])
     evidence = RowStatistics([[_stored(row(n)) for n in rows] for rows in files])
     bound = bind(parse_arrow(expression, SCHEMA), Scope(SCHEMA, "UTC"))
     kept = as_array(may_be(bound, True, [StatisticsEvidence(evidence)]), len(files))
-    return wanted, kept
+    return has_match, kept
 
 
 def _stored(values: dict[str, Any]) -> dict[str, Any]:
-    """Times as numbers of their unit, fields of structs with dots, as statistics have them."""
+    """Times as numbers of their unit, struct fields with dotted names, as in statistics."""
     table = pa.Table.from_pylist([values], SCHEMA)
     flat = table.flatten()
     found = {}
@@ -126,15 +126,15 @@ SOUND = [
 
 
 @pytest.mark.parametrize("expression", EXACT, ids=str)
-def test_kept_files_are_those_with_rows(expression: pc.Expression) -> None:
-    wanted, kept = files_of(expression, FILES)
-    assert list(kept) == list(wanted)
+def test_exactly_the_files_with_rows_are_kept(expression: pc.Expression) -> None:
+    has_match, kept = files_of(expression, FILES)
+    assert list(kept) == list(has_match)
 
 
 @pytest.mark.parametrize("expression", SOUND, ids=str)
 def test_no_file_with_rows_is_dropped(expression: pc.Expression) -> None:
-    wanted, kept = files_of(expression, FILES)
-    assert kept[wanted].all()
+    has_match, kept = files_of(expression, FILES)
+    assert kept[has_match].all()
 
 
 _LEAVES = st.sampled_from([*EXACT, *SOUND[:-1]])
@@ -153,11 +153,11 @@ _ROWS = st.lists(st.none() | st.integers(0, 9), min_size=1, max_size=3)
 @settings(max_examples=examples(150))
 @given(_TREES, st.lists(_ROWS, min_size=1, max_size=4))
 def test_soundness_of_random_expressions(expression: Any, files: Any) -> None:
-    wanted, kept = files_of(expression, files)
-    assert kept[wanted].all()
+    has_match, kept = files_of(expression, files)
+    assert kept[has_match].all()
 
 
-def test_the_tree_is_that_of_every_frontend() -> None:
+def test_the_tree_equals_that_of_the_sql_front_end() -> None:
     found = parse_arrow((INT > 3) & (TEXT == "x"), SCHEMA)
     above = Comparison(Op.GT, Column(("i",)), Literal(3, pa.int32()))
     equal = Comparison(Op.EQ, Column(("s",)), Literal("x", pa.string()))
@@ -168,7 +168,7 @@ def test_the_tree_is_that_of_every_frontend() -> None:
     ("kind", "zone"), [("precision_timestamp", None), ("precision_timestamp_tz", "UTC")]
 )
 def test_times_of_each_precision(kind: str, zone: str | None) -> None:
-    """pyarrow writes microseconds for all; others write what they have."""
+    """pyarrow writes microseconds for all units; other programs write the actual one."""
     form = ExtendedExpression.FromString(bytes((pc.field("t") == NOON).to_substrait(SCHEMA)))
     call = form.referred_expr[0].expression.scalar_function
     literal = getattr(call.arguments[1].value.literal, kind)
@@ -181,13 +181,13 @@ def test_times_of_each_precision(kind: str, zone: str | None) -> None:
     assert isinstance(parse_substrait(form.SerializeToString()), Unknown)
 
 
-def test_a_function_that_substrait_has_not_is_unknown() -> None:
+def test_a_function_missing_in_substrait_is_unknown() -> None:
     found = parse_arrow(pc.year(pc.field("d")) == 2024, SCHEMA)
     assert isinstance(found, Unknown)
     assert "year" in found.reason
 
 
-def test_an_expression_that_pyarrow_would_write_for_ages_is_unknown() -> None:
+def test_an_expression_that_pyarrow_serializes_too_slowly_is_unknown() -> None:
     few, many = (reduce(and_, [n < INT for n in range(count)]) for count in (15, 40))
     assert isinstance(parse_arrow(few, SCHEMA), And)
     found = parse_arrow(many, SCHEMA)
@@ -208,7 +208,7 @@ MESSAGES = [bytes(one.to_substrait(SCHEMA)) for one in (*EXACT, *SOUND[:16])]
 
 @settings(max_examples=examples(300))
 @given(st.sampled_from(MESSAGES), st.data())
-def test_fuzz_changed_messages_are_refused_or_judged(message: bytes, data: Any) -> None:
+def test_fuzz_changed_messages_are_refused_or_evaluated(message: bytes, data: Any) -> None:
     changed = bytearray(message)
     for _ in range(data.draw(st.integers(1, 3))):
         changed[data.draw(st.integers(0, len(changed) - 1))] = data.draw(st.integers(0, 255))

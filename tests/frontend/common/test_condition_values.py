@@ -1,4 +1,4 @@
-"""Conditions where values are expected: each front end judges them, by the files of their rows."""
+"""Conditions used as values: each front end supports them. Checked by the files of their rows."""
 
 from __future__ import annotations
 
@@ -43,23 +43,25 @@ def above(row: dict[str, Any]) -> Boolean:
     return None if row["i"] is None else bool(row["i"] > 5)
 
 
-def lifted(of: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
-    """NULL where an operand is."""
-    return None if left is None or right is None else of(left, right)
+def null_propagating(operation: Callable[[Any, Any], Boolean], left: Any, right: Any) -> Boolean:
+    """Returns NULL if an operand is NULL."""
+    return None if left is None or right is None else operation(left, right)
 
 
-#: What SQL means, in Python.
+#: SQL's meaning, in Python.
 MEANINGS: dict[str, Callable[[dict[str, Any]], Boolean]] = {
     "(i > 5) = true": above,
-    "(i > 5) = false": lambda row: lifted(operator.eq, above(row), False),
-    "(i > 5) <> b": lambda row: lifted(operator.ne, above(row), row["b"]),
-    "(i > 5) = (i > 3)": lambda row: lifted(operator.eq, above(row), True),
-    "(i > 5) = (i IS NULL)": lambda row: lifted(operator.eq, above(row), row["i"] is None),
+    "(i > 5) = false": lambda row: null_propagating(operator.eq, above(row), False),
+    "(i > 5) <> b": lambda row: null_propagating(operator.ne, above(row), row["b"]),
+    "(i > 5) = (i > 3)": lambda row: null_propagating(operator.eq, above(row), True),
+    "(i > 5) = (i IS NULL)": lambda row: null_propagating(
+        operator.eq, above(row), row["i"] is None
+    ),
     "coalesce(i > 5, b)": lambda row: row["b"] if row["i"] is None else above(row),
     "coalesce(i > 5, true) = false": lambda row: above(row) is False,
     "if(b, i > 5, i IS NULL)": lambda row: above(row) if row["b"] else row["i"] is None,
     "CASE WHEN b THEN i > 5 ELSE NOT (i > 5) END": (
-        lambda row: above(row) if row["b"] else lifted(operator.ne, above(row), True)
+        lambda row: above(row) if row["b"] else null_propagating(operator.ne, above(row), True)
     ),
     "nullif(i > 5, true) IS NULL": lambda row: above(row) is not False,
 }
@@ -67,7 +69,7 @@ MEANINGS: dict[str, Callable[[dict[str, Any]], Boolean]] = {
 
 @pytest.mark.parametrize("text", MEANINGS)
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
-def test_just_the_files_with_such_a_row(text: str, dialect: SqlDialect) -> None:
+def test_exactly_the_files_with_such_a_row_are_kept(text: str, dialect: SqlDialect) -> None:
     predicate = parse_predicate(text, dialect)
     for again in (predicate, decode(encode(predicate))):
         for truth in (True, False):
@@ -76,7 +78,7 @@ def test_just_the_files_with_such_a_row(text: str, dialect: SqlDialect) -> None:
 
 
 @pytest.mark.parametrize("text", ["(i > 5) IS TRUE", "(i > 5) <=> true", "(i > 5) IS NOT NULL"])
-def test_truths_that_are_never_null(text: str) -> None:
+def test_conditions_that_are_never_null(text: str) -> None:
     predicate = parse_predicate(text, SPARK)
     is_wanted = (lambda row: above(row) is not None) if "NULL" in text else above
     assert kept(predicate) == [n for n, row in enumerate(ROWS) if is_wanted(row)]
@@ -86,7 +88,7 @@ def test_truths_that_are_never_null(text: str) -> None:
 NOT_ABOVE = [n for n, row in enumerate(ROWS) if above(row) is False]
 
 
-def test_as_sparks_optimiser_writes_them() -> None:
+def test_conditions_as_sparks_optimiser_writes_them() -> None:
     compared = catalyst.node(
         "GreaterThan", catalyst.column("i", "integer"), catalyst.constant("5", "integer")
     )
@@ -95,7 +97,7 @@ def test_as_sparks_optimiser_writes_them() -> None:
     assert kept(found) == NOT_ABOVE
 
 
-def test_as_presto_writes_them() -> None:
+def test_conditions_as_presto_writes_them() -> None:
     compared = presto.WRITTEN["i = 3005"]
     both = presto.call("$operator$equal", compared, compared)
     found = parse_row_expression(json.dumps(both))
@@ -104,7 +106,7 @@ def test_as_presto_writes_them() -> None:
     assert found == parse_predicate("(i = 3005) = (i = 3005)", PRESTO)
 
 
-def test_as_hive_sends_them() -> None:
+def test_conditions_as_hive_sends_them() -> None:
     five, column = encode(parse_predicate("i > 5"))[:2]
     false = encode(parse_predicate("b = false"))[1]
     above = Node(kind=NodeKind.FUNCTION, functionName=">", children=[1, 0])
@@ -114,10 +116,10 @@ def test_as_hive_sends_them() -> None:
     assert kept(decode([five, column, above, false, by_name])) == NOT_ABOVE
 
 
-def test_conditions_on_conditions_do_not_double_without_end() -> None:
+def test_nested_conditions_do_not_grow_exponentially() -> None:
     text = "i > 5"
     for _ in range(30):
         text = f"({text}) = true"
     predicate = parse_predicate(text, SPARK)
     assert sum(1 for _ in walk(predicate)) < 100
-    assert kept(predicate) == list(range(len(ROWS)))  # which are too many to be judged
+    assert kept(predicate) == list(range(len(ROWS)))  # which are too many to be evaluated

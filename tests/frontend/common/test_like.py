@@ -1,4 +1,4 @@
-"""LIKE patterns, against Hive's own reading of them."""
+"""LIKE patterns, compared with Hive's own translation to regular expressions."""
 
 import re
 
@@ -32,8 +32,8 @@ def test_a_trailing_percent_is_a_prefix():
     assert like(S, "%") == StartsWith(S, "")
 
 
-def test_only_what_is_before_a_backslash_counts_in_hive():
-    # Its vectors take a backslash for a character, its rows for an escape.
+def test_hive_patterns_are_used_up_to_a_backslash():
+    # Hive's vectorised code takes a backslash as a character, its row code as an escape.
     for pattern in (r"a\%b\_%", r"a\b%", r"a\\%", "a\\", r"a\_b%%", r"a\_b_%"):
         found = like(S, pattern)
         assert isinstance(found, And), pattern
@@ -41,7 +41,7 @@ def test_only_what_is_before_a_backslash_counts_in_hive():
         assert isinstance(found.children[1], Unknown), pattern
 
 
-def test_an_escape_gives_a_sign_its_own_meaning():
+def test_an_escaped_character_is_literal():
     assert standard_like(S, r"a\%b\_%", "\\") == StartsWith(S, "a%b_")
     assert standard_like(S, "ab_d%", "\\") == standard_like(S, "ab_d%", None)
 
@@ -73,7 +73,7 @@ def value_of(node, text):
     match node:
         case Matches(begin=begin, whole=whole):
             pairs = zip(begin, text, strict=False)
-            found = all(wanted in (None, letter) for wanted, letter in pairs)
+            found = all(pattern_letter in (None, letter) for pattern_letter, letter in pairs)
             fits = len(text) == len(begin) if whole else len(text) >= len(begin)
             return None if found and fits else False
         case And(children=children):
@@ -90,6 +90,6 @@ TEXTS = st.text(alphabet="ab%_\\", max_size=6)
 
 
 @given(TEXTS, TEXTS)
-def test_it_never_contradicts_hive(pattern, text):
+def test_results_never_contradict_hive(pattern, text):
     matches = hive_regex(pattern).fullmatch(text) is not None
     assert value_of(like(S, pattern), text) in (matches, None)

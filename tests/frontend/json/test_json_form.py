@@ -1,4 +1,4 @@
-"""The JSON form: every tree comes back as it was, and whatever else is sent is an error."""
+"""The JSON form: every tree survives a round trip, and invalid input is an error."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def literal(value: object, type_: Any) -> e.Comparison:
 
 
 @pytest.mark.parametrize("text", [*ALL, *ONLY_SPARK])
-def test_predicates_come_back(text: str) -> None:
+def test_predicates_survive_a_round_trip(text: str) -> None:
     predicate = parse_predicate(text)
     assert loads(dumps(predicate)) == predicate
 
@@ -63,11 +63,11 @@ def test_predicates_come_back(text: str) -> None:
     ],
     ids=str,
 )
-def test_every_node_and_value_comes_back(predicate: e.HudiExpression) -> None:
+def test_every_node_and_value_survives_a_round_trip(predicate: e.HudiExpression) -> None:
     assert loads(dumps(predicate)) == predicate
 
 
-def test_the_form_is_what_the_documentation_says() -> None:
+def test_the_form_is_as_documented() -> None:
     one = {"node": "literal", "type": "int32", "value": 1}
     column = {"node": "column", "path": ["a"]}
     predicate = {"node": "comparison", "op": "<", "left": column, "right": one}
@@ -76,7 +76,7 @@ def test_the_form_is_what_the_documentation_says() -> None:
 
 @settings(max_examples=examples(500))
 @given(cases())
-def test_random_predicates_come_back(case: Case) -> None:
+def test_random_predicates_survive_a_round_trip(case: Case) -> None:
     text = dumps(case.predicate)
     assert dumps(loads(text)) == text  # as text, because NaN is not equal to itself
 
@@ -108,7 +108,7 @@ def test_random_predicates_come_back(case: Case) -> None:
         ),
     ],
 )
-def test_other_forms_are_refused_with_their_place(form: Any, problem: str) -> None:
+def test_invalid_forms_are_refused_with_their_position(form: Any, problem: str) -> None:
     text = form if isinstance(form, str) else json.dumps({"version": 1, "predicate": form})
     with pytest.raises(FormError, match=problem):
         loads(text)
@@ -134,7 +134,7 @@ FORMS = [dumps(parse_predicate(text)) for text in (*ALL, *ONLY_SPARK)]
 
 @settings(max_examples=examples(500))
 @given(st.sampled_from(FORMS), st.data())
-def test_fuzz_changed_forms_are_refused_or_judged(form: str, data: st.DataObject) -> None:
+def test_fuzz_changed_forms_are_refused_or_evaluated(form: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(form)))
     cut = data.draw(st.integers(0, 5))
     piece = data.draw(st.sampled_from(['"', "{", "}", "null", "9" * 30, "-1", ",", "int8", ""]))
@@ -152,6 +152,6 @@ def test_types_without_a_name(type_: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("name", ["decimal128(99, 1)", "char(0)", "timestamp[us, tz=]", "x"])
-def test_names_of_no_type(name: str) -> None:
+def test_unknown_names_of_types(name: str) -> None:
     with pytest.raises(InexpressibleError):
         parse_arrow_type(name)

@@ -1,5 +1,7 @@
-"""Spark's analysed expressions, in JSON; `tests/spark/query/test_dataframes.py` has what Spark
-writes."""
+"""Spark's analysed expressions in JSON.
+
+`tests/spark/query/test_dataframes.py` tests what Spark itself writes.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,7 @@ FIVE = Literal(5, pa.int32())
 
 
 def node(class_: str, /, *children: list[Any], **fields: Any) -> list[Any]:
-    """A tree as Spark writes it: its own object, then those of its children."""
+    """A tree as Spark writes it: a node's own object, then those of its children."""
     own = {"class": PREFIX + class_, "num-children": len(children), **fields}
     return [own, *(below for child in children for below in child)]
 
@@ -77,7 +79,7 @@ INT_A, TEXT_S = column("a", "integer"), column("s", "string")
          Comparison(Op.EQ, Case(((IsNull(A), A),), A), A)),
     ],
 )  # fmt: skip
-def test_what_nodes_mean(form: list[Any], expected: HudiExpression) -> None:
+def test_nodes_are_converted(form: list[Any], expected: HudiExpression) -> None:
     assert parse(form) == expected
 
 
@@ -100,7 +102,7 @@ def test_constants_are_exact(text: str, type_: str, value: Any) -> None:
     assert found.right.value == value
 
 
-def test_dates_times_and_bytes_come_from_who_has_the_tree() -> None:
+def test_dates_times_and_bytes_are_converted_by_the_caller() -> None:
     form = node(
         "And",
         node("LessThan", column("d", "date"), constant("1582-10-05", "date")),
@@ -139,11 +141,11 @@ def test_fields_of_structs_and_padded_texts() -> None:
         node("EqualTo", node("GetStructField", INT_A, ordinal=3), INT_A),
         node("InSet", TEXT_S),
         node("EqualTo", INT_A),
-        # Spark 4: 'a' is 'A' there.
+        # Spark 4: 'a' equals 'A' there.
         node("EqualTo", *[column(name, "string collate UTF8_LCASE") for name in "st"]),
     ],
 )
-def test_what_is_not_known_is_unknown_alone(form: list[Any]) -> None:
+def test_only_the_unsupported_part_is_unknown(form: list[Any]) -> None:
     found = parse(node("And", node("IsNull", INT_A), form))
     assert isinstance(found, And)
     assert found.children[0] == IsNull(A)
@@ -170,6 +172,6 @@ def test_a_long_chain_is_not_deep(name: str) -> None:
         json.dumps([{"class": "Not", "num-children": -1}]),
     ],
 )
-def test_what_is_no_tree_is_an_error(text: str) -> None:
+def test_invalid_trees_are_errors(text: str) -> None:
     with pytest.raises(CatalystError):
         parse_catalyst(text, lambda number: None)

@@ -1,4 +1,4 @@
-"""What Spark, Trino and Presto mean where Hive's SQL means something else, or nothing."""
+"""Where Spark's, Trino's and Presto's SQL differs from Hive's."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def test_spark_strings_are_unescaped(text: str, value: str) -> None:
     assert literal(text, SPARK) == Literal(value, pa.string())
 
 
-def test_what_spark_3_and_4_read_otherwise_is_not_judged() -> None:
+def test_sql_that_spark_3_and_4_read_differently_is_unsupported() -> None:
     assert is_unknown(parse_predicate("a = 'it''s' AND b = 1", SPARK))
     assert not is_unknown(parse_predicate("a = 'it' 's' AND b = 1", SPARK))
 
@@ -96,7 +96,7 @@ def test_what_spark_3_and_4_read_otherwise_is_not_judged() -> None:
         ("1.5F", 1.5, pa.float32()),
         ("1.5BD", Decimal("1.5"), pa.decimal128(2, 1)),
         ("1L", 1, pa.int64()),
-        ("CAST('ab' AS varchar(1))", "ab", pa.string()),  # casts to varchar cut nothing
+        ("CAST('ab' AS varchar(1))", "ab", pa.string()),  # casts to varchar do not truncate
         ("TIMESTAMP '1970-01-01 00:00:01'", 1, pa.timestamp("s")),
         ("TIMESTAMP_NTZ '1970-01-01 00:00:01'", 1, pa.timestamp("s")),
         ("TIMESTAMP '1970-01-01 01:00:01+01:00'", 1, pa.timestamp("s", "UTC")),
@@ -114,8 +114,8 @@ def test_a_cast_of_a_time_reaches_every_year(dialect: SqlDialect) -> None:
 
 
 @EACH
-def test_sums_of_singles_are_singles(dialect: SqlDialect) -> None:
-    """0.1 + 0.1 + 6449891 is 6449891 for an engine that computes with 24 bits."""
+def test_sums_of_float32_are_float32(dialect: SqlDialect) -> None:
+    """0.1 + 0.1 + 6449891 is 6449891 in an engine that computes with 24 bits."""
     schema = pa.schema([("f", pa.float32()), ("i", pa.int32())])
     bound = bind(parse_predicate("(f + f) + i = 6449891", dialect), Scope(schema))
     evidence = [StatisticsEvidence(RowStatistics([[{"f": 0.10000000149011612, "i": 6_449_891}]]))]
@@ -142,7 +142,7 @@ def test_rows_with_a_null_may_be_neither_equal_nor_not(dialect: SqlDialect) -> N
 
 
 @PRESTOS
-def test_what_changes_no_value_stays_a_column(dialect: SqlDialect) -> None:
+def test_a_cast_without_effect_stays_a_column(dialect: SqlDialect) -> None:
     schema = pa.schema([("a", pa.date32()), ("b", pa.date32()), ("n", pa.int32())])
     for text, plain in (
         ("a = DATE '1970-01-05'", "a = DATE '1970-01-05'"),
@@ -155,7 +155,7 @@ def test_what_changes_no_value_stays_a_column(dialect: SqlDialect) -> None:
 
 @pytest.mark.parametrize("dialect", DIALECTS.values(), ids=DIALECTS)
 @pytest.mark.parametrize("arguments", ["a PLACING 'x' FROM 1", "a PLACING 'x' FROM 1 FOR 2"])
-def test_overlay_is_not_judged(dialect: SqlDialect, arguments: str) -> None:
+def test_overlay_is_unsupported(dialect: SqlDialect, arguments: str) -> None:
     assert is_unknown(parse_predicate(f"overlay({arguments}) = 'x'", dialect))
 
 
@@ -197,7 +197,7 @@ def test_escapes_of_like(dialect: SqlDialect) -> None:
     ("text", "line", "column"),
     [("", 1, 1), ("a = 1 AND", 1, 7), ("a = \n  )", 2, 3), ("a = 'open", 1, 5), ("a = 1; b", 1, 1)],
 )
-def test_errors_say_where(dialect: SqlDialect, text: str, line: int, column: int) -> None:
+def test_errors_have_a_position(dialect: SqlDialect, text: str, line: int, column: int) -> None:
     with pytest.raises(PredicateSyntaxError) as error:
         parse_predicate(text, dialect)
     assert (error.value.line, error.value.column) == (line, column)

@@ -1,4 +1,4 @@
-"""SQL predicates: what each piece of Hive's dialect means."""
+"""SQL predicates: the meaning of each construct in Hive's dialect."""
 
 import math
 from decimal import Decimal
@@ -223,7 +223,7 @@ def test_casts_and_functions_of_columns_keep_their_names_and_types():
         "a = .1.5",
     ],
 )
-def test_what_cannot_be_said_is_unknown_with_a_reason(text):
+def test_unsupported_sql_is_unknown_with_a_reason(text):
     found = parse_predicate(text)
     assert isinstance(found, Unknown)
     assert found.reason
@@ -258,7 +258,7 @@ def test_intervals_become_units_of_time(text: str, parts: tuple[int, int, int]) 
     "interval",
     ["'1-2' YEAR TO MONTH", "'1 02:03:04' DAY TO SECOND", "'0.5' DAY", "'x' DAY", "a DAY"],
 )
-def test_intervals_that_are_not_judged(interval: str) -> None:
+def test_unsupported_intervals(interval: str) -> None:
     assert isinstance(parse_predicate(f"a + INTERVAL {interval} = 1"), Unknown)
 
 
@@ -273,11 +273,11 @@ def test_rows_are_compared_field_by_field():
     found = parse_predicate("(a, b) = (1, 1)")
     both = [Comparison(Op.EQ, A, ONE), Comparison(Op.EQ, B, ONE)]
     assert list(found.children[:2]) == both
-    assert isinstance(found.children[2], Unknown)  # engines differ where a field is NULL
+    assert isinstance(found.children[2], Unknown)  # engines differ if a field is NULL
     assert parse_predicate("(a, b) IN ((1, 1))") == found
 
 
-def test_only_the_piece_that_cannot_be_said_is_unknown():
+def test_only_the_unsupported_part_of_sql_is_unknown():
     found = parse_predicate("a = 1 AND a RLIKE 'x' AND a NOT RLIKE 'y'")
     assert found.children[0] == Comparison(Op.EQ, A, ONE)
     assert isinstance(found.children[1], Unknown)
@@ -306,7 +306,7 @@ def test_like_and_not_like():
         ("a(", 1, 2),
     ],
 )
-def test_syntax_errors_say_where(text, line, column):
+def test_syntax_errors_have_a_position(text, line, column):
     with pytest.raises(PredicateSyntaxError) as error:
         parse_predicate(text)
     assert (error.value.line, error.value.column) == (line, column)

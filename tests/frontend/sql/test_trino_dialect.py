@@ -1,4 +1,4 @@
-"""What Trino and Presto mean where Hive's SQL means something else."""
+"""Where Trino's and Presto's SQL differs from Hive's."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_times_are_compared_as_they_are_read(dialect: SqlDialect) -> None:
     assert found == In(read, (second,))
     assert parse_predicate("year(a) = 1", dialect).left == Call("year", (read,))
     assert parse_predicate("a < b", dialect).left == read  # either may be a time
-    assert parse_predicate("a < 1", dialect).left == A  # no time compares with a number
+    assert parse_predicate("a < 1", dialect).left == A  # no time is comparable with a number
     compared = parse_predicate("nullif(a, TIMESTAMP '1970-01-01 00:00:01') IS NULL", dialect)
     assert compared == IsNull(Call("nullif", (read, second)))
     shifted = parse_predicate("a + INTERVAL '1' DAY > b", dialect).left
@@ -101,36 +101,36 @@ def test_times_are_compared_as_they_are_read(dialect: SqlDialect) -> None:
 @PRESTOS
 @given(
     stored=st.integers(-5000, 5000),
-    asked=st.integers(-5000, 5000),
+    literal_micros=st.integers(-5000, 5000),
     operator=st.sampled_from(sorted(OPERATORS)),
 )
-@example(stored=-999, asked=499, operator="=")
-def test_no_time_is_lost_that_is_read_with_three_digits(
-    dialect: SqlDialect, stored: int, asked: int, operator: str
+@example(stored=-999, literal_micros=499, operator="=")
+def test_no_time_read_with_three_digits_is_lost(
+    dialect: SqlDialect, stored: int, literal_micros: int, operator: str
 ) -> None:
-    shown = f"1970-01-01 00:00:{(SECOND + asked) / 1e6:09.6f}"
-    predicate = parse_predicate(f"a {operator} TIMESTAMP '{shown}'", dialect)
+    literal_text = f"1970-01-01 00:00:{(SECOND + literal_micros) / 1e6:09.6f}"
+    predicate = parse_predicate(f"a {operator} TIMESTAMP '{literal_text}'", dialect)
     for read, constant in (
-        ((stored + 500) // 1000 * 1000, asked),  # Trino
-        (stored // 1000 * 1000, asked // 1000 * 1000),  # Presto
-        (math.trunc(stored / 1000) * 1000, asked // 1000 * 1000),  # Presto, before 1970
+        ((stored + 500) // 1000 * 1000, literal_micros),  # Trino
+        (stored // 1000 * 1000, literal_micros // 1000 * 1000),  # Presto
+        (math.trunc(stored / 1000) * 1000, literal_micros // 1000 * 1000),  # Presto, before 1970
     ):
         if OPERATORS[operator](read, constant):
             assert may_be_in_a_file_of(predicate, SECOND + stored)
 
 
 def test_presto_reads_wall_clocks_as_instants() -> None:
-    """Unless `legacy_timestamp` is off: a request for it has the zone UTC."""
-    noon, eleven = 45_000 * SECOND, 41_400 * SECOND  # half past
+    """Unless `legacy_timestamp` is off: then a request has the zone UTC."""
+    noon, eleven = 45_000 * SECOND, 41_400 * SECOND  # at half past
     predicate = parse_predicate("hour(a) = 12", PRESTO)
     for zone, kept in (("UTC", noon), ("Europe/Paris", eleven)):
-        there = [may_be_in_a_file_of(predicate, time, zone) for time in (noon, eleven)]
-        assert there == [kept == noon, kept == eleven]
+        kept_times = [may_be_in_a_file_of(predicate, time, zone) for time in (noon, eleven)]
+        assert kept_times == [kept == noon, kept == eleven]
     assert may_be_in_a_file_of(predicate, 0, None)
 
 
 def test_prestos_days_have_24_hours() -> None:
-    """Those of intervals, not those of date_add: clocks are put forward in between."""
+    """Additions of intervals, not of date_add: clocks are put forward in between."""
     day = 86_400 * SECOND
     stored = 18_349 * day + day // 2  # 2020-03-28, 13:00 in Paris
     for text, hour in (("a + INTERVAL '1' DAY", 14), ("date_add('day', 1, a)", 13)):
@@ -139,7 +139,7 @@ def test_prestos_days_have_24_hours() -> None:
 
 
 def test_presto_finds_false_for_nan_below_not() -> None:
-    """As it asks the opposite: NaN < 1 is FALSE, and so is NOT (NaN < 1)."""
+    """Presto evaluates the opposite: NaN < 1 is FALSE, and so is NOT (NaN < 1)."""
     scope = Scope(pa.schema([("a", pa.float64())]))
     evidence = [StatisticsEvidence(RowStatistics([[{"a": 5.0}], [{"a": math.nan}]]))]
     for text in ("NOT (a < 1e0)", "a NOT BETWEEN 0e0 AND 1e0"):
@@ -158,12 +158,12 @@ def test_presto_finds_null_between_an_end_and_null() -> None:
     assert as_array(may_be(bound, True, evidence), 2).tolist() == [True, False]
 
 
-def test_presto_finds_other_letters_of_two_units() -> None:
+def test_presto_counts_letters_of_two_utf_16_units_differently() -> None:
     assert is_unknown(parse_predicate("a LIKE '😀%'", PRESTO))
     assert not is_unknown(parse_predicate("a LIKE '😀%'", TRINO))
 
 
-def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
+def test_the_date_of_a_day_that_the_zone_skips() -> None:
     for zone, kept in (("UTC", False), ("Pacific/Apia", True)):
         bound = bind(
             parse_predicate("date(a) = DATE '2011-12-31'", PRESTO),
@@ -179,15 +179,15 @@ def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "a / 2 = 1",  # of integers an integer
+        "a / 2 = 1",  # an integer for integers
         "CAST(a AS integer) = 1",  # rounds
-        "CAST(a AS varchar) = '1'",  # writes times with zeros
+        "CAST(a AS varchar) = '1'",  # formats times with zeros
         "CAST(a AS timestamp(0)) = b",
         "a = CAST('1970-01-01 00:00:00.6' AS timestamp(0))",
         "floor(a) = 1",
         "round(a) = 1",
         "trim(a) = 'x'",
-        "substr(a, 0, 3) = 'x'",  # empty, where Hive takes the first three
+        "substr(a, 0, 3) = 'x'",  # empty; Hive takes the first three characters
         "date_trunc(a, 'month') = b",
         "a = 0x1F",
         "regexp_like(a, 'x')",
@@ -195,7 +195,7 @@ def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
         "contains(a, 1)",
         "try(a = 1)",
         "a = U&'\\0041'",
-        # The calendar is that of the constant's own zone, and the session's zone is that of a.
+        # The calendar is that of the constant's own zone; the session's zone is that of a.
         "a = TIMESTAMP '1970-01-01 01:00:01 +01:00'",
         "a IN (b, TIMESTAMP '1970-01-01 01:00:01 UTC')",
         "CAST(a AS timestamp with time zone) = b",
@@ -205,7 +205,9 @@ def test_the_date_of_a_day_that_the_zone_leaves_out() -> None:
         "TIMESTAMP '2019-12-31 23:59:59 -08:00' + INTERVAL '1' MONTH = a",
     ],
 )
-def test_what_presto_computes_otherwise_is_not_judged(dialect: SqlDialect, text: str) -> None:
+def test_functions_that_presto_computes_differently_are_unsupported(
+    dialect: SqlDialect, text: str
+) -> None:
     assert is_unknown(parse_predicate(text, dialect))
 
 
@@ -221,14 +223,14 @@ def test_what_presto_computes_otherwise_is_not_judged(dialect: SqlDialect, text:
         ("a IS NULL", IsNull(A)),
     ],
 )
-def test_presto_functions_become_ours(
+def test_presto_functions_are_converted(
     dialect: SqlDialect, text: str, expected: HudiExpression
 ) -> None:
     assert parse_predicate(text, dialect) == expected
 
 
 @PRESTOS
-def test_other_spellings_of_presto(dialect: SqlDialect) -> None:
+def test_other_syntax_of_presto(dialect: SqlDialect) -> None:
     same = parse_predicate("year(a) = 1", dialect)
     assert parse_predicate("EXTRACT(YEAR FROM a) = 1", dialect) == same
     doy = parse_predicate("day_of_year(a) = 1", dialect)
@@ -245,7 +247,7 @@ def test_other_spellings_of_presto(dialect: SqlDialect) -> None:
 
 
 def test_like_in_presto() -> None:
-    """Its ``$`` is also the end of a line, and ``'' LIKE '%%'`` is FALSE, but only that."""
+    """In Presto ``$`` also matches the end of a line, and ``'' LIKE '%%'`` is FALSE."""
     assert parse_predicate("a LIKE 'x%%'", TRINO) == StartsWith(A, "x")
     for text, rest in (("a LIKE 'x_z'", ("x", None, "z")), ("a LIKE '_'", (None,))):
         found = parse_predicate(text, PRESTO)
@@ -256,7 +258,7 @@ def test_like_in_presto() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "is_judged"),
+    ("text", "is_supported"),
     [
         ("EXTRACT(HOUR FROM a) = 1", False),
         ("EXTRACT(YEAR FROM a) = 1", True),
@@ -271,12 +273,12 @@ def test_like_in_presto() -> None:
         ("CASE WHEN a = 1 THEN 1 WHEN a = b THEN 2 END = 1", True),
     ],
 )
-def test_what_presto_mixes_up_is_not_judged(text: str, is_judged: bool) -> None:
-    assert is_unknown(parse_predicate(text, PRESTO)) is not is_judged
+def test_expressions_that_presto_confuses_are_unsupported(text: str, is_supported: bool) -> None:
+    assert is_unknown(parse_predicate(text, PRESTO)) is not is_supported
     assert not is_unknown(parse_predicate(text, TRINO))
 
 
-def test_a_backslash_is_a_letter_of_prestos_patterns() -> None:
+def test_a_backslash_is_an_ordinary_character_in_prestos_patterns() -> None:
     assert parse_predicate(r"a LIKE 'x\_y%'", SPARK) == StartsWith(A, "x_y")
     found = parse_predicate(r"a LIKE 'x\_y%'", TRINO)
     assert isinstance(found, And)

@@ -1,8 +1,9 @@
-"""The protocol's filter: what it decodes to, what it refuses, and its inverse."""
+"""The protocol's filter: how it is decoded and encoded, and which filters are refused."""
 
 import time
 from collections.abc import Iterable
 from decimal import Decimal
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -30,7 +31,7 @@ def node(kind: int, *children: int) -> Node:
     return Node(kind=kind, children=list(children))
 
 
-def literal(**fields: object) -> e.Literal:
+def literal(**fields: object) -> Any:
     filter_ = [A, Node(kind=NodeKind.LITERAL, literal=Literal(**fields))]
     return decode([*filter_, leaf(PredicateOperator.EQUALS, 0, 1)]).right
 
@@ -134,9 +135,9 @@ def test_a_boolean_column_or_literal_stands_for_itself():
     expected = e.Comparison(Op.EQ, COLUMN_A, e.Literal(True, pa.bool_()))
     assert decode([A]) == expected
     assert decode([A, node(NodeKind.NOT, 0)]) == e.Not(expected)
-    yes = Node(kind=NodeKind.LITERAL, literal=Literal(type="boolean", booleanValue=True))
+    true_literal = Node(kind=NodeKind.LITERAL, literal=Literal(type="boolean", booleanValue=True))
     null = Node(kind=NodeKind.LITERAL, literal=Literal(type="boolean"))
-    assert decode([yes]) == e.Constant(Truth.YES)
+    assert decode([true_literal]) == e.Constant(Truth.YES)
     assert decode([null]) == e.Constant(Truth.NULL)
     assert isinstance(decode([Node(kind=NodeKind.COLUMN, path=["a"], type="int")]), e.Unknown)
     assert isinstance(decode([ONE]), e.Unknown)
@@ -159,7 +160,7 @@ def test_functions_and_casts():
 
 
 @pytest.mark.parametrize("name", ["current_date", "current_timestamp", "now"])
-def test_the_clock_of_the_service_is_not_that_of_the_query(name):
+def test_the_current_time_of_the_service_is_not_used(name):
     found = decode([A, function(name), leaf(PredicateOperator.LESS_THAN, 1, 0)])
     assert found.left == e.Call(f"unjudged {name}", ())
 
@@ -176,7 +177,7 @@ def test_conditions_inside_functions():
     )
 
 
-def test_what_cannot_be_judged_is_unknown_with_its_reason():
+def test_unsupported_filters_are_unknown_with_a_reason():
     odd = Node(kind=NodeKind.UNKNOWN, text="id IN (RS[7])")
     assert decode([odd]) == e.Unknown("id IN (RS[7])")
     assert decode([odd, leaf(PredicateOperator.IS_NULL, 0)]) == e.Unknown("id IN (RS[7])")
@@ -257,9 +258,9 @@ def test_a_long_chain_of_one_connective_is_not_deep():
     filter_ = [A]
     for _ in range(50_000):
         filter_ += [A, node(NodeKind.OR, len(filter_) - 1, len(filter_))]
-    begun = time.monotonic()
+    started_at = time.monotonic()
     assert len(decode(filter_).children) == 50_001
-    assert time.monotonic() - begun < 10
+    assert time.monotonic() - started_at < 10
 
 
 def test_shared_nodes_count_as_often_as_they_are_used():
@@ -280,7 +281,7 @@ SECONDS = st.integers(-(2**40), 2**40)
 
 
 def stamps(unit: str, factor: int, zone: str | None) -> st.SearchStrategy[e.Literal]:
-    # The coarsest unit that holds the value is the one that is decoded.
+    # Decoding prefers the coarsest unit that represents the value.
     values = st.integers(-(2**60), 2**60).filter(lambda value: value % factor)
     return st.builds(e.Literal, values, st.just(pa.timestamp(unit, tz=zone)))
 
@@ -307,7 +308,7 @@ COLUMNS = st.builds(Column, st.lists(NAMES, min_size=1, max_size=3).map(tuple), 
 
 
 def _joined(kind: type, children: list[e.HudiExpression]) -> e.HudiExpression:
-    # Decoding flattens, so a connective has at least two children, none of its own kind.
+    # Decoding flattens connectives: each has at least two children, none of its own kind.
     return kind(tuple(child for child in children if not isinstance(child, kind)) + (NULL,) * 2)
 
 
@@ -346,7 +347,7 @@ TERMS = st.recursive(
     ),
     max_leaves=4,
 )
-# The protocol has no other ones; a value has, in the conditions of CASE.
+# The protocol has no other; conditions of CASE may contain a value.
 OPERATORS = (Op.EQ, Op.NULL_SAFE_EQ, Op.LT, Op.LTEQ)
 PREFIXES = st.text(alphabet="ab%_é\\", max_size=5)
 LEAVES = (
@@ -372,11 +373,11 @@ EXPRESSIONS = st.recursive(
 
 
 @given(EXPRESSIONS)
-def test_encoding_and_decoding_give_the_same_expression(expression):
+def test_expressions_survive_encoding_and_decoding(expression):
     assert decode(encode(expression)) == expression
 
 
-def test_operators_that_the_protocol_lacks_are_encoded_by_others():
+def test_operators_missing_in_the_protocol_are_encoded_by_others():
     def around(op: Op) -> e.HudiExpression:
         return decode(encode(e.Comparison(op, COLUMN_A, INT_1)))
 
@@ -385,7 +386,7 @@ def test_operators_that_the_protocol_lacks_are_encoded_by_others():
     assert around(Op.GTEQ) == e.Comparison(Op.LTEQ, INT_1, COLUMN_A)
 
 
-def test_what_the_protocol_cannot_say_is_encoded_as_unknown():
+def test_expressions_missing_in_the_protocol_are_encoded_as_unknown():
     listed = e.IsNull(Column(("a",), pa.list_(pa.int8())))
     both = decode(encode(e.And((listed, e.IsNull(COLUMN_A)))))
     assert isinstance(both.children[0], e.Unknown)

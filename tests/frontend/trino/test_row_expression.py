@@ -33,7 +33,7 @@ WRITTEN = {
 
 
 def without_types(node: Any) -> Any:
-    """The tree without the types of its constants, which SQL guesses and Presto knows."""
+    """The tree without the types of its constants, which SQL infers and Presto states."""
     if isinstance(node, e.Literal):
         return ("literal", str(node.value))
     parts = [without_types(child) for child in e.children(node)]
@@ -43,7 +43,7 @@ def without_types(node: Any) -> Any:
 
 
 @pytest.mark.parametrize("sql", WRITTEN)
-def test_what_presto_wrote_is_the_tree_of_its_sql(sql: str) -> None:
+def test_prestos_row_expressions_equal_the_tree_of_their_sql(sql: str) -> None:
     found = parse_row_expression(json.dumps(WRITTEN[sql]))
     assert without_types(found) == without_types(parse_predicate(sql, SPARK))
     assert not isinstance(bind(found, Scope(SCHEMA, "UTC")), Unknown)
@@ -60,8 +60,8 @@ def test_constants_have_prestos_types() -> None:
 
 def call(name: str, *arguments: Any, returns: str = "boolean") -> dict[str, Any]:
     handle = {"@type": "$static", "signature": {"name": f"presto.default.{name}"}}
-    shown = {"functionHandle": handle, "returnType": returns}
-    return {"@type": "call", "displayName": name, **shown, "arguments": list(arguments)}
+    content = {"functionHandle": handle, "returnType": returns}
+    return {"@type": "call", "displayName": name, **content, "arguments": list(arguments)}
 
 
 def variable(name: str, type_: str) -> dict[str, Any]:
@@ -91,7 +91,7 @@ ROW = {
         (call("$operator$equal", ROW, ROW), "the type 'row(integer)'"),
     ],
 )
-def test_what_is_not_judged_is_unknown(node: Any, reason: str) -> None:
+def test_unsupported_row_expressions_are_unknown(node: Any, reason: str) -> None:
     found = parse_row_expression(json.dumps(node))
     assert isinstance(found, Unknown)
     assert reason in found.reason
@@ -106,7 +106,7 @@ OPERATORS = {
 
 
 def may_be(node: Any, types: pa.DataType, row: dict[str, Any]) -> bool:
-    """Whether a file with this row alone may hold a match. types: of its columns."""
+    """Whether a file with only this row may match. types: of its columns."""
     bound = bind(
         parse_row_expression(json.dumps(node)), Scope(pa.schema(dict.fromkeys(row, types)))
     )
@@ -119,24 +119,24 @@ def may_be(node: Any, types: pa.DataType, row: dict[str, Any]) -> bool:
     second=st.integers(-2500, 2500),
     operator=st.sampled_from(sorted(OPERATORS)),
 )
-def test_no_row_is_lost_whose_times_are_read_with_three_digits(
+def test_no_row_with_times_read_with_three_digits_is_lost(
     first: int, second: int, operator: str
 ) -> None:
     node = call(f"$operator${operator}", *TIME)
-    for rounding in (0, 500):  # cut off, rounded
+    for rounding in (0, 500):  # truncated, rounded
         one, other = ((micros + rounding) // 1000 for micros in (first, second))
         if OPERATORS[operator](one, other):
             assert may_be(node, pa.timestamp("us"), {"t1": first, "t2": second})
 
 
-def test_times_are_still_judged() -> None:
+def test_times_with_three_digits_still_prune() -> None:
     node = call("$operator$equal", *TIME)
     assert not may_be(node, pa.timestamp("us"), {"t1": 0, "t2": 5000})
     null = {"@type": "special", "form": "IS_NULL", "arguments": [TIME[0]]}
     assert not may_be(null, pa.timestamp("us"), {"t1": 0})
 
 
-def test_texts_are_compared_as_they_are_cut_off_and_filled_up() -> None:
+def test_texts_are_compared_after_truncation_and_padding() -> None:
     for type_, one, other in (("varchar(3)", "abcd", "abce"), ("char(3)", "a", "a ")):
         node = call("$operator$equal", variable("a", type_), variable("b", type_))
         assert may_be(node, pa.string(), {"a": one, "b": other})
@@ -144,7 +144,7 @@ def test_texts_are_compared_as_they_are_cut_off_and_filled_up() -> None:
     assert not may_be(node, pa.string(), {"a": "abcd", "b": "abce"})
 
 
-def test_the_rest_of_an_and_is_judged() -> None:
+def test_the_supported_part_of_an_and_is_evaluated() -> None:
     both = [WRITTEN["i = 3005"], call("regexp_like", INT, INT)]
     node = {"@type": "special", "form": "AND", "returnType": "boolean", "arguments": both}
     found = parse_row_expression(json.dumps(node))
@@ -188,7 +188,7 @@ def test_deep_expressions_are_unknown_inside() -> None:
         ('{"@type": "special", "form": "AND"}', "expected a list of arguments"),
     ],
 )
-def test_what_is_no_row_expression(text: str, problem: str) -> None:
+def test_invalid_row_expressions_are_refused(text: str, problem: str) -> None:
     with pytest.raises(RowExpressionError, match=problem):
         parse_row_expression(text)
 
@@ -198,7 +198,7 @@ FORMS = [json.dumps(form) for form in WRITTEN.values()]
 
 @settings(max_examples=examples(500))
 @given(st.sampled_from(FORMS), st.data())
-def test_fuzz_changed_forms_are_refused_or_judged(form: str, data: st.DataObject) -> None:
+def test_fuzz_changed_forms_are_refused_or_evaluated(form: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(form)))
     cut = data.draw(st.integers(0, 5))
     piece = data.draw(st.sampled_from(['"', "{", "}", "null", "9", "[", ",", "A", ""]))

@@ -1,4 +1,4 @@
-"""Tuple domains: what Trino itself wrote means what it says, and no row of it is dropped."""
+"""Tuple domains: what Trino itself wrote has its SQL's meaning, and no row is dropped."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from tests.expr.statistics import RowStatistics
 
 
 def written_by(engine: str) -> dict[str, str]:
-    """What the engine wrote, by the SQL that it means."""
+    """What the engine wrote, by its SQL."""
     file = Path(__file__).parents[2] / "data" / engine / "tuple_domains.jsonl"
     lines = map(json.loads, file.read_text("utf-8").splitlines())
     return {line["sql"]: json.dumps(line["tupleDomain"]) for line in lines}
@@ -57,7 +57,7 @@ SCHEMA = pa.schema(
         *(("dec9", pa.decimal128(9, 2)), ("dec38", pa.decimal128(38, 2))),
     ]
 )
-#: SQL compares these alike only with types that its literals do not have.
+#: SQL compares these exactly only with types that its literals do not have.
 _TIMES = [sql for sql in WRITTEN if sql.startswith("ts")]
 
 
@@ -65,7 +65,7 @@ TEXTS = (None, "", "a", "ab", "ab  ", "héllo", "l", "m", "n", "x", "xx", "é", 
 
 
 def kept(predicate: Any, values: dict[str, Any]) -> bool:
-    """Whether a file of one row is."""
+    """For each file of one row, whether it is kept."""
     evidence = [StatisticsEvidence(RowStatistics([[values]]))]
     return bool(as_array(may_be(predicate, True, evidence), 1)[0])
 
@@ -77,7 +77,7 @@ FORMS = [
 
 
 @pytest.mark.parametrize(("sql", "form"), FORMS)
-def test_what_the_engines_wrote_keeps_what_its_sql_keeps(sql: str, form: str) -> None:
+def test_tuple_domains_keep_the_same_files_as_their_sql(sql: str, form: str) -> None:
     scope = Scope(SCHEMA, "UTC")
     domain, same = bind(parse_tuple_domain(form), scope), bind(parse_predicate(sql), scope)
     answers = set()
@@ -141,7 +141,7 @@ NOON = 1704456000_000_000
 @pytest.mark.parametrize(
     ("sql", "kept"),
     [
-        # Milliseconds: a stored time is read as the one below or above it.
+        # Milliseconds: a stored time is read as the millisecond below or above it.
         ("ts = TIMESTAMP '2024-01-05 12:00:00.123'", [False, True, True, True, False]),
         ("ts = instant 1704456000123 ms", [False, True, True, True, False]),
         ("ts >= TIMESTAMP '2024-01-05 12:00:00.123456'", [False, False, True, True, True]),
@@ -155,14 +155,14 @@ def test_times_are_compared_as_they_are_read(sql: str, kept: list[bool]) -> None
     found = as_array(may_be(bound, True, [StatisticsEvidence(RowStatistics(rows))]), len(rows))
     assert list(found) == kept
     refuted = as_array(may_be(bound, False, [StatisticsEvidence(RowStatistics(rows))]), len(rows))
-    assert refuted.all() or "789" in sql  # what is read with fewer digits proves nothing more
+    assert refuted.all() or "789" in sql  # a value read with fewer digits proves no more
 
 
 INT, ONE, NINE = Column(("i",)), Literal(1, pa.int32()), Literal(9, pa.int32())
 
 
 def block(*values: int | None, encoding: str = "INT_ARRAY", code: str = "<i") -> str:
-    """Presto's block of numbers."""
+    """A block of numbers as Presto encodes it."""
     bits = np.packbits([value is None for value in values]).tobytes()
     nulls = b"\x01" + bits if None in values else b"\x00"
     data = b"".join(struct.pack(code, value) for value in values if value is not None)
@@ -171,13 +171,13 @@ def block(*values: int | None, encoding: str = "INT_ARRAY", code: str = "<i") ->
 
 
 def marker(bound: str, value: int | None) -> dict[str, Any]:
-    shown = {} if value is None else {"valueBlock": block(value)}
-    return {"type": "integer", "bound": bound, **shown}
+    marker_value = {} if value is None else {"valueBlock": block(value)}
+    return {"type": "integer", "bound": bound, **marker_value}
 
 
 def presto(*ranges: tuple[dict[str, Any], dict[str, Any]], nulls: bool = False) -> str:
-    shown = [{"low": low, "high": high} for low, high in ranges]
-    values = {"@type": "sortable", "type": "integer", "ranges": shown}
+    range_list = [{"low": low, "high": high} for low, high in ranges]
+    values = {"@type": "sortable", "type": "integer", "ranges": range_list}
     column = {"@type": "hive", "name": "i", "hiveType": "int"}
     domain = {"values": values, "nullAllowed": nulls}
     return json.dumps({"columnDomains": [{"column": column, "domain": domain}]})
@@ -206,7 +206,7 @@ def presto(*ranges: tuple[dict[str, Any], dict[str, Any]], nulls: bool = False) 
         (presto(), NEVER),
     ],
 )
-def test_presto_says_each_bound_for_itself(form: str, expected: HudiExpression) -> None:
+def test_presto_encodes_each_bound_separately(form: str, expected: HudiExpression) -> None:
     assert parse_tuple_domain(form) == expected
 
 
@@ -219,7 +219,7 @@ SORTABLE = {"@type": "sortable", "type": "integer"}
 EVERY = {"@type": "allOrNone", "type": "json", "all": True}
 
 
-def test_a_handle_names_the_field_of_a_struct() -> None:
+def test_a_column_handle_names_a_struct_field() -> None:
     handle = {
         "baseColumnName": "st",
         "hiveColumnProjectionInfo": {"dereferenceNames": ["a", "b"], "type": "bigint"},
@@ -240,7 +240,7 @@ def test_other_types_are_unknown(values: Any) -> None:
     assert isinstance(parse_tuple_domain(domain("i", values)), Unknown)
 
 
-def test_a_bounded_varchar_may_be_cut() -> None:
+def test_a_bounded_varchar_may_be_truncated() -> None:
     text = "VARIABLE_WIDTH"
     data = struct.pack("<i", len(text)) + text.encode() + struct.pack("<iibi", 1, 2, 0, 2) + b"ab"
     mark = {"type": "varchar(2)", "bound": "EXACTLY", "valueBlock": base64.b64encode(data).decode()}
@@ -267,7 +267,7 @@ def test_a_bounded_varchar_may_be_cut() -> None:
         (presto((marker("BELOW", 1), marker("BELOW", 2))), "a bound BELOW"),
     ],
 )
-def test_what_is_no_tuple_domain(form: str, problem: str) -> None:
+def test_invalid_tuple_domains_are_refused(form: str, problem: str) -> None:
     with pytest.raises(DomainError, match=problem):
         parse_tuple_domain(form)
 

@@ -1,4 +1,4 @@
-"""One HiveServer2 of Hive 3.1, and the tables in it."""
+"""A HiveServer2 of Hive 3.1, and the tables in it."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def hive(
     own = {"hive.execution.engine": "mr"}
     with (
         HiveServer(tmp_path_factory.mktemp("hive-3"), zone=ZONE, line=HIVE_3) as server,
-        Hive(server, pruning_service, scratch, own) as asked,
+        Hive(server, pruning_service, scratch, own) as running,
     ):
-        yield asked
+        yield running
 
 
 @pytest.fixture(scope="package")
 def tables(hive: Hive, matrices: Matrices) -> Tables:
-    """Registered at their first use: of a type, and perhaps of a version and a partitioning."""
+    """Tables registered at their first use, by type, and optionally version and partitioning."""
 
     def get(
         type_: TableType, version: int = 9, partitioning: Partitioning = Partitioning.NONE

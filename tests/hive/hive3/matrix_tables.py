@@ -1,4 +1,4 @@
-"""Matrix tables as tests of Hive 3.1 ask them."""
+"""Matrix tables for the tests with Hive 3.1."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY_ROWS = {"hive.vectorized.execution.enabled": "false"}
 
 @dataclass(frozen=True)
 class Table:
-    """A matrix table: its name in Hive, what was written, and its rows for DuckDB as `t`."""
+    """A matrix table: its name in Hive, its specification, and its rows for DuckDB as `t`."""
 
     name: str
     written: HudiTable
@@ -31,19 +31,18 @@ Tables = Callable[..., Table]
 
 
 def id_of(value: object) -> str | None:
-    named = isinstance(value, (TableType, Partitioning))
-    return value.name.lower() if named else None
+    return value.name.lower() if isinstance(value, (TableType, Partitioning)) else None
 
 
 def refusal(hive: Hive, statement: str) -> str:
-    """The message with which Hive refuses the statement."""
+    """The error message with which Hive refuses the statement."""
     with pytest.raises(QueryError) as caught:
         hive.run(statement)
     return str(caught.value)
 
 
-def every_way(hive: Hive, query: str, rows: list[tuple[object, ...]]) -> None:
-    """These are the query's rows for every reader."""
-    assert hive.ask_both(query).rows == rows
+def assert_same_rows_everywhere(hive: Hive, query: str, rows: list[tuple[object, ...]]) -> None:
+    """Checks that all readers return these rows of the query."""
+    assert hive.query_both_ways(query).rows == rows
     for settings in (VECTORISED, BY_ROWS):
-        assert hive.ask_both(query, MR, settings).rows == rows
+        assert hive.query_both_ways(query, MR, settings).rows == rows

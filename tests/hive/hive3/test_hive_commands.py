@@ -36,16 +36,18 @@ def run(hive: Hive, capsys: pytest.CaptureFixture[str]) -> Run:
     return run
 
 
-def test_a_table_is_registered_and_followed(run: Run, hive: Hive, table: Table) -> None:
+def test_a_table_is_registered_and_its_changes_are_followed(
+    run: Run, hive: Hive, table: Table
+) -> None:
     name = f"followed_{table.name}"
     arguments = (table.written.path, "--name", name, "--property", "hudi.view=snapshot")
     code, out, err = run("register", *arguments)
     assert code == 0, err
     created = json.loads(out)
     assert [text.split()[0] for text in created["statements"]] == ["CREATE"]
-    described = [row[:2] for row in hive.ask(f"DESCRIBE {name}").rows]
+    described = [row[:2] for row in hive.query(f"DESCRIBE {name}").rows]
     assert described == sorted((each["name"], each["type"]) for each in created["columns"])
-    answer = hive.ask_both(f"SELECT id FROM {name} WHERE i > 25000")
+    answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE i > 25000")
     assert sorted(row[0] for row in answer.rows) == table.known.ids("i > 25000")
     assert answer.scan.files_kept < answer.scan.files_considered
 
@@ -55,7 +57,7 @@ def test_a_table_is_registered_and_followed(run: Run, hive: Hive, table: Table) 
     assert [text.split()[:2] for text in statements] == [["ALTER", "TABLE"]]
 
 
-def test_columns_that_hudi_has_gained_are_added(
+def test_columns_added_in_hudi_are_added_in_hive(
     run: Run, hive: Hive, tables: Tables, tmp_path: Path
 ) -> None:
     path = shutil.copytree(tables(COW).written.path, tmp_path / "gained")
@@ -67,14 +69,14 @@ def test_columns_that_hudi_has_gained_are_added(
     assert code == 0, err
     assert [text.split()[0] for text in json.loads(out)["statements"]] == ["DROP", "CREATE"]
     assert (path / ".hoodie" / "hoodie.properties").is_file()
-    assert hive.ask("SELECT id FROM gained WHERE id = 5005").rows == [(5005,)]
+    assert hive.query("SELECT id FROM gained WHERE id = 5005").rows == [(5005,)]
 
 
 def findings(out: str) -> dict[str, dict[str, str]]:
     return {found["link"]: found for found in json.loads(out)["findings"]}
 
 
-def test_the_doctor_looks_at_each_link(
+def test_the_doctor_checks_each_link(
     run: Run, hive: Hive, tables: Tables, pruning_service: ServiceProcess
 ) -> None:
     table = tables(MOR)
@@ -97,10 +99,10 @@ def test_the_doctor_looks_at_each_link(
 
 
 class OverHttp(HiveServer):
-    """One that speaks HTTP and nothing else."""
+    """A HiveServer2 with HTTP transport only."""
 
     def connect(self, user: str = "pyhudi") -> pyhive.Connection:
-        """As PyHive itself connects."""
+        """Connects as PyHive does, over HTTP."""
         return pyhive.connect("127.0.0.1", self.port, scheme="http", auth="NONE", username=user)
 
 

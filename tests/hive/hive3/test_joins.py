@@ -41,14 +41,14 @@ JOINED = [
 def test_joins_have_the_right_rows_and_map_joins_prune_both_sides(
     hive: Hive, both: tuple[str, str, KnownRows], query: str, join: str
 ) -> None:
-    """A job of MapReduce that reads several tables gets no filter from Hive."""
+    """Hive passes no filter to a MapReduce job that reads several tables."""
     cow, mor, known = both
-    asked = query.format(cow=cow, mor=mor)
-    plan = str(hive.ask(f"EXPLAIN {asked}", MR, settings=JOINS[join]).rows)
+    statement = query.format(cow=cow, mor=mor)
+    plan = str(hive.query(f"EXPLAIN {statement}", MR, settings=JOINS[join]).rows)
     assert ("Map Join Operator" in plan) == (join == "map")
-    answer = hive.ask_both(asked, MR, JOINS[join])
-    right = known.ask(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
-    assert answer.rows == sorted(right, key=repr)
+    answer = hive.query_both_ways(statement, MR, JOINS[join])
+    expected = known.query(query.format(cow="cow", mor="mor").replace("LEFT SEMI", "SEMI"))
+    assert answer.rows == sorted(expected, key=repr)
     kept, considered = answer.scan.files_kept, answer.scan.files_considered
     if join == "map":
         assert kept < considered - FILES
@@ -63,16 +63,16 @@ def test_keys_that_are_null_meet_by_null_safe_equality_only(
     cow, mor, known = both
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.n {} y.n WHERE x.ti = -15 AND y.ti = -14"
     for hives, truth, rows in (("=", "=", 4), ("<=>", "IS NOT DISTINCT FROM", 60)):
-        answer = hive.ask_both(query.format(cow, mor, hives), MR, JOINS[join])
-        right = known.ask(query.format("cow", "mor", truth))
-        assert answer.rows == sorted(right, key=repr)
+        answer = hive.query_both_ways(query.format(cow, mor, hives), MR, JOINS[join])
+        expected = known.query(query.format("cow", "mor", truth))
+        assert answer.rows == sorted(expected, key=repr)
         assert len(answer.rows) == rows
 
 
 def test_a_table_that_is_joined_with_itself_loses_no_row(hive: Hive, table: Table) -> None:
-    """MapReduce reads one file for both, with the filter of one of them."""
+    """MapReduce reads each file once for both scans, with the filter of one of them."""
     query = "SELECT x.id, y.id FROM {} x JOIN {} y ON x.id = y.id + 1000 WHERE x.i > 20000"
     for settings in JOINS.values():
-        answer = hive.ask_both(query.format(table.name, table.name), MR, settings)
-        right = table.known.ask(query.format("t", "t"))
-        assert answer.rows == sorted(right, key=repr)
+        answer = hive.query_both_ways(query.format(table.name, table.name), MR, settings)
+        expected = table.known.query(query.format("t", "t"))
+        assert answer.rows == sorted(expected, key=repr)

@@ -1,4 +1,4 @@
-"""Hive 3.1 reads the same rows of the same files: its own HiveServer2, fetch task and MapReduce."""
+"""Hive 3.1 reads the same rows of the same files: its own HiveServer2, fetch task, MapReduce."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.hive.query_results import FETCH, MR, Hive
 pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.long]
 
 
-def test_it_is_that_hive(hive: Hive) -> None:
-    assert hive.ask("SELECT version()").rows[0][0].startswith("3.1.3 ")
+def test_the_server_is_hive_3_1(hive: Hive) -> None:
+    assert hive.query("SELECT version()").rows[0][0].startswith("3.1.3 ")
 
 
-# In Hive's SQL, in DuckDB's where that is another, and how many of the 32 files of the
-# copy-on-write table are read. Updates have made the ranges of eight files wide in many columns,
-# and NaN has hidden those of four.
+# In Hive's SQL, in DuckDB's if that differs, and how many of the 32 files of the copy-on-write
+# table are read. Updates widened the ranges of eight files in many columns, and NaN hides those of
+# four.
 PREDICATES: list[tuple[str, str | None, int]] = [
     ("b = false", None, 24),
     ("b IS NULL AND i > 0", None, 7),
@@ -31,7 +31,7 @@ PREDICATES: list[tuple[str, str | None, int]] = [
     ("i + 1 = 3006", None, 3),
     ("NOT (i >= 0)", None, 5),
     ("l < -3000000000", None, 12),
-    # Hive 3.1 makes a decimal of the constant, and compares floats with decimals in two ways.
+    # Hive 3.1 converts the constant to decimal, and compares floats with decimals in two ways.
     ("f = CAST(16.25 AS float)", None, 32),
     ("CAST(f AS double) BETWEEN 16.0 AND 17.0", None, 14),
     ("d BETWEEN 16.0 AND 17.0", None, 13),
@@ -69,13 +69,13 @@ PREDICATES: list[tuple[str, str | None, int]] = [
 @pytest.mark.parametrize(
     ("predicate", "truth", "read"), PREDICATES, ids=[case[0] for case in PREDICATES]
 )
-def test_a_predicate_gives_the_right_rows_with_and_without_pruning(
+def test_a_predicate_returns_the_right_rows_with_and_without_pruning(
     hive: Hive, table: Table, predicate: str, truth: str | None, read: int
 ) -> None:
-    right = table.known.ids(truth or predicate)
-    answer = hive.ask_both(f"SELECT id FROM {table.name} WHERE {predicate}")
-    assert sorted(row[0] for row in answer.rows) == right
-    assert answer.scan.files_kept >= len({key // 1000 for key in right})
+    expected_ids = table.known.ids(truth or predicate)
+    answer = hive.query_both_ways(f"SELECT id FROM {table.name} WHERE {predicate}")
+    assert sorted(row[0] for row in answer.rows) == expected_ids
+    assert answer.scan.files_kept >= len({key // 1000 for key in expected_ids})
     if table.written.spec.type is COW:
         assert answer.files == (FILES, read)
     else:
@@ -84,58 +84,58 @@ def test_a_predicate_gives_the_right_rows_with_and_without_pruning(
 
 @pytest.mark.parametrize("settings", [VECTORISED, BY_ROWS], ids=["vectorised", "by rows"])
 @pytest.mark.parametrize("predicate", [case[0] for case in PREDICATES[4::7]])
-def test_mapreduce_gives_these_rows_from_these_files(
+def test_mapreduce_returns_the_rows_from_the_same_files(
     hive: Hive, table: Table, predicate: str, settings: Mapping[str, str]
 ) -> None:
     query = f"SELECT id FROM {table.name} WHERE {predicate}"
-    answer = hive.ask(query, MR, settings=settings)
-    expected = hive.ask(query, FETCH)
+    answer = hive.query(query, MR, settings=settings)
+    expected = hive.query(query, FETCH)
     assert (answer.rows, answer.files) == (expected.rows, expected.files)
     assert answer.scan.files_kept < answer.scan.files_considered
 
 
 def test_every_column_is_the_same_for_every_reader(hive: Hive, table: Table) -> None:
     query = f"SELECT * FROM {table.name}"
-    expected = hive.ask(query, FETCH).rows
+    expected = hive.query(query, FETCH).rows
     for settings in (VECTORISED, BY_ROWS):
-        # As they are shown: NaN is not equal to itself.
-        assert repr(hive.ask(query, MR, settings=settings).rows) == repr(expected)
+        # As text, because NaN does not equal itself.
+        assert repr(hive.query(query, MR, settings=settings).rows) == repr(expected)
 
 
-def test_values_are_those_that_were_written(hive: Hive, table: Table) -> None:
+def test_values_equal_the_written_ones(hive: Hive, table: Table) -> None:
     plain = "id, b, ti, si, i, l, dec9, dec38, s, u, ts, n"
-    shown = hive.ask(f"SELECT {plain} FROM {table.name}").rows
-    assert shown == sorted(table.known.ask(f"SELECT {plain} FROM t"), key=repr)
+    found = hive.query(f"SELECT {plain} FROM {table.name}").rows
+    assert found == sorted(table.known.query(f"SELECT {plain} FROM t"), key=repr)
 
 
 def test_without_a_service_every_file_is_read(hive: Hive, table: Table) -> None:
     query = f"SELECT id FROM {table.name} WHERE i > 25000"
-    dead = hive.ask(query, settings={"hudi.pruning.service.addresses": "127.0.0.1:1"})
-    assert dead.rows == hive.ask(query).rows
-    assert dead.scan.outcomes == ("UNREACHABLE",)
-    assert dead.scan.files_kept == dead.scan.files_considered >= FILES
+    without_service = hive.query(query, settings={"hudi.pruning.service.addresses": "127.0.0.1:1"})
+    assert without_service.rows == hive.query(query).rows
+    assert without_service.scan.outcomes == ("UNREACHABLE",)
+    assert without_service.scan.files_kept == without_service.scan.files_considered >= FILES
 
 
 @pytest.mark.parametrize("settings", [VECTORISED, BY_ROWS], ids=["vectorised", "by rows"])
-def test_ends_that_the_index_knows_need_no_file(
+def test_min_and_max_in_the_index_read_no_file(
     hive: Hive, table: Table, settings: Mapping[str, str]
 ) -> None:
     ends = "min(i), max(i), min(dec9), max(dec9), max(n), min(l)"
-    answer = hive.ask_both(f"SELECT {ends} FROM {table.name}", MR, settings)
-    assert answer.rows == table.known.ask(f"SELECT {ends} FROM t")
+    answer = hive.query_both_ways(f"SELECT {ends} FROM {table.name}", MR, settings)
+    assert answer.rows == table.known.query(f"SELECT {ends} FROM t")
     is_merged = table.written.spec.type is MOR
     assert answer.scan.outcomes == ("NO_FILTER" if is_merged else "ANSWERED",)
     assert (answer.scan.files_kept > 0) == is_merged
 
 
 @pytest.mark.parametrize("settings", [VECTORISED, BY_ROWS], ids=["vectorised", "by rows"])
-@pytest.mark.parametrize("asked", ["count(*)", "count(n), count(1), min(i), max(dec9)"])
-def test_counts_are_the_index_s_and_not_what_analyze_left(
-    hive: Hive, table: Table, asked: str, settings: Mapping[str, str]
+@pytest.mark.parametrize("aggregates", ["count(*)", "count(n), count(1), min(i), max(dec9)"])
+def test_counts_come_from_the_index_and_not_from_analyze(
+    hive: Hive, table: Table, aggregates: str, settings: Mapping[str, str]
 ) -> None:
     hive.run(f"ANALYZE TABLE {table.name} COMPUTE STATISTICS")
-    counted = hive.ask_both(f"SELECT {asked} FROM {table.name}", MR, settings)
-    assert counted.rows == table.known.ask(f"SELECT {asked} FROM t")
+    counted = hive.query_both_ways(f"SELECT {aggregates} FROM {table.name}", MR, settings)
+    assert counted.rows == table.known.query(f"SELECT {aggregates} FROM t")
     is_merged = table.written.spec.type is MOR
     assert counted.scan.outcomes == ("NO_FILTER" if is_merged else "ANSWERED",)
     assert (counted.scan.files_kept > 0) == is_merged

@@ -1,4 +1,4 @@
-"""Many clients at once, and queries while a writer commits."""
+"""Many concurrent clients, and queries while a writer commits."""
 
 from __future__ import annotations
 
@@ -31,19 +31,19 @@ PREDICATES = (
 def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matrices) -> None:
     names = [hive.register(matrices.get(type_).table) for type_ in TableType]
     truths = Truths(hive, spark, PREDICATES)
-    right = {(name, text): truths.in_hive(name, text) for name in names for text in PREDICATES}
+    expected = {(name, text): truths.in_hive(name, text) for name in names for text in PREDICATES}
     together = threading.Barrier(CLIENTS)
 
     def client(number: int) -> list[tuple[str, str, frozenset[int], bool]]:
-        # Two work hard, the others look rows up.
+        # Two run heavy queries, the others look rows up.
         engine = {0: TEZ, 1: MR}.get(number, FETCH)
         found = []
-        with hive.asker(ENGINES[engine]) as asker:
+        with hive.session(ENGINES[engine]) as session:
             together.wait(300)
             for n in range(QUERIES_EACH if engine == FETCH else 2):
                 name = names[(number + n) % 2]
                 text = PREDICATES[(number * QUERIES_EACH + n) % len(PREDICATES)]
-                answer = asker.ask(f"SELECT id FROM {name} WHERE {for_hive(text)}")
+                answer = session.query(f"SELECT id FROM {name} WHERE {for_hive(text)}")
                 ids = frozenset(row[0] for row in answer.rows)
                 pruned = answer.scan.files_kept < answer.scan.files_considered
                 found.append((name, text, ids, pruned))
@@ -53,7 +53,7 @@ def test_fifty_clients_at_once(hive: Hive, spark: SparkSession, matrices: Matric
         answers = [answer for client in pool.map(client, range(CLIENTS)) for answer in client]
     assert len(answers) == (CLIENTS - 2) * QUERIES_EACH + 2 * 2
     for name, text, ids, pruned in answers:
-        assert ids == right[name, text], text
+        assert ids == expected[name, text], text
         assert pruned, text
 
 
@@ -61,7 +61,7 @@ FILES, ROWS, COMMITS = 8, 5, 4
 
 
 class Writer:
-    """Commits to a table: commit `c` gives the row of each file that ends in 0 the value 100 c."""
+    """Commits to a table: commit `c` sets the row of each file that ends in 0 to 100 c."""
 
     def __init__(self, spark: SparkSession, type_: TableType, parent: Path) -> None:
         self._spark = spark
@@ -97,24 +97,24 @@ def test_queries_while_a_writer_commits(
         while True:
             last_round = done.done()
             before = writer.committed
-            answer = hive.ask(f"SELECT id, v FROM {name} WHERE v > {100 * before - 1}")
+            answer = hive.query(f"SELECT id, v FROM {name} WHERE v > {100 * before - 1}")
             after = writer.committed + 1
-            # The rows as they were after one commit, which was the newest at some time meanwhile.
+            # The rows after a commit that was the newest at some time during the query.
             (value,) = {row[1] for row in answer.rows}
             assert sorted(row[0] for row in answer.rows) == MOVING
             assert 100 * before <= value <= 100 * after
             outcomes.append((answer.scan.outcomes, answer.files))
 
-            answer = hive.ask(f"SELECT id FROM {name} WHERE v = {100 * before} AND id < 1000")
+            answer = hive.query(f"SELECT id FROM {name} WHERE v = {100 * before} AND id < 1000")
             assert sorted(row[0] for row in answer.rows) in ([], MOVING)
-            answer = hive.ask(f"SELECT id, v FROM {name} WHERE v BETWEEN -7 AND -6")
+            answer = hive.query(f"SELECT id, v FROM {name} WHERE v BETWEEN -7 AND -6")
             assert len(answer.rows) == 2 * (ROWS - 1)
             if last_round:
                 break
         done.result()
     assert len(outcomes) > 2
     assert any(kept < considered for _, (considered, kept) in outcomes)
-    final = hive.ask(f"SELECT id, v FROM {name} WHERE v >= {100 * writer.committed}")
+    final = hive.query(f"SELECT id, v FROM {name} WHERE v >= {100 * writer.committed}")
     assert sorted(row[0] for row in final.rows) == MOVING
     assert final.scan.outcomes == ("PRUNED",)
 

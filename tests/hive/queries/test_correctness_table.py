@@ -25,7 +25,7 @@ from tests.prune.predicates import ALL
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 COW, MOR = TableType.COW, TableType.MOR
-#: To a client in Java such a text may have been none of Unicode, so Hive's are not judged.
+#: For a client in Java, such a text may have been invalid Unicode, so Hive's are left out.
 REPLACED = {text for text in ALL if "\ufffd" in text}
 TABLES = [(COW, 6), (COW, 8), (COW, 9), (MOR, 6), (MOR, 8), (MOR, 9)]
 
@@ -36,7 +36,7 @@ def truths(hive: Hive, spark: SparkSession) -> Truths:
 
 
 def files_of(path: Path) -> Count:
-    """Counts the files of slices, log files too, as Hive's reports do."""
+    """Counts the files of slices including log files, as Hive's reports do."""
     listing = Pruner().prune(str(path), request("true")).listing
     sizes = np.bincount(listing.file_slice, minlength=len(listing.slice_file_id))
     files = dict(zip(listing.slice_file_id.to_pylist(), sizes.tolist(), strict=True))
@@ -49,31 +49,31 @@ def files_of(path: Path) -> Count:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("type_", "version", "asked"),
+    ("type_", "version", "texts"),
     [(MOR, 8, ALL[7::60]), *(long(*table, ALL) for table in TABLES)],
 )
-def test_no_more_files_are_read_than_by_hudi(
+def test_hudi_does_not_read_fewer_files(
     hive: Hive,
     spark: SparkSession,
     matrices: Matrices,
     truths: Truths,
     type_: TableType,
     version: int,
-    asked: Sequence[str],
+    texts: Sequence[str],
 ) -> None:
     table = matrices.get(type_, version).table
     name = hive.register(table)
     kept, wrong = {}, []
-    for text in asked:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {for_hive(text)}")
+    for text in texts:
+        answer = hive.query(f"SELECT id FROM {name} WHERE {for_hive(text)}")
         if sorted(row[0] for row in answer.rows) != sorted(truths.in_hive(name, text)):
             wrong.append(text)
         kept[text] = answer.scan.files_kept
     assert wrong == []
     assert sum(kept.values()) < FILES * len(kept) / 2
-    judged = {text: files for text, files in kept.items() if text not in REPLACED}
+    compared = {text: files for text, files in kept.items() if text not in REPLACED}
     with session_settings(spark, {"spark.sql.session.timeZone": ZONE}):
         more = kept_beyond_hudi_in_matrix(
-            spark, table.path, judged, has_logs=type_ is MOR, count=files_of(table.path)
+            spark, table.path, compared, has_logs=type_ is MOR, count=files_of(table.path)
         )
     assert more == {}

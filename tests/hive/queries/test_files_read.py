@@ -1,8 +1,8 @@
-"""Exactly which files a query reads, of tables whose every row is known.
+"""Exactly which files a query reads, for tables with known rows.
 
-The matrix table has 32 base files; file `k` has a range of its own in most columns. In every file
-`k` with `k % 4 = 1` two rows were updated to values far away, in every one with `k % 4 = 2` two
-were deleted: merge on read has a log file in each of these.
+The matrix table has 32 base files. In most columns, file `k` has a range of its own. In every file
+`k` with `k % 4 = 1` two rows were updated to distant values, in every one with `k % 4 = 2` two were
+deleted: merge on read has a log file in each of these.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ READ = {
     "st.a = -1": UPDATED,
     "st.c.e = DATE '1970-01-05'": {0},
     "n < 0": UPDATED,
-    # trees
+    # combined predicates
     "ti = 0 OR id = 5005": {16, 5},
     "ti = 0 AND id = 5005": set(),
     "id < 3000 AND NOT (ti = -15)": {0, 2},
@@ -75,7 +75,7 @@ READ = {
     "ti = 0 AND length(s) = 5": {16},
 }
 
-# "All null" is not believed of a log file: its writer may not have known the column.
+# "All null" is not trusted for a log file: its writer may not have had the column.
 READ_FOR_THEIR_LOGS = {"none": UPDATED}
 
 
@@ -91,7 +91,7 @@ def test_each_predicate_reads_exactly_its_files(
     hive: Hive, matrices: Matrices, type_: TableType, predicate: str
 ) -> None:
     table = matrices.get(type_).table
-    answer = hive.ask(f"SELECT id FROM {hive.register(table)} WHERE {for_hive(predicate)}")
+    answer = hive.query(f"SELECT id FROM {hive.register(table)} WHERE {for_hive(predicate)}")
     slices = frozenset(READ[predicate])
     if type_ is TableType.MOR:
         slices |= READ_FOR_THEIR_LOGS.get(predicate.split()[0], frozenset())
@@ -105,28 +105,28 @@ def test_each_predicate_reads_exactly_its_files(
 def test_a_query_without_a_file_to_read(hive: Hive, matrices: Matrices, engine: str) -> None:
     for type_ in TableType:
         name = hive.register(matrices.get(type_).table)
-        answer = hive.ask(f"SELECT count(*), sum(i) FROM {name} WHERE ti = 99", engine)
+        answer = hive.query(f"SELECT count(*), sum(i) FROM {name} WHERE ti = 99", engine)
         assert answer.rows == [(0, None)]
         assert answer.scan.files_kept == 0
 
 
 def test_a_query_without_a_filter_reads_everything(hive: Hive, matrices: Matrices) -> None:
     name = hive.register(matrices.get(TableType.COW).table)
-    answer = hive.ask(f"SELECT id FROM {name}")
+    answer = hive.query(f"SELECT id FROM {name}")
     assert answer.files == (32, 32)
     assert answer.scan.outcomes == ("NO_FILTER",)
 
 
-def test_pruning_switched_off_reads_everything(hive: Hive, matrices: Matrices) -> None:
+def test_without_pruning_everything_is_read(hive: Hive, matrices: Matrices) -> None:
     name = hive.register(matrices.get(TableType.COW).table)
-    answer = hive.ask(f"SELECT id FROM {name} WHERE ti = 0", pruning=False)
+    answer = hive.query(f"SELECT id FROM {name} WHERE ti = 0", pruning=False)
     assert answer.files == (32, 32)
     assert answer.scan.outcomes == ("DISABLED",)
 
 
-def test_bytes_are_those_of_the_files(hive: Hive, matrices: Matrices) -> None:
+def test_reported_bytes_equal_those_of_the_files(hive: Hive, matrices: Matrices) -> None:
     table = matrices.get(TableType.COW).table
-    scan = hive.ask(f"SELECT id FROM {hive.register(table)} WHERE id = 5005").scan
+    scan = hive.query(f"SELECT id FROM {hive.register(table)} WHERE id = 5005").scan
     sizes = {(table.path / file).stat().st_size for file in table.data_files()}
     assert scan.bytes_kept in sizes
     assert scan.bytes_kept < scan.bytes_considered < sum(sizes)

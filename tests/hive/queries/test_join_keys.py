@@ -1,7 +1,7 @@
-"""Joins by keys of every type (Tez): no row is lost, and files are left out where types allow it.
+"""Joins by keys of every type (Tez): no row is lost, and files are pruned if the types allow it.
 
-Each file of the table has three rows. What is rare is among the keys: NULL, NaN, both zeros, texts
-that end in spaces, an hour that clocks show twice.
+Each file of the table has three rows. The keys include special values: NULL, NaN, both zeros, texts
+that end in spaces, an ambiguous hour.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive, pytest.mark.long]
 
 FILES = 8
 KEYS = (10, 11, 12, 20, 21, 50, 51)
-"""The ids of the rows that are the other side: of three files."""
+"""The ids of the other side's rows, which are in three files."""
 
 SCHEMA = t.StructType(
     [
@@ -58,7 +58,7 @@ _RARE: dict[int, dict[str, Any]] = {
 
 def row(k: int, r: int) -> dict[str, Any]:
     key = 10 * k + r
-    made = {
+    created_tables = {
         "id": key,
         "i": 100 * k + r,
         "l": 10**10 * k + r,
@@ -73,7 +73,7 @@ def row(k: int, r: int) -> dict[str, Any]:
         "ts": dt.datetime(2023, 1 + k, 1 + r, 12, 34, 56, 789_012, tzinfo=dt.timezone.utc),
         "b": None if r == 2 else k % 2 == r,
     }
-    return {**made, **_RARE.get(key, {})}
+    return {**created_tables, **_RARE.get(key, {})}
 
 
 DECLARED = {"v": "varchar(8)", "c": "char(8)"}
@@ -107,8 +107,9 @@ _OTHER = {
 def tables(
     hive: Hive, spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[None]:
-    """`key_fact` is Hudi's, `key_typed` the same with other types; `plain_...` has their rows in a
-    table of Hive's own. `key_other` has the keys."""
+    """`key_fact` is a Hudi table, `key_typed` the same with other types; `plain_...` are native
+    Hive tables with their rows. `key_other` has the keys.
+    """
     table = write(spark, tmp_path_factory.mktemp("join_keys"))
     columns = ", ".join(
         f"`{name}` {DECLARED.get(name, kind)}" for name, kind in table.hive_columns()
@@ -141,7 +142,7 @@ def write(spark: SparkSession, parent: Path) -> HudiTable:
     return create(frame, TableSpec("join_keys", stats_columns=tuple(SCHEMA.names)), parent)
 
 
-# The condition, and how many of the eight files are read for it; None: all.
+# The condition, and how many of the eight files it reads; None: all.
 CONDITIONS = [
     ("key_fact", "i = k_i", 3),
     ("key_fact", "i <=> k_i", None),
@@ -179,7 +180,7 @@ CONDITIONS = [
     ("key_fact", "d = k_d AND s = k_s", 4),
 ]
 
-# Not with zeros: Hive's Bloom filter of the keys takes 0.0 and -0.0 for different ones.
+# Without zeros: Hive's Bloom filter of the keys distinguishes 0.0 and -0.0.
 _AGAIN = (
     "i = k_i",
     "i = k_big",
@@ -197,8 +198,8 @@ OTHER_PLANS = [one for one in CONDITIONS if one[1] in _AGAIN]
 
 UNRESTRICTED = {"hudi.pruning.joins": "false"}
 SHUFFLED = {"hive.auto.convert.join": "false"}
-# Filters by the least and the greatest key and by a Bloom filter of the keys, which Hive makes of
-# large tables only, and of external ones only where it is told to.
+# Hive creates filters by minimum and maximum key and by a Bloom filter only for large tables, and
+# for external ones only with a setting.
 SEMIJOINS = {
     **SHUFFLED,
     "hive.disable.unsafe.external.table.operations": "false",
@@ -207,23 +208,23 @@ SEMIJOINS = {
 }
 
 
-def joined(hive: Hive, query: str, fact: str, settings: Mapping[str, str]) -> Answer:
-    """The answer, after it was found to have the rows of Hive's own table, and of every file."""
-    plain = hive.ask(query.format(f"plain_{fact}"), TEZ, settings=settings)
-    answer = hive.ask(query.format(fact), TEZ, settings=settings)
-    whole = hive.ask(query.format(fact), TEZ, settings={**settings, **UNRESTRICTED})
-    # As they are shown: NaN is not equal to itself.
-    assert repr(answer.rows) == repr(whole.rows), query
-    assert repr(whole.rows) == repr(plain.rows), query
+def query_both_ways(hive: Hive, query: str, fact: str, settings: Mapping[str, str]) -> Answer:
+    """Runs the query, and checks its rows against those of the native table, and of every file."""
+    plain = hive.query(query.format(f"plain_{fact}"), TEZ, settings=settings)
+    answer = hive.query(query.format(fact), TEZ, settings=settings)
+    unrestricted = hive.query(query.format(fact), TEZ, settings={**settings, **UNRESTRICTED})
+    # As text, because NaN does not equal itself.
+    assert repr(answer.rows) == repr(unrestricted.rows), query
+    assert repr(unrestricted.rows) == repr(plain.rows), query
     return answer
 
 
 @pytest.mark.parametrize(("fact", "condition", "read"), CONDITIONS)
-def test_keys_of_each_type_find_their_rows(
+def test_joins_by_keys_of_each_type_find_their_rows(
     hive: Hive, tables: None, fact: str, condition: str, read: int | None
 ) -> None:
     query = f"SELECT f.id, k.k_id FROM {{}} f JOIN key_other k ON {condition}"
-    answer = joined(hive, query, fact, {})
+    answer = query_both_ways(hive, query, fact, {})
     assert answer.rows
     assert answer.files == (FILES, FILES if read is None else read)
 
@@ -239,7 +240,7 @@ def test_other_plans_find_the_same_rows(
     settings: Mapping[str, str],
 ) -> None:
     query = f"SELECT f.id, k.k_id FROM {{}} f JOIN key_other k ON {condition}"
-    answer = joined(hive, query, fact, settings)
+    answer = query_both_ways(hive, query, fact, settings)
     assert answer.rows
     assert answer.files == (FILES, FILES if read is None else read)
 
@@ -254,7 +255,7 @@ OUTER = [
 
 
 @pytest.mark.parametrize("query", OUTER)
-def test_rows_without_a_partner_stay(hive: Hive, tables: None, query: str) -> None:
-    answer = joined(hive, query, "key_typed", {})
+def test_rows_without_a_partner_are_kept(hive: Hive, tables: None, query: str) -> None:
+    answer = query_both_ways(hive, query, "key_typed", {})
     assert answer.rows
     assert answer.files == (FILES, FILES)

@@ -1,4 +1,4 @@
-"""The keys of a join's one side decide which files of the other are listed (Tez).
+"""The keys of one side of a join prune the files of the other side (Tez).
 
 The tables are Hudi's, of tests/data/golden: five files in three partitions, twelve rows.
 """
@@ -37,20 +37,20 @@ def tables(hive: Hive, golden: Mapping[str, Path]) -> Iterator[None]:
     hive.run("DROP TABLE few", "DROP TABLE merged", "DROP TABLE fact")
 
 
-def ask_both(hive: Hive, query: str) -> Answer:
-    """The answer, after it was found to have the rows of the one that reads every file."""
-    whole = hive.ask(query, TEZ, settings=UNRESTRICTED)
-    answer = hive.ask(query, TEZ)
-    assert answer.rows == whole.rows, query
-    assert answer.scan.files_kept <= whole.scan.files_kept
+def query_both_ways(hive: Hive, query: str) -> Answer:
+    """Runs the query, and checks its rows against a run that reads every file."""
+    unrestricted = hive.query(query, TEZ, settings=UNRESTRICTED)
+    answer = hive.query(query, TEZ)
+    assert answer.rows == unrestricted.rows, query
+    assert answer.scan.files_kept <= unrestricted.scan.files_kept
     return answer
 
 
 def test_only_files_that_may_hold_a_key_are_read(hive: Hive, tables: None) -> None:
-    every = hive.ask(f"SELECT txn_id, {', '.join(KEYS)} FROM fact").rows
+    every = hive.query(f"SELECT txn_id, {', '.join(KEYS)} FROM fact").rows
     few = [row for row in every if row[0] in ("TXN-001", "TXN-003")]
     for position, column in enumerate(KEYS, 1):
-        answer = hive.ask(
+        answer = hive.query(
             f"SELECT f.txn_id FROM fact f JOIN few ON f.{column} = few.k_{column}", TEZ
         )
         keys = [row[position] for row in few]
@@ -62,26 +62,26 @@ def test_only_files_that_may_hold_a_key_are_read(hive: Hive, tables: None) -> No
 
 def test_without_any_key_no_file_is_read(hive: Hive, tables: None) -> None:
     query = "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id = few.k_txn_id WHERE few.t = 3"
-    answer = hive.ask(query, TEZ)
+    answer = hive.query(query, TEZ)
     assert (answer.rows, answer.files) == ([], (5, 0))
 
 
-def test_log_files_are_left_out_with_their_base_files(hive: Hive, tables: None) -> None:
+def test_log_files_are_pruned_with_their_base_files(hive: Hive, tables: None) -> None:
     query = "SELECT txn_id FROM merged WHERE txn_id IN (SELECT k_txn_id FROM few WHERE t = 1)"
-    answer = hive.ask(query, TEZ)
+    answer = hive.query(query, TEZ)
     assert (answer.rows, answer.files) == ([("TXN-001",), ("TXN-003",)], (5, 1))
 
 
 NOT_RESTRICTED = [
-    # Of keys that may be NULL Hive would fail; of types with parameters, too.
+    # For nullable keys Hive would fail, and for types with parameters as well.
     "SELECT few.k_txn_id, f.txn_id FROM few LEFT JOIN fact f ON f.txn_id = few.k_txn_id",
     "SELECT f.txn_id FROM fact f JOIN few ON f.amount = few.k_amount",
-    # Rows of `fact` without a partner are wanted.
+    # Rows of `fact` without a partner are part of the result.
     "SELECT few.k_txn_id, f.txn_id FROM few FULL JOIN fact f ON f.txn_id = few.k_txn_id",
     "SELECT f.txn_id FROM fact f LEFT JOIN few ON f.txn_id = few.k_txn_id",
     "SELECT f.txn_id FROM fact f WHERE txn_id NOT IN"
     " (SELECT k_txn_id FROM few WHERE k_txn_id IS NOT NULL)",
-    # Other comparisons than of equal types by =.
+    # Comparisons other than = of equal types.
     "SELECT f.txn_id FROM fact f JOIN few ON f.txn_id <=> few.k_txn_id",
     "SELECT f.txn_id FROM fact f JOIN few ON f.txn_ts > few.k_txn_ts",
     "SELECT f.txn_id FROM fact f JOIN few ON f.txn_ts = CAST(few.k_txn_ts AS double)",
@@ -103,7 +103,7 @@ RESTRICTED = [
     [*NOT_RESTRICTED[:2], *(pytest.param(q, marks=pytest.mark.long) for q in NOT_RESTRICTED[2:])],
 )
 def test_other_joins_read_every_file(hive: Hive, tables: None, query: str) -> None:
-    answer = ask_both(hive, query)
+    answer = query_both_ways(hive, query)
     assert answer.rows
     assert answer.files == (5, 5)
 
@@ -122,21 +122,19 @@ TWICE = [
     "query", [TWICE[0], *(pytest.param(q, marks=pytest.mark.long) for q in TWICE[1:])]
 )
 def test_a_table_that_is_scanned_twice_loses_no_row(hive: Hive, tables: None, query: str) -> None:
-    """Hive makes one scan of two (hive.optimize.shared.work), and restricts it by both's keys."""
-    assert ask_both(hive, query).rows
+    """Hive merges two scans into one (hive.optimize.shared.work), restricted by both's keys."""
+    assert query_both_ways(hive, query).rows
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("query", RESTRICTED)
 def test_joins_of_every_shape_have_the_same_rows(hive: Hive, tables: None, query: str) -> None:
-    answer = ask_both(hive, query)
+    answer = query_both_ways(hive, query)
     assert answer.rows
     assert answer.scan.files_kept < answer.scan.files_considered
 
 
-def test_who_reads_the_same_scan_for_something_else_gets_every_row(
-    hive: Hive, tables: None
-) -> None:
+def test_a_shared_scan_returns_every_row_to_other_operators(hive: Hive, tables: None) -> None:
     hive.run(
         "CREATE TABLE joined (txn_id string) STORED AS TEXTFILE",
         "CREATE TABLE all_of_them (txn_id string) STORED AS TEXTFILE",
@@ -147,9 +145,9 @@ def test_who_reads_the_same_scan_for_something_else_gets_every_row(
         " INSERT OVERWRITE TABLE all_of_them SELECT txn_id"
     )
     try:
-        hive.ask(insert, TEZ)
+        hive.query(insert, TEZ)
         counted = [
-            len(hive.ask(f"SELECT * FROM {name}").rows) for name in ("joined", "all_of_them")
+            len(hive.query(f"SELECT * FROM {name}").rows) for name in ("joined", "all_of_them")
         ]
         assert counted == [2, 12]
     finally:

@@ -1,4 +1,4 @@
-"""`min`, `max` and `count` without reading a file, where the index knows the answer."""
+"""`min`, `max` and `count` are answered without reading a file, if the index knows the answer."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from tests.marks import long
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
-#: Of every type whose statistics are values; `n` has nulls, and files of nulls alone.
-ANSWERED = ("id", "b", "ti", "si", "i", "l", "dec9", "dec38", "dt", "n")
-#: NaN has no place among a file's ends, texts may be cut there, New York sets its clocks back.
+#: All types whose statistics are exact values; `n` has nulls, and files with only nulls.
+ANSWERED_COLUMNS = ("id", "b", "ti", "si", "i", "l", "dec9", "dec38", "dt", "n")
+#: NaN is not among a file's bounds, texts may be truncated, New York sets its clocks back.
 READ = ("f", "s", "ts", "d", "u", "none")
 ROW_BY_ROW = {"hive.vectorized.execution.enabled": "false"}
 
@@ -45,10 +45,12 @@ def table(hive: Hive, matrices: Matrices) -> str:
 
 @both_engines
 @both_ways
-def test_no_file_is_read_for_ends_of_columns(
+def test_min_and_max_of_columns_read_no_file(
     hive: Hive, table: str, engine: str, settings: dict[str, str]
 ) -> None:
-    answer = hive.ask_both(f"SELECT {ends_of(*ANSWERED)} FROM {table}", engine, settings)
+    answer = hive.query_both_ways(
+        f"SELECT {ends_of(*ANSWERED_COLUMNS)} FROM {table}", engine, settings
+    )
     assert is_answered(answer)
     assert answer.files == (32, 0)
     assert None not in answer.rows[0]
@@ -56,11 +58,13 @@ def test_no_file_is_read_for_ends_of_columns(
 
 @both_engines
 @both_ways
-def test_counts_beside_ends_need_no_file_either(
+def test_counts_together_with_min_and_max_read_no_file(
     hive: Hive, table: str, engine: str, settings: dict[str, str]
 ) -> None:
     counts = "count(*), count(1), count(n), count(id), count(b)"
-    answer = hive.ask_both(f"SELECT {counts}, {ends_of(*ANSWERED)} FROM {table}", engine, settings)
+    answer = hive.query_both_ways(
+        f"SELECT {counts}, {ends_of(*ANSWERED_COLUMNS)} FROM {table}", engine, settings
+    )
     assert is_answered(answer)
     assert answer.files == (32, 0)
     rows, by_constant, with_n, with_id, with_b = answer.rows[0][:5]
@@ -68,13 +72,13 @@ def test_counts_beside_ends_need_no_file_either(
 
 
 @pytest.mark.parametrize("counts", ["count(n)", "count(n), min(i)", "count(id), max(n)"])
-def test_values_are_counted_without_counting_rows(hive: Hive, table: str, counts: str) -> None:
-    assert is_answered(hive.ask_both(f"SELECT {counts} FROM {table}", TEZ))
+def test_values_of_a_column_are_counted_from_the_index(hive: Hive, table: str, counts: str) -> None:
+    assert is_answered(hive.query_both_ways(f"SELECT {counts} FROM {table}", TEZ))
 
 
 @pytest.fixture(scope="module")
 def long_table(hive: Hive, spark: SparkSession, table_root: Path) -> str:
-    """Of more rows than a batch has: `v` and `w` have nulls, `one` a single value."""
+    """With more rows than a batch: `v` and `w` have nulls, `one` a single value."""
     rows = spark.range(0, 5_000, 1, 4).selectExpr(
         "id",
         "if(id % 7 = 0, NULL, cast(id AS int)) AS v",
@@ -92,18 +96,18 @@ def test_batches_are_counted_with_their_nulls(
 ) -> None:
     counts = "count(*), count(v), count(w), count(one), count(id)"
     query = f"SELECT {counts}, {ends_of('id', 'v', 'w', 'one')} FROM {long_table}"
-    answer = hive.ask_both(query, engine, settings)
+    answer = hive.query_both_ways(query, engine, settings)
     assert is_answered(answer)
     assert answer.rows[0][:5] == (5_000, 4_285, 2_000, 1, 5_000)
 
 
-def test_nulls_that_the_index_may_count_wrong_are_read(
+def test_columns_with_unreliable_null_counts_are_read(
     hive: Hive, table: str, long_table: str
 ) -> None:
     for column in ("s", "f", "none", "bin", "st"):
         query = f"SELECT count(`{column}`), min(i) FROM {table}"
-        assert not is_answered(hive.ask_both(query, TEZ))
-    answer = hive.ask_both(f"SELECT count(`none`), count(*), min(id) FROM {long_table}", TEZ)
+        assert not is_answered(hive.query_both_ways(query, TEZ))
+    answer = hive.query_both_ways(f"SELECT count(`none`), count(*), min(id) FROM {long_table}", TEZ)
     assert not is_answered(answer)
     assert answer.rows == [(0, 5_000, 0)]
 
@@ -130,7 +134,7 @@ def test_nulls_that_the_index_may_count_wrong_are_read(
     ],
 )
 def test_counts_of_other_rows_are_read(hive: Hive, table: str, query: str) -> None:
-    assert not is_answered(hive.ask_both(query.format(t=table), TEZ))
+    assert not is_answered(hive.query_both_ways(query.format(t=table), TEZ))
 
 
 @pytest.mark.parametrize(
@@ -145,7 +149,7 @@ def test_counts_of_other_rows_are_read(hive: Hive, table: str, query: str) -> No
 def test_counts_of_a_table_that_is_read_for_other_things_too(
     hive: Hive, table: str, query: str, engine: str
 ) -> None:
-    hive.ask_both(query.format(t=table), engine)
+    hive.query_both_ways(query.format(t=table), engine)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2])
@@ -156,43 +160,43 @@ def test_small_tables_are_counted(
     written = spark.range(0, rows, 1, 1).selectExpr("id", "cast(id + 5 AS int) AS v")
     name = hive.register(create(written, TableSpec(f"small_{rows}"), table_root))
     query = f"SELECT count(*), count(v), {ends_of('v')} FROM {name}"
-    answer = hive.ask_both(query, TEZ, settings)
+    answer = hive.query_both_ways(query, TEZ, settings)
     ends = (5, 4 + rows) if rows else (None, None)
     assert answer.rows == [(rows, rows, *ends)]
     assert answer.files == (min(rows, 1), 0)
 
 
-def test_a_file_without_a_row_has_no_ends(
+def test_a_file_without_rows_has_no_min_and_max(
     hive: Hive, spark: SparkSession, table_root: Path
 ) -> None:
     rows = spark.range(0, 3, 1, 1).selectExpr("id", "cast(id AS int) AS v")
     table = create(rows, TableSpec("emptied"), table_root)
     delete(table, rows)
     query = f"SELECT count(*), count(v), {ends_of('v')} FROM {hive.register(table)}"
-    assert hive.ask_both(query, TEZ).rows == [(0, 0, None, None)]
+    assert hive.query_both_ways(query, TEZ).rows == [(0, 0, None, None)]
 
 
 def test_virtual_keys_are_counted(hive: Hive, spark: SparkSession, table_root: Path) -> None:
     rows = spark.range(0, 40, 1, 2).selectExpr("id", "if(id < 9, NULL, cast(id AS int)) AS v")
     spec = TableSpec("keyless", extra={"hoodie.populate.meta.fields": "false"})
     name = hive.register(create(rows, spec, table_root))
-    answer = hive.ask_both(f"SELECT count(*), count(v), {ends_of('v')} FROM {name}", TEZ)
+    answer = hive.query_both_ways(f"SELECT count(*), count(v), {ends_of('v')} FROM {name}", TEZ)
     assert is_answered(answer)
     assert answer.rows == [(40, 31, 9, 39)]
     keys = f"SELECT count(`_hoodie_record_key`), count(*), max(id) FROM {name}"
-    assert hive.ask_both(keys, TEZ).rows == [(0, 40, 39)]
+    assert hive.query_both_ways(keys, TEZ).rows == [(0, 40, 39)]
 
 
 def test_replaced_file_groups_are_not_counted(hive: Hive, golden: Mapping[str, Path]) -> None:
     hive.run(create_with_handler("replaced", golden["cow_v9_txns_simple_meta"]))
-    answer = hive.ask_both(f"SELECT count(*), {ends_of('txn_date')} FROM replaced", TEZ)
+    answer = hive.query_both_ways(f"SELECT count(*), {ends_of('txn_date')} FROM replaced", TEZ)
     assert is_answered(answer)
     assert answer.rows[0][0] == 12
 
 
 @pytest.mark.parametrize("column", [*READ[:3], *map(long, READ[3:])])
-def test_ends_that_may_be_no_values_are_read(hive: Hive, table: str, column: str) -> None:
-    assert not is_answered(hive.ask_both(f"SELECT {ends_of('i', column)} FROM {table}", TEZ))
+def test_columns_with_inexact_bounds_are_read(hive: Hive, table: str, column: str) -> None:
+    assert not is_answered(hive.query_both_ways(f"SELECT {ends_of('i', column)} FROM {table}", TEZ))
 
 
 @pytest.mark.parametrize(
@@ -203,8 +207,8 @@ def test_ends_that_may_be_no_values_are_read(hive: Hive, table: str, column: str
         "SELECT m FROM (SELECT max(dt) AS m FROM {t}) x WHERE m > DATE'1970-01-01'",
     ],
 )
-def test_what_is_made_of_ends_needs_no_file(hive: Hive, table: str, query: str) -> None:
-    assert is_answered(hive.ask_both(query.format(t=table), TEZ))
+def test_expressions_of_min_and_max_read_no_file(hive: Hive, table: str, query: str) -> None:
+    assert is_answered(hive.query_both_ways(query.format(t=table), TEZ))
 
 
 #: Queries that read a table more than once: one job, or one scan, may serve several of them.
@@ -221,7 +225,7 @@ AGAIN = (
 def test_a_table_that_is_read_for_other_things_too_is_read(
     hive: Hive, table: str, query: str, engine: str
 ) -> None:
-    hive.ask_both(query.format(t=table), engine)
+    hive.query_both_ways(query.format(t=table), engine)
 
 
 @pytest.mark.parametrize(
@@ -240,27 +244,27 @@ def test_a_table_that_is_read_for_other_things_too_is_read(
         "SELECT max(i) FROM {t} TABLESAMPLE(2 ROWS)",
     ],
 )
-def test_other_queries_have_the_rows_of_all_files(hive: Hive, table: str, query: str) -> None:
-    hive.ask_both(query.format(t=table), TEZ)
+def test_other_queries_read_all_files(hive: Hive, table: str, query: str) -> None:
+    hive.query_both_ways(query.format(t=table), TEZ)
 
 
-def test_the_ends_of_partitions_are_known_of_texts_too(hive: Hive, matrices: Matrices) -> None:
+def test_min_and_max_of_text_partitions_read_no_file(hive: Hive, matrices: Matrices) -> None:
     levels = hive.register(matrices.get(TableType.COW, partitioning=Partitioning.LEVELS).table)
     for counts in ("", "count(*), count(p), count(q), count(n), "):
         query = f"SELECT {counts}{ends_of('p', 'q', 'dt')} FROM {levels}"
-        assert is_answered(hive.ask_both(query, TEZ))
+        assert is_answered(hive.query_both_ways(query, TEZ))
 
 
 def test_wall_clocks_are_the_same_in_every_zone(
     hive: Hive, spark: SparkSession, table_root: Path
 ) -> None:
-    """In a night, too, in which New York sets its clocks back."""
+    """Including a night in which New York sets its clocks back."""
     step = (
         "timestamp_ntz'2024-11-03 00:30:00.000001' + make_interval(0, 0, 0, 0, 0, cast(id AS int))"
     )
     rows = spark.range(0, 400, 1, 4).selectExpr("id", f"{step} AS wall")
     name = hive.register(create(rows, TableSpec("walls"), table_root))
-    answer = hive.ask_both(f"SELECT {ends_of('wall')} FROM {name}", TEZ)
+    answer = hive.query_both_ways(f"SELECT {ends_of('wall')} FROM {name}", TEZ)
     assert is_answered(answer)
     first = dt.datetime(2024, 11, 3, 0, 30, 0, 1)
     assert answer.rows == [(first, first + dt.timedelta(minutes=399))]
@@ -271,8 +275,8 @@ def test_slices_with_log_files_are_read(hive: Hive, matrices: Matrices) -> None:
     of_base_files = {"hudi.view": "read_optimized"}
     for counts in ("", "count(*), count(n), "):
         query = f"SELECT {counts}{ends_of('id', 'dt')} FROM {name}"
-        assert not is_answered(hive.ask_both(query, TEZ))
-        assert is_answered(hive.ask_both(query, TEZ, of_base_files))
+        assert not is_answered(hive.query_both_ways(query, TEZ))
+        assert is_answered(hive.query_both_ways(query, TEZ, of_base_files))
 
 
 @pytest.mark.parametrize(
@@ -283,18 +287,16 @@ def test_slices_with_log_files_are_read(hive: Hive, matrices: Matrices) -> None:
     ],
     ids=["statistics off", "no service"],
 )
-def test_without_leave_or_a_service_files_are_read(
+def test_files_are_read_if_disabled_or_without_a_service(
     hive: Hive, table: str, setting: dict[str, str]
 ) -> None:
     query = f"SELECT {ends_of('i')} FROM {table}"
-    answer = hive.ask(query, TEZ, settings=setting)
+    answer = hive.query(query, TEZ, settings=setting)
     assert not is_answered(answer)
-    assert answer.rows == hive.ask(query, TEZ).rows
+    assert answer.rows == hive.query(query, TEZ).rows
 
 
-def test_a_commit_is_answered_for_at_once(
-    hive: Hive, spark: SparkSession, table_root: Path
-) -> None:
+def test_a_new_commit_is_visible_at_once(hive: Hive, spark: SparkSession, table_root: Path) -> None:
     rows = spark.range(0, 40, 1, 4).selectExpr("id", "cast(id AS int) AS v")
     table = create(rows, TableSpec("growing"), table_root)
     name = hive.register(table)
@@ -304,7 +306,7 @@ def test_a_commit_is_answered_for_at_once(
     )
 
     def answers() -> list[tuple[object, ...]]:
-        found = [hive.ask_both(query, TEZ) for query in queries]
+        found = [hive.query_both_ways(query, TEZ) for query in queries]
         assert all(map(is_answered, found))
         return [answer.rows[0] for answer in found]
 
@@ -318,12 +320,12 @@ def test_a_commit_is_answered_for_at_once(
     assert answers() == [(-32, 37), (-32, 37, 40, 39)]
 
 
-def test_a_jobs_summary_tells_that_statistics_answered(
+def test_a_jobs_summary_reports_answers_from_statistics(
     hive: Hive, hive_server: HiveServer, table: str
 ) -> None:
     logged = len(hive_server.log())
     settings = {"hive.tez.exec.print.summary": "true"}
-    hive.ask(f"SELECT {ends_of('i')} FROM {table}", TEZ, settings=settings)
+    hive.query(f"SELECT {ends_of('i')} FROM {table}", TEZ, settings=settings)
     summary = hive_server.log()[logged:]
     for counted in ("FILES_CONSIDERED: 32", "FILES_KEPT: 0", "SCANS_ANSWERED: 1"):
         assert counted in summary

@@ -62,13 +62,13 @@ def test_predicates_on_partitions_lose_no_row(
     table = matrices.get(type_, version, partitioning).table
     name = hive.register(table)
     for predicate in PREDICATES:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
         found = {row[0] for row in answer.rows}
         assert found == truths.in_hive(name, predicate), predicate
         assert found == truths.in_spark(table, predicate), predicate
 
 
-# Of the 32 slices: a filter on what the table is partitioned by reads no other partition.
+# Of the 32 slices: a filter on the partition columns reads no other partition.
 SLICES_READ = [
     (COW, 9, SPECIAL, "p = 'a b'", range(4, 8)),
     (COW, 9, SPECIAL, "p IS NULL", range(0, 4)),
@@ -99,7 +99,7 @@ def test_filters_on_partitions_read_their_files_only(
     slices: list[int],
 ) -> None:
     name = hive.register(matrices.get(type_, version, partitioning).table)
-    answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+    answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
     assert answer.files == (files(range(32), type_), files(slices, type_))
 
 
@@ -117,7 +117,7 @@ def files(slices: list[int] | range, type_: TableType) -> int:
     ],
     ids=id_of,
 )
-def test_partitioned_by_in_ddl_means_ordinary_columns(
+def test_partitioned_by_in_ddl_defines_ordinary_columns(
     hive: Hive,
     matrices: Matrices,
     type_: TableType,
@@ -137,8 +137,8 @@ def test_partitioned_by_in_ddl_means_ordinary_columns(
     for where in (predicate, f"{predicate} AND i < 8000", "ti = -4"):
         for engine in (FETCH, TEZ) if where == predicate else (FETCH,):
             query = f"SELECT id, p, q, s, ts, arr, st FROM {{}} WHERE {where}"
-            answer = hive.ask_both(query.format(declared), engine)
-            other = hive.ask(query.format(plain), engine)
+            answer = hive.query_both_ways(query.format(declared), engine)
+            other = hive.query(query.format(plain), engine)
             assert answer.rows
             assert (answer.rows, answer.files) == (other.rows, other.files)
 
@@ -151,7 +151,7 @@ OURS = {
 
 
 def set_our_input_format(hive: Hive, table: HudiTable, name: str) -> None:
-    """Partitions have storage descriptions of their own; naming the columns alters all of them."""
+    """Partitions have their own storage descriptions; naming the columns alters all of them."""
     keys = ", ".join(table.spec.partitions)
     for part in ("", f"PARTITION ({keys})") if keys else ("",):
         hive.run(
@@ -162,7 +162,7 @@ def set_our_input_format(hive: Hive, table: HudiTable, name: str) -> None:
 
 
 @pytest.mark.parametrize(("type_", "version", "partitioning"), NATIVE, ids=id_of)
-def test_a_native_table_gets_the_same_pruning_by_our_input_format(
+def test_our_input_format_prunes_a_native_table_as_well(
     hive: Hive, matrices: Matrices, type_: TableType, version: int, partitioning: Partitioning
 ) -> None:
     table = matrices.get(type_, version, partitioning).table
@@ -177,31 +177,31 @@ def test_a_native_table_gets_the_same_pruning_by_our_input_format(
         ("st.a = -1", MR),
     ):
         query = f"SELECT id, p, q, s, ts, st FROM {{}} WHERE {where}"
-        answer = hive.ask_both(query.format(native), engine)
-        other = hive.ask(query.format(handled))
+        answer = hive.query_both_ways(query.format(native), engine)
+        other = hive.query(query.format(handled))
         assert (answer.rows, answer.files) == (other.rows, other.files), where
 
-    # Hive itself leaves partitions out that the metastore knows by their values.
+    # Hive itself excludes partitions that the metastore knows by their values.
     for key in table.spec.partitions:
         value = {"p": "'p1'", "q": "1"}[key]
         query = f"SELECT id, p, q FROM {{}} WHERE {key} = {value} AND ti < 0 AND ti > -5"
-        answer = hive.ask_both(query.format(native))
-        other = hive.ask(query.format(handled))
+        answer = hive.query_both_ways(query.format(native))
+        other = hive.query(query.format(handled))
         assert answer.rows == other.rows
         assert answer.scan.files_kept == other.scan.files_kept
         assert answer.scan.files_considered < other.scan.files_considered
 
-    # Not the old versions of files that are in the same directories, nor log files.
-    counted = hive.ask(f"SELECT count(*) FROM {native}", MR)
+    # Without old versions of files in the same directories, and without log files.
+    counted = hive.query(f"SELECT count(*) FROM {native}", MR)
     assert counted.rows == [(32 * 24 - 16,)]
 
 
-#: By this Hive refuses them before it plans, those too that have no row to write.
+#: With these, Hive refuses statements before it plans them, even those without a row to write.
 NO_INSERTS = {"hive.insert.into.external.tables": "false"}
 
 
 @pytest.mark.parametrize("engine", [MR, TEZ])
-def test_nothing_is_written_into_a_native_table_of_our_input_format(
+def test_a_native_table_with_our_input_format_is_read_only(
     hive: Hive, spark: SparkSession, table_root: Path, engine: str
 ) -> None:
     spec = TableSpec(f"kept_from_{engine}", partitions=("q",))
@@ -213,10 +213,10 @@ def test_nothing_is_written_into_a_native_table_of_our_input_format(
     before = everything_in(table)
     for write in (f"INSERT INTO {spec.name} {rows}", f"INSERT OVERWRITE TABLE {spec.name} {rows}"):
         with pytest.raises(QueryError):
-            hive.ask(f"{write} < 5", engine)
+            hive.query(f"{write} < 5", engine)
         for condition in ("< 5", "< -5"):
             with pytest.raises(QueryError, match="external table is not allowed"):
-                hive.ask(f"{write} {condition}", engine, settings=NO_INSERTS)
+                hive.query(f"{write} {condition}", engine, settings=NO_INSERTS)
     assert everything_in(table) == before
 
 
@@ -225,12 +225,12 @@ def everything_in(table: HudiTable) -> list[Path]:
 
 
 @pytest.mark.parametrize("spelled", CORE[:2], ids=lambda table: table.name)
-def test_values_that_paths_spell_otherwise_are_those_of_the_files(
+def test_values_formatted_differently_in_paths_are_read_from_files(
     hive: Hive, spark: SparkSession, table_root: Path, spelled: Spelled
 ) -> None:
     name = hive.register(replace(spelled, name=f"{spelled.name}_hive").write(spark, table_root))
     rows = ", ".join(f"({id_}, {value})" for id_, value in enumerate(spelled.values))
     for where in ("p = ''", "p IS NULL", "p IS NOT NULL", "p = 'a%20b'", "p = 'b'", "p <> 'a=b'"):
-        answer = hive.ask_both(f"SELECT id FROM {name} WHERE {where}")
-        right = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
-        assert {row[0] for row in answer.rows} == {row[0] for row in right}, where
+        answer = hive.query_both_ways(f"SELECT id FROM {name} WHERE {where}")
+        expected = spark.sql(f"SELECT id FROM VALUES {rows} AS t(id, p) WHERE {where}").collect()
+        assert {row[0] for row in answer.rows} == {row[0] for row in expected}, where

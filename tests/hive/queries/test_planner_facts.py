@@ -1,4 +1,4 @@
-"""What Hive's planner is told of a table."""
+"""Table statistics for Hive's planner."""
 
 import re
 
@@ -16,11 +16,11 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 def test_the_planner_counts_the_newest_slices_only(
     hive: Hive, matrices: Matrices, type_: TableType
 ) -> None:
-    """Old versions and metadata, which are below the location too, are no data."""
+    """Old versions and metadata, which are also below the location, do not count."""
     table = matrices.get(type_).table
     name = hive.register(table)
     newest = HudiTable.open(str(table.path)).listing()
     as_stored = {"hive.stats.deserialization.factor": "1"}
-    plan = hive.ask(f"EXPLAIN SELECT * FROM {name}", MR, settings=as_stored).rows
+    plan = hive.query(f"EXPLAIN SELECT * FROM {name}", MR, settings=as_stored).rows
     sizes = re.findall(r"Data size: (\d+)", "\n".join(row[0] for row in plan))
     assert set(sizes) == {str(newest.file_size.sum())}

@@ -1,7 +1,7 @@
 """No predicate loses a row: every type, both table types, every version, on three engines.
 
-The rows without pruning are found by one full scan of each table; Spark's full scan agrees with
-it, which also proves the readers.
+The expected rows are those of one full scan of each table. Spark's full scan agrees with it, which
+also verifies the readers.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COW, MOR = TableType.COW, TableType.MOR
 
 WHOLE = [(COW, 9), (MOR, 9)]
 PARTS = [(COW, 8), (COW, 6), (MOR, 8), (MOR, 6)]
-"""Each gets each fourth predicate, so that together they get all."""
+"""Each takes every fourth predicate; together they take all."""
 
 CASES = [
     *((type_, version, text) for type_, version in WHOLE for text in ALL),
@@ -32,7 +32,7 @@ CASES = [
     ),
 ]
 
-# On the engines that are slower: one of each kind, each of both table types on one of them.
+# On the slower engines: one predicate of each kind, with each table type on one of them.
 ON_ENGINES = (
     *("b = false", "i IN (1, 7, 1005, 22007)", "i + 1 = 3006", "f BETWEEN 16.0 AND 17.0"),
     *("dec38 > 1522000000000000000000000.0123456789", "u LIKE '😀%'", "s >= 'updated_'"),
@@ -58,7 +58,7 @@ def test_there_are_enough_predicates() -> None:
 
 
 @pytest.mark.parametrize(("type_", "version", "predicate"), CASES, ids=id_of)
-def test_a_predicate_gives_the_rows_that_a_full_scan_gives(
+def test_a_predicate_returns_the_rows_of_a_full_scan(
     hive: Hive,
     matrices: Matrices,
     truths: Truths,
@@ -68,7 +68,7 @@ def test_a_predicate_gives_the_rows_that_a_full_scan_gives(
 ) -> None:
     table = matrices.get(type_, version).table
     name = hive.register(table)
-    answer = hive.ask(f"SELECT id FROM {name} WHERE {for_hive(predicate)}")
+    answer = hive.query(f"SELECT id FROM {name} WHERE {for_hive(predicate)}")
     found = [row[0] for row in answer.rows]
     assert len(found) == len(set(found))
     assert set(found) == truths.in_hive(name, predicate)
@@ -88,26 +88,24 @@ def test_spark_finds_the_same_rows(
 
 @pytest.mark.parametrize("engine", [MR, TEZ])
 @pytest.mark.parametrize("predicate", ON_ENGINES)
-def test_every_engine_gives_these_rows_from_these_files(
+def test_every_engine_returns_the_same_rows_from_the_same_files(
     hive: Hive, matrices: Matrices, truths: Truths, engine: str, predicate: str
 ) -> None:
     type_ = MOR if (ON_ENGINES.index(predicate) % 2 == 0) == (engine == TEZ) else COW
     name = hive.register(matrices.get(type_).table)
     query = f"SELECT id FROM {name} WHERE {for_hive(predicate)}"
-    answer = hive.ask(query, engine)
+    answer = hive.query(query, engine)
     assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate)
-    assert answer.files == hive.ask(query, FETCH).files
+    assert answer.files == hive.query(query, FETCH).files
     assert answer.scan.files_kept < answer.scan.files_considered
 
 
 @pytest.mark.parametrize("predicate", ORDERED_NANS[::4])
-def test_nans_are_what_each_engine_takes_them_for(
-    hive: Hive, matrices: Matrices, predicate: str
-) -> None:
-    """Hive's vectorised operators compare NaN otherwise than its other ones."""
+def test_nan_is_compared_as_in_each_engine(hive: Hive, matrices: Matrices, predicate: str) -> None:
+    """Hive's vectorised operators compare NaN differently from its row operators."""
     for type_, engine in ((COW, TEZ), (MOR, MR)):
         name = hive.register(matrices.get(type_).table)
-        hive.ask_both(f"SELECT id FROM {name} WHERE {for_hive(predicate)}", engine)
+        hive.query_both_ways(f"SELECT id FROM {name} WHERE {for_hive(predicate)}", engine)
 
 
 DECLARED = {"s": "varchar(14)", "u": "char(210)", "ti": "tinyint", "si": "smallint"}
@@ -124,7 +122,7 @@ DECLARED_PREDICATES = (
 
 @pytest.fixture(scope="module")
 def declared(hive: Hive, matrices: Matrices) -> dict[TableType, str]:
-    """Tables whose texts are declared as char and varchar, and whose integers as small ones."""
+    """Tables whose texts are declared as char and varchar, and whose integers as smaller ones."""
     names = {}
     for type_ in TableType:
         table = matrices.get(type_).table
@@ -151,9 +149,9 @@ def test_columns_declared_as_char_varchar_and_small_integers_lose_no_row(
     truths = Truths(hive, spark, DECLARED_PREDICATES)
     read = {}
     for predicate in DECLARED_PREDICATES:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
         assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate), predicate
         read[predicate] = answer.scan.files_kept / answer.scan.files_considered
     assert read["s > 'name_031'"] < 0.6
-    # What a narrower integer is read as is the reader's affair, so it is not supported.
+    # The value of a narrowed integer depends on the reader, so it is not supported.
     assert read["ti = 0"] == read["si = -1600"] == 1

@@ -1,6 +1,6 @@
-"""Queries read the columns that they ask for and no other: what a file has of the rest is broken.
+"""Queries read only the columns that they need: the data of the other columns is destroyed.
 
-`count(*)`, which asks for none, is not among them: Hive's Parquet reader takes that for all.
+`count(*)`, which needs none, is not tested: Hive's Parquet reader then reads all.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 ROWS = 3_000
 CHANGED = 20
-"""In the log file of the table that has one: the rows with the least ids."""
+"""The rows in the log file, if the table has one: those with the lowest ids."""
 VECTORISED = {"hive.vectorized.execution.enabled": "true"}
 ROW_BY_ROW = {"hive.vectorized.execution.enabled": "false"}
 
@@ -33,13 +33,13 @@ ENGINES = [
 
 
 def written(spark: SparkSession, root: Path, type: TableType) -> HudiTable:
-    """A table of one base file, in which nobody can read `name`, nor `place.town`."""
+    """A table of one base file, in which `name` and `place.town` are unreadable."""
     table = create(rows(spark, ROWS, 2), TableSpec(f"broken_{type.name.lower()}", type), root)
     (file,) = (table.path / path for path in table.data_files())
     if type is TableType.MOR:
         upsert(table, rows(spark, CHANGED, 5))
     for column in ("name", "place.town"):
-        destroy(file, column)
+        destroy_column(file, column)
     return table
 
 
@@ -52,8 +52,8 @@ def rows(spark: SparkSession, count: int, factor: int) -> DataFrame:
     )
 
 
-def destroy(file: Path, column: str) -> None:
-    """Overwrites the pages of a column; the footer and the other columns stay as they are."""
+def destroy_column(file: Path, column: str) -> None:
+    """Overwrites the pages of a column; the footer and the other columns are not changed."""
     groups = pq.read_metadata(file)
     with file.open("r+b") as stream:
         for group in range(groups.num_row_groups):
@@ -62,7 +62,7 @@ def destroy(file: Path, column: str) -> None:
             starts = (chunk.dictionary_page_offset, chunk.data_page_offset)
             stream.seek(min(start for start in starts if start is not None))
             stream.write(b"\xff" * chunk.total_compressed_size)
-    # Hadoop's checksums would tell of the broken bytes when their neighbours are read.
+    # Hadoop's checksums would detect the broken bytes when adjacent bytes are read.
     file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
 
 
@@ -77,7 +77,7 @@ def merged(hive: Hive, spark: SparkSession, table_root: Path) -> str:
 
 
 def expected(changed: int) -> Rows:
-    """`id` and `v` of the rows that are asked for: all but the first ten."""
+    """`id` and `v` of the matching rows: all but the first ten."""
     every = ((n, (5 if n < changed else 2) * n) for n in range(10, ROWS))
     return sorted(every, key=repr)
 
@@ -87,7 +87,7 @@ def test_plain_files_are_read_without_the_other_columns(
     hive: Hive, plain: str, engine: str, settings: dict[str, str]
 ) -> None:
     query = f"SELECT id, v FROM {plain} WHERE id >= 10"
-    assert hive.ask_both(query, engine, settings).rows == expected(0)
+    assert hive.query_both_ways(query, engine, settings).rows == expected(0)
 
 
 @pytest.mark.parametrize(("engine", "settings"), ENGINES)
@@ -95,31 +95,31 @@ def test_slices_are_merged_without_the_other_columns(
     hive: Hive, merged: str, engine: str, settings: dict[str, str]
 ) -> None:
     query = f"SELECT id, v FROM {merged} WHERE id >= 10"
-    assert hive.ask_both(query, engine, settings).rows == expected(CHANGED)
+    assert hive.query_both_ways(query, engine, settings).rows == expected(CHANGED)
 
 
 @pytest.mark.parametrize("engine", [FETCH, MR, TEZ])
 def test_a_field_of_a_struct_is_read_without_the_others(
     hive: Hive, plain: str, engine: str
 ) -> None:
-    """Row by row: Hive's reader of batches knows whole columns only."""
+    """Row by row: Hive's vectorised reader knows only whole columns."""
     query = f"SELECT id, place.zip FROM {plain} WHERE id >= 10"
     expected = sorted(((n, n % 90) for n in range(10, ROWS)), key=repr)
-    assert hive.ask_both(query, engine, ROW_BY_ROW).rows == expected
+    assert hive.query_both_ways(query, engine, ROW_BY_ROW).rows == expected
 
 
-@pytest.mark.parametrize("asked", ["id, name", "place.town"])
+@pytest.mark.parametrize("columns", ["id, name", "place.town"])
 @pytest.mark.parametrize("table", ["plain", "merged"])
 @pytest.mark.parametrize(("engine", "settings"), ENGINES[:3])
-def test_what_is_broken_cannot_be_read(
+def test_the_destroyed_columns_cannot_be_read(
     hive: Hive,
     request: pytest.FixtureRequest,
     table: str,
     engine: str,
     settings: dict[str, str],
-    asked: str,
+    columns: str,
 ) -> None:
-    """Not asked of Tez: after a failed task its session is of no use."""
+    """Not with Tez: after a failed task its session is unusable."""
     name = request.getfixturevalue(table)
     with pytest.raises(QueryError):
-        hive.ask(f"SELECT {asked} FROM {name} WHERE id >= 10", engine, settings=settings)
+        hive.query(f"SELECT {columns} FROM {name} WHERE id >= 10", engine, settings=settings)

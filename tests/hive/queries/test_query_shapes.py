@@ -1,6 +1,6 @@
 """Queries of every shape under Hive's defaults: vectorised, CombineHiveInputFormat, map joins.
 
-Each gives the rows that it gives without pruning, and reads fewer files.
+Each returns the same rows as without pruning, and reads fewer files.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 SHUFFLE_JOIN = {"hive.auto.convert.join": "false"}
 SEMIJOIN = {
-    # Else the keys decide which files are listed: test_joins.py.
+    # Otherwise the keys prune the files: see test_joins.py.
     "hudi.pruning.joins": "false",
     **SHUFFLE_JOIN,
     "hive.tez.dynamic.semijoin.reduction": "true",
     "hive.tez.bigtable.minsize.semijoin.reduction": "1",
     "hive.tez.min.bloom.filter.entries": "1",
-    # By itself Hive does not trust what it knows of external tables.
+    # By default Hive does not trust statistics of external tables.
     "hive.disable.unsafe.external.table.operations": "false",
 }
 
@@ -94,50 +94,50 @@ QUERIES = {
     "grouping sets": "SELECT p, ti, count(*) FROM {c} WHERE ti > 13 GROUP BY p, ti WITH ROLLUP",
 }
 
-# In one MapReduce job, which cannot tell the filters of several scans of a table apart.
+# In one MapReduce job, which cannot distinguish the filters of several scans of a table.
 SHARED_SCANS = {
     *("self-join", "self-join of merge on read", "self-join with the same filter"),
     *("three of the same", "union of the same table", "union", "common table expression"),
 }
 
 
-@pytest.mark.parametrize("what", QUERIES)
+@pytest.mark.parametrize("shape", QUERIES)
 def test_rows_are_the_same_and_fewer_files_are_read(
-    hive: Hive, names: Mapping[str, str], what: str
+    hive: Hive, names: Mapping[str, str], shape: str
 ) -> None:
-    query = QUERIES[what].format(**names)
-    in_tez = hive.ask_both(query, TEZ)
+    query = QUERIES[shape].format(**names)
+    in_tez = hive.query_both_ways(query, TEZ)
     assert in_tez.rows
     assert in_tez.scan.files_kept < in_tez.scan.files_considered
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("what", QUERIES)
+@pytest.mark.parametrize("shape", QUERIES)
 def test_mapreduce_gives_the_same_rows_and_reads_fewer_files(
-    hive: Hive, names: Mapping[str, str], what: str
+    hive: Hive, names: Mapping[str, str], shape: str
 ) -> None:
-    query = QUERIES[what].format(**names)
-    in_mr = hive.ask(query, MR)
-    assert in_mr.rows == hive.ask(query, TEZ, pruning=False).rows
-    if what not in SHARED_SCANS:
+    query = QUERIES[shape].format(**names)
+    in_mr = hive.query(query, MR)
+    assert in_mr.rows == hive.query(query, TEZ, pruning=False).rows
+    if shape not in SHARED_SCANS:
         assert in_mr.scan.files_kept < in_mr.scan.files_considered
 
 
 @pytest.mark.parametrize("engine", [TEZ, MR])
-@pytest.mark.parametrize("what", ["join", "outer join", "self-join of merge on read"])
+@pytest.mark.parametrize("shape", ["join", "outer join", "self-join of merge on read"])
 def test_shuffle_joins_have_the_right_rows(
-    hive: Hive, names: Mapping[str, str], what: str, engine: str
+    hive: Hive, names: Mapping[str, str], shape: str, engine: str
 ) -> None:
-    query = QUERIES[what].format(**names)
-    answer = hive.ask(query, engine, settings=SHUFFLE_JOIN)
-    assert answer.rows == hive.ask(query, TEZ, pruning=False).rows
+    query = QUERIES[shape].format(**names)
+    answer = hive.query(query, engine, settings=SHUFFLE_JOIN)
+    assert answer.rows == hive.query(query, TEZ, pruning=False).rows
 
 
 def test_engines_give_equal_rows(hive: Hive, names: Mapping[str, str]) -> None:
-    for what in ("projection", "subquery", "aggregates"):
-        query = QUERIES[what].format(**names)
-        rows = {repr(hive.ask(query, engine).rows) for engine in (FETCH, MR, TEZ)}
-        assert len(rows) == 1, what
+    for shape in ("projection", "subquery", "aggregates"):
+        query = QUERIES[shape].format(**names)
+        rows = {repr(hive.query(query, engine).rows) for engine in (FETCH, MR, TEZ)}
+        assert len(rows) == 1, shape
 
 
 def test_each_scan_of_a_self_join_is_pruned_by_its_own_filter(
@@ -145,22 +145,20 @@ def test_each_scan_of_a_self_join_is_pruned_by_its_own_filter(
 ) -> None:
     query = "SELECT a.id, b.id FROM {c} a JOIN {c} b ON a.q = b.q WHERE a.ti = 3 AND b.ti IN (1, 2)"
     for settings in ({}, SHUFFLE_JOIN, {"hive.optimize.shared.work": "false"}):
-        answer = hive.ask_both(query.format(**names), TEZ, settings)
+        answer = hive.query_both_ways(query.format(**names), TEZ, settings)
         assert len(answer.rows) == 24 * 46
         assert answer.scan.files_kept <= 2 * 3
 
 
-def test_values_that_are_known_only_while_the_query_runs_lose_no_row(
-    hive: Hive, names: Mapping[str, str]
-) -> None:
+def test_values_known_only_at_run_time_lose_no_row(hive: Hive, names: Mapping[str, str]) -> None:
     """Semijoin reduction puts dynamic values and Bloom filters into a scan's filter."""
     query = (
         "SELECT a.id, a.s, b.t FROM {c} a JOIN {d} b ON a.id = b.k"
         " WHERE b.t < 3 AND a.ti BETWEEN -12 AND 15"
     ).format(**names)
-    plan = "\n".join(row[0] for row in hive.ask(f"EXPLAIN {query}", TEZ, settings=SEMIJOIN).rows)
+    plan = "\n".join(row[0] for row in hive.query(f"EXPLAIN {query}", TEZ, settings=SEMIJOIN).rows)
     assert "DynamicValue" in plan
-    answer = hive.ask_both(query, TEZ, SEMIJOIN)
+    answer = hive.query_both_ways(query, TEZ, SEMIJOIN)
     assert [row[0] for row in answer.rows] == [31020, 5005]
     assert answer.files == (32, 28)
 
@@ -170,10 +168,10 @@ def test_a_table_is_created_from_a_query(hive: Hive, names: Mapping[str, str], e
     query = "SELECT id, ts, dec38, st, arr, bin, u FROM {m} WHERE ti BETWEEN 3 AND 4".format(
         **names
     )
-    created = hive.ask(f"CREATE TABLE copied STORED AS PARQUET AS {query}", engine)
+    created = hive.query(f"CREATE TABLE copied STORED AS PARQUET AS {query}", engine)
     assert created.scan.files_kept < created.scan.files_considered
     try:
-        assert hive.ask("SELECT * FROM copied").rows == hive.ask(query, pruning=False).rows
+        assert hive.query("SELECT * FROM copied").rows == hive.query(query, pruning=False).rows
     finally:
         hive.run("DROP TABLE copied")
 
@@ -183,14 +181,14 @@ VECTORISED = "hive.vectorized.execution.enabled"
 
 @pytest.mark.parametrize("engine", [TEZ, MR])
 @pytest.mark.parametrize("type_", ["c", "m"])
-def test_vectorised_and_row_by_row_give_the_same(
+def test_vectorised_and_row_execution_agree(
     hive: Hive, names: Mapping[str, str], type_: str, engine: str
 ) -> None:
     query = f"SELECT * FROM {names[type_]} WHERE ti IN (-13, -10, 5)"
-    vectorised = hive.ask(query, engine)
+    vectorised = hive.query(query, engine)
     assert len(vectorised.rows) == 24 * 3 - 2
-    row_by_row = hive.ask(query, engine, settings={VECTORISED: "false"})
-    assert repr(row_by_row.rows) == repr(vectorised.rows) == repr(hive.ask(query, FETCH).rows)
+    row_by_row = hive.query(query, engine, settings={VECTORISED: "false"})
+    assert repr(row_by_row.rows) == repr(vectorised.rows) == repr(hive.query(query, FETCH).rows)
 
 
 def test_hives_defaults_are_in_force(hive: Hive) -> None:
@@ -201,4 +199,4 @@ def test_hives_defaults_are_in_force(hive: Hive) -> None:
         ("hive.auto.convert.join", "true"),
         ("hive.optimize.ppd.storage", "true"),
     ):
-        assert hive.ask(f"SET {setting}", MR).rows == [(f"{setting}={value}",)]
+        assert hive.query(f"SET {setting}", MR).rows == [(f"{setting}={value}",)]

@@ -1,4 +1,4 @@
-"""Whatever the pruning service does, a query gives the right rows, in time, and says how."""
+"""Whatever the pruning service does, a query returns the right rows in time and reports why."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from typing import TypeAlias
 
 import pytest
 
@@ -18,18 +19,18 @@ from devtools.tables import TableType
 from pyhudi_expr.protocol import PruningService, ttypes
 from pyhudi_expr.protocol.constants import PROTOCOL_VERSION
 from tests.hive.query_results import FETCH, MR, TEZ, Hive, Rows
-from tests.service.running_server import running
+from tests.service.running_server import running_server
 
 pytestmark = [pytest.mark.spark, pytest.mark.hive]
 
 TIMEOUT_MS = 400
 SLACK_MS = 1500
-"""What a loaded machine may add to a time-out before a thread runs again."""
+"""The delay after a time-out until a thread runs again, on a busy machine."""
 
 QUERY = "SELECT id, s, ts FROM {} WHERE ti BETWEEN 3 AND 4 AND s < 'v'"
 SLICES_READ = 2
 
-Response = ttypes.PruneResponse
+Response: TypeAlias = ttypes.PruneResponse
 Answering = Callable[[ttypes.PruneRequest], Response]
 
 
@@ -40,16 +41,16 @@ def table(hive: Hive, matrices: Matrices) -> str:
 
 @pytest.fixture(scope="module")
 def rows(hive: Hive, table: str) -> Rows:
-    return hive.ask(QUERY.format(table), pruning=False).rows
+    return hive.query(QUERY.format(table), pruning=False).rows
 
 
-def ask(
+def query_with_services(
     hive: Hive, table: str, *addresses: str, engine: str = FETCH, **settings: object
 ) -> tuple[Rows, ScanTotals, list[str]]:
-    """Rows, scans, and the warnings that were logged for one query to these services."""
+    """Rows, scans, and the logged warnings of one query with these services."""
     own = {f"hudi.pruning.{key.replace('_', '.')}": str(value) for key, value in settings.items()}
-    begun = len(hive.server.log())
-    answer = hive.ask(
+    log_start = len(hive.server.log())
+    answer = hive.query(
         QUERY.format(table),
         engine,
         settings={
@@ -58,14 +59,14 @@ def ask(
             **own,
         },
     )
-    logged = hive.server.log()[begun:].splitlines()
+    logged = hive.server.log()[log_start:].splitlines()
     return answer.rows, answer.scan, [line for line in logged if " WARN " in line]
 
 
 def assert_unpruned(
-    asked: tuple[Rows, ScanTotals, list[str]], rows: Rows, outcome: str, reason: str = ""
+    result: tuple[Rows, ScanTotals, list[str]], rows: Rows, outcome: str, reason: str = ""
 ) -> None:
-    found, scan, warnings = asked
+    found, scan, warnings = result
     assert found == rows
     assert scan.outcomes == (outcome,)
     assert (scan.scans, scan.files_considered, scan.files_kept) == (1, 32, 32)
@@ -81,7 +82,7 @@ class _Raw(socketserver.ThreadingTCPServer):
 
 @contextmanager
 def raw_service(reply: bytes | None) -> Iterator[tuple[str, list[float]]]:
-    """A listener that sends `reply` to whoever writes, or stays silent (None) until the test ends.
+    """A listener that sends `reply` to each client, or nothing (None) until the test ends.
 
     Yields its address and the times of connections.
     """
@@ -120,37 +121,39 @@ class _Handler(PruningService.Iface):
 
 
 def true_answer(service: ServiceProcess, request: ttypes.PruneRequest) -> Response:
-    """What the real service says."""
+    """The answer of the real service."""
     with service.client() as client:
         return client.send(request)
 
 
 def test_no_service_listens(hive: Hive, table: str, rows: Rows) -> None:
     address = f"127.0.0.1:{free_port()}"
-    assert_unpruned(ask(hive, table, address), rows, "UNREACHABLE", address)
+    assert_unpruned(query_with_services(hive, table, address), rows, "UNREACHABLE", address)
 
 
 @pytest.mark.parametrize("address", ["", "nonsense", "host.invalid:9099", "127.0.0.1:0"])
-def test_an_address_that_is_none(hive: Hive, table: str, rows: Rows, address: str) -> None:
-    assert_unpruned(ask(hive, table, address, timeout_ms=10_000), rows, "UNREACHABLE")
+def test_an_invalid_address(hive: Hive, table: str, rows: Rows, address: str) -> None:
+    assert_unpruned(
+        query_with_services(hive, table, address, timeout_ms=10_000), rows, "UNREACHABLE"
+    )
 
 
 @pytest.mark.parametrize("timeout_ms", [TIMEOUT_MS, 2000])
-def test_a_hung_service_costs_the_time_out_and_no_more(
+def test_a_hung_service_costs_no_more_than_the_time_out(
     hive: Hive, table: str, rows: Rows, timeout_ms: int
 ) -> None:
     with raw_service(None) as (address, _):
-        asked = ask(hive, table, address, timeout_ms=timeout_ms)
-    assert_unpruned(asked, rows, "TIMED_OUT", address)
+        result = query_with_services(hive, table, address, timeout_ms=timeout_ms)
+    assert_unpruned(result, rows, "TIMED_OUT", address)
     # Time-outs of sockets are whole milliseconds.
-    assert timeout_ms - 10 <= asked[1].pruning_micros / 1000 < timeout_ms + SLACK_MS
+    assert timeout_ms - 10 <= result[1].pruning_micros / 1000 < timeout_ms + SLACK_MS
 
 
 def test_the_time_out_holds_for_all_addresses_together(hive: Hive, table: str, rows: Rows) -> None:
     with raw_service(None) as (first, _), raw_service(None) as (second, _):
-        asked = ask(hive, table, first, second, timeout_ms=1000)
-    assert_unpruned(asked, rows, "TIMED_OUT")
-    assert asked[1].pruning_micros / 1000 < 1000 + SLACK_MS
+        result = query_with_services(hive, table, first, second, timeout_ms=1000)
+    assert_unpruned(result, rows, "TIMED_OUT")
+    assert result[1].pruning_micros / 1000 < 1000 + SLACK_MS
 
 
 @pytest.mark.parametrize(
@@ -169,12 +172,12 @@ def test_a_garbled_reply_leaves_the_query_unpruned(
     hive: Hive, table: str, rows: Rows, reply: bytes, outcome: str
 ) -> None:
     with raw_service(reply) as (address, _):
-        asked = ask(hive, table, address)
-    assert_unpruned(asked, rows, outcome, address)
+        result = query_with_services(hive, table, address)
+    assert_unpruned(result, rows, outcome, address)
 
 
 def drop_everything(request: ttypes.PruneRequest, **changes: object) -> Response:
-    """An answer that would leave no row, if it were believed."""
+    """An answer that would exclude all rows if it were trusted."""
     partitions = [f"p=p{k // 2}/q={k % 2}" for k in range(8)]
     verdicts = [
         ttypes.PartitionVerdict(path, ttypes.VerdictKind.DROP_PARTITION) for path in partitions
@@ -200,18 +203,18 @@ WRONG: Mapping[str, tuple[dict[str, object], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_an_answer_that_must_not_be_believed(hive: Hive, table: str, rows: Rows, what: str) -> None:
-    changes, outcome = WRONG[what]
-    with running(_Handler(lambda request: drop_everything(request, **changes))) as fake:
-        asked = ask(hive, table, f"127.0.0.1:{fake.port}")
-    assert_unpruned(asked, rows, outcome)
+@pytest.mark.parametrize("change", WRONG)
+def test_an_invalid_answer_is_not_trusted(hive: Hive, table: str, rows: Rows, change: str) -> None:
+    changes, outcome = WRONG[change]
+    with running_server(_Handler(lambda request: drop_everything(request, **changes))) as fake:
+        result = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
+    assert_unpruned(result, rows, outcome)
 
 
-def test_nothing_proved_is_no_fault(hive: Hive, table: str, rows: Rows) -> None:
+def test_an_answer_that_proves_nothing_is_no_failure(hive: Hive, table: str, rows: Rows) -> None:
     status = ttypes.PruneStatus.NOT_PRUNED
-    with running(_Handler(lambda request: drop_everything(request, status=status))) as fake:
-        found, scan, warnings = ask(hive, table, f"127.0.0.1:{fake.port}")
+    with running_server(_Handler(lambda request: drop_everything(request, status=status))) as fake:
+        found, scan, warnings = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
     assert (found, warnings) == (rows, [])
     assert (scan.outcomes, scan.files_kept) == (("NOTHING_PROVED",), 32)
 
@@ -230,8 +233,8 @@ def test_verdicts_on_another_state_of_the_files_drop_nothing(
             verdict.digest = bytes(32)
         return response
 
-    with running(_Handler(answer)) as fake:
-        found, scan, _ = ask(hive, table, f"127.0.0.1:{fake.port}")
+    with running_server(_Handler(answer)) as fake:
+        found, scan, _ = query_with_services(hive, table, f"127.0.0.1:{fake.port}")
     assert found == rows
     assert scan.files_kept == 32
 
@@ -243,8 +246,10 @@ def test_a_service_that_is_slow_but_in_time(
         time.sleep(0.3)
         return true_answer(pruning_service, request)
 
-    with running(_Handler(answer)) as slow:
-        found, scan, warnings = ask(hive, table, f"127.0.0.1:{slow.port}", timeout_ms=10_000)
+    with running_server(_Handler(answer)) as slow:
+        found, scan, warnings = query_with_services(
+            hive, table, f"127.0.0.1:{slow.port}", timeout_ms=10_000
+        )
     assert (found, warnings) == (rows, [])
     assert (scan.outcomes, scan.files_kept) == (("PRUNED",), SLICES_READ)
     assert scan.pruning_micros >= 300_000
@@ -259,33 +264,37 @@ def test_a_service_that_is_too_slow(
         late.wait(30)
         return true_answer(pruning_service, request)
 
-    with running(_Handler(answer)) as slow:
+    with running_server(_Handler(answer)) as slow:
         try:
-            asked = ask(hive, table, f"127.0.0.1:{slow.port}")
+            result = query_with_services(hive, table, f"127.0.0.1:{slow.port}")
         finally:
             late.set()
-    assert_unpruned(asked, rows, "TIMED_OUT")
+    assert_unpruned(result, rows, "TIMED_OUT")
 
 
 def test_the_next_service_answers_when_the_first_is_down(
     hive: Hive, table: str, rows: Rows, pruning_service: ServiceProcess
 ) -> None:
     down = f"127.0.0.1:{free_port()}"
-    found, scan, _ = ask(hive, table, down, pruning_service.address, timeout_ms=10_000)
+    found, scan, _ = query_with_services(
+        hive, table, down, pruning_service.address, timeout_ms=10_000
+    )
     assert found == rows
     assert (scan.outcomes, scan.files_kept) == (("PRUNED",), SLICES_READ)
 
 
-def test_a_service_that_keeps_failing_is_left_alone_for_a_while(
+def test_a_service_that_keeps_failing_is_not_called_for_a_while(
     hive: Hive, table: str, rows: Rows
 ) -> None:
     with raw_service(None) as (address, connections):
         for _ in range(3):
-            assert_unpruned(ask(hive, table, address, breaker_ms=600_000), rows, "TIMED_OUT")
-        asked = [ask(hive, table, address, breaker_ms=600_000) for _ in range(2)]
-        # Scans stop at the third failure, what counts the planner's rows at the first.
+            assert_unpruned(
+                query_with_services(hive, table, address, breaker_ms=600_000), rows, "TIMED_OUT"
+            )
+        results = [query_with_services(hive, table, address, breaker_ms=600_000) for _ in range(2)]
+        # Scans stop at the third failure, the planner's row counts at the first.
         assert len(connections) == 3 + 1
-    for each in asked:
+    for each in results:
         assert_unpruned(each, rows, "UNREACHABLE", "skipped after recent failures")
         assert each[1].pruning_micros < TIMEOUT_MS * 1000
 
@@ -294,20 +303,26 @@ def test_a_restarted_service_is_found_again(
     hive: Hive, table: str, rows: Rows, pruning_service: ServiceProcess
 ) -> None:
     handler = _Handler(lambda request: true_answer(pruning_service, request))
-    with running(handler) as first:
+    with running_server(handler) as first:
         port = first.port
-        assert ask(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept == SLICES_READ
-    assert_unpruned(ask(hive, table, f"127.0.0.1:{port}"), rows, "UNREACHABLE")
-    with running(handler, port=port):
-        assert ask(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept == SLICES_READ
+        assert (
+            query_with_services(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept
+            == SLICES_READ
+        )
+    assert_unpruned(query_with_services(hive, table, f"127.0.0.1:{port}"), rows, "UNREACHABLE")
+    with running_server(handler, port=port):
+        assert (
+            query_with_services(hive, table, f"127.0.0.1:{port}", timeout_ms=10_000)[1].files_kept
+            == SLICES_READ
+        )
 
 
 @pytest.mark.parametrize("engine", [MR, TEZ])
-def test_every_engine_goes_on_without_the_service(
+def test_every_engine_works_without_the_service(
     hive: Hive, table: str, rows: Rows, engine: str
 ) -> None:
     address = f"127.0.0.1:{free_port()}"
-    found, scan, warnings = ask(hive, table, address, engine=engine)
+    found, scan, warnings = query_with_services(hive, table, address, engine=engine)
     assert found == rows
     assert (scan.outcomes, scan.files_kept) == (("UNREACHABLE",), 32)
     assert len([line for line in warnings if "UNREACHABLE" in line]) == 1

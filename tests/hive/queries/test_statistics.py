@@ -1,4 +1,4 @@
-"""What Hive's planner learns of a table; the tables are Hudi's, of tests/data/golden."""
+"""Statistics for Hive's planner; the tables are Hudi's, of tests/data/golden."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def session(
         yield opened
 
 
-def test_count_is_answered_without_reading_where_it_is_exact(session: HiveSession) -> None:
+def test_an_exact_count_reads_no_file(session: HiveSession) -> None:
     keys = session.run("SELECT txn_id FROM counted")
     for query in ("SELECT count(*) FROM counted", "SELECT count(1) FROM counted"):
         assert "TableScan" not in plan(session, query)
         assert session.run(query) == [(len(keys),)]
 
 
-def test_a_commit_that_ends_after_a_later_one_counts_at_once(
+def test_a_commit_completed_after_a_later_one_is_counted_at_once(
     session: HiveSession, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
     path = tmp_path / "late"
@@ -73,27 +73,27 @@ def test_other_counts_are_read(session: HiveSession, query: str) -> None:
     assert "TableScan" in plan(session, query)
 
 
-def test_a_count_is_read_where_pruning_is_off(session: HiveSession) -> None:
+def test_without_pruning_a_count_reads_files(session: HiveSession) -> None:
     session.set({"hudi.pruning.enabled": "false"})
     assert "TableScan" in plan(session, "SELECT count(*) FROM counted")
 
 
-def test_the_planner_knows_the_rows_and_explain_the_files(session: HiveSession) -> None:
+def test_the_planner_gets_row_counts_and_explain_shows_files(session: HiveSession) -> None:
     keys = session.run("SELECT txn_id FROM counted")
-    shown = plan(session, "SELECT txn_id FROM counted WHERE region = 'us'")
+    output = plan(session, "SELECT txn_id FROM counted WHERE region = 'us'")
     assert f"Num rows: {len(keys)} " in plan(
         session, "SELECT region, max(txn_id) FROM counted GROUP BY region"
     )
-    assert "hudi.pruning PRUNED, reads 2 of 5 files" in shown
+    assert "hudi.pruning PRUNED, reads 2 of 5 files" in output
 
 
 def statistics(session: HiveSession, column: str) -> dict[str, str]:
-    """What DESCRIBE FORMATTED shows of a column's statistics."""
-    shown = session.run(f"DESCRIBE FORMATTED counted {column}")
-    return {str(row[0]).strip(): str(row[1]).strip() for row in shown if row[1] not in (None, "")}
+    """The column statistics in DESCRIBE FORMATTED."""
+    output = session.run(f"DESCRIBE FORMATTED counted {column}")
+    return {str(row[0]).strip(): str(row[1]).strip() for row in output if row[1] not in (None, "")}
 
 
-def test_the_planner_knows_the_columns_by_the_index(session: HiveSession) -> None:
+def test_the_planner_gets_column_statistics_from_the_index(session: HiveSession) -> None:
     days = statistics(session, "txn_date")
     assert (days["min"], days["max"]) == ("2024-01-15", "2024-01-21")
     assert (days["num_nulls"], days["distinct_count"]) == ("0", "7")
@@ -103,18 +103,18 @@ def test_the_planner_knows_the_columns_by_the_index(session: HiveSession) -> Non
     assert statistics(session, "txn_id")["distinct_count"] == str(keys)
 
 
-def test_plans_are_made_by_the_columns_statistics(session: HiveSession) -> None:
+def test_plans_use_column_statistics(session: HiveSession) -> None:
     session.set({"hive.stats.fetch.column.stats": "true", "hive.fetch.task.conversion": "none"})
     by_day = "SELECT txn_id FROM counted WHERE txn_date {} ORDER BY txn_id"
     assert "Num rows: 1 " in plan(session, by_day.format("> DATE'2024-02-01'"))
-    shown = plan(session, by_day.format("> DATE'2024-01-01'"))
+    output = plan(session, by_day.format("> DATE'2024-01-01'"))
     (keys,) = session.run("SELECT count(*) FROM counted")[0]
-    assert f"Num rows: {keys} " in shown
-    assert "Column stats: COMPLETE" in shown
+    assert f"Num rows: {keys} " in output
+    assert "Column stats: COMPLETE" in output
 
 
-def test_what_analyze_has_left_behind_answers_nothing(session: HiveSession) -> None:
-    """Hive would take it for the truth, though the table has changed since."""
+def test_old_statistics_of_analyze_are_not_used(session: HiveSession) -> None:
+    """Hive would trust them, though the table has changed since."""
     stale = '{"BASIC_STATS":"true","COLUMN_STATS":{"txn_ts":"true"}}'
     session.run(
         f"ALTER TABLE counted SET TBLPROPERTIES ('COLUMN_STATS_ACCURATE'='{stale}', 'numRows'='1')"

@@ -1,4 +1,4 @@
-"""What the two readers show: of slices without log files Hive's own, of slices with logs Hudi's."""
+"""Values of the two readers: Hive's own for slices without log files, Hudi's for the others."""
 
 from __future__ import annotations
 
@@ -30,27 +30,29 @@ def test_every_value_is_shown_as_it_was_written(
     hive: Hive, matrices: Matrices, type_: TableType
 ) -> None:
     matrix = matrices.get(type_)
-    rows = hive.ask(
+    rows = hive.query(
         f"SELECT {', '.join(f'`{name}`' for name in PLAIN)}, ts, hex(bin), arr, m, st.a, st.b,"
         f" st.c.d, st.c.e, f, d FROM {hive.register(matrix.table)}"
     ).rows
     by_id = {row[0]: row for row in rows}
     assert len(by_id) == len(rows) == len(matrix.rows)
-    for right in matrix.rows:
-        row = by_id[right["id"]]
-        assert row[: len(PLAIN)] == tuple(shown(right[name]) for name in PLAIN)
+    for expected_row in matrix.rows:
+        row = by_id[expected_row["id"]]
+        assert row[: len(PLAIN)] == tuple(as_pyhive_shows(expected_row[name]) for name in PLAIN)
         time, binary, array, map_, *fields, f, d = row[len(PLAIN) :]
-        assert time == wall_clock(right["ts"])
-        assert binary == (None if right["bin"] is None else right["bin"].hex().upper())
-        assert (None if array is None else json.loads(array)) == right["arr"]
-        assert json.loads(map_) == right["m"]
-        st = right["st"] or {"a": None, "b": None, "c": {"d": None, "e": None}}
-        assert fields == [st["a"], st["b"], st["c"]["d"], shown(st["c"]["e"])]
-        assert [repr(f), repr(d)] == [repr(right["f"]), repr(right["d"])]
+        assert time == wall_clock(expected_row["ts"])
+        assert binary == (
+            None if expected_row["bin"] is None else expected_row["bin"].hex().upper()
+        )
+        assert (None if array is None else json.loads(array)) == expected_row["arr"]
+        assert json.loads(map_) == expected_row["m"]
+        st = expected_row["st"] or {"a": None, "b": None, "c": {"d": None, "e": None}}
+        assert fields == [st["a"], st["b"], st["c"]["d"], as_pyhive_shows(st["c"]["e"])]
+        assert [repr(f), repr(d)] == [repr(expected_row["f"]), repr(expected_row["d"])]
 
 
-def shown(value: object) -> object:
-    """As PyHive shows it: a date is a text."""
+def as_pyhive_shows(value: object) -> object:
+    """The value as PyHive returns it: a date is a text."""
     return value.isoformat() if isinstance(value, dt.date) else value
 
 
@@ -76,10 +78,10 @@ DEEP = (
 
 @pytest.fixture(scope="module")
 def deep(hive: Hive, spark: SparkSession, table_root: Path) -> dict[TableType, str]:
-    """Types within types: four files, two of which merge on read has to merge with logs."""
+    """Nested types: four files, two of which have logs to merge in merge on read."""
     names = {}
     for type_ in TableType:
-        # Hudi's row writer fails at maps of dates.
+        # Hudi's row writer fails for maps of dates.
         extra = {"hoodie.datasource.write.row.writer.enable": "false"}
         spec = TableSpec(f"deep_{type_.name.lower()}", type_, extra=extra)
         table = create(spark.range(0, 40, 1, 4).selectExpr(*DEEP), spec, table_root)
@@ -95,7 +97,9 @@ def test_nested_types_are_the_same_from_both_readers(
     query = (
         "SELECT id, items, groups, tree, times, days, wall, ancient FROM {} WHERE k BETWEEN 1 AND 2"
     )
-    answers = {type_: hive.ask_both(query.format(name), engine) for type_, name in deep.items()}
+    answers = {
+        type_: hive.query_both_ways(query.format(name), engine) for type_, name in deep.items()
+    }
     rows = answers[TableType.COW].rows
     assert len(rows) == 20
     assert answers[TableType.MOR].rows == rows
@@ -120,7 +124,7 @@ def test_days_before_the_gregorian_calendar(
         for day in (3, 11, 22, 38):
             date = dt.date(1500, 3, 1) + dt.timedelta(days=day)
             query = f"SELECT id FROM {name} WHERE ancient = DATE '{date}'"
-            assert hive.ask_both(query, engine).rows == [(day,)]
+            assert hive.query_both_ways(query, engine).rows == [(day,)]
 
 
 CLOCK_CHANGES = {"spring": dt.datetime(2021, 3, 14, 7), "autumn": dt.datetime(2021, 11, 7, 6)}
@@ -171,17 +175,17 @@ CLOCK_PREDICATES = (
 
 
 @TYPES
-def test_wall_clocks_where_they_change(
+def test_wall_clocks_around_daylight_saving_changes(
     hive: Hive, spark: SparkSession, clocks: dict[TableType, HudiTable], type_: TableType
 ) -> None:
     name = clocks[type_].name
     truths = Truths(hive, spark, CLOCK_PREDICATES)
     read = {}
     for predicate in CLOCK_PREDICATES:
-        answer = hive.ask(f"SELECT id FROM {name} WHERE {predicate}")
+        answer = hive.query(f"SELECT id FROM {name} WHERE {predicate}")
         assert {row[0] for row in answer.rows} == truths.in_hive(name, predicate), predicate
         read[predicate] = answer.scan.files_kept / answer.scan.files_considered
-    # An hour that there were two of: the rows of both.
+    # An ambiguous hour: the rows of both instants.
     assert len(truths.in_hive(name, "ts = TIMESTAMP '2021-11-07 01:45:00'")) == 2
     assert not truths.in_hive(name, "ts = TIMESTAMP '2021-03-14 02:30:00'")
     assert 0 < read["ts = TIMESTAMP '2021-11-07 01:45:00'"] < 0.3
@@ -194,7 +198,7 @@ def test_both_readers_show_the_same_wall_clock(
     hive: Hive, clocks: dict[TableType, HudiTable], type_: TableType
 ) -> None:
     for engine in (FETCH, TEZ):
-        rows = hive.ask(f"SELECT id, ts, wall FROM {clocks[type_].name}", engine).rows
+        rows = hive.query(f"SELECT id, ts, wall FROM {clocks[type_].name}", engine).rows
         assert len(rows) == 80
         for _, time, wall in rows:
             assert time == wall_clock(wall.replace(tzinfo=dt.timezone.utc))
@@ -203,7 +207,7 @@ def test_both_readers_show_the_same_wall_clock(
 def grown(
     spark: SparkSession, parent: Path, type_: TableType, name: str
 ) -> tuple[HudiTable, Callable[[], None]]:
-    """A table of three files, and what adds columns and a fourth file."""
+    """A table of three files, and a function that adds columns and a fourth file."""
     schema = "id long, x int, s string"
     first = [(10 * k + r, 10 * k + r, f"s{k}") for k in range(3) for r in range(3)]
     frame = spark.createDataFrame(spark.sparkContext.parallelize(first, 3), schema)
@@ -225,9 +229,9 @@ def test_a_column_that_was_added_later(
     table, grow = grown(spark, table_root, type_, name)
     hive.register(table)
     grow()
-    # The table as it was registered: older columns only.
-    assert hive.ask_both(f"SELECT id, s FROM {name} WHERE x = 30").rows == [(30, "s3")]
-    assert len(hive.ask(f"SELECT * FROM {name}").rows) == 10
+    # The table as it was registered: only the older columns.
+    assert hive.query_both_ways(f"SELECT id, s FROM {name} WHERE x = 30").rows == [(30, "s3")]
+    assert len(hive.query(f"SELECT * FROM {name}").rows) == 10
 
     wider = f"wider_{type_.name.lower()}"
     hive.run(
@@ -249,9 +253,9 @@ def test_a_column_that_was_added_later(
     for registered in (name, wider):
         for predicate, ids in expected.items():
             for engine in (FETCH, TEZ) if registered == wider and "y" in predicate else (FETCH,):
-                answer = hive.ask(f"SELECT id FROM {registered} WHERE {predicate}", engine)
+                answer = hive.query(f"SELECT id FROM {registered} WHERE {predicate}", engine)
                 assert {row[0] for row in answer.rows} == ids, (predicate, engine)
-    rows: Rows = hive.ask(f"SELECT id, y, st.b FROM {wider} WHERE x IN (1, 2, 30)", TEZ).rows
+    rows: Rows = hive.query(f"SELECT id, y, st.b FROM {wider} WHERE x IN (1, 2, 30)", TEZ).rows
     assert rows == [(1, 100, "in"), (2, None, None), (30, 300, None)]
 
 
@@ -281,5 +285,7 @@ def test_a_type_that_was_widened(
     for engine in (FETCH, TEZ):
         for predicate, ids in expected.items():
             if engine == FETCH or predicate in ("x > 5", "f < 0.3"):
-                answer = hive.ask_both(f"SELECT id, x, f FROM {name} WHERE {predicate}", engine)
+                answer = hive.query_both_ways(
+                    f"SELECT id, x, f FROM {name} WHERE {predicate}", engine
+                )
                 assert {row[0] for row in answer.rows} == ids, predicate

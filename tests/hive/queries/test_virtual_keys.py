@@ -1,7 +1,7 @@
-"""Tables whose record keys are virtual: equal rows, and `_hoodie_record_key` is NULL.
+"""Tables with virtual record keys: equal rows, and `_hoodie_record_key` is NULL.
 
 Golden tables, written without meta fields or with keys that have been turned off, and one with log
-files of our own writing.
+files that we write.
 """
 
 from __future__ import annotations
@@ -33,18 +33,18 @@ LOCATION '{}'
 
 
 @pytest.mark.parametrize(("version", "engine"), [(6, FETCH), (8, TEZ)])
-def test_tables_without_meta_fields_have_the_column_without_values(
+def test_without_meta_fields_the_key_column_is_null(
     hive: Hive, golden: Golden, version: int, engine: str
 ) -> None:
     name = f"without_keys_{version}"
     path = golden[f"cow_v{version}_simplekeygen_hivestyle_no_metafields"]
     hive.run(create_with_handler(name, path))
-    declared = [row[0] for row in hive.ask(f"DESCRIBE {name}").rows]
+    declared = [row[0] for row in hive.query(f"DESCRIBE {name}").rows]
     assert set(META_COLUMNS) < set(declared)
-    assert hive.ask_both(f"SELECT id, name FROM {name} WHERE id > 0").rows == PEOPLE
-    pruned = hive.ask_both(f"SELECT id, name FROM {name} WHERE bytefield = 20")
+    assert hive.query_both_ways(f"SELECT id, name FROM {name} WHERE id > 0").rows == PEOPLE
+    pruned = hive.query_both_ways(f"SELECT id, name FROM {name} WHERE bytefield = 20")
     assert (pruned.rows, pruned.scan.files_kept) == ([(2, "Bob")], 1)
-    assert hive.ask_both(NULLS.format(name), engine).rows == [(None, *row) for row in PEOPLE]
+    assert hive.query_both_ways(NULLS.format(name), engine).rows == [(None, *row) for row in PEOPLE]
 
 
 def test_input_formats_show_no_keys_either(hive: Hive, golden: Golden) -> None:
@@ -57,7 +57,7 @@ def test_input_formats_show_no_keys_either(hive: Hive, golden: Golden) -> None:
             for value in (10, 20, 30)
         ),
     )
-    nulls = hive.ask(NULLS.format("keyless_partitions"))
+    nulls = hive.query(NULLS.format("keyless_partitions"))
     assert nulls.rows == [(None, *row) for row in PEOPLE]
 
 
@@ -70,21 +70,21 @@ def test_stored_keys_are_hidden_while_keys_are_virtual(
     keyless = [(None, *row[1:]) for row in keyed]
 
     table.hide_keys(VirtualKeySettings(keep_column=True))
-    assert hive.ask(NULLS.format(name)).rows == keyless
+    assert hive.query(NULLS.format(name)).rows == keyless
     none = f"SELECT id FROM {name} WHERE `_hoodie_record_key` = '{keyed[0][0]}'"
-    assert hive.ask_both(none).rows == []
+    assert hive.query_both_ways(none).rows == []
     table.show_keys()
     assert table.rows(hive) == keyed
 
     table.hide_keys(VirtualKeySettings())
     for engine in (FETCH, TEZ):
-        assert hive.ask_both(NULLS.format(name), engine).rows == keyless
-    hive.ask_both(f"SELECT id FROM {name} WHERE `_hoodie_commit_time` IS NULL")
+        assert hive.query_both_ways(NULLS.format(name), engine).rows == keyless
+    hive.query_both_ways(f"SELECT id FROM {name} WHERE `_hoodie_commit_time` IS NULL")
     assert hive.server.log().count(f"{archive} has virtual keys") == 1
 
 
 @pytest.mark.spark
-def test_log_files_are_merged_by_the_keys_that_are_made(
+def test_log_files_are_merged_by_virtual_keys(
     hive: Hive, spark: SparkSession, tmp_path: Path
 ) -> None:
     path = str(tmp_path / "merged_virtually")
@@ -92,14 +92,16 @@ def test_log_files_are_merged_by_the_keys_that_are_made(
     create(frame(spark, some(0, 6, 1)), path, table)
     write(frame(spark, {**some(1, 3, 2), **some(6, 8, 2)}), path, "upsert", QUICK)
     write(frame(spark, some(4, 5, 9)), path, "delete", QUICK)
-    left = {**some(0, 4, 1), **some(5, 6, 1), **some(1, 3, 2), **some(6, 8, 2)}
+    remaining = {**some(0, 4, 1), **some(5, 6, 1), **some(1, 3, 2), **some(6, 8, 2)}
     assert HudiTable.open(path).listing().file_is_log.any()
 
     hive.run(create_with_handler("merged_virtually", Path(path)))
-    rows = sorted((None, key, value, partition) for key, (value, partition) in left.items())
+    rows = sorted((None, key, value, partition) for key, (value, partition) in remaining.items())
     columns = "`_hoodie_record_key`, k, v, p"
     for engine in (FETCH, TEZ):
-        whole = hive.ask(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)
-        assert whole.rows == sorted(rows, key=repr)
-    changed = hive.ask_both(f"SELECT {columns} FROM merged_virtually WHERE v = 2 AND p = 'p1'")
+        answer = hive.query(f"SELECT {columns} FROM merged_virtually WHERE v > 0", engine)
+        assert answer.rows == sorted(rows, key=repr)
+    changed = hive.query_both_ways(
+        f"SELECT {columns} FROM merged_virtually WHERE v = 2 AND p = 'p1'"
+    )
     assert changed.rows == [row for row in rows if row[2:] == (2, "p1")]

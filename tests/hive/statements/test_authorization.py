@@ -1,4 +1,4 @@
-"""Who may do what with a table: Hive's own authorisation by SQL standard.
+"""Access to tables under Hive's SQL standard based authorisation.
 
 The tables are Hudi's, of tests/data/golden.
 """
@@ -25,7 +25,7 @@ AUTHORISED: Mapping[str, str] = {
     "hive.security.authenticator.manager": "org.apache.hadoop.hive.ql.security"
     ".SessionStateUserAuthenticator",
     "hive.users.in.admin.role": "chief",
-    # What sessions may set under this authorisation; docs/hive.md names it.
+    # The settings that sessions may change under this authorisation; docs/hive.md names it.
     "hive.security.authorization.sqlstd.confwhitelist.append": r"hudi\.pruning\..*|hudi\.view",
 }
 OWNER, READER, STRANGER = "owner", "reader", "stranger"
@@ -33,7 +33,7 @@ READ = "SELECT txn_id, amount FROM lake.guarded WHERE region = 'us'"
 
 
 class Users:
-    """Sessions of each user, opened at their first use."""
+    """The sessions of each user, opened at their first use."""
 
     def __init__(self, server: HiveServer, settings: Mapping[str, str]) -> None:
         self._server = server
@@ -55,7 +55,7 @@ def as_admin(session: HiveSession, *statements: str) -> None:
 
 @pytest.fixture(scope="module")
 def guarded(golden: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The base path of a table of the tests' own, which everybody may write."""
+    """The base path of a table for these tests, which everybody may write."""
     path = tmp_path_factory.mktemp("guarded") / "table"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
     for file in (path, *path.rglob("*")):
@@ -69,7 +69,7 @@ def users(
     pruning_service: ServiceProcess,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Iterator[Users]:
-    """A HiveServer2 with authorisation: `owner` owns a database and has made lake.guarded."""
+    """A HiveServer2 with authorisation: `owner` owns a database and has created lake.guarded."""
     service = {
         "hudi.pruning.service.addresses": pruning_service.address,
         "hudi.pruning.timeout.ms": "30000",
@@ -88,7 +88,7 @@ def refused(users: Users, user: str, statement: str) -> str:
     return str(error.value)
 
 
-def test_only_whom_select_is_granted_reads_and_explains(users: Users) -> None:
+def test_reading_and_explaining_require_the_select_privilege(users: Users) -> None:
     own = users.run(OWNER, READ)
     assert own
     for statement in (READ, f"EXPLAIN {READ}", "SELECT count(*) FROM lake.guarded"):
@@ -115,7 +115,9 @@ def test_only_the_owner_changes_and_drops_a_table(users: Users, guarded: Path) -
     assert (guarded / ".hoodie" / "hoodie.properties").is_file()
 
 
-def test_a_table_is_made_only_by_who_may_write_where_it_is(users: Users, guarded: Path) -> None:
+def test_creating_a_table_requires_write_access_to_its_location(
+    users: Users, guarded: Path
+) -> None:
     statement = create_with_handler("lake.other", guarded)
     assert "Permission denied" in refused(users, STRANGER, statement)
     guarded.chmod(0o755)
@@ -126,17 +128,18 @@ def test_a_table_is_made_only_by_who_may_write_where_it_is(users: Users, guarded
     users.run(OWNER, statement, "DROP TABLE lake.other")
 
 
-def test_who_owns_a_table_changes_its_properties_as_those_of_any_handlers_table(
+def test_an_owner_changes_table_properties_as_for_any_storage_handler(
     users: Users,
 ) -> None:
-    """Hive asks for rights on what the handler names, and SQL-standard authorisation knows none.
+    """Hive checks rights on the objects that the handler names, and SQL standard authorisation does
+    not support them.
 
-    With hive.security.authorization.tables.on.storagehandlers=false it does not ask.
+    With hive.security.authorization.tables.on.storagehandlers=false it does not check.
     """
     statement = "ALTER TABLE lake.guarded SET TBLPROPERTIES ('hudi.view'='snapshot')"
     assert "STORAGEHANDLER_URI" in refused(users, OWNER, statement)
 
 
-def test_a_table_without_a_location_is_refused_as_elsewhere(users: Users) -> None:
+def test_a_table_without_a_location_is_refused_with_authorisation(users: Users) -> None:
     statement = "CREATE EXTERNAL TABLE lake.nowhere STORED BY 'io.pyhudi.hive.HudiStorageHandler'"
     assert "Hudi" in refused(users, OWNER, statement)

@@ -1,6 +1,6 @@
-"""Beeline, as the documents show it, against HiveServer2 of both lines.
+"""Beeline, as the documents show it, with HiveServer2 of both versions.
 
-Central has no Beeline of Hive 4.0; Hive 3.1's speaks with both.
+Maven Central has no Beeline of Hive 4.0; Hive 3.1's works with both.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _SECONDS = 300
 
 
 class Logging(HiveServer):
-    """One that wants SASL, as is the default, and shows its clients what it does."""
+    """A HiveServer2 that requires SASL, the default, and sends its log to clients."""
 
     def __init__(self, run_dir: Path, line: HiveLine) -> None:
         settings = {
@@ -42,13 +42,13 @@ class Logging(HiveServer):
         super().__init__(run_dir, settings=settings, line=line)
 
     def connect(self, user: str = "pyhudi") -> pyhive.Connection:
-        """As PyHive itself connects."""
+        """Connects as PyHive does."""
         return pyhive.connect("127.0.0.1", self.port, auth="NONE", username=user)
 
 
 @dataclass(frozen=True)
 class Beeline:
-    """A program that speaks with one server. home: where it leaves its history."""
+    """Beeline for one server. home: where it stores its history."""
 
     server: HiveServer
     line: HiveLine
@@ -57,18 +57,18 @@ class Beeline:
     home: Path
 
     def connecting(self) -> list[str]:
-        """The words that say where the server is."""
+        """The arguments for the server's address."""
         words = self.documented()
         place = words.index("-u")
         return words[place : place + 2]
 
     def documented(self) -> list[str]:
-        """The words of the documents' command, for this server."""
+        """The arguments of the documents' command, for this server."""
         (command,) = [one for one in pieces(Runner.HIVE, "shell") if one.words[0] == "beeline"]
         return [word.replace(":10000/", f":{self.server.port}/") for word in command.words[1:]]
 
     def run(self, *words: str) -> str:
-        """What it prints, its log included."""
+        """Its output, including the log."""
         settings = {
             "hudi.pruning.service.addresses": self.service,
             "hudi.pruning.timeout.ms": "60000",
@@ -112,19 +112,19 @@ def beeline(
 
 
 def test_the_documents_command_prints_the_count(beeline: Beeline) -> None:
-    shown = beeline.run(*beeline.documented())
-    (counted,) = re.findall(r"^\| (\d+) +\|$", shown, re.MULTILINE)
+    output = beeline.run(*beeline.documented())
+    (counted,) = re.findall(r"^\| (\d+) +\|$", output, re.MULTILINE)
     rows = ds.dataset(beeline.table, exclude_invalid_files=True, ignore_prefixes=[".", "_"])
     assert int(counted) == rows.count_rows(filter=pc.field("fare").cast("double") > 100)
 
 
-def test_explain_shows_what_is_pruned_where_hive_has_a_place_for_it(beeline: Beeline) -> None:
+def test_explain_shows_pruning_if_the_hive_version_supports_it(beeline: Beeline) -> None:
     explain = "EXPLAIN SELECT count(*) FROM trips WHERE day = '2024-01-03'"
     statements = f"SET hive.explain.user=false; {explain}"
-    shown = beeline.run(*beeline.connecting(), "-e", statements)
-    assert "TableScan" in shown
-    told = re.search(r"hudi\.pruning PRUNED, reads 8 of 80 files", shown) is not None
-    assert told == (beeline.line is HIVE_4)
+    output = beeline.run(*beeline.connecting(), "-e", statements)
+    assert "TableScan" in output
+    log_line = re.search(r"hudi\.pruning PRUNED, reads 8 of 80 files", output) is not None
+    assert log_line == (beeline.line is HIVE_4)
 
 
 def test_the_jobs_counters_are_printed(beeline: Beeline) -> None:
@@ -132,7 +132,9 @@ def test_the_jobs_counters_are_printed(beeline: Beeline) -> None:
         pytest.skip("Hive 3.1 prints a summary of Tez's jobs only, and has no Tez here")
     settings = "SET hive.fetch.task.conversion=none; SET hive.tez.exec.print.summary=true"
     query = "SELECT city, count(*) FROM trips WHERE day = '2024-01-03' GROUP BY city"
-    shown = beeline.run(*beeline.connecting(), "-e", f"{settings}; {query}")
-    counted = {name: int(n) for name, n in re.findall(r" ([A-Z_]+): (\d+) *$", shown, re.MULTILINE)}
+    output = beeline.run(*beeline.connecting(), "-e", f"{settings}; {query}")
+    counted = {
+        name: int(n) for name, n in re.findall(r" ([A-Z_]+): (\d+) *$", output, re.MULTILINE)
+    }
     assert (counted["FILES_CONSIDERED"], counted["FILES_KEPT"]) == (80, 8)
     assert (counted["FILES_DROPPED"], counted["SCANS_PRUNED"]) == (72, 1)

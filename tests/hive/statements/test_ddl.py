@@ -1,4 +1,4 @@
-"""Statements about a table: what is accepted, and what an error says when one is refused."""
+"""DDL statements: which are accepted, and the error messages of refused ones."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def create(name: str, columns: Columns, location: Path | str, kind: str = "EXTER
 
 
 def refusal(hive: Hive, statement: str) -> str:
-    """The message with which Hive refuses the statement."""
+    """The error message with which Hive refuses the statement."""
     with pytest.raises(QueryError) as caught:
         hive.run(statement)
     return str(caught.value)
 
 
 def described(hive: Hive, name: str) -> Columns:
-    rows = hive.ask(f"DESCRIBE {name}").rows
+    rows = hive.query(f"DESCRIBE {name}").rows
     return tuple((row[0], row[1]) for row in rows if row[0] and not row[0].startswith("#"))
 
 
@@ -54,7 +54,7 @@ def test_columns_are_taken_from_the_table(hive: Hive, matrices: Matrices, type_:
 def test_the_right_columns_are_accepted_in_any_case(hive: Hive, table: HudiTable) -> None:
     upper = tuple((name.upper(), kind) for name, kind in table.hive_columns())
     hive.run(create("upper_case", upper, table.path))
-    answer = hive.ask("SELECT ID, Ts FROM Upper_Case WHERE Ti = 0")
+    answer = hive.query("SELECT ID, Ts FROM Upper_Case WHERE Ti = 0")
     assert len(answer.rows) == 24
     assert answer.scan.files_kept < answer.scan.files_considered
 
@@ -87,22 +87,22 @@ WRONG: dict[str, tuple[Callable[[Columns], Columns], str]] = {
 }
 
 
-@pytest.mark.parametrize("what", WRONG)
-def test_wrong_columns_are_refused_and_the_right_ddl_is_shown(
-    hive: Hive, table: HudiTable, what: str
+@pytest.mark.parametrize("wrong_columns", WRONG)
+def test_wrong_columns_are_refused_with_the_right_ddl(
+    hive: Hive, table: HudiTable, wrong_columns: str
 ) -> None:
-    change, problem = WRONG[what]
-    name = "wrong_" + what.replace(" ", "_")
+    change, problem = WRONG[wrong_columns]
+    name = "wrong_" + wrong_columns.replace(" ", "_")
     message = refusal(hive, create(name, change(table.hive_columns()), table.path))
     assert problem in message
 
-    shown = _STATEMENT.search(message)
-    assert shown is not None
-    statement = shown[0]
+    statement_in_message = _STATEMENT.search(message)
+    assert statement_in_message is not None
+    statement = statement_in_message[0]
     for column, kind in table.hive_columns():
         assert f"`{column}` {kind}" in statement
     hive.run(statement)
-    assert hive.ask(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
+    assert hive.query(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
 
 
 def test_a_managed_table_is_refused(hive: Hive, table: HudiTable) -> None:
@@ -120,7 +120,7 @@ def test_a_location_without_a_hudi_table_is_refused(hive: Hive, tmp_path: Path) 
     assert str(tmp_path) in message
 
 
-def test_a_partition_is_no_location(hive: Hive, matrices: Matrices) -> None:
+def test_the_location_of_a_partition_is_refused(hive: Hive, matrices: Matrices) -> None:
     path = matrices.get(TableType.MOR, 9, Partitioning.HIVE).table.path
     message = refusal(hive, create_with_handler("part", path / "q=1"))
     assert "LOCATION has to be the whole table" in message
@@ -153,7 +153,7 @@ def test_changes_that_would_break_the_table_are_refused(
     before = described(hive, name)
     assert CHANGES[change] in refusal(hive, f"ALTER TABLE {name} {change}")
     assert described(hive, name) == before
-    assert hive.ask(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
+    assert hive.query(f"SELECT id FROM {name} WHERE id = 5005").rows == [(5005,)]
 
 
 WRITES = [
@@ -175,12 +175,12 @@ def test_writes_are_refused(hive: Hive, table: HudiTable, write: str) -> None:
     assert {file: (table.path / file).stat().st_size for file in table.data_files()} == before
 
 
-def test_an_insert_is_told_what_to_write_with(hive: Hive, table: HudiTable) -> None:
+def test_the_error_of_an_insert_names_a_writer(hive: Hive, table: HudiTable) -> None:
     name = hive.register(table)
     assert "read-only in Hive" in refusal(hive, f"INSERT INTO {name} SELECT * FROM {name}")
 
 
-def test_dropping_leaves_the_data(hive: Hive, table: HudiTable) -> None:
+def test_dropping_a_table_keeps_its_data(hive: Hive, table: HudiTable) -> None:
     before = table.data_files()
     hive.run(create_with_handler("dropped", table.path), "DROP TABLE dropped")
     assert table.data_files() == before
@@ -191,21 +191,21 @@ def test_dropping_leaves_the_data(hive: Hive, table: HudiTable) -> None:
 def test_the_read_optimised_view_reads_base_files_only(
     hive: Hive, table: HudiTable, engine: str
 ) -> None:
-    if not hive.ask("SHOW TABLES LIKE 'optimised'").rows:
+    if not hive.query("SHOW TABLES LIKE 'optimised'").rows:
         hive.run(create_with_handler("optimised", table.path, {"hudi.view": "read_optimized"}))
     snapshot = hive.register(table)
 
-    whole = hive.ask("SELECT id, s FROM optimised", engine)
-    assert whole.files == (32, 32)
-    assert [row[0] for row in whole.rows] == sorted(
+    unfiltered = hive.query("SELECT id, s FROM optimised", engine)
+    assert unfiltered.files == (32, 32)
+    assert [row[0] for row in unfiltered.rows] == sorted(
         (1000 * k + r for k in range(32) for r in range(24)), key=lambda key: repr((key,))
     )
-    assert not any(row[1].startswith("updated") for row in whole.rows)
+    assert not any(row[1].startswith("updated") for row in unfiltered.rows)
 
-    pruned = hive.ask_both("SELECT id, ts FROM optimised WHERE s > 'name_031'", engine)
+    pruned = hive.query_both_ways("SELECT id, ts FROM optimised WHERE s > 'name_031'", engine)
     assert pruned.files == (32, 1)
     set_by_session = {"hudi.view": "read_optimized"}
     for query in ("SELECT id FROM {} WHERE s >= 'updated_'", "SELECT id FROM {} WHERE i = 3005"):
-        expected = hive.ask(query.format("optimised"), engine)
-        answer = hive.ask(query.format(snapshot), engine, settings=set_by_session)
+        expected = hive.query(query.format("optimised"), engine)
+        answer = hive.query(query.format(snapshot), engine, settings=set_by_session)
         assert (answer.rows, answer.files) == (expected.rows, expected.files)

@@ -1,7 +1,7 @@
-"""Who may do what with a table: storage-based authorisation, by who may read and write its files.
+"""Access to tables under storage-based authorisation, by the permissions of their files.
 
-The metastore checks each user's rights on the directories of database and table. What it allows and
-refuses for a table of the handler is what it allows and refuses for any external table there.
+The metastore checks each user's rights on the directories of database and table. For a table of the
+handler, it allows and refuses the same as for any external table there.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BY_STORAGE: Mapping[str, str] = {
     ".StorageBasedAuthorizationProvider",
     "hive.security.metastore.authenticator.manager": f"{SECURITY}"
     ".HadoopDefaultMetastoreAuthenticator",
-    # Rights are those of the session's user.
+    # The rights are those of the session's user.
     "hive.server2.enable.doAs": "true",
 }
 OWNER, STRANGER = getpass.getuser(), "stranger"
@@ -41,7 +41,7 @@ class Lake:
     path: Path
 
     def creations(self) -> Mapping[str, str]:
-        """The statement that makes each table."""
+        """The statement that creates each table."""
         return {
             "plain": "CREATE EXTERNAL TABLE lake.plain (txn_id string) STORED AS PARQUET "
             f"LOCATION '{self.path}'",
@@ -49,7 +49,7 @@ class Lake:
         }
 
     def refusal(self, user: str, statement: str) -> str | None:
-        """Why the user may not; None: it was done."""
+        """Why the user may not run it; None: it succeeded."""
         try:
             with self.server.session(user=user) as session:
                 session.run(statement)
@@ -58,37 +58,39 @@ class Lake:
         return None
 
     def allowed(self, user: str, statement: str) -> bool:
-        """Whether the user may do it with either table; `{}` is the table's name.
+        """Whether the user may run it for either table; `{}` is the table's name.
 
-        A refusal has to name the rights that lack.
+        A refusal has to name the missing rights.
         """
-        told = [self.refusal(user, statement.format(f"lake.{name}")) for name in self.creations()]
+        refusals = [
+            self.refusal(user, statement.format(f"lake.{name}")) for name in self.creations()
+        ]
         assert all(
-            refusal is None or f"Permission denied: user={user}" in refusal for refusal in told
+            refusal is None or f"Permission denied: user={user}" in refusal for refusal in refusals
         )
-        is_allowed = {refusal is None for refusal in told}
-        assert len(is_allowed) == 1, told
+        is_allowed = {refusal is None for refusal in refusals}
+        assert len(is_allowed) == 1, refusals
         return is_allowed.pop()
 
 
 @pytest.fixture(scope="module")
 def lake(golden: Mapping[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lake]:
-    """Both tables, made by the owner of all directories."""
+    """Both tables, created by the owner of all directories."""
     root = tmp_path_factory.mktemp("by_storage")
     path = root / "table"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
     for entry in (path, *path.rglob("*")):
         entry.chmod(0o755 if entry.is_dir() else 0o644)
     with HiveServer(root / "server", settings=BY_STORAGE) as server:
-        made = Lake(server, path)
-        assert made.refusal(OWNER, "CREATE DATABASE lake") is None
-        for statement in made.creations().values():
-            assert "Permission denied" in (made.refusal(STRANGER, statement) or "")
-            assert made.refusal(OWNER, statement) is None
-        yield made
+        started_lake = Lake(server, path)
+        assert started_lake.refusal(OWNER, "CREATE DATABASE lake") is None
+        for statement in started_lake.creations().values():
+            assert "Permission denied" in (started_lake.refusal(STRANGER, statement) or "")
+            assert started_lake.refusal(OWNER, statement) is None
+        yield started_lake
 
 
-def test_who_may_read_the_files_reads_the_table(lake: Lake) -> None:
+def test_reading_a_table_requires_read_access_to_its_files(lake: Lake) -> None:
     assert lake.allowed(STRANGER, "SELECT txn_id FROM {}")
     assert lake.allowed(STRANGER, "DESCRIBE {}")
     lake.path.chmod(0o700)
@@ -100,7 +102,7 @@ def test_who_may_read_the_files_reads_the_table(lake: Lake) -> None:
         lake.path.chmod(0o755)
 
 
-def test_only_who_may_write_the_files_changes_or_drops_the_table(lake: Lake) -> None:
+def test_changing_a_table_requires_write_access_to_its_files(lake: Lake) -> None:
     properties = "ALTER TABLE {} SET TBLPROPERTIES ('note'='mine')"
     assert not lake.allowed(STRANGER, properties)
     assert lake.allowed(OWNER, properties)

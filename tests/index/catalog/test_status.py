@@ -1,4 +1,4 @@
-"""Which indexes a table is said to have."""
+"""The indexes that a table reports, and their status."""
 
 import shutil
 from collections.abc import Mapping, Sequence
@@ -30,7 +30,7 @@ def table(golden: Mapping[str, Path], tmp_path: Path) -> HudiTable:
     return HudiTable.open(str(tmp_path / "table"))
 
 
-def test_indexes_that_hudi_made_have_their_kinds_and_columns(table: HudiTable) -> None:
+def test_hudis_indexes_have_their_kinds_and_columns(table: HudiTable) -> None:
     found = {status.name: status for status in index_statuses(table)}
     assert list(found) == ["column_stats", "merchant_idx", "record_index", "txn_date_idx"]
     assert found["merchant_idx"].kind == "secondary_index"
@@ -41,7 +41,7 @@ def test_indexes_that_hudi_made_have_their_kinds_and_columns(table: HudiTable) -
     assert {status.covers for status in found.values()} == {table.instant}
 
 
-def test_a_registered_index_that_is_gone_is_missed(table: HudiTable) -> None:
+def test_a_registered_index_without_files_is_reported_as_missing(table: HudiTable) -> None:
     index = RegisteredIndex(
         name="shops",
         kind="secondary_index",
@@ -69,7 +69,7 @@ def test_a_registered_index_that_is_gone_is_missed(table: HudiTable) -> None:
         (["restore", "commit"], "restore 1,"),
     ],
 )
-def test_what_deleted_an_index_is_named(
+def test_the_action_that_deleted_an_index_is_named(
     table: HudiTable, actions: Sequence[str], named: str
 ) -> None:
     index = RegisteredIndex(
@@ -83,7 +83,7 @@ def test_what_deleted_an_index_is_named(
     assert f"deleted by the {named.replace(' ', ' 2999000', 1)}" in status.note
 
 
-def test_an_index_that_lags_names_the_first_commit_that_it_lacks(
+def test_a_lagging_index_names_the_first_commit_that_it_lacks(
     table: HudiTable, tmp_path: Path
 ) -> None:
     newest = max(Path(table.base_path).glob(".hoodie/timeline/*_*.commit"))
@@ -93,27 +93,27 @@ def test_an_index_that_lags_names_the_first_commit_that_it_lacks(
     assert (found["city"].state, found["city"].note) == (State.ACTIVE, "")
 
     (tmp_path / newest.name).rename(newest)
-    begun = newest.name.split("_")[0]
+    first_missing = newest.name.split("_")[0]
     found = {status.name: status for status in index_statuses(table.refreshed())}
     assert found["city"].state is State.LAGGING
-    assert found["city"].covers != begun
-    assert found["city"].note == f"the first that it does not cover is {begun} (commit)"
+    assert found["city"].covers != first_missing
+    assert found["city"].note == f"the first that it does not cover is {first_missing} (commit)"
 
 
 def test_indexes_that_have_all_keys_stay_active(table: HudiTable) -> None:
     assert checked_statuses(table) == index_statuses(table)
 
 
-def test_a_record_index_that_lacks_keys_is_shown_as_queries_take_it(
+def test_a_record_index_that_lacks_keys_is_reported_as_queries_use_it(
     flink: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Flink's writer deleted entries of keys that are there."""
-    # The files are so small that to read them costs less than to ask the index.
+    """Flink's writer deleted entries of existing keys."""
+    # The files are so small that reading them costs less than reading the index.
     monkeypatch.setattr(LookupCost, "is_worth", lambda *_: True)
     path = str(flink["mor_indexed"])
     assert [status.state for status in index_statuses(HudiTable.open(path))] == [State.ACTIVE]
     (status,) = checked_statuses(HudiTable.open(path))
-    # What is read for a key that is nowhere is what the index is not believed about.
+    # Rows read for a missing key are those that the index is not trusted about.
     result = Pruner().prune(path, request("_hoodie_record_key = 'nowhere'"))
     kept, every = len(groups(result)), len(groups(result, kept_only=False))
     assert 0 < kept < every
@@ -121,7 +121,9 @@ def test_a_record_index_that_lacks_keys_is_shown_as_queries_take_it(
     assert f"{kept} of {every} file slices are read" in status.note
 
 
-def test_an_index_that_cannot_be_read_is_doubted(flink: Mapping[str, Path], tmp_path: Path) -> None:
+def test_an_unreadable_index_is_reported_as_unknown(
+    flink: Mapping[str, Path], tmp_path: Path
+) -> None:
     shutil.copytree(flink["mor_indexed"], tmp_path / "table")
     for file in tmp_path.glob("table/.hoodie/metadata/record_index/*.hfile"):
         file.write_bytes(b"nothing")
@@ -133,7 +135,7 @@ def test_an_index_that_cannot_be_read_is_doubted(flink: Mapping[str, Path], tmp_
     assert "cannot read it" in checked(table, status).note
 
 
-def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:
+def test_the_index_registry_survives_a_round_trip(table: HudiTable) -> None:
     index = RegisteredIndex("i", "k", ("a", "b.c"), {"x": "y"}, Store.EXTENSION, ("p",), "1")
     registry = Registry().with_index(index)
     registry.write(table.storage)
@@ -143,7 +145,7 @@ def test_the_register_is_read_as_it_was_written(table: HudiTable) -> None:
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"indexes": {"i": {"kind": 1}}}'])
-def test_a_damaged_register_is_told(table: HudiTable, content: str) -> None:
+def test_a_damaged_index_registry_is_reported(table: HudiTable, content: str) -> None:
     table.storage.write(".hoodie/pyhudi/indexes.json", content.encode())
     with pytest.raises(CorruptFile, match="register"):
         index_statuses(table)

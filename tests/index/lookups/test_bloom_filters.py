@@ -1,4 +1,4 @@
-"""Bloom filters that Hudi wrote: each key's file may hold it, and hardly any other file."""
+"""Bloom filters written by Hudi: each key's file matches, and hardly any other file."""
 
 from __future__ import annotations
 
@@ -30,5 +30,5 @@ def test_each_file_may_hold_its_keys_and_no_others(golden: Mapping[str, Path]) -
     assert filters.keys() == held.keys()
     for number, keys in held.items():
         for key in every:
-            asked = HashedKeys(ByteStrings.of([key.encode()]))
-            assert filters[number].may_hold_any(asked) == (key in keys)
+            hashed_key = HashedKeys(ByteStrings.of([key.encode()]))
+            assert filters[number].may_hold_any(hashed_key) == (key in keys)

@@ -1,4 +1,4 @@
-"""Which slices of a merge-on-read table a secondary index is known to describe."""
+"""Which slices of a merge-on-read table a secondary index covers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ CLUSTERED, INSERTED = "20260307162619269", "20260307162620509"
 
 @pytest.fixture
 def timeline(golden: Mapping[str, Path], tmp_path: Path) -> Path:
-    """That of a copy of the table."""
+    """The timeline of a copy of the table."""
     shutil.copytree(golden[MERGED], tmp_path / "t")
     return tmp_path / "t/.hoodie/timeline"
 
 
 def covered(timeline: Path, index: str = INDEX) -> dict[str, bool]:
-    """Whether the slices of each base instant are covered."""
+    """For each base instant, whether its slices are covered."""
     table = HudiTable.open(str(timeline.parent.parent))
     mdt = MetadataTable.open(table)
     assert mdt is not None
@@ -43,27 +43,27 @@ def moved(timeline: Path, change: Callable[[str], str]) -> None:
         file.rename(timeline / change(file.name))
 
 
-def test_all_that_was_there_when_it_was_built(timeline: Path) -> None:
+def test_slices_that_existed_when_the_index_was_built_are_covered(timeline: Path) -> None:
     assert covered(timeline) == {CLUSTERED: True, INSERTED: True}
 
 
-def test_nothing_without_an_index_action_of_that_name(timeline: Path) -> None:
+def test_nothing_is_covered_without_an_index_action_of_that_name(timeline: Path) -> None:
     assert covered(timeline, "secondary_index_other") == {CLUSTERED: False, INSERTED: False}
     moved(timeline, lambda name: name.partition("_")[0] + ".indexing.inflight")
     assert covered(timeline) == {CLUSTERED: False, INSERTED: False}
 
 
-def test_a_write_that_completed_after_the_action_was_requested_is_a_later_one(
+def test_a_write_completed_after_the_index_action_was_requested_is_not_covered(
     timeline: Path,
 ) -> None:
-    """Its base files are followed, as nothing was logged since."""
+    """Its base files are covered, because nothing was logged since."""
     between = str(int(INSERTED) + 1)
     moved(timeline, lambda name: between + "_" + name.partition("_")[2])
     assert covered(timeline) == {CLUSTERED: True, INSERTED: True}
 
 
 def test_base_files_after_the_first_log_files_are_not_covered(timeline: Path) -> None:
-    """As if it had been built at first: then came log files, a compaction and a clustering."""
+    """As if the index were built first: then came log files, a compaction and a clustering."""
     first = min(file.name for file in timeline.glob("*_*.deltacommit"))
     moved(timeline, lambda name: first.partition("_")[0] + "_" + name.partition("_")[2])
     assert covered(timeline) == {CLUSTERED: False, INSERTED: False}

@@ -1,4 +1,4 @@
-"""Record keys that follow from equalities on the key's columns, and what nothing follows from."""
+"""Record keys implied by equalities on the key's columns, and predicates that imply none."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_generators_of_hudi(generator: str, named: bool) -> None:
         {"hoodie__record__merge__mode": "CUSTOM"},
     ],
 )
-def test_tables_whose_keys_are_not_known(given: dict[str, str]) -> None:
+def test_tables_with_unsupported_keys(given: dict[str, str]) -> None:
     assert key_spelling(properties(**given)) is None
 
 
@@ -163,7 +163,7 @@ def completed_virtually(text: str, *fields: str, **settings: str) -> str:
         ("t = TIMESTAMP '1970-01-01 00:00:01.5'", "t", "= '1500000'"),
     ],
 )
-def test_virtual_keys_are_spelled_by_the_tables_generator(
+def test_virtual_keys_are_formatted_by_the_tables_generator(
     text: str, field: str, implied: str
 ) -> None:
     assert completed_virtually(text, field).endswith(f" AND _hoodie_record_key {implied}")
@@ -176,11 +176,11 @@ def test_virtual_keys_of_several_columns() -> None:
 
 
 @pytest.mark.parametrize(("text", "field"), [("f = 0.0", "f"), ("a = ''", "a"), ("n > 5", "n")])
-def test_what_implies_no_virtual_key(text: str, field: str) -> None:
+def test_predicates_that_imply_no_virtual_key(text: str, field: str) -> None:
     assert "_hoodie_record_key" not in completed_virtually(text, field)
 
 
-def test_a_query_of_the_virtual_column_itself_tells_nothing() -> None:
+def test_a_predicate_on_the_virtual_column_itself_implies_no_key() -> None:
     text = "_hoodie_record_key = 'x' AND (n = 1 OR NOT (_hoodie_record_key IS NULL))"
     bound = bind(parse_predicate(text), Scope(SCHEMA, "UTC"))
     masked = render(without_columns(bound, {"_hoodie_record_key"}, Unknown("hidden")))
@@ -194,8 +194,8 @@ def test_a_query_of_the_virtual_column_itself_tells_nothing() -> None:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(cases())
-def test_no_engine_finds_a_row_without_one_of_the_implied_keys(case: Case) -> None:
-    """Each column may be the key; each row is a file, of whose columns only the key is known."""
+def test_rows_that_match_in_any_engine_have_one_of_the_implied_keys(case: Case) -> None:
+    """Any column may be the key. Each row is a file, of whose columns only the key is known."""
     schema = case.schema.append(pa.field("_hoodie_record_key", pa.string()))
     bound = bind(case.predicate, Scope(schema, case.table.zone))
     for field in case.schema:
@@ -205,7 +205,7 @@ def test_no_engine_finds_a_row_without_one_of_the_implied_keys(case: Case) -> No
             found = [row for row in rows if row[field.name] not in (None, "")]
             keys = generator.keys([stored(found, field)]).to_pylist()
         except (HudiError, KeyError):
-            continue  # no type of keys, or a struct
+            continue  # not a type of keys, or a struct
         keyed = [{**row, "_hoodie_record_key": k} for row, k in zip(found, keys, strict=True)]
         implied = with_record_keys(bound, VirtualSpelling((field.name,), generator))
         known = RowStatistics([[row] for row in keyed], absent=frozenset(case.table.types))

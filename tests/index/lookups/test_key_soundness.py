@@ -1,7 +1,7 @@
-"""Whatever an index of places lacks, no slice that holds a key or a value is excluded by it.
+"""An index of locations never excludes a slice that holds the key or value, whatever it lacks.
 
-Rows are dealt to slices, keys several times if it comes so. The indexes know one place of each key
-and one value, as Hudi's do, and some of these are missing.
+Rows are assigned to slices, some keys several times. As in Hudi, an index has one location for each
+key and one value, and some entries are missing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SLICES = 4
 
 @dataclass(frozen=True)
 class Row:
-    """missing: from which indexes its entry is: that of keys, that of values."""
+    """missing: the indexes that lack its entry: of keys, of values."""
 
     slice: int
     key: int
@@ -49,10 +49,10 @@ def hashed(values: list[int]) -> Hashes:
 
 
 def key_index(rows: list[Row], known: list[bool]) -> KeyLocations:
-    """Each key's last place, unless its entry is missing."""
+    """The last location of each key, unless its entry is missing."""
     place = {row.key: row.slice for row in rows}
-    gone = {row.key for row in rows if "key" in row.missing}
-    kept = {key: slice_ for key, slice_ in place.items() if key not in gone}
+    missing_keys = {row.key for row in rows if "key" in row.missing}
+    kept = {key: slice_ for key, slice_ in place.items() if key not in missing_keys}
     entries = HashedEntries.of(hashed(list(kept)), np.array(list(kept.values()), np.int32))
     counts = [sum(row.slice == number for row in rows) for number in range(SLICES)]
     rows_at_most = np.where(known, counts, -1).astype(np.int64)
@@ -71,7 +71,7 @@ def test_secondary_index_excludes_no_slice_with_the_value(
     rows: list[Row], known: list[bool]
 ) -> None:
     keys = key_index(rows, known)
-    # Of a key that is stored twice the entry may be of either row, or of both.
+    # For a key that is stored twice, the entry may be of either row, or of both.
     pairs = {(row.value, row.key) for row in rows if "value" not in row.missing}
     values, of_keys = hashed([value for value, _ in pairs]), hashed([key for _, key in pairs])
     index = locate_values([(values, of_keys)], keys, np.full(SLICES, keys.believed.all()))
@@ -86,8 +86,8 @@ def test_complete_indexes_are_exact(rows: list[Row]) -> None:
     keys = key_index(whole, [True] * SLICES)
     pairs = hashed([row.value for row in whole]), hashed([row.key for row in whole])
     values = locate_values([pairs], keys, keys.believed)
-    for wanted in range(10):
-        holding = {row.slice for row in whole if row.key == wanted}
-        assert set(np.flatnonzero(keys.slices_of(hashed([wanted]))).tolist()) == holding
-        holding = {row.slice for row in whole if row.value == wanted}
-        assert set(np.flatnonzero(values.slices_of(hashed([wanted]))).tolist()) == holding
+    for key_looked_up in range(10):
+        holding = {row.slice for row in whole if row.key == key_looked_up}
+        assert set(np.flatnonzero(keys.slices_of(hashed([key_looked_up]))).tolist()) == holding
+        holding = {row.slice for row in whole if row.value == key_looked_up}
+        assert set(np.flatnonzero(values.slices_of(hashed([key_looked_up]))).tolist()) == holding

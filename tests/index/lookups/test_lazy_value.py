@@ -1,7 +1,8 @@
-"""What is large is made once, in the background if it takes long."""
+"""A large value is computed once, in the background if that takes long."""
 
 from __future__ import annotations
 
+import itertools
 import threading
 
 import pytest
@@ -11,15 +12,15 @@ from pyhudi_expr.index.lookups.lazy_value import AT_ONCE_BYTES, LazyValue
 LARGE = AT_ONCE_BYTES + 1
 
 
-def test_a_small_value_is_made_by_who_needs_it() -> None:
-    made = []
-    once = LazyValue(lambda: made.append(1) or len(made))
+def test_a_small_value_is_computed_by_its_first_reader() -> None:
+    counter = itertools.count(1)
+    once = LazyValue(lambda: next(counter))
     assert once.is_ready(AT_ONCE_BYTES, 0)
     assert once.made is None
-    assert (once.value(), once.value(), once.made) == (1, 1, 1)
+    assert [once.value(), once.value(), once.made] == [1, 1, 1]
 
 
-def test_a_large_value_comes_when_it_is_made() -> None:
+def test_a_large_value_is_returned_once_it_is_computed() -> None:
     go = threading.Event()
     once = LazyValue(lambda: go.wait(60) and "made")
     assert not once.is_ready(LARGE, 0)
@@ -29,7 +30,7 @@ def test_a_large_value_comes_when_it_is_made() -> None:
     assert once.made == "made"
 
 
-def test_what_goes_wrong_is_raised_and_tried_again() -> None:
+def test_an_error_is_raised_and_the_computation_retried() -> None:
     tries = []
 
     def make() -> str:

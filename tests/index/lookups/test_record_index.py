@@ -1,4 +1,4 @@
-"""The record index of tables that Hudi wrote elsewhere: exact, and believed where it is counted."""
+"""Record indexes written by Hudi: exact, and trusted where they account for all rows."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def the_index(path: Path) -> RecordIndex:
 
 
 def slices_of(index: RecordIndex, *keys: str) -> list[int]:
-    wanted = hashes(ByteStrings.of([key.encode() for key in keys]))
-    return [int(number) for number in np.flatnonzero(index.slices_of(wanted))]
+    hashed_keys = hashes(ByteStrings.of([key.encode() for key in keys]))
+    return [int(number) for number in np.flatnonzero(index.slices_of(hashed_keys))]
 
 
 @pytest.mark.parametrize("name", INDEXED)
@@ -67,14 +67,14 @@ def test_rows_of_logs_with_updates_and_deletes_are_counted(golden: Mapping[str, 
     counted = row_counts(mdt, listing)
     known = counted != -1
     assert counted[known].tolist() == named[known].tolist()
-    # Two slices were written to after a delete, which may have brought the deleted key back.
+    # Two slices were written to after a delete, so the deleted key may exist again.
     assert int((~known).sum()) == 2
 
 
 def test_a_group_with_more_rows_than_entries_is_kept(
     golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after a bulk insert of keys that are elsewhere already."""
+    """As after a bulk insert of keys that exist already."""
 
     def one_more(mdt: MetadataTable, listing: FileListing) -> np.ndarray:
         counts = row_counts(mdt, listing)
@@ -85,14 +85,14 @@ def test_a_group_with_more_rows_than_entries_is_kept(
     assert slices_of(the_index(golden[INDEXED[0]]), "no such key") == [2]
 
 
-def test_read_optimised_queries_of_merged_tables_are_not_described(
+def test_the_record_index_is_not_used_for_read_optimised_queries(
     golden: Mapping[str, Path],
 ) -> None:
     assert not describes_listing(*opened(golden[INDEXED[1]], TableView.READ_OPTIMIZED))
     assert describes_listing(*opened(golden[INDEXED[0]], TableView.READ_OPTIMIZED))
 
 
-def test_older_instants_are_not_described(golden: Mapping[str, Path]) -> None:
+def test_the_record_index_is_not_used_for_older_instants(golden: Mapping[str, Path]) -> None:
     mdt, listing = opened(golden[INDEXED[0]])
     assert describes_listing(mdt, listing)
     assert not describes_listing(
@@ -128,14 +128,14 @@ def test_a_large_index_is_read_in_the_background(
 ) -> None:
     monkeypatch.setattr("pyhudi_expr.index.lookups.lazy_value.AT_ONCE_BYTES", 0)
     pruner = Pruner(PruneOptions(footer_wait=60))
-    asked = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
-    result = pruner.prune(str(golden[INDEXED[1]]), asked)
+    request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
+    result = pruner.prune(str(golden[INDEXED[1]]), request)
     assert "record_index" in [source.name for source in result.evidence]
     assert result.notes == ()
 
 
 @pytest.mark.parametrize("name", INDEXED)
-def test_a_few_keys_of_an_index_that_is_never_read_whole(
+def test_a_few_keys_are_looked_up_without_reading_the_whole_index(
     name: str, golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pyhudi_expr.index.lookups.record_index.MOST_BYTES", 0)
@@ -150,7 +150,7 @@ def test_a_few_keys_of_an_index_that_is_never_read_whole(
         index._finder(1001, 0)
 
 
-def test_an_index_that_lacks_an_entry_is_not_looked_up(
+def test_an_index_that_lacks_entries_is_not_used(
     golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def one_more(mdt: MetadataTable, listing: FileListing) -> np.ndarray:
@@ -171,23 +171,23 @@ def test_a_damaged_index_costs_pruning_and_is_noted(
     shutil.copytree(golden[INDEXED[0]], path)
     for file in (path / ".hoodie/metadata/record_index").glob("record-index-0003*.hfile"):
         file.write_bytes(file.read_bytes()[:3000])
-    asked = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
-    result = Pruner().prune(str(path), asked)
+    request = PruneRequest(parse_predicate("txn_id IN ('TXN-001', 'TXN-007')"))
+    result = Pruner().prune(str(path), request)
     assert "record_index" not in [source.name for source in result.evidence]
     assert any("record_index" in note and str(path) in note for note in result.notes)
     assert result.files_kept >= 2
 
 
-def test_keys_of_files_that_are_missing_in_the_index_are_not_lost(
+def test_rows_of_files_that_are_missing_in_the_index_are_not_lost(
     golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    """Their groups still have their first, empty logs: nothing but the counting tells."""
+    """Their groups still have their first, empty logs: only the row counts show it."""
     path = tmp_path / "t"
     shutil.copytree(golden[INDEXED[0]], path)
     for file in (path / ".hoodie/metadata/record_index").glob("*record-index-000[0-1]*_2026*"):
         file.unlink()
-    index, whole = the_index(path), the_index(golden[INDEXED[0]])
+    index, complete = the_index(path), the_index(golden[INDEXED[0]])
     assert 0 < np.count_nonzero(index.loaded().believed) < len(index.loaded().believed)
     for number in range(25):
         key = f"TXN-{number:03}"
-        assert set(slices_of(whole, key)) <= set(slices_of(index, key))
+        assert set(slices_of(complete, key)) <= set(slices_of(index, key))

@@ -1,4 +1,4 @@
-"""Secondary indexes of tables that Hudi wrote elsewhere: from values to the right slices."""
+"""Secondary indexes written by Hudi: from values to the right slices."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def test_each_value_is_in_its_slices_only(
     for number, path in enumerate(listing.paths(~listing.file_is_log)):
         for value in pq.read_table(golden[INDEXED] / path, partitioning=None)[column].to_pylist():
             held[spelled(value)].add(number)
-    asked = indexes[index]
-    assert asked.loaded().believed.all()
+    index_of_values = indexes[index]
+    assert index_of_values.loaded().believed.all()
     for value, slices in held.items():
-        assert set(np.flatnonzero(asked.slices_of([value])).tolist()) == slices
-    assert not asked.slices_of([b"no such value"]).any()
+        assert set(np.flatnonzero(index_of_values.slices_of([value])).tolist()) == slices
+    assert not index_of_values.slices_of([b"no such value"]).any()
 
 
 def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str, Path]) -> None:
     listing, records, indexes = opened(golden[INDEXED])
     known = records.loaded()
-    # As if the record index knew a key of slice 1 that the secondary index has never seen.
+    # As if the record index had a key of slice 1 that the secondary index lacks.
     more = HashedEntries.of(
         np.append(known.entries.hashes, np.uint64(42)),
         np.append(known.entries.slices, np.int32(1)),
@@ -74,7 +74,7 @@ def test_a_slice_with_a_key_that_has_no_entry_or_two_is_kept(golden: Mapping[str
     assert listing.num_slices > 2
 
 
-def test_a_slice_that_the_record_index_cannot_account_for_casts_doubt_on_all(
+def test_one_slice_not_accounted_for_by_the_record_index_disables_the_secondary_index(
     golden: Mapping[str, Path],
 ) -> None:
     """It may hold a second row of any key."""
@@ -86,7 +86,7 @@ def test_a_slice_that_the_record_index_cannot_account_for_casts_doubt_on_all(
     assert indexes["merchant_idx"].slices_of([b"no such value"]).all()
 
 
-def test_merged_tables_of_which_the_index_was_built_last(golden: Mapping[str, Path]) -> None:
+def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:
     _, _, indexes = opened(golden[MERGED])
     assert indexes["merchant_idx"].loaded().believed.all()
     assert not indexes["merchant_idx"].slices_of([b"no such value"]).any()

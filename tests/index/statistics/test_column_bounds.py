@@ -1,4 +1,4 @@
-"""Bounds are unknown until they are put, and what was handed out stays as it was."""
+"""Bounds are unknown until they are set, and copies that were handed out do not change."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ def test_everything_is_unknown_at_first() -> None:
     assert plain(ColumnBounds(2, TEXTS).bounds()) == [UNKNOWN, UNKNOWN]
 
 
-def test_bounds_are_put_where_they_belong() -> None:
+def test_bounds_are_set_by_position() -> None:
     store = ColumnBounds(3, INTEGERS)
     new = Bounds(np.array([1, 5]), np.array([2, 6]), FLAGS, ~FLAGS)
     store.put(np.array([2, 0]), new)
     assert plain(store.bounds()) == [(5, 6, False, True), UNKNOWN, (1, 2, True, False)]
 
 
-def test_texts_are_put_where_they_belong() -> None:
+def test_text_bounds_are_set_by_position() -> None:
     store = ColumnBounds(3, TEXTS)
     low, high = pa.array([b"a", None], pa.large_binary()), pa.array([b"b", b"c"], pa.large_binary())
     store.put(np.array([2, 0]), Bounds(low, high, FLAGS, ~FLAGS))
     assert plain(store.bounds()) == [(None, b"c", False, True), UNKNOWN, (b"a", b"b", True, False)]
 
 
-def test_what_was_handed_out_stays() -> None:
+def test_handed_out_bounds_do_not_change() -> None:
     for domain, ends in ((INTEGERS, np.array([1])), (TEXTS, pa.array([b"a"], pa.large_binary()))):
         store = ColumnBounds(1, domain)
         before = store.bounds()

@@ -1,4 +1,4 @@
-"""Looking entries up: only what a predicate needs is read, and files keep their own entries."""
+"""Look-ups read only the entries that a predicate needs, and each file gets its own entry."""
 
 from __future__ import annotations
 
@@ -54,26 +54,26 @@ def flags(*partitions: int) -> npt.NDArray[np.bool_]:
 ALL = flags(*range(PARTITIONS))
 
 
-def test_nothing_is_known_or_read_before_it_is_loaded(mdt: MetadataTable) -> None:
+def test_bounds_are_unknown_until_they_are_loaded(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     before = mdt.bytes_read
     assert mdt.bytes_read == before
     assert found.nbytes == 0
 
 
-def test_every_file_has_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
+def test_every_file_gets_the_bounds_of_its_own_entry(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     bounds = found.load([ID], ALL, 0).bounds(ID)
     assert bounds is not None
     rows = plain(bounds)
     assert {entry[1] - entry[0] for entry in rows} == {ROWS_PER_FILE - 1}
     assert sorted(entry[0] for entry in rows) == list(range(0, FILES * 1000, 1000))
-    # Ranges of ids are by partition, so a mixed-up entry would leave its partition's stretch.
+    # Ranges of ids depend on the partition, so another file's entry would be noticed.
     stretch = PER_PARTITION * ROWS_PER_FILE
     assert [entry[0] // stretch for entry in rows] == [n // PER_PARTITION for n in range(FILES)]
 
 
-def test_only_the_partitions_that_were_asked_for_are_known(mdt: MetadataTable) -> None:
+def test_only_the_requested_partitions_are_loaded(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     bounds = found.load([ID], flags(3, 5), 0).bounds(ID)
     assert bounds is not None
@@ -85,14 +85,14 @@ def test_only_the_partitions_that_were_asked_for_are_known(mdt: MetadataTable) -
     assert known == {3, 5, 7}
 
 
-def cost(path: Path, asked: BoundColumn, partitions: npt.NDArray[np.bool_]) -> int:
-    """Bytes read from the metadata table for one look-up, its files already opened."""
+def cost(path: Path, bound_column: BoundColumn, partitions: npt.NDArray[np.bool_]) -> int:
+    """Bytes read from the metadata table by one look-up, with its files open."""
     mdt = MetadataTable.open(HudiTable.open(str(path)))
     assert mdt is not None
     found = statistics(mdt)
     mdt.statistics(COLUMN_STATS, ["none begins so"])
     before = mdt.bytes_read
-    found.load([asked], partitions, 0)
+    found.load([bound_column], partitions, 0)
     return mdt.bytes_read - before
 
 
@@ -103,7 +103,7 @@ def test_a_look_up_reads_the_blocks_of_its_column_and_partitions_only(path: Path
     assert one_partition < stored / 2
 
 
-def test_what_was_loaded_is_not_read_again(mdt: MetadataTable) -> None:
+def test_loaded_columns_are_not_read_again(mdt: MetadataTable) -> None:
     found = statistics(mdt)
     found.load([ID], ALL, 0)
     before = mdt.bytes_read

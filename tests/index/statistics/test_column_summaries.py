@@ -1,4 +1,4 @@
-"""Summaries of columns against the rows themselves; the tables are Hudi's, of tests/data/golden."""
+"""Summaries of columns equal those of the rows; the tables are Hudi's, of tests/data/golden."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def rows(golden: Mapping[str, Path]) -> pa.Table:
 
 
 def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Values as summaries give them: dates as days, timestamps as integers, texts as bytes."""
+    """Values as in summaries: dates as days, timestamps as integers, texts as bytes."""
     if pa.types.is_date32(values.type):
         return values.cast(pa.int32())
     if pa.types.is_timestamp(values.type):
@@ -46,7 +46,7 @@ def plain(values: pa.ChunkedArray) -> pa.ChunkedArray:
     return values.cast(pa.binary()) if pa.types.is_string(values.type) else values
 
 
-def test_every_value_is_counted_and_lies_between_the_ends(
+def test_every_value_is_counted_and_lies_between_the_bounds(
     described: Mapping[str, ColumnSummary], rows: pa.Table
 ) -> None:
     known = 0
@@ -87,7 +87,7 @@ def test_an_equality_keeps_the_files_that_its_value_may_be_in(
             for value in pc.unique(scan(path).to_table().column(name)).to_pylist()
         ]
         assert described[name].kept_by_equality == pytest.approx(sum(kept) / len(kept), abs=0.3)
-    # Another index tells where the value is.
+    # Another index locates the value.
     assert described["txn_id"].kept_by_equality is None
     assert described["txn_date"].kept_by_equality is None
 
@@ -99,9 +99,7 @@ def share_kept(pruner: Pruner, path: str, column: str, value: Any) -> float:
 
 
 @pytest.mark.parametrize("view", list(TableView))
-def test_ends_that_are_attained_are_the_answer_of_min_and_max(
-    golden: Mapping[str, Path], view: TableView
-) -> None:
+def test_exact_bounds_answer_min_and_max(golden: Mapping[str, Path], view: TableView) -> None:
     found = set()
     for table, path in golden.items():
         rows = scan(str(path), view=view).to_table()
@@ -119,7 +117,9 @@ def test_ends_that_are_attained_are_the_answer_of_min_and_max(
     assert {table for table, _ in found} >= {TABLE, "cow_v9_timebasedkeygen_nonhivestyle"}
 
 
-def test_a_partition_without_rows_has_no_part_in_the_ends(golden: Mapping[str, Path]) -> None:
+def test_a_partition_without_rows_does_not_affect_minimum_and_maximum(
+    golden: Mapping[str, Path],
+) -> None:
     snapshot = TableSnapshot.open(HudiTable.open(str(golden[TABLE])), SnapshotOptions())
     rows = snapshot.row_counts()
     assert rows is not None
@@ -138,7 +138,7 @@ def region(snapshot: TableSnapshot, rows: Counts | None) -> ColumnSummary:
     return next(summary for summary in found if summary.column.name == "region")
 
 
-def test_no_more_entries_are_read_than_a_planner_waits_for(golden: Mapping[str, Path]) -> None:
+def test_summaries_read_a_limited_number_of_entries(golden: Mapping[str, Path]) -> None:
     table = HudiTable.open(str(golden[TABLE]))
     snapshot = TableSnapshot.open(table, SnapshotOptions())
     found = column_summaries(
@@ -162,12 +162,12 @@ def test_no_more_entries_are_read_than_a_planner_waits_for(golden: Mapping[str, 
             {"type": "decimal(15,2)", "unscaledValue": (5500).to_bytes(2, "big"), "scale": 2},
         ),
         ("is_international", {"type": "boolean", "booleanValue": False}),
-        # The partitions' values are whole; what a file's statistics have of texts may be cut.
+        # Partition values are complete; texts in a file's statistics may be truncated.
         ("region", {"type": "string", "stringValue": "apac"}),
         ("txn_id", None),
     ],
 )
-def test_the_ends_travel_as_typed_constants(
+def test_bounds_are_sent_as_typed_constants(
     described: Mapping[str, ColumnSummary], column: str, fields: dict[str, Any] | None
 ) -> None:
     sent = to_thrift(described[column])

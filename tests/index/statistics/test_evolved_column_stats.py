@@ -1,7 +1,7 @@
-"""Statistics of files by the names that columns had when they were written.
+"""Statistics of a file are looked up by the names that columns had when it was written.
 
-The table is a golden one, of which a history is told that it never had: its last write, of two of
-its five files, is said to have come after all changes.
+The table is a golden one, with a schema history added: its last write, of two of its five files,
+appears to have followed all changes.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from pyhudi_expr.prune import Pruner, PruneRequest, PruneResult
 
 LAST = 20260307162456179
 Fields = list[tuple[int, str, str]]
-Told = Callable[[Fields, Fields], Path]
+WithHistory = Callable[[Fields, Fields], Path]
 
-#: With their ids: the names of two are exchanged, one gets another type, one is made anew, and one
-#: is wider.
+#: With field ids: two columns swap names, one changes its type, one is dropped and added again, and
+#: one is widened.
 BEFORE: Fields = [
     *[(1, "account_id", "string"), (2, "txn_id", "string"), (3, "merchant_name", "int")],
     *[(4, "currency", "string"), (6, "txn_ts", "int"), (7, "region", "string")],
@@ -33,10 +33,10 @@ AFTER: Fields = [
 
 
 @pytest.fixture
-def told(golden: Mapping[str, Path], tmp_path: Path) -> Told:
-    """The table with a history: its columns up to the last write, and since then."""
+def with_history(golden: Mapping[str, Path], tmp_path: Path) -> WithHistory:
+    """The table with a schema history: its columns until the last write, and since then."""
 
-    def told(before: Fields, after: Fields) -> Path:
+    def with_history(before: Fields, after: Fields) -> Path:
         table = tmp_path / "table"
         shutil.copytree(golden["cow_v9_txns_simple_meta"], table)
         schemas = [
@@ -52,7 +52,7 @@ def told(golden: Mapping[str, Path], tmp_path: Path) -> Told:
         (directory / f"{LAST}.schemacommit").write_text(json.dumps({"schemas": schemas}))
         return table
 
-    return told
+    return with_history
 
 
 def prune(table: Path, text: str) -> PruneResult:
@@ -60,7 +60,7 @@ def prune(table: Path, text: str) -> PruneResult:
 
 
 def kept(table: Path, text: str) -> str:
-    """A letter for each slice: apac and eu of before, eu of the last write, us of both."""
+    """A letter for each slice: apac and eu from before, eu of the last write, us of both."""
     return "".join("K" if keep else "-" for keep in prune(table, text).keep)
 
 
@@ -68,51 +68,58 @@ def kept(table: Path, text: str) -> str:
     ("text", "expected"),
     [
         ("account_id = 'TXN-007'", "K--K-"),  # it was txn_id in the old files
-        ("account_id = 'TXN-018'", "-----"),  # the new ones have accounts in it
+        ("account_id = 'TXN-018'", "-----"),  # it holds accounts in the new files
         ("account_id = 'ACC-P'", "--K--"),
         ("txn_id = 'ACC-I'", "KK-K-"),
-        ("merchant_name = 'Zzz'", "KK-K-"),  # a number made a text: only the new files tell
-        ("currency = 'USD'", "KK-KK"),  # another column than the one of that name before
+        (
+            "merchant_name = 'Zzz'",
+            "KK-K-",
+        ),  # a number changed to text: only the new files have bounds
+        ("currency = 'USD'", "KK-KK"),  # not the earlier column of that name
         ("txn_ts < 0", "-----"),  # widened
-        ("region = 'eu'", "-KK--"),  # of the paths
+        ("region = 'eu'", "-KK--"),  # from the paths
         ("region = 'eu' AND account_id = 'TXN-012'", "-K---"),
         ("_hoodie_commit_time > '20260307162455'", "--K-K"),
-        ("amount > 1", "KKKKK"),  # the history knows no such column
+        ("amount > 1", "KKKKK"),  # the history lacks this column
     ],
 )
-def test_each_file_is_asked_by_the_name_of_its_time(told: Told, text: str, expected: str) -> None:
-    assert kept(told(BEFORE, AFTER), text) == expected
+def test_statistics_are_looked_up_by_the_column_name_at_the_files_instant(
+    with_history: WithHistory, text: str, expected: str
+) -> None:
+    assert kept(with_history(BEFORE, AFTER), text) == expected
 
 
 @pytest.mark.parametrize(
-    ("then", "now", "expected"),
+    ("type_before", "type_after", "expected"),
     [
         ("decimal(9, 2)", "decimal(12, 2)", "-----"),
         ("decimal(9, 2)", "decimal(12, 4)", "-----"),
         ("decimal(12, 2)", "decimal(9, 2)", "KK-K-"),
         ("decimal(9, 4)", "decimal(12, 2)", "KK-K-"),
-        ("decimal(9, 2)", "decimal(9, 4)", "KK-K-"),  # fewer digits before the point
+        ("decimal(9, 2)", "decimal(9, 4)", "KK-K-"),  # fewer digits before the decimal point
         ("float", "double", "-----"),
         ("double", "float", "KK-K-"),
         ("long", "double", "KK-K-"),
     ],
 )
-def test_bounds_of_narrower_numbers_are_those_of_wider_ones(
-    told: Told, then: str, now: str, expected: str
+def test_bounds_of_widened_numbers_are_used(
+    with_history: WithHistory, type_before: str, type_after: str, expected: str
 ) -> None:
-    table = told([*BEFORE, (8, "amount", then)], [*AFTER, (8, "amount", now)])
+    table = with_history([*BEFORE, (8, "amount", type_before)], [*AFTER, (8, "amount", type_after)])
     assert kept(table, "amount < 0") == expected
 
 
-def test_a_history_without_changes_changes_nothing(golden: Mapping[str, Path], told: Told) -> None:
-    same = told(AFTER, AFTER)
+def test_a_history_without_changes_changes_nothing(
+    golden: Mapping[str, Path], with_history: WithHistory
+) -> None:
+    same = with_history(AFTER, AFTER)
     for text in ("account_id = 'ACC-E'", "txn_id > 'TXN-016'", "currency = 'EUR'"):
         assert kept(same, text) == kept(golden["cow_v9_txns_simple_meta"], text)
     assert any("evolved on read" in note for note in prune(same, "currency = 'EUR'").notes)
 
 
-def test_a_damaged_history_leaves_the_partitions(told: Told) -> None:
-    table = told(BEFORE, AFTER)
+def test_with_a_damaged_history_only_partitions_are_pruned(with_history: WithHistory) -> None:
+    table = with_history(BEFORE, AFTER)
     (table / ".hoodie" / ".schema" / f"{LAST}.schemacommit").write_text("{")
     result = prune(table, "account_id = 'nobody' AND region = 'eu'")
     assert "".join("K" if keep else "-" for keep in result.keep) == "-KK--"

@@ -1,4 +1,4 @@
-"""A limit on the memory for bounds holds, however much an index has to say."""
+"""The memory limit for bounds holds, whatever the size of an index."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.slow
 MB = 1 << 20
 FILES, FILLERS = 60_000, 20
 LIMIT = 4 * MB
-#: What is read and decoded at a time, by two threads, and what their allocators keep.
+#: Read and decoded at a time by two threads, including what their allocators keep.
 AT_WORK = 64 * MB
 
 CHILD = """
@@ -40,8 +40,8 @@ def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def taken(table: Path, limit: int) -> int:
-    """Bytes that a question about all columns takes, beside the listing of the files."""
+def bytes_taken(table: Path, limit: int) -> int:
+    """Bytes that evaluating all columns takes, besides the listing of the files."""
     fillers = [f"f{number:02d} > 5000" for number in range(FILLERS)]
     predicate = " OR ".join(["id = 5", "spread = 5", "amount > 1e9", "code < 'a'", *fillers])
     command = [sys.executable, "-c", CHILD, str(table), str(limit), predicate]
@@ -52,8 +52,8 @@ def taken(table: Path, limit: int) -> int:
 
 
 def test_bounds_beyond_the_limit_are_streamed(table: Path) -> None:
-    assert taken(table, LIMIT) <= LIMIT + AT_WORK
+    assert bytes_taken(table, LIMIT) <= LIMIT + AT_WORK
 
 
 def test_without_the_limit_they_would_take_more(table: Path) -> None:
-    assert taken(table, 1 << 40) > LIMIT + AT_WORK
+    assert bytes_taken(table, 1 << 40) > LIMIT + AT_WORK

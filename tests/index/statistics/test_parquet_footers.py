@@ -26,10 +26,10 @@ MICROS = pa.timestamp("us", "UTC")
 
 
 def bounds_of(
-    directory: Path, values: pa.Array, asked: pa.DataType | None = None, **options: Any
+    directory: Path, values: pa.Array, requested_type: pa.DataType | None = None, **options: Any
 ) -> tuple[Any, Any, bool, bool]:
     pq.write_table(pa.table({"c": values}), directory / "f.parquet", **options)
-    return read(directory, asked or values.type)
+    return read(directory, requested_type or values.type)
 
 
 def read(directory: Path, type_: pa.DataType, name: str = "c") -> tuple[Any, Any, bool, bool]:
@@ -79,7 +79,7 @@ def test_decimals_are_read_from_integers_and_from_bytes(
     assert found == (-125, 350, True, False)
 
 
-def test_row_groups_are_united(tmp_path: Path) -> None:
+def test_bounds_of_row_groups_are_combined(tmp_path: Path) -> None:
     values = pa.array([5, 6, None, None, 1, 2], pa.int32())
     assert bounds_of(tmp_path, values, row_group_size=2) == (1, 6, True, True)
     values = pa.array([5, 6, 1, 2], pa.int32())
@@ -90,7 +90,7 @@ def test_one_row_group_without_statistics_makes_the_file_unknown(tmp_path: Path)
     schema = pa.schema([pa.field("c", pa.binary())])
     with pq.ParquetWriter(tmp_path / "f.parquet", schema) as writer:
         writer.write_table(pa.table({"c": [b"a"]}, schema))
-        # Arrow gives no bounds for values above 4 KiB.
+        # Arrow writes no bounds for values above 4 KiB.
         writer.write_table(pa.table({"c": [b"z" * 5000]}, schema))
     [lower, upper, may_be_value, _] = read(tmp_path, pa.binary())
     assert may_be_value
@@ -104,7 +104,7 @@ def test_a_file_without_statistics_is_unknown(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("values", [[1.0, math.nan], [math.nan], [1.0, 2.0]])
-def test_floats_of_writers_that_hide_nan_are_unknown(tmp_path: Path, values: list[float]) -> None:
+def test_floats_of_writers_that_ignore_nan_are_unknown(tmp_path: Path, values: list[float]) -> None:
     assert bounds_of(tmp_path, pa.array(values, pa.float64())) == UNKNOWN
 
 
@@ -128,11 +128,11 @@ WIDER = [
 ]
 
 
-@pytest.mark.parametrize(("values", "asked", "expected"), WIDER)
-def test_a_column_whose_type_changed(
-    tmp_path: Path, values: pa.Array, asked: pa.DataType, expected: tuple[Any, Any]
+@pytest.mark.parametrize(("values", "requested_type", "expected"), WIDER)
+def test_bounds_of_a_column_whose_type_changed(
+    tmp_path: Path, values: pa.Array, requested_type: pa.DataType, expected: tuple[Any, Any]
 ) -> None:
-    assert bounds_of(tmp_path, values, asked)[:2] == expected
+    assert bounds_of(tmp_path, values, requested_type)[:2] == expected
 
 
 def test_a_nested_column_is_found_by_its_dotted_name(tmp_path: Path) -> None:
@@ -150,31 +150,36 @@ def test_a_missing_column_is_unknown(tmp_path: Path) -> None:
 def test_files_that_cannot_be_read_are_unknown(tmp_path: Path) -> None:
     assert read(tmp_path, pa.int32()) == UNKNOWN
     bounds_of(tmp_path, pa.array([1, 2], pa.int32()))
-    whole = (tmp_path / "f.parquet").read_bytes()
-    for damaged in (b"", whole[: len(whole) // 2], whole[:-4] + b"nope", b"\0" * len(whole)):
+    content = (tmp_path / "f.parquet").read_bytes()
+    for damaged in (
+        b"",
+        content[: len(content) // 2],
+        content[:-4] + b"nope",
+        b"\0" * len(content),
+    ):
         (tmp_path / "f.parquet").write_bytes(damaged)
         assert read(tmp_path, pa.int32()) == UNKNOWN
 
 
 def test_a_float_column_that_became_double_holds_both_readings() -> None:
     single = 0.10000000149011612  # float32 of 0.1
-    stored, asked = domain_of(pa.float32()), domain_of(pa.float64())
+    stored, requested = domain_of(pa.float32()), domain_of(pa.float64())
     assert stored is not None
-    assert asked is not None
-    assert parquet_footers._physical(single, stored, asked, -math.inf) < float_ordinal(0.1)
-    assert parquet_footers._physical(single, stored, asked, math.inf) > float_ordinal(single)
+    assert requested is not None
+    assert parquet_footers._physical(single, stored, requested, -math.inf) < float_ordinal(0.1)
+    assert parquet_footers._physical(single, stored, requested, math.inf) > float_ordinal(single)
 
 
-class HeldBack(Storage):
-    """Keeps one file back until it is let go."""
+class BlockedFile(Storage):
+    """Blocks the reading of one file until it is released."""
 
     held: str
     reached: Event
     let_go: Event
 
     @staticmethod
-    def of(storage: Storage, path: str) -> HeldBack:
-        held = HeldBack(storage.uri, storage.filesystem, storage.root)
+    def of(storage: Storage, path: str) -> BlockedFile:
+        held = BlockedFile(storage.uri, storage.filesystem, storage.root)
         for name, value in (("held", path), ("reached", Event()), ("let_go", Event())):
             object.__setattr__(held, name, value)
         return held
@@ -186,23 +191,23 @@ class HeldBack(Storage):
         return super().open_input(path)
 
 
-def test_footers_count_as_soon_as_they_are_read(
+def test_footers_are_used_as_soon_as_they_are_read(
     golden: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(column_stats, "_FOOTERS", 1)
     table = HudiTable.open(str(golden["cow_v6_simplekeygen_hivestyle_no_metafields"]))
-    listing, asked = table.listing(), column(pa.int32(), "id")
+    listing, requested_column = table.listing(), column(pa.int32(), "id")
     paths = listing.paths(np.arange(listing.num_files))
-    expected = plain(parquet_footers.read_bounds(table.storage, paths, asked))
+    expected = plain(parquet_footers.read_bounds(table.storage, paths, requested_column))
     assert len(expected) == 3
     assert UNKNOWN not in expected
 
-    storage = HeldBack.of(table.storage, paths[-1])
+    storage = BlockedFile.of(table.storage, paths[-1])
     stats = ColumnStats(None, listing, storage)
     everywhere = np.ones(len(listing.partitions), np.bool_)
 
     def known(wait: float) -> list[Any]:
-        bounds = stats.load([asked], everywhere, wait).bounds(asked)
+        bounds = stats.load([requested_column], everywhere, wait).bounds(requested_column)
         assert bounds is not None
         return plain(bounds)
 

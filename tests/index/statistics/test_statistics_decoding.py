@@ -1,4 +1,4 @@
-"""What an entry of `column_stats` or `partition_stats` proves, and what is not believed."""
+"""What an entry of `column_stats` or `partition_stats` proves, and which are not trusted."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("wrapper", "value_type", "info", "type_", "stored", "expected"), READ)
-def test_a_bound_is_read_by_wrapper_value_type_and_column_type(
+def test_bounds_are_decoded_by_wrapper_value_type_and_column_type(
     wrapper: str,
     value_type: str | None,
     info: str | None,
@@ -123,7 +123,7 @@ UNREADABLE = [
 
 
 @pytest.mark.parametrize(("wrapper", "value_type", "info", "type_", "stored"), UNREADABLE)
-def test_a_bound_of_another_kind_is_unknown(
+def test_a_bound_of_another_type_is_unknown(
     wrapper: str,
     value_type: str | None,
     info: str | None,
@@ -155,7 +155,7 @@ def test_bounds_from_before_a_float_column_was_widened_hold_every_reading_of_its
     assert max(map(ORD, readings)) <= (2**63 if upper is None else upper)
 
 
-def test_entries_of_several_encodings_are_read_side_by_side() -> None:
+def test_entries_of_several_encodings_are_decoded_together() -> None:
     first = entries("DateWrapper", [(1, 2, 0, 5), (None, None, None, None)])
     second = entries("IntWrapper", [(None, None, None, None), (3, 4, 0, 5)], "date")
     both = StatisticsEntries(
@@ -167,7 +167,7 @@ def test_entries_of_several_encodings_are_read_side_by_side() -> None:
     assert plain(of_files(both, pa.date32()).bounds) == [(1, 2, True, False), (3, 4, True, False)]
 
 
-def test_no_entries_are_no_bounds() -> None:
+def test_without_entries_there_are_no_bounds() -> None:
     assert plain(of_files(entries("IntWrapper", []), pa.int32()).bounds) == []
     assert plain(of_files(entries("StringWrapper", []), pa.string()).bounds) == []
 
@@ -219,7 +219,7 @@ def test_null_counts_say_whether_values_and_nulls_may_occur(
     assert plain(of_files(entries("IntWrapper", [entry]), pa.int32()).bounds) == [expected]
 
 
-# Statistics that Hudi writes and that must not be believed.
+# Statistics that Hudi writes and that must not be trusted.
 
 FLOATS = [pa.float32(), pa.float64()]
 LACKING = [pa.string(), pa.binary(), *FLOATS, pa.timestamp("us", "UTC"), pa.decimal128(9, 2)]
@@ -241,7 +241,7 @@ def test_zeros_from_before_a_column_was_widened_may_be_a_file_with_nan_too() -> 
 
 
 @pytest.mark.parametrize("ends", [(math.nan, math.nan), (math.nan, 1.0), (1.0, math.nan)])
-def test_a_float_range_with_nan_has_no_such_end(ends: tuple[float, float]) -> None:
+def test_a_nan_bound_of_a_float_range_is_unknown(ends: tuple[float, float]) -> None:
     [(lower, upper, may_be_value, _)] = plain(
         of_files(entries("DoubleWrapper", [(*ends, 0, 9)]), pa.float64()).bounds
     )
@@ -251,20 +251,20 @@ def test_a_float_range_with_nan_has_no_such_end(ends: tuple[float, float]) -> No
 
 
 @pytest.mark.parametrize("type_", FLOATS)
-def test_no_float_range_of_a_partition_is_believed(type_: pa.DataType) -> None:
+def test_float_ranges_of_partitions_are_not_trusted(type_: pa.DataType) -> None:
     found = of_partitions(entries("DoubleWrapper", [(1.0, 2.0, 0, 9)]), type_)
     assert plain(found.bounds) == [UNKNOWN]
 
 
 @pytest.mark.parametrize("type_", LACKING)
-def test_all_null_is_doubted_where_a_footer_may_lack_statistics(type_: pa.DataType) -> None:
+def test_all_null_is_not_trusted_if_a_footer_may_lack_statistics(type_: pa.DataType) -> None:
     found = of_files(entries("StringWrapper", [(None, None, 9, 9)]), type_)
     assert plain(found.bounds) == [UNKNOWN]
     assert found.doubted.tolist() == [True]
 
 
 @pytest.mark.parametrize("type_", ALWAYS)
-def test_all_null_is_believed_where_footers_hold_statistics(type_: pa.DataType) -> None:
+def test_all_null_is_trusted_if_footers_have_statistics(type_: pa.DataType) -> None:
     found = of_files(entries("StringWrapper", [(None, None, 9, 9)]), type_)
     assert plain(found.bounds) == [(None, None, False, True)]
 
@@ -286,7 +286,7 @@ def test_a_partition_without_nulls_has_a_range_and_may_hold_files_without_the_co
 
 
 @pytest.mark.parametrize("type_", ALWAYS)
-def test_a_partition_of_nulls_is_believed_where_footers_hold_statistics(
+def test_an_all_null_partition_is_trusted_if_footers_have_statistics(
     type_: pa.DataType,
 ) -> None:
     found = of_partitions(entries("IntWrapper", [(None, None, 9, 9)]), type_)
@@ -294,7 +294,7 @@ def test_a_partition_of_nulls_is_believed_where_footers_hold_statistics(
 
 
 PRIVATE = "\ue000".encode()
-BEYOND = b"\xf5"  # above every text that goes on here
+BEYOND = b"\xf5"  # above every text with this prefix
 UTF_16 = [
     # Java orders UTF-16 units: supplementary characters below U+E000..U+FFFF.
     (("a", "\ufffd"), (b"a", BEYOND)),
@@ -310,7 +310,7 @@ UTF_16 = [
 
 @pytest.mark.parametrize(("stored", "expected"), UTF_16)
 @pytest.mark.parametrize("merged", [False, True])
-def test_text_bounds_that_utf_16_order_may_have_chosen_hold_in_both_orders(
+def test_text_bounds_merged_in_utf_16_order_hold_in_both_orders(
     stored: tuple[str, str], expected: tuple[Any, Any], merged: bool
 ) -> None:
     given = entries("StringWrapper", [(*stored, 0, 9)])
@@ -322,7 +322,7 @@ def test_text_bounds_that_utf_16_order_may_have_chosen_hold_in_both_orders(
 @given(
     st.lists(st.text(st.sampled_from("a\ud7ff\ue000\uffff😀\U0010ffff"), max_size=3), min_size=1)
 )
-def test_every_text_lies_between_bounds_that_java_chose(texts: list[str]) -> None:
+def test_every_text_lies_between_bounds_merged_by_java(texts: list[str]) -> None:
     low, high = (end(texts, key=lambda text: text.encode("utf-16-be")) for end in (min, max))
     found = of_files(entries("StringWrapper", [(low, high, 0, 9)]), pa.string())
     [(lower, upper, _, _)] = plain(found.bounds)
@@ -337,7 +337,7 @@ def test_every_text_lies_between_bounds_that_java_chose(texts: list[str]) -> Non
         ("DoubleWrapper", (2.0, 1.0), pa.float64()),
     ],
 )
-def test_a_minimum_above_the_maximum_is_not_believed(
+def test_a_minimum_above_the_maximum_is_not_trusted(
     wrapper: str, ends: tuple[Any, Any], type_: pa.DataType
 ) -> None:
     found = of_files(entries(wrapper, [(*ends, 0, 9)]), type_)
@@ -350,13 +350,11 @@ def test_a_minimum_above_the_maximum_is_not_believed(
 
 @pytest.mark.parametrize("type_", [*ALWAYS, *LACKING])
 @pytest.mark.parametrize("rows", [0, 9])
-def test_no_bounds_in_a_log_file_may_be_a_column_that_was_left_out(
-    type_: pa.DataType, rows: int
-) -> None:
+def test_a_log_file_without_bounds_may_be_a_partial_update(type_: pa.DataType, rows: int) -> None:
     found = of_files(entries("NoWrapper", [(None, None, rows, rows)]), type_, logs=True)
     assert plain(found.bounds) == [UNKNOWN]
 
 
-def test_bounds_of_a_log_file_are_believed() -> None:
+def test_bounds_of_a_log_file_are_trusted() -> None:
     found = of_files(entries("IntWrapper", [(1, 2, 1, 9)]), pa.int32(), logs=True)
     assert plain(found.bounds) == [(1, 2, True, True)]

@@ -1,4 +1,4 @@
-"""Bounds that do not fit into the memory allowed: the answers are the same, and nothing is held."""
+"""Bounds beyond the memory limit are not held in memory, and the results are the same."""
 
 from __future__ import annotations
 
@@ -63,10 +63,10 @@ def is_streamed(result: PruneResult) -> bool:
 
 @pytest.mark.parametrize("sql", PREDICATES)
 @pytest.mark.parametrize("with_snapshot", [False, True])
-def test_the_answer_is_that_of_bounds_in_memory(
+def test_streamed_results_equal_those_of_bounds_in_memory(
     table: str, sql: str, with_snapshot: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(hfile, "_CHUNK_BYTES", 1 << 16)  # many pieces
+    monkeypatch.setattr(hfile, "_CHUNK_BYTES", 1 << 16)  # many batches
     expected = pruned(table, sql, PruneOptions())
     directory = tmp_path if with_snapshot else None
     found = pruned(table, sql, PruneOptions(cache_bytes=ONE_COLUMN, snapshot_dir=directory))
@@ -76,13 +76,13 @@ def test_the_answer_is_that_of_bounds_in_memory(
     assert found.notes == expected.notes
 
 
-def test_a_leaf_over_two_columns_is_not_judged(table: str) -> None:
+def test_a_leaf_over_two_columns_is_not_evaluated(table: str) -> None:
     sql = "id > spread"
     assert 0 < pruned(table, sql, PruneOptions()).files_kept < FILES
     assert pruned(table, sql, PruneOptions(cache_bytes=ONE_COLUMN)).files_kept == FILES
 
 
-def test_no_more_leaves_are_judged_than_have_room(table: str) -> None:
+def test_no_more_leaves_are_evaluated_than_fit_into_memory(table: str) -> None:
     sql = "spread < 5000 AND spread >= 1000 AND amount < 5000"
     exact = pruned(table, sql, PruneOptions())
     one_leaf = pruned(table, sql, PruneOptions(cache_bytes=2 * FILES))
@@ -99,14 +99,14 @@ def statistics(table: str, limit: int) -> ColumnStats:
 
 
 def held(stats: ColumnStats, columns: Sequence[object]) -> list[object]:
-    loaded = stats.load(columns, ALL, 0)  # type: ignore[arg-type]
+    loaded = stats.load(columns, ALL, 0)
     assert stats.nbytes <= stats.limit
     assert {*loaded.columns, *loaded.too_large} == {*columns}
     return list(loaded.columns)
 
 
-def test_columns_that_nobody_asks_for_make_room(table: str) -> None:
-    # It takes three times its size to fill a column.
+def test_unused_columns_are_evicted(table: str) -> None:
+    # Filling a column takes three times its size.
     stats = statistics(table, 5 * ONE_COLUMN)
     assert held(stats, [ID]) == [ID]
     assert held(stats, [SPREAD]) == [SPREAD]
@@ -117,20 +117,20 @@ def test_columns_that_nobody_asks_for_make_room(table: str) -> None:
     assert stats.nbytes == 2 * ONE_COLUMN
 
 
-def test_columns_of_one_question_make_no_room_for_each_other(table: str) -> None:
+def test_columns_of_one_predicate_do_not_evict_each_other(table: str) -> None:
     stats = statistics(table, 4 * ONE_COLUMN)
     assert held(stats, [ID, SPREAD, AMOUNT]) == [ID]
     assert held(stats, [SPREAD]) == [SPREAD]
 
 
-def test_texts_are_dropped_as_soon_as_they_do_not_fit(table: str) -> None:
+def test_text_bounds_are_evicted_as_soon_as_they_do_not_fit(table: str) -> None:
     code = column(pa.string(), "code")
     stats = statistics(table, 4 * ONE_COLUMN)
     assert held(stats, [code]) == []
     assert stats.nbytes == 0
 
 
-def test_what_is_held_already_is_not_read_again(table: str) -> None:
+def test_cached_columns_are_not_read_again(table: str) -> None:
     mdt = MetadataTable.open(HudiTable.open(table))
     assert mdt is not None
     listing = current_listing(mdt.table, mdt, TableView.SNAPSHOT)

@@ -1,4 +1,4 @@
-"""The compiled kernel: it is there where it can be, and gives what the slow ways give."""
+"""The compiled kernel: it is built where possible, and its results equal those of numpy."""
 
 import ctypes
 import shutil
@@ -22,7 +22,7 @@ STRINGS = st.lists(st.binary(max_size=6), max_size=30)
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_it_is_built_where_there_is_a_compiler() -> None:
+def test_the_kernel_is_built_if_there_is_a_compiler() -> None:
     assert kernel.library() is not None, "run `python hatch_build.py`"
 
 
@@ -34,16 +34,16 @@ def test_a_library_of_other_source_is_not_used(
     assert "kernel is not used" in caplog.text
 
 
-@given(strings=STRINGS, wanted=STRINGS)
-def test_strings_are_found_where_they_are(strings: list[bytes], wanted: list[bytes]) -> None:
+@given(strings=STRINGS, searched=STRINGS)
+def test_strings_are_found_at_their_index(strings: list[bytes], searched: list[bytes]) -> None:
     ordered = sorted(set(strings))
-    asked = [*wanted, *strings]
-    expected = [ordered.index(key) if key in ordered else -1 for key in asked]
-    found = ByteStrings.of(ordered).search(ByteStrings.of(asked))
+    lookups = [*searched, *strings]
+    expected = [ordered.index(key) if key in ordered else -1 for key in lookups]
+    found = ByteStrings.of(ordered).search(ByteStrings.of(lookups))
     assert found.tolist() == expected
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kernel, "library", lambda: None)
-        assert ByteStrings.of(ordered).search(ByteStrings.of(asked)).tolist() == expected
+        assert ByteStrings.of(ordered).search(ByteStrings.of(lookups)).tolist() == expected
 
 
 @given(parts=st.lists(STRINGS, max_size=4), chosen=st.lists(st.integers(0, 29), max_size=10))
@@ -60,7 +60,7 @@ def test_strings_become_arrow_arrays(parts: list[list[bytes]], chosen: list[int]
 
 
 @given(blocks=st.lists(st.binary(max_size=80), max_size=4), has_mvcc=st.booleans())
-def test_any_bytes_are_cells_or_damage_in_both_ways(blocks: list[bytes], has_mvcc: bool) -> None:
+def test_both_implementations_agree_on_any_bytes(blocks: list[bytes], has_mvcc: bool) -> None:
     assert _parsed(blocks, has_mvcc) == _parsed_slowly(blocks, has_mvcc)
 
 
@@ -70,7 +70,7 @@ def test_any_bytes_are_cells_or_damage_in_both_ways(blocks: list[bytes], has_mvc
     bit=st.integers(0, 7),
     has_mvcc=st.booleans(),
 )
-def test_damaged_cells_are_the_same_in_both_ways(
+def test_both_implementations_agree_on_damaged_cells(
     rows: list[tuple[bytes, bytes]], at: int, bit: int, has_mvcc: bool
 ) -> None:
     block = bytearray(b"".join(_cell(row, value, has_mvcc) for row, value in rows))
@@ -103,25 +103,25 @@ def _parsed_slowly(blocks: Sequence[bytes], has_mvcc: bool) -> cells.Cells | int
         return _parsed(blocks, has_mvcc)
 
 
-@given(strings=STRINGS, wanted=STRINGS, skipped=st.integers(0, 3))
+@given(strings=STRINGS, searched=STRINGS, skipped=st.integers(0, 3))
 def test_an_index_finds_every_string(
-    strings: list[bytes], wanted: list[bytes], skipped: int
+    strings: list[bytes], searched: list[bytes], skipped: int
 ) -> None:
     own = pa.array(strings, pa.binary()).slice(skipped)
-    asked = pa.array([*wanted, *strings], pa.binary())
+    lookups = pa.array([*searched, *strings], pa.binary())
     kept = strings[skipped:]
-    expected = [kept.index(string) if string in kept else -1 for string in [*wanted, *strings]]
+    expected = [kept.index(string) if string in kept else -1 for string in [*searched, *strings]]
     for engine in (kernel.library(), None):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(kernel, "library", lambda found=engine: found)
             index = StringIndex(own)
-            assert index.find(asked).tolist() == expected
+            assert index.find(lookups).tolist() == expected
             assert index.are_distinct == (len(set(kept)) == len(kept))
 
 
 @pytest.fixture
 def build_hook() -> ModuleType:
-    """`hatch_build.py`, which is no part of the package."""
+    """`hatch_build.py`, which is not part of the package."""
     spec = spec_from_file_location("hatch_build", Path(__file__).parents[3] / "hatch_build.py")
     assert spec is not None
     assert spec.loader is not None
@@ -131,7 +131,7 @@ def build_hook() -> ModuleType:
 
 
 @pytest.mark.parametrize("compiler", ["/nonexistent/cc", "false"])
-def test_it_is_left_out_where_it_cannot_be_built(
+def test_the_kernel_is_optional(
     compiler: str, build_hook: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
@@ -146,7 +146,7 @@ def test_it_is_left_out_where_it_cannot_be_built(
 
 
 @pytest.mark.skipif(shutil.which("cc") is None, reason="no C compiler")
-def test_it_is_built_next_to_its_source(build_hook: ModuleType, tmp_path: Path) -> None:
+def test_the_kernel_is_built_next_to_its_source(build_hook: ModuleType, tmp_path: Path) -> None:
     folder = tmp_path / "pyhudi_expr" / "mdt" / "bytes"
     folder.mkdir(parents=True)
     for name in ("kernel.c", "kernel.h"):

@@ -1,4 +1,4 @@
-"""Hashes of many keys are those of the library that hashes one."""
+"""Hashes of many keys equal those that the library computes one by one."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def expected(keys: list[bytes]) -> list[int]:
 
 
 @given(st.lists(st.binary(max_size=50)))
-def test_as_the_library(keys: list[bytes]) -> None:
+def test_hashes_equal_those_of_the_library(keys: list[bytes]) -> None:
     assert hashes(ByteStrings.of(keys)).tolist() == expected(keys)
 
 

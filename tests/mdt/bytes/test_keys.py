@@ -1,4 +1,4 @@
-"""Keys and shards as Hudi makes them; the golden tables confirm them for whole partitions."""
+"""Keys and shards as Hudi computes them; golden tables confirm them for whole partitions."""
 
 import pytest
 from hypothesis import given
@@ -33,7 +33,7 @@ def test_the_partition_of_a_table_without_any_is_a_dot() -> None:
     ("text", "hashed"),
     [("", 0), ("a", 97), ("hudi", 3213906), ("polygenelubricants", -(2**31)), ("😀", 1772899)],
 )
-def test_java_hash_is_javas(text: str, hashed: int) -> None:
+def test_java_hash_equals_javas(text: str, hashed: int) -> None:
     assert java_hash(text) == hashed
 
 
@@ -42,7 +42,7 @@ def test_a_shard_is_one_of_the_shards(key: str, shards: int) -> None:
     assert 0 <= shard(key, shards) < shards
 
 
-def test_the_least_hash_has_a_shard_too() -> None:
+def test_the_minimum_hash_has_a_shard() -> None:
     # Java: Math.abs(Math.abs(Integer.MIN_VALUE) % 10) is 8.
     assert shard("polygenelubricants", 10) == 8
 
@@ -55,6 +55,6 @@ def test_secondary_keys_can_be_split_again(value: str | None, record_key: str) -
 
 
 @pytest.mark.parametrize("key", ["", "a", "a$b\\"])
-def test_what_is_no_secondary_key_is_refused(key: str) -> None:
+def test_invalid_secondary_keys_are_refused(key: str) -> None:
     with pytest.raises(ValueError, match="not the key of a secondary index"):
         split_secondary_key(key)

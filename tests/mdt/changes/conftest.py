@@ -1,4 +1,4 @@
-"""Copies of golden tables, to be changed."""
+"""Copies of golden tables, which tests may change."""
 
 from __future__ import annotations
 

@@ -50,10 +50,10 @@ def build(path: str, records: Records, partition: NewPartition, finish: Finish =
     with rollback_on_failure(lambda: async_indexing.abort(announced, lock(path))):
         async_indexing.wait_for_writers(announced, wait=1)
         files = write_shards(Storage.open(path).child(METADATA_DIR), records, announced.instant)
-        async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed, finish)
+        async_indexing.publish(announced, files, lock(path), 0.2, no_later_files, finish)
 
 
-def nothing_landed(_table: HudiTable, _instant: str) -> list[WrittenFile]:
+def no_later_files(_table: HudiTable, _instant: str) -> list[WrittenFile]:
     return []
 
 
@@ -110,7 +110,7 @@ def lock(path: str) -> TableLock:
 
 
 def unlock(path: str) -> None:
-    """What time does in Hudi: the lock of who died expires."""
+    """Simulates the passing of time: the lock of a dead process expires."""
     for leftover in lock_files(path):
         leftover.unlink()
 

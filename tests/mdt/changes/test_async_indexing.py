@@ -1,4 +1,4 @@
-"""Partitions are added to and removed from metadata tables that Hudi wrote, whatever happens."""
+"""Partitions are added to and removed from Hudi's metadata tables, whatever happens meanwhile."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tests.mdt.changes.index_builds import (
     entries,
     lock,
     lock_files,
-    nothing_landed,
+    no_later_files,
     pending,
     timeline_of,
     write_shards,
@@ -55,7 +55,7 @@ def test_a_dropped_partition_is_built_again(path: str) -> None:
     assert not lock_files(path)
 
 
-def test_nothing_of_it_is_visible_before_it_is_published(path: str) -> None:
+def test_a_partition_is_invisible_until_it_is_published(path: str) -> None:
     drop(path)
     before, table = contents(Path(path)), HudiTable.open(path)
     announced = async_indexing.announce(table, [NewPartition(COLUMN_STATS, 1)], lock(path))
@@ -73,7 +73,7 @@ def test_nothing_of_it_is_visible_before_it_is_published(path: str) -> None:
     assert not (Path(path) / METADATA_DIR / COLUMN_STATS).exists()
 
 
-def test_a_partition_that_is_there_is_not_built(path: str) -> None:
+def test_an_existing_partition_is_not_built(path: str) -> None:
     before = contents(Path(path))
     with pytest.raises(IndexConflict, match="exists already"):
         async_indexing.announce(HudiTable.open(path), [NewPartition(COLUMN_STATS, 1)], lock(path))
@@ -97,7 +97,7 @@ def test_a_lock_whose_owner_died_is_taken_over(path: str) -> None:
     assert not lock_files(path)
 
 
-def test_writers_that_had_begun_are_waited_for(path: str) -> None:
+def test_a_build_waits_for_running_writers(path: str) -> None:
     drop(path)
     table = HudiTable.open(path)
     properties = table.properties
@@ -116,7 +116,7 @@ def test_writers_that_had_begun_are_waited_for(path: str) -> None:
         ("cow_overwrite", {"replacecommit"}),
     ],
 )
-def test_planned_clusterings_are_not_waited_for(
+def test_a_build_does_not_wait_for_planned_clusterings(
     flink: Mapping[str, Path], tmp_path: Path, name: str, wait_for: set[str]
 ) -> None:
     """In timeline layout 1 they are named like writes that replace files."""
@@ -131,7 +131,7 @@ def test_planned_clusterings_are_not_waited_for(
     assert {i.action for i in pending if i.requested in announced.earlier} == wait_for
 
 
-def test_who_writes_to_the_metadata_table_already_is_waited_for(path: str) -> None:
+def test_a_build_waits_for_writers_to_the_metadata_table(path: str) -> None:
     records = entries(path)
     drop(path)
     writer = "29990101000000000.deltacommit"
@@ -142,15 +142,15 @@ def test_who_writes_to_the_metadata_table_already_is_waited_for(path: str) -> No
         for state in ("requested", "inflight"):
             (place / f"{writer}.{state}").touch()
     with pytest.raises(IndexConflict, match="the writes of 29990101000000000 did not complete"):
-        async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
-    for state in ("requested", "inflight"):  # it is pending in the table only
+        async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
+    for state in ("requested", "inflight"):  # it is pending only in the table
         (places[1] / f"{writer}.{state}").unlink()
-    async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+    async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     assert entries(path) == records
 
 
-def test_what_writers_log_meanwhile_does_not_hide_the_base_files(path: str) -> None:
-    """Where they name the base file, they name a later one than that which is being written."""
+def test_concurrent_log_files_do_not_hide_the_base_files(path: str) -> None:
+    """If log files name their base file, they name a later one than the one being written."""
     records = entries(path)
     drop(path)
     announced = async_indexing.announce(HudiTable.open(path), [STATISTICS], lock(path))
@@ -162,11 +162,11 @@ def test_what_writers_log_meanwhile_does_not_hide_the_base_files(path: str) -> N
     completed = _LATER if layout == 1 else f"{_LATER}_{_LATER}"
     metadata.write(f"{timeline_of(f'{path}/{METADATA_DIR}')}/{completed}.deltacommit", b"{}")
     files = write_shards(metadata, records, announced.instant)
-    async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+    async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     assert entries(path) == records
 
 
-def test_what_a_writer_has_built_itself_is_left_to_it(path: str, tmp_path: Path) -> None:
+def test_a_partition_built_by_a_writer_is_left_alone(path: str, tmp_path: Path) -> None:
     records, place = entries(path), Path(path) / METADATA_DIR / COLUMN_STATS
     shutil.copytree(place, tmp_path / "theirs")
     drop(path)
@@ -176,13 +176,13 @@ def test_what_a_writer_has_built_itself_is_left_to_it(path: str, tmp_path: Path)
     shutil.move(tmp_path / "theirs", place)
     partitions.move_partitions(HudiTable.open(path), added=[COLUMN_STATS])
     with pytest.raises(IndexConflict, match="another writer has built column_stats itself"):
-        async_indexing.publish(announced, files, lock(path), 0.2, nothing_landed)
+        async_indexing.publish(announced, files, lock(path), 0.2, no_later_files)
     async_indexing.abort(announced, lock(path))
     assert entries(path) == records
     assert announced.instant not in pending(path, "indexing")
 
 
-def test_writers_are_not_told_of_partition_stats(path: str) -> None:
+def test_partition_stats_are_not_registered_for_writers(path: str) -> None:
     table = HudiTable.open(path)
     partitions.drop(table, [COLUMN_STATS, PARTITION_STATS], lock(path))
     dropped = contents(Path(path))
@@ -193,12 +193,12 @@ def test_writers_are_not_told_of_partition_stats(path: str) -> None:
     assert contents(Path(path)) == dropped
 
     announced = async_indexing.announce(table, new, lock(path))
-    async_indexing.publish(announced, [], lock(path), 0.2, nothing_landed)
+    async_indexing.publish(announced, [], lock(path), 0.2, no_later_files)
     assert complete(path) >= {COLUMN_STATS, PARTITION_STATS}
 
 
 @pytest.mark.parametrize("state", ["requested", "inflight"])
-def test_a_restore_that_is_pending_is_waited_for(path: str, state: str) -> None:
+def test_a_build_waits_for_a_pending_restore(path: str, state: str) -> None:
     drop(path)
     timeline = Path(path) / HudiTable.open(path).properties.timeline_dir
     (timeline / f"29990101000000000.restore.{state}").touch()
@@ -208,7 +208,7 @@ def test_a_restore_that_is_pending_is_waited_for(path: str, state: str) -> None:
     assert contents(Path(path)) == dropped
 
 
-def test_a_lock_that_cannot_be_taken_is_told(path: str) -> None:
+def test_an_unavailable_lock_is_reported(path: str) -> None:
     locks = Path(path) / ".hoodie/.locks"
     locks.mkdir()
     (locks / "table_lock.json").write_text('{"expired": true, "validUntil": 0, "owner": "x"}')

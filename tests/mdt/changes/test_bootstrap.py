@@ -1,4 +1,4 @@
-"""Tables without a metadata table get one."""
+"""A metadata table is created for tables without one."""
 
 import shutil
 from collections.abc import Callable, Mapping
@@ -29,7 +29,7 @@ def table(request: pytest.FixtureRequest, golden: Mapping[str, Path], tmp_path: 
     return HudiTable.open(str(tmp_path / "table"))
 
 
-def test_it_lists_the_files_that_there_are(table: HudiTable) -> None:
+def test_the_new_metadata_table_lists_all_files(table: HudiTable) -> None:
     assert MetadataTable.open(table) is None
     assert ensure_metadata_table(table, TableLock(table.storage))
     metadata = MetadataTable.open(table.refreshed())
@@ -41,22 +41,22 @@ def test_it_lists_the_files_that_there_are(table: HudiTable) -> None:
     assert sorted(listed.size.tolist()) == sorted(found.size.tolist())
 
 
-def test_a_metadata_table_that_is_there_stays(table: HudiTable) -> None:
+def test_an_existing_metadata_table_is_kept(table: HudiTable) -> None:
     ensure_metadata_table(table, TableLock(table.storage))
     before = sorted(Path(table.base_path).rglob("*"))
     assert not ensure_metadata_table(table.refreshed(), TableLock(table.storage))
     assert sorted(Path(table.base_path).rglob("*")) == before
 
 
-def test_what_hudi_has_left_of_one_is_not_taken_for_one(table: HudiTable) -> None:
-    left = Path(table.base_path) / METADATA_DIR / "files" / "old"
-    left.parent.mkdir(parents=True)
-    left.touch()
+def test_leftovers_of_a_metadata_table_are_not_used(table: HudiTable) -> None:
+    leftover_dir = Path(table.base_path) / METADATA_DIR / "files" / "old"
+    leftover_dir.parent.mkdir(parents=True)
+    leftover_dir.touch()
     assert ensure_metadata_table(table, TableLock(table.storage))
-    assert not left.exists()
+    assert not leftover_dir.exists()
 
 
-def test_other_writers_must_be_done(table: HudiTable) -> None:
+def test_a_bootstrap_requires_that_no_writer_runs(table: HudiTable) -> None:
     pending = f"{table.properties.timeline_dir}/29990101000000000.deltacommit.requested"
     (Path(table.base_path) / pending).touch()
     with pytest.raises(IndexConflict, match="29990101000000000"):
@@ -65,17 +65,17 @@ def test_other_writers_must_be_done(table: HudiTable) -> None:
 
 
 @pytest.mark.slow
-def test_who_dies_while_making_it_leaves_none(
-    table: HudiTable, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+def test_a_killed_bootstrap_leaves_no_metadata_table(
+    table: HudiTable, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     path = Path(table.base_path)
     path.rename(tmp_path / "without")
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         linked(tmp_path / "without", path)
-        ended = mortal(lambda: make(path), changes)
+        completed = kill_after_changes(lambda: make(path), changes)
         for leftover in path.glob(".hoodie/**/lock"):
-            leftover.unlink()  # what its owner's lock would expire with
+            leftover.unlink()  # as its owner's lock would expire
         metadata = MetadataTable.open(HudiTable.open(str(path)))
         assert metadata is None or metadata.stored_files().name.to_pylist()
         make(path)
@@ -89,21 +89,21 @@ def test_who_dies_while_making_it_leaves_none(
     assert changes > 8
 
 
-def test_on_a_full_disk_there_is_none(table: HudiTable, disk: Disk) -> None:
+def test_a_full_disk_leaves_no_metadata_table(table: HudiTable, disk: Disk) -> None:
     path = disk.path / "table"
     shutil.copytree(table.base_path, path)
-    before, pages, said = contents(path), 0, list[str]()
+    before, pages, messages = contents(path), 0, list[str]()
     while "hoodie.table.metadata.partitions" not in HudiTable.open(str(path)).properties.raw:
         assert contents(path) == before
         disk.fill(pages * 4096)
         try:
             make(path)
         except HudiError as error:
-            said.append(str(error))
+            messages.append(str(error))
         disk.empty()
         pages += 1
-    assert all("No space left" in text for text in said)
-    assert len(said) == pages - 1 > 5
+    assert all("No space left" in text for text in messages)
+    assert len(messages) == pages - 1 > 5
 
 
 def make(path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Builders that die, at any step, lose nothing; whoever comes next ends what they began."""
+"""A build that is killed at any step loses nothing; the next one completes or undoes it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import COLUMN_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.process_owner import PROCESS, this_process
-from tests.failure_fixtures import AS_NOBODY, Disk, kept_from_nobody
+from tests.failure_fixtures import AS_NOBODY, Disk, readable_by_others
 from tests.mdt.changes.index_builds import (
     NOTE,
     STATISTICS,
@@ -54,7 +54,7 @@ except HudiError as error:
 """
 
 
-def test_a_builder_that_is_alive_is_left_alone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_running_build_is_left_alone(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     drop(path)
     monkeypatch.setattr(async_indexing, "this_process", lambda: {**this_process(), PROCESS: "1"})
     async_indexing.announce(HudiTable.open(path), [NewPartition(COLUMN_STATS, 1)], lock(path))
@@ -63,8 +63,8 @@ def test_a_builder_that_is_alive_is_left_alone(path: str, monkeypatch: pytest.Mo
         index_recovery.recover(HudiTable.open(path), lock(path))
 
 
-def test_partitions_that_no_action_is_left_of_are_taken_back(path: str) -> None:
-    """As of a build whose action a writer deleted together with other partitions."""
+def test_partitions_without_an_action_are_rolled_back(path: str) -> None:
+    """As of a build whose action a writer deleted, together with other partitions."""
     drop(path)
     dropped = contents(Path(path))
     announced = async_indexing.announce(HudiTable.open(path), [STATISTICS], lock(path))
@@ -83,19 +83,19 @@ def test_partitions_that_hudi_builds_are_left_alone(
     monkeypatch.setattr(async_indexing, "BUILDER_NAME", "hudi")
     async_indexing.announce(HudiTable.open(path), [STATISTICS], lock(path))
     monkeypatch.undo()
-    begun = contents(Path(path))
+    killed_state = contents(Path(path))
     assert index_recovery.recover(HudiTable.open(path), lock(path)) == []
-    assert contents(Path(path)) == begun
+    assert contents(Path(path)) == killed_state
 
 
 @pytest.mark.slow
-def test_a_builder_that_dies_at_any_step_loses_nothing(
-    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+def test_a_build_killed_at_any_step_loses_nothing(
+    path: str, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     drop(path)
     shutil.move(path, tmp_path / "dropped")
-    dropped, ended = contents(tmp_path / "dropped"), False
+    dropped, completed = contents(tmp_path / "dropped"), False
     finished: list[str] = []
 
     def finish(_table: HudiTable, note: str) -> None:
@@ -104,7 +104,7 @@ def test_a_builder_that_dies_at_any_step_loses_nothing(
     for changes in range(200):
         linked(tmp_path / "dropped", path)
         finished.clear()
-        ended = mortal(lambda: build(path, before, STATISTICS, finish), changes)
+        completed = kill_after_changes(lambda: build(path, before, STATISTICS, finish), changes)
         unlock(path)
         if COLUMN_STATS in complete(path):
             assert entries(path) == before
@@ -119,28 +119,28 @@ def test_a_builder_that_dies_at_any_step_loses_nothing(
             build(path, before, STATISTICS)
         assert entries(path) == before
         shutil.rmtree(path)
-        if ended:
+        if completed:
             break
-    assert ended
-    assert changes > 15  # it did die in between, often
+    assert completed
+    assert changes > 15  # it was killed in between, often
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
-def test_who_recovers_may_die_as_well(
-    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+def test_a_recovery_killed_at_any_step_loses_nothing(
+    path: str, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     drop(path)
     dropped = contents(Path(path))
-    mortal(lambda: build(path, before, STATISTICS), 22)
+    kill_after_changes(lambda: build(path, before, STATISTICS), 22)
     unlock(path)
     assert pending(path, "indexing")
     shutil.move(path, tmp_path / "begun")
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         linked(tmp_path / "begun", path)
-        ended = mortal(lambda: recover(path), changes)
+        completed = kill_after_changes(lambda: recover(path), changes)
         unlock(path)
         recover(path)
         assert contents(Path(path)) == dropped
@@ -151,15 +151,15 @@ def test_who_recovers_may_die_as_well(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
-def test_who_dies_while_dropping_may_drop_again(
-    path: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+def test_a_killed_drop_can_be_repeated(
+    path: str, tmp_path: Path, kill_after_changes: Callable[[Callable[[], None], int], bool]
 ) -> None:
     before = entries(path)
     shutil.move(path, tmp_path / "complete")
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         linked(tmp_path / "complete", path)
-        ended = mortal(lambda: drop(path), changes)
+        completed = kill_after_changes(lambda: drop(path), changes)
         unlock(path)
         if COLUMN_STATS in complete(path):
             assert entries(path) == before
@@ -173,32 +173,32 @@ def test_who_dies_while_dropping_may_drop_again(
 
 
 @pytest.mark.slow
-def test_a_disk_that_is_full_changes_nothing(path: str, disk: Disk) -> None:
+def test_a_full_disk_changes_nothing(path: str, disk: Disk) -> None:
     before = entries(path)
     drop(path)
     on_disk = disk.path / "table"
     shutil.copytree(path, on_disk)
-    dropped, said = contents(on_disk), set()
+    dropped, messages = contents(on_disk), set()
     for pages in range(60):
         disk.fill(pages * _PAGE)
         try:
             build(str(on_disk), before, STATISTICS)
         except HudiError as error:
-            said.add(str(error))
+            messages.add(str(error))
         disk.empty()
         if COLUMN_STATS in complete(str(on_disk)):
             break
         recover(str(on_disk))
         assert contents(on_disk) == dropped
-    assert all("No space left" in text and str(on_disk) in text for text in said)
-    assert len(said) > 5  # it failed at several steps
+    assert all("No space left" in text and str(on_disk) in text for text in messages)
+    assert len(messages) > 5  # it failed at several steps
     recover(str(on_disk))
     assert entries(str(on_disk)) == before
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", TABLES[:1], indirect=True)
-def test_a_table_that_may_not_be_written_stays(path: str, tmp_path: Path) -> None:
+def test_a_read_only_table_is_not_changed(path: str, tmp_path: Path) -> None:
     drop(path)
     dropped = contents(Path(path))
     for writable in ([], [".hoodie"], [".hoodie", ".hoodie/timeline", ".hoodie/.aux"]):
@@ -210,8 +210,10 @@ def test_a_table_that_may_not_be_written_stays(path: str, tmp_path: Path) -> Non
 
 
 def announced_by_nobody(path: str, writable: Sequence[str]) -> str:
-    """What a process of another user is told when it announces a build. writable: the directories
-    that it may write to."""
+    """The error when another user's process announces a build.
+
+    writable: the directories that this user may write to.
+    """
     command = [sys.executable, "-c", _IMPORTS + AS_NOBODY + _TRIES, path]
-    with kept_from_nobody(Path(path), writable):
+    with readable_by_others(Path(path), writable):
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout

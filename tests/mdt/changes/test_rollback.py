@@ -1,4 +1,4 @@
-"""What was begun is taken back, and finds room for that."""
+"""An incomplete change is undone, with disk space reserved for that."""
 
 from pathlib import Path
 
@@ -13,7 +13,7 @@ def sizes(path: Path) -> list[int]:
     return [file.stat().st_size for file in path.rglob("*") if file.is_file()]
 
 
-def test_what_is_undone_finds_the_room_that_was_kept(tmp_path: Path) -> None:
+def test_undoing_uses_the_reserved_disk_space(tmp_path: Path) -> None:
     seen = []
 
     def change() -> None:
@@ -27,7 +27,7 @@ def test_what_is_undone_finds_the_room_that_was_kept(tmp_path: Path) -> None:
     assert seen == [[1 << 16], []]
 
 
-def test_the_room_is_given_back_for_the_last_steps(tmp_path: Path) -> None:
+def test_reserved_disk_space_is_released_for_the_last_steps(tmp_path: Path) -> None:
     with reserve_disk_space(Storage.open(str(tmp_path))) as give_back:
         assert sizes(tmp_path) == [1 << 16]
         give_back()
@@ -35,7 +35,7 @@ def test_the_room_is_given_back_for_the_last_steps(tmp_path: Path) -> None:
     assert not sizes(tmp_path)
 
 
-def test_both_errors_are_told_where_undoing_fails_too(tmp_path: Path) -> None:
+def test_both_errors_are_reported_if_undoing_fails(tmp_path: Path) -> None:
     def undo() -> None:
         raise HudiError("no lock")
 

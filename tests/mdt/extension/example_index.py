@@ -35,12 +35,12 @@ Pairs = Sequence[tuple[str, str]]
 
 
 def begin_and_abort(path: str) -> None:
-    """Ends what a process that died has begun."""
+    """Completes what a killed process has started."""
     extension.abort(extension.begin(HudiTable.open(path), lock(path)), lock(path))
 
 
 def build(path: str, content: Pairs, as_of: str | None = None) -> None:
-    """Both indexes of the pairs, as if they were what the table's slices hold."""
+    """Both indexes of the pairs, as if the table's slices held them."""
     table = HudiTable.open(path)
     change = extension.begin(table, lock(path))
     with rollback_on_failure(lambda: extension.abort(change, lock(path))):
@@ -72,14 +72,14 @@ def write_logs(change: Change, added: Pairs, deleted: Pairs) -> list[WrittenFile
     files = []
     tombstones = [(key, payloads.secondary_tombstone()) for key, _ in city_cells(deleted)]
     cells = sorted([*city_cells(added), *tombstones])
-    gone = {key for key, _ in key_cells(deleted)} - {key for key, _ in key_cells(added)}
+    deleted_keys = {key for key, _ in key_cells(deleted)} - {key for key, _ in key_cells(added)}
     for number in range(SHARDS):
         own = sharded(CITY, cells, number)
         if own:
             content = log_writer.records(change.instant, own)
             files.append(log(change, CITY, number, content))
         kept = sharded(_KEYS, key_cells(added), number)
-        lost = [key for key in sorted(gone) if shard(key.decode(), SHARDS) == number]
+        lost = [key for key in sorted(deleted_keys) if shard(key.decode(), SHARDS) == number]
         content = log_writer.deletes(change.instant, lost) if lost else b""
         content += log_writer.records(change.instant, kept) if kept else b""
         if content:
@@ -155,8 +155,8 @@ def keys(path: str) -> list[str]:
     return opened(path).records.scan(RECORD_INDEX).keys
 
 
-def there(path: str) -> list[tuple[str, str]]:
-    """The pairs; none where the index is not there."""
+def stored_pairs(path: str) -> list[tuple[str, str]]:
+    """The pairs in the index; none if there is no index."""
     found = Extension.open(HudiTable.open(path))
     return pairs(path) if found is not None and CITY.name in found.partitions else []
 

@@ -1,5 +1,4 @@
-"""The extension metadata table beside tables that Hudi wrote: built, changed, compacted, whatever
-happens."""
+"""The extension metadata table beside Hudi's: built, changed, compacted, and recovered."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ from tests.mdt.extension.example_index import (
     lock,
     opened,
     pairs,
-    there,
+    stored_pairs,
     update,
     write_logs,
 )
@@ -66,11 +65,11 @@ def path(request: pytest.FixtureRequest, golden: Mapping[str, Path], tmp_path: P
     return str(tmp_path / "table")
 
 
-def test_a_table_without_one_has_none(path: str) -> None:
+def test_a_table_without_an_extension(path: str) -> None:
     assert Extension.open(HudiTable.open(path)) is None
 
 
-def test_hudis_own_files_stay_as_they_are(path: str) -> None:
+def test_hudis_own_files_are_not_changed(path: str) -> None:
     before = contents(Path(path))
     build(path, _BASE)
     own = f"{EXTENSION_DIR}/"
@@ -92,7 +91,7 @@ def test_the_example_of_rfc_77_is_merged_and_compacted(path: str) -> None:
     assert pairs(path) == sorted({*_MERGED, ("austin", "f330")} - {("sfo", "f330")})
 
 
-def test_deleted_keys_of_a_record_index_are_gone(path: str) -> None:
+def test_deleted_keys_are_removed_from_a_record_index(path: str) -> None:
     build(path, _BASE)
     assert keys(path) == ["5bfa", "6a01", "6a01-98", "f329", "f330"]
     update(path, _ADDED, _DELETED)
@@ -101,7 +100,7 @@ def test_deleted_keys_of_a_record_index_are_gone(path: str) -> None:
     assert keys(path) == ["530c", "5bfa", "6a01", "6a01-98", "f330"]
 
 
-def test_coverage_is_that_of_the_newest_change(path: str) -> None:
+def test_coverage_follows_the_newest_change(path: str) -> None:
     build(path, _BASE)
     table = HudiTable.open(path)
     found = opened(path).coverage
@@ -131,16 +130,20 @@ def test_a_slice_with_other_files_is_not_covered(path: str) -> None:
 def test_a_later_commit_is_named(path: str) -> None:
     build(path, _BASE)
     table = HudiTable.open(path)
-    begun = "29990101000000000"
+    unfinished_instant = "29990101000000000"
     layout = table.properties.timeline_layout
-    name = f"{begun}.commit" if layout == 1 else f"{begun}_{begun}.commit"
+    name = (
+        f"{unfinished_instant}.commit"
+        if layout == 1
+        else f"{unfinished_instant}_{unfinished_instant}.commit"
+    )
     (Path(path) / table.properties.timeline_dir / name).touch()
     found = opened(path).coverage.first_uncovered(HudiTable.open(path))
     assert found is not None
-    assert found.requested == begun
+    assert found.requested == unfinished_instant
 
 
-def test_dropped_partitions_are_gone(path: str) -> None:
+def test_dropped_partitions_are_removed(path: str) -> None:
     build(path, _BASE)
     extension.drop(HudiTable.open(path), [CITY.name], lock(path))
     assert set(opened(path).definitions) == {RECORD_INDEX}
@@ -158,7 +161,7 @@ def test_a_second_index_of_the_name_is_refused(path: str) -> None:
     assert pairs(path) == sorted(_BASE)
 
 
-def test_one_change_is_made_at_a_time(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_are_serialized(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     build(path, _BASE)
     monkeypatch.setattr(extension, "this_process", lambda: {**this_process(), PROCESS: "1"})
     extension.begin(HudiTable.open(path), lock(path))
@@ -170,7 +173,7 @@ def test_one_change_is_made_at_a_time(path: str, monkeypatch: pytest.MonkeyPatch
     assert pairs(path) == sorted(_BASE)
 
 
-def test_what_is_not_published_is_not_seen(path: str) -> None:
+def test_unpublished_changes_are_invisible(path: str) -> None:
     build(path, _BASE)
     change = extension.begin(HudiTable.open(path), lock(path))
     write_logs(change, _ADDED, _DELETED)
@@ -181,7 +184,7 @@ def test_what_is_not_published_is_not_seen(path: str) -> None:
         extension.publish(change, [], Coverage(), lock(path))
 
 
-def test_old_files_go_with_the_next_compaction(path: str) -> None:
+def test_old_files_are_deleted_by_the_next_compaction(path: str) -> None:
     build(path, _BASE)
     for number in range(3):
         update(path, [("austin", str(number))], [])
@@ -191,16 +194,22 @@ def test_old_files_go_with_the_next_compaction(path: str) -> None:
     assert len(timeline.instants) <= 4
 
 
-def test_files_of_a_change_that_was_taken_back_never_count(path: str) -> None:
+def test_files_of_a_rolled_back_change_are_never_read(path: str) -> None:
     build(path, _BASE)
     change = extension.begin(HudiTable.open(path), lock(path))
     extension.abort(change, lock(path))
-    write_logs(change, _ADDED, _DELETED)  # by a writer that was thought dead
+    write_logs(change, _ADDED, _DELETED)  # by a writer that was believed dead
     for number in range(3):
         compact(path)
         update(path, [("austin", str(number))], [])
     assert pairs(path) == sorted([*_BASE, *(("austin", str(number)) for number in range(3))])
     assert not [name for name in city_files(path) if change.instant in name]
+
+
+def _build_update_and_compact(path: str) -> None:
+    build(path, _BASE)
+    update(path, _ADDED, _DELETED)
+    compact(path)
 
 
 _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], Pairs, Pairs]] = {
@@ -212,7 +221,7 @@ _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], 
         _MERGED,
     ),
     "compaction": (
-        lambda path: (build(path, _BASE), update(path, _ADDED, _DELETED), compact(path))[-1],
+        _build_update_and_compact,
         lambda path: compact(path),
         _MERGED,
         _MERGED,
@@ -229,44 +238,47 @@ _STEPS: Mapping[str, tuple[Callable[[str], None] | None, Callable[[str], None], 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
 @pytest.mark.parametrize("step", _STEPS)
-def test_dying_at_any_step_loses_nothing(
-    path: str, step: str, tmp_path: Path, mortal: Callable[[Callable[[], None], int], bool]
+def test_being_killed_at_any_step_loses_nothing(
+    path: str,
+    step: str,
+    tmp_path: Path,
+    kill_after_changes: Callable[[Callable[[], None], int], bool],
 ) -> None:
     prepare, change, before, after = _STEPS[step]
     if prepare is not None:
         prepare(path)
     shutil.move(path, tmp_path / "prepared")
-    prepared, ended = contents(tmp_path / "prepared"), False
+    prepared, completed = contents(tmp_path / "prepared"), False
     for changes in range(200):
         linked(tmp_path / "prepared", path)
-        ended = mortal(lambda: change(path), changes)
+        completed = kill_after_changes(lambda: change(path), changes)
         for leftover in Path(path).glob(".hoodie/**/lock"):
-            leftover.unlink()  # what its owner's lock would expire with
-        found = there(path)
+            leftover.unlink()  # as if its owner's lock had expired
+        found = stored_pairs(path)
         assert found in (before, after)
-        if ended:
+        if completed:
             assert found == after
         begin_and_abort(path)
-        assert there(path) == found
+        assert stored_pairs(path) == found
         if found == before != after:
             assert step == "drop" or contents(Path(path)) == prepared
             change(path)
-            assert there(path) == after
+            assert stored_pairs(path) == after
         shutil.rmtree(path)
-        if ended:
+        if completed:
             break
-    assert ended
+    assert completed
     assert changes > 3
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("path", _TABLES[:1], indirect=True)
 @pytest.mark.parametrize("step", ["build", "update"])
-def test_a_disk_that_is_full_changes_nothing(path: str, step: str, disk: Disk) -> None:
+def test_a_full_disk_changes_nothing(path: str, step: str, disk: Disk) -> None:
     prepare, change, before, after = _STEPS[step]
     if prepare is not None:
         prepare(path)
-    on_disk, said = disk.path / "table", set()
+    on_disk, messages = disk.path / "table", set()
     shutil.copytree(path, on_disk)
     prepared = contents(on_disk)
     for pages in range(60):
@@ -274,21 +286,21 @@ def test_a_disk_that_is_full_changes_nothing(path: str, step: str, disk: Disk) -
         try:
             change(str(on_disk))
         except HudiError as error:
-            said.add(str(error))
+            messages.add(str(error))
         disk.empty()
-        found = there(str(on_disk))
+        found = stored_pairs(str(on_disk))
         assert found in (before, after)
         begin_and_abort(str(on_disk))
-        assert there(str(on_disk)) == found
+        assert stored_pairs(str(on_disk)) == found
         if found == after:
             break
         assert contents(on_disk) == prepared
     assert found == after
-    assert all("No space left" in text and str(on_disk) in text for text in said)
-    assert len(said) > 5  # it failed at several steps
+    assert all("No space left" in text and str(on_disk) in text for text in messages)
+    assert len(messages) > 5  # it failed at several steps
 
 
-def test_a_table_that_is_being_restored_is_left_alone(path: str) -> None:
+def test_a_table_with_a_pending_restore_is_not_changed(path: str) -> None:
     timeline = Path(path) / HudiTable.open(path).properties.timeline_dir
     (timeline / "29990101000000000.restore.requested").touch()
     before = contents(Path(path))
@@ -297,7 +309,7 @@ def test_a_table_that_is_being_restored_is_left_alone(path: str) -> None:
     assert contents(Path(path)) == before
 
 
-def test_the_last_index_leaves_nothing(path: str) -> None:
+def test_dropping_the_last_index_removes_the_extension(path: str) -> None:
     before = contents(Path(path))
     build(path, _BASE)
     for name in (CITY.name, RECORD_INDEX, RECORD_INDEX):

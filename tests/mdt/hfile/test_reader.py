@@ -1,4 +1,4 @@
-"""HFiles: every question gives what a full scan gives, reads little, and survives damage."""
+"""HFiles: look-ups agree with a full scan, read little, and detect damage."""
 
 import contextlib
 
@@ -34,18 +34,23 @@ def cells(file: HFile) -> dict[bytes, bytes]:
 
 
 @settings(max_examples=examples(60))
-@given(table=TABLES, form=FORMS, levels=st.sampled_from([1, 2]), wanted=st.lists(ROWS, max_size=5))
-def test_answers_are_those_of_a_full_scan(
-    table: dict[bytes, bytes], form: dict, levels: int, wanted: list[bytes]
+@given(
+    table=TABLES,
+    form=FORMS,
+    levels=st.sampled_from([1, 2]),
+    keys_looked_up=st.lists(ROWS, max_size=5),
+)
+def test_look_ups_equal_a_full_scan(
+    table: dict[bytes, bytes], form: dict, levels: int, keys_looked_up: list[bytes]
 ) -> None:
     file = opened(hfile(sorted(table.items()), levels=levels if table else 1, **form))
     assert cells(file) == table
-    keys = [*wanted, *list(table)[::3]]
+    keys = [*keys_looked_up, *list(table)[::3]]
     found = file.lookup(keys)
     assert dict(zip(found.keys, found.values, strict=True)) == {
         key: table[key] for key in keys if key in table
     }
-    prefixes = [*wanted, *(key[:1] for key in table)][:4]
+    prefixes = [*keys_looked_up, *(key[:1] for key in table)][:4]
     found = file.prefix(prefixes)
     assert found.keys == sorted(key for key in table if key.startswith(tuple(prefixes)))
 
@@ -58,8 +63,8 @@ def test_keys_may_be_sorted_as_java_sorts_texts(
     in_utf16 = sorted(table.items(), key=lambda cell: cell[0].decode().encode("utf-16-be"))
     file = opened(hfile(in_utf16, block_size=1))
     assert sorted(file.lookup(list(table)).keys) == sorted(table)
-    wanted = sorted(key for key in table if key.startswith(tuple(prefixes)))
-    assert sorted(file.prefix(prefixes).keys) == wanted
+    keys_looked_up = sorted(key for key in table if key.startswith(tuple(prefixes)))
+    assert sorted(file.prefix(prefixes).keys) == keys_looked_up
 
 
 def test_only_the_blocks_that_are_needed_are_read() -> None:
@@ -86,7 +91,7 @@ def test_a_truncated_file_is_corrupt(length: int) -> None:
 
 @settings(max_examples=examples(400))
 @given(st.integers(0, len(SAMPLE) - 1), st.integers(0, 7), st.booleans())
-def test_a_flipped_bit_changes_nothing_or_is_corrupt(at: int, bit: int, by_key: bool) -> None:
+def test_a_flipped_bit_changes_nothing_or_is_detected(at: int, bit: int, by_key: bool) -> None:
     damaged = bytearray(SAMPLE)
     damaged[at] ^= 1 << bit
     with contextlib.suppress(CorruptFile):

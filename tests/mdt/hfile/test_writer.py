@@ -1,4 +1,4 @@
-"""What the HFile writer writes, the reader reads; and it is laid out as Hudi lays its own out."""
+"""The reader reads what the writer writes, in the same layout as Hudi's own HFiles."""
 
 import io
 import json
@@ -40,7 +40,7 @@ def opened(content: bytes) -> HFile:
 
 
 @given(cells=_CELLS)
-def test_every_cell_is_found_again(cells: dict[bytes, bytes]) -> None:
+def test_every_written_cell_is_found(cells: dict[bytes, bytes]) -> None:
     hfile = opened(written(sorted(cells.items())))
     found = all_cells(hfile)
     assert dict(zip(found.keys, found.values, strict=True)) == cells
@@ -49,7 +49,7 @@ def test_every_cell_is_found_again(cells: dict[bytes, bytes]) -> None:
     assert hfile.lookup(some).keys == some
 
 
-def test_keys_are_found_in_the_right_one_of_many_blocks() -> None:
+def test_keys_are_found_among_many_blocks() -> None:
     cells = [(b"%06d" % number, bytes([number % 256]) * 5_000) for number in range(1_000)]
     content = written(cells)
     found = opened(content).prefix([b"0005"])
@@ -58,8 +58,8 @@ def test_keys_are_found_in_the_right_one_of_many_blocks() -> None:
     assert content.count(b"DATABLK*") == 5
 
 
-def test_the_memory_that_it_takes_does_not_grow_with_the_file() -> None:
-    class Nowhere:
+def test_memory_does_not_grow_with_the_file() -> None:
+    class NullSink:
         def write(self, content: bytes, /) -> None:
             pass
 
@@ -71,7 +71,7 @@ def test_the_memory_that_it_takes_does_not_grow_with_the_file() -> None:
     def most_memory(count: int) -> int:
         tracemalloc.start()
         try:
-            write_batches(Nowhere(), batches(count), '"bytes"')
+            write_batches(NullSink(), batches(count), '"bytes"')
             return tracemalloc.get_traced_memory()[1]
         finally:
             tracemalloc.stop()
@@ -79,7 +79,7 @@ def test_the_memory_that_it_takes_does_not_grow_with_the_file() -> None:
     assert most_memory(50) < 1.2 * most_memory(5)
 
 
-def test_the_longest_key_may_begin_a_block() -> None:
+def test_the_longest_key_may_start_a_block() -> None:
     longest = b"z" * 32_767
     cells = [(b"k", b"v" * (1 << 20)), (longest, b"w")]
     assert opened(written(cells)).lookup([longest]).values == [b"w"]
@@ -93,12 +93,12 @@ def test_the_longest_key_may_begin_a_block() -> None:
         ([b"k" * 32_768], "32768 bytes"),
     ],
 )
-def test_keys_that_no_reader_would_find_are_refused(keys: list[bytes], message: str) -> None:
+def test_keys_in_wrong_order_are_refused(keys: list[bytes], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         written((key, b"") for key in keys)
 
 
-def test_a_file_of_hudi_is_written_again_with_the_same_cells_and_facts(
+def test_a_rewritten_file_of_hudi_has_the_same_cells_and_file_info(
     golden: Mapping[str, Path],
 ) -> None:
     metadata = golden["cow_v9_txns_simple_meta"] / ".hoodie" / "metadata"
@@ -111,7 +111,7 @@ def test_a_file_of_hudi_is_written_again_with_the_same_cells_and_facts(
             assert original.info[fact] == value, fact
 
 
-def test_the_record_schema_is_that_of_hudis_files(golden: Mapping[str, Path]) -> None:
+def test_the_record_schema_equals_that_of_hudis_files(golden: Mapping[str, Path]) -> None:
     files = golden["cow_v9_txns_simple_meta"] / ".hoodie" / "metadata" / "files"
     newest = opened(max(files.glob("*.hfile")).read_bytes())
     assert _undocumented(json.loads(newest.schema)) == json.loads(RECORD_SCHEMA)

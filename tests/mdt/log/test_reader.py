@@ -1,4 +1,4 @@
-"""Log files: their blocks, and what damage does to them."""
+"""Log files: their blocks, and how damage is handled."""
 
 import pyarrow as pa
 import pytest
@@ -44,14 +44,14 @@ def test_an_unknown_delete_block_is_refused() -> None:
         log.deleted_keys(log.blocks[0])
 
 
-def test_half_a_block_at_the_end_is_damage_with_its_instant() -> None:
+def test_a_truncated_last_block_is_damage_with_its_instant() -> None:
     assert kinds(opened(FIRST + SECOND[:-3])) == [
         (BlockKind.HFILE, "001"),
         (BlockKind.CORRUPT, "002"),
     ]
 
 
-def test_a_damaged_stretch_ends_where_the_next_block_begins() -> None:
+def test_damage_ends_at_the_next_block() -> None:
     log = opened(FIRST + SECOND[:9] + FIRST)
     assert kinds(log) == [
         (BlockKind.HFILE, "001"),
@@ -66,7 +66,7 @@ def test_an_empty_file_has_no_blocks() -> None:
 
 @settings(max_examples=examples(300))
 @given(st.integers(0, 2 * len(FIRST) - 1), st.integers(0, 255))
-def test_damage_never_hangs_and_keeps_to_the_file(at: int, byte: int) -> None:
+def test_damage_never_hangs_or_reads_beyond_the_file(at: int, byte: int) -> None:
     content = bytearray(FIRST + FIRST)
     content[at] = byte
     log = opened(bytes(content))

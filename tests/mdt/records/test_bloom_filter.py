@@ -1,4 +1,4 @@
-"""Bloom filters: no key that was added is missed, whatever its bytes and the filter's kind."""
+"""Bloom filters: no added key is missed, whatever its bytes and the filter's kind."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def int32(value: int) -> int:
 
 
 def murmur(data: bytes, seed: int) -> int:
-    """Hadoop's MurmurHash, one step after the other, on Java's ints."""
+    """Hadoop's MurmurHash in plain Python, with Java's ints."""
     m = 0x5BD1E995
     h = (seed ^ len(data)) & 0xFFFFFFFF
     whole = len(data) & ~3
@@ -37,13 +37,13 @@ def murmur(data: bytes, seed: int) -> int:
         k = int.from_bytes(data[at : at + 4], "little") * m & 0xFFFFFFFF
         k = (k ^ k >> 24) * m & 0xFFFFFFFF
         h = (h * m & 0xFFFFFFFF) ^ k
-    left = len(data) - whole
+    tail_length = len(data) - whole
     signed = [byte - 256 if byte > 127 else byte for byte in data]
-    if left >= 3:
+    if tail_length >= 3:
         h ^= signed[-3] << 16 & 0xFFFFFFFF
-    if left >= 2:
+    if tail_length >= 2:
         h ^= signed[-2] << 8 & 0xFFFFFFFF
-    if left >= 1:
+    if tail_length >= 1:
         h = (h ^ signed[-1] & 0xFFFFFFFF) * m & 0xFFFFFFFF
     h = (h ^ h >> 13) * m & 0xFFFFFFFF
     return int32(h ^ h >> 15)
@@ -82,15 +82,15 @@ keys = st.lists(st.binary(max_size=20), max_size=10)
 
 
 @given(keys, keys, keys)
-def test_the_answers_are_those_of_the_bits(
-    first: list[bytes], second: list[bytes], asked: list[bytes]
+def test_answers_follow_from_the_bits(
+    first: list[bytes], second: list[bytes], looked_up: list[bytes]
 ) -> None:
     def expected(*rows: list[bytes]) -> bool:
         filled = [{p for key in added for p in positions(key)} for added in rows]
-        return any(set(positions(key)) <= bits for key in asked for bits in filled)
+        return any(set(positions(key)) <= bits for key in looked_up for bits in filled)
 
-    assert holds(SIMPLE, simple(first), *asked) == expected(first)
-    assert holds(DYNAMIC, dynamic(first, second), *asked) == expected(first, second)
+    assert holds(SIMPLE, simple(first), *looked_up) == expected(first)
+    assert holds(DYNAMIC, dynamic(first, second), *looked_up) == expected(first, second)
 
 
 @given(st.lists(st.text(max_size=8), min_size=1, max_size=10))
@@ -107,7 +107,7 @@ def test_compressed_filters_are_read() -> None:
     assert not holds(SIMPLE, packed, b"b")
 
 
-def test_a_filter_without_keys_says_so() -> None:
+def test_a_filter_without_keys_is_empty() -> None:
     assert parse(SIMPLE, simple([])).is_empty
     assert not parse(SIMPLE, simple([b"a"])).is_empty
 
@@ -126,13 +126,13 @@ def test_a_filter_without_keys_says_so() -> None:
         (SIMPLE, base64.b64encode(struct.pack(">iiBi", -1, 2**30, 1, 64) + bytes(8))),
     ],
 )
-def test_what_cannot_be_read_is_said(kind: str, text: bytes) -> None:
+def test_an_unreadable_filter_is_an_error(kind: str, text: bytes) -> None:
     with pytest.raises(UnreadableFilterError):
         parse(kind, text)
 
 
 @given(keys=st.lists(st.binary(max_size=20), max_size=60), parts=st.integers(1, 3))
-def test_a_filter_that_is_built_holds_its_keys(keys: list[bytes], parts: int) -> None:
+def test_a_built_filter_contains_its_keys(keys: list[bytes], parts: int) -> None:
     builder = FilterBuilder(len(keys))
     for part in range(parts):
         builder.add(ByteStrings.of(keys[part::parts]))
@@ -140,7 +140,7 @@ def test_a_filter_that_is_built_holds_its_keys(keys: list[bytes], parts: int) ->
     assert all(found.may_hold_any(HashedKeys(ByteStrings.of([key]))) for key in keys)
 
 
-def test_a_filter_that_is_built_excludes_other_keys() -> None:
+def test_a_built_filter_excludes_other_keys() -> None:
     builder = FilterBuilder(1_000)
     builder.add(ByteStrings.of([b"key-%d" % number for number in range(1_000)]))
     found = parse(SIMPLE, builder.text())

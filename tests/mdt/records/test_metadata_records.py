@@ -1,4 +1,4 @@
-"""Merging the records of one key."""
+"""Merging of records with the same key."""
 
 import io
 import json
@@ -48,16 +48,16 @@ def merged(old: dict[str, Any], new: dict[str, Any]) -> tuple[Any, ...]:
 UNKNOWN = (None, None, None, None)
 
 
-def test_files_come_and_go() -> None:
+def test_files_are_added_and_deleted() -> None:
     both = merge(files(a=1, b=2), files(b=None, c=3), "f")
     assert both["filesystemMetadata"] == files(a=1, c=3)["filesystemMetadata"]
 
 
-def test_a_deletion_that_comes_first_is_kept() -> None:
+def test_a_first_deletion_is_kept() -> None:
     assert merge(files(a=1), files(b=None), "f") == files(a=1, b=None)
 
 
-def test_files_only_grow() -> None:
+def test_the_larger_size_of_a_file_is_kept() -> None:
     assert merge(files(a=5), files(a=3), "f") == files(a=5)
 
 
@@ -70,9 +70,9 @@ def test_exact_statistics_replace_older_ones() -> None:
 
 
 def test_a_deletion_replaces_and_is_replaced() -> None:
-    gone = stats(isDeleted=True)
-    assert is_deleted(merge(stats(1, 9), gone, "f"))
-    assert merged(gone, stats(3, 4)) == (3, 4, 4, 0)
+    deleted = stats(isDeleted=True)
+    assert is_deleted(merge(stats(1, 9), deleted, "f"))
+    assert merged(deleted, stats(3, 4)) == (3, 4, 4, 0)
 
 
 @pytest.mark.parametrize("wrapper", ["DoubleWrapper", "FloatWrapper"])
@@ -95,7 +95,7 @@ def test_nulls_do_not_change_bounds() -> None:
     assert merged(stats(values=3, nulls=3), stats(values=1, nulls=1)) == (None, None, 4, 4)
 
 
-def test_a_text_that_is_said_to_be_all_null_may_be_anything() -> None:
+def test_bounds_of_an_all_null_text_column_are_unknown() -> None:
     assert merged(stats("a", "b", wrapper="StringWrapper"), stats(values=3, nulls=3)) == UNKNOWN
 
 
@@ -127,7 +127,7 @@ def test_decimals_are_compared_as_numbers() -> None:
     assert merged(old, new)[:2] == (b"\xff", b"\x01\x00")
 
 
-def test_one_key_has_one_kind() -> None:
+def test_records_of_different_kinds_cannot_be_merged() -> None:
     with pytest.raises(CorruptFile, match="kinds 2 and 3"):
         merge(files(a=1), stats(1, 2), "f")
 
@@ -165,7 +165,7 @@ ENDLESS = b"\x80\x80\x80\x80\x80\x80\x80\x04\x00"
         (record("r"), b""),
     ],
 )
-def test_values_of_no_bytes_are_not_read_without_end(schema: Any, value: bytes) -> None:
+def test_arrays_of_empty_values_are_limited(schema: Any, value: bytes) -> None:
     with pytest.raises(CorruptFile, match="many in no bytes"):
         decode(json.dumps(schema), [value], "f")
     for columns in (decode_columns, decode_with_numpy):

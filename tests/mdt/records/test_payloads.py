@@ -1,8 +1,8 @@
-"""Our payloads are byte for byte those that Apache Hudi wrote in the golden tables.
+"""Our payloads equal those of Apache Hudi in the golden tables, byte for byte.
 
-Differences, left out of the comparison:
+These differences are excluded:
 
-* records that a compaction wrote carry the name of their file (`_hoodie_file_name`);
+* records that a compaction wrote contain the name of their file (`_hoodie_file_name`);
 * Hudi orders the names in a list of files by their hashes; ours are compared in that order;
 * fields that a version of Hudi does not have yet are missing at a record's end.
 """
@@ -29,6 +29,7 @@ from pyhudi_expr.mdt.records.metadata_records import (
     decode,
     wrapper_name,
 )
+from pyhudi_expr.mdt.records.schema import RECORD_SCHEMA
 from pyhudi_expr.mdt.records.value_types import ValueType, signed_bytes, value_type
 from pyhudi_expr.mdt.store.file_group import all_cells
 
@@ -42,7 +43,7 @@ TABLES = [
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_payloads_are_those_of_hudi(golden: Mapping[str, Path], table: str) -> None:
+def test_payloads_equal_those_of_hudi(golden: Mapping[str, Path], table: str) -> None:
     kinds = set()
     for schema, value in _values(golden[table] / ".hoodie" / "metadata"):
         (payload,) = decode(schema, [value], table)
@@ -134,7 +135,7 @@ def _bound(type_: ValueType, wrapped: Any) -> Any:
 
 
 def signed_uuid(high: int, low: int) -> str:
-    """As Java prints a UUID of these bits."""
+    """Java's text of a UUID with these bits."""
     digits = f"{high % 2**64:016x}{low % 2**64:016x}"
     return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
 
@@ -151,9 +152,9 @@ def signed_uuid(high: int, low: int) -> str:
         ("bucket-7", 1),
     ],
 )
-def test_a_file_id_that_is_no_uuid_stays_a_text(file_id: str, encoding: int) -> None:
+def test_a_file_id_that_is_no_uuid_is_stored_as_text(file_id: str, encoding: int) -> None:
     value = payloads.location("p=1", file_id, 1_700_000_000_000)
-    (found,) = decode(payloads.RECORD_SCHEMA, [value], "payload")
+    (found,) = decode(RECORD_SCHEMA, [value], "payload")
     place = found["recordIndexMetadata"]
     assert place["fileIdEncoding"] == encoding
     assert place["fileId"] == (file_id if encoding else "")
@@ -183,7 +184,7 @@ def test_decimals_take_as_few_bytes_as_they_need(number: int) -> None:
         (pa.list_(pa.int32()), None, None),
     ],
 )
-def test_index_versions_wrap_differently(type_: pa.DataType, v1: str | None, v2: str) -> None:
+def test_wrappers_depend_on_the_index_version(type_: pa.DataType, v1: str | None, v2: str) -> None:
     for version, wrapper in (("V1", v1), ("V2", v2)):
         found = value_type(type_, version)
         assert (found.wrapper if found else None) == wrapper

@@ -1,6 +1,6 @@
-"""Log blocks that Hudi compacted into others, without a new base file: records are what it reads.
+"""Log blocks that Hudi compacted into others, without a new base file, are read as Hudi reads them.
 
-Hudi's own reader puts them in their order only if it is told to (`optimized.log.block.scan`).
+Hudi's own reader orders them only with an option (`optimized.log.block.scan`).
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PREDICATES = ("k = 'k3'", "k = 'k21'", "k = 'k1'", "x = 3", "x > 1000", "x < 10"
 @pytest.mark.parametrize(
     ("type_", "version"), [(TableType.MOR, 6), (TableType.COW, 8), (TableType.MOR, 9)]
 )
-def test_records_are_those_that_hudi_reads(
+def test_records_equal_those_that_hudi_reads(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int
 ) -> None:
     spec = TableSpec("t", type_, version, ("k",), "o", ("p",), extra=COMPACTING)

@@ -1,4 +1,4 @@
-"""A file group is compacted to what reading it gives, with a piece of each file in memory."""
+"""A compacted file group has the records of the merged one; memory holds a part of each file."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ _RANGES = [
     *(ranges(n, is_tight=tight) for n in (0, 50) for tight in (False, True)),
     payloads.deleted_statistics(COLUMN_STATS, "f", "c"),
 ]
-_GONE = (_ENTRIES[-1], _RANGES[-1])
-"""Not in base files."""
+_DELETED = (_ENTRIES[-1], _RANGES[-1])
+"""Entries that base files do not have."""
 _KEYS = st.integers(0, 40).map(lambda n: b"key-%02d" % n)
 
 
@@ -54,13 +54,13 @@ def contents(draw: st.DrawFn) -> tuple[dict[bytes, bytes], list[dict[bytes, byte
     values = st.sampled_from(draw(st.sampled_from([_PLACES, _ENTRIES, _RANGES])))
     records = st.dictionaries(_KEYS, values, max_size=30)
     logs = st.lists(st.one_of(records, st.lists(_KEYS, max_size=9)), max_size=6)
-    base = {key: value for key, value in draw(records).items() if value not in _GONE}
+    base = {key: value for key, value in draw(records).items() if value not in _DELETED}
     return base, draw(logs)
 
 
 @settings(max_examples=examples(60), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(contents())
-def test_it_is_what_reading_gives(
+def test_a_compacted_group_equals_the_merged_one(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     content: tuple[dict[bytes, bytes], list[dict[bytes, bytes] | list[bytes]]],
@@ -84,7 +84,7 @@ def test_memory_does_not_grow_with_the_files(
         monkeypatch.setattr(hfile, name, 1 << 16)
 
     def most_memory(count: int) -> int:
-        """Of a base file and three logs, which say the half of its keys again and add others."""
+        """Of a base file and three logs, which repeat half of its keys and add others."""
         logs = [
             log_writer.records(_INSTANT, numbered(range(first, 2 * count, 6)))
             for first in (0, 1, 2)
@@ -115,14 +115,14 @@ def test_records_of_another_schema_are_refused(tmp_path: Path) -> None:
 
 
 def block(content: dict[bytes, bytes] | list[bytes]) -> bytes:
-    """Of a log file: records, or keys that it deletes."""
+    """The block of a log file: records, or keys that it deletes."""
     if isinstance(content, list):
         return log_writer.deletes(_INSTANT, content)
     return log_writer.records(_INSTANT, sorted(content.items()))
 
 
 def written(directory: Path, base: Mapping[bytes, bytes], logs: Iterable[bytes]) -> FileGroup:
-    """A file group of one base file, and a log file of each block."""
+    """A file group of one base file, and a log file for each block."""
     content = io.BytesIO()
     hfile_writer.write(content, sorted(base.items()), RECORD_SCHEMA)
     files = {"base.hfile": content.getvalue()}

@@ -1,4 +1,4 @@
-"""What is kept on disk: found again, never mistaken for something else, never too much."""
+"""The disk cache: entries are found again, never confused, and limited in size."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -19,7 +19,7 @@ OTHER = pa.table({"text": pa.array(["x", "x"]).dictionary_encode()})
 
 
 class Builder:
-    """Gives tables and counts how often it was asked."""
+    """Builds tables, and counts its calls."""
 
     def __init__(self, *tables: pa.Table) -> None:
         self.tables = tables or (TABLE, OTHER)
@@ -31,7 +31,7 @@ class Builder:
 
 
 def cached(directory: Path, identity: Identity = IDENTITY) -> Builder:
-    """Asks a new cache object, as another process would; the answer is always right."""
+    """Reads through a new cache object, as another process would, and checks the result."""
     build = Builder()
     assert DiskCache(directory, 1 << 20).tables(identity, build) == [TABLE, OTHER]
     return build
@@ -42,7 +42,7 @@ def only_file(directory: Path) -> Path:
     return found
 
 
-def test_a_table_is_found_again(tmp_path: Path) -> None:
+def test_a_cached_table_is_found_again(tmp_path: Path) -> None:
     directory = tmp_path / "new" / "directory"
     assert cached(directory).calls == 1
     assert cached(directory).calls == 0
@@ -64,7 +64,7 @@ def test_another_file_is_another_table(tmp_path: Path, changed: dict[str, object
     assert cached(tmp_path).calls == 0
 
 
-def test_a_file_under_anothers_name_is_not_used(tmp_path: Path) -> None:
+def test_a_cache_file_with_a_wrong_name_is_not_used(tmp_path: Path) -> None:
     cached(tmp_path)
     first = only_file(tmp_path)
     other = replace(IDENTITY, size=11)
@@ -76,7 +76,7 @@ def test_a_file_under_anothers_name_is_not_used(tmp_path: Path) -> None:
 
 
 @given(data=st.data())
-def test_damage_is_noticed_and_mended(
+def test_a_damaged_cache_file_is_detected_and_replaced(
     tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
 ) -> None:
     directory = tmp_path_factory.mktemp("cache")
@@ -92,7 +92,7 @@ def test_damage_is_noticed_and_mended(
     assert cached(directory).calls == 0
 
 
-def test_what_was_not_used_longest_goes_first(tmp_path: Path) -> None:
+def test_the_least_recently_used_table_is_evicted_first(tmp_path: Path) -> None:
     cached(tmp_path)
     size = only_file(tmp_path).stat().st_size
     (tmp_path / "notes.txt").write_text("not a cache file" * size)
@@ -107,12 +107,12 @@ def test_what_was_not_used_longest_goes_first(tmp_path: Path) -> None:
     assert cached(tmp_path, second).calls == 1
 
 
-def test_a_directory_that_cannot_be_used_costs_nothing_else(tmp_path: Path) -> None:
+def test_an_unusable_directory_only_disables_the_cache(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("in the way")
     assert cached(tmp_path / "file" / "cache").calls == 1
 
 
-def test_tables_lie_in_the_mapped_file_and_not_in_memory(tmp_path: Path) -> None:
+def test_cached_tables_are_memory_mapped(tmp_path: Path) -> None:
     size = 1 << 22
     table = pa.table({"value": np.zeros(size // 8, np.int64)})
     cache = DiskCache(tmp_path, 1 << 30)
@@ -123,7 +123,7 @@ def test_tables_lie_in_the_mapped_file_and_not_in_memory(tmp_path: Path) -> None
     assert pa.total_allocated_bytes() - before < size
 
 
-def test_no_table_is_kept_of_what_cannot_be_built(tmp_path: Path) -> None:
+def test_a_failed_build_is_not_cached(tmp_path: Path) -> None:
     def failing() -> Iterator[pa.Table]:
         yield TABLE
         raise CorruptFile("base.hfile", "damaged")
@@ -133,7 +133,7 @@ def test_no_table_is_kept_of_what_cannot_be_built(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_tables_too_large_for_the_directory_are_used_all_the_same(tmp_path: Path) -> None:
+def test_tables_too_large_for_the_cache_are_used_uncached(tmp_path: Path) -> None:
     build = Builder()
     assert DiskCache(tmp_path, 10).tables(IDENTITY, build) == [TABLE, OTHER]
     assert build.calls == 1

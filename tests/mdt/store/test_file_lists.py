@@ -1,4 +1,4 @@
-"""The table's files, from the partition `files`: by columns as record by record, logs merged."""
+"""The table's files in the partition `files`: bulk decoding equals record-by-record decoding."""
 
 import io
 import json
@@ -58,8 +58,9 @@ def group_of(path: Path, base: bytes | None, logs: list[bytes]) -> FileGroup:
 
 
 def rows(files: StoredFiles) -> list[tuple[str, str, int]]:
-    paths = files.partitions.to_pylist()
-    names, sizes = files.name.to_pylist(), files.size.tolist()
+    paths: list[Any] = files.partitions.to_pylist()
+    names: list[Any] = files.name.to_pylist()
+    sizes = files.size.tolist()
     return sorted(
         (paths[p], name, size)
         for p, name, size in zip(files.partition.tolist(), names, sizes, strict=True)
@@ -67,13 +68,13 @@ def rows(files: StoredFiles) -> list[tuple[str, str, int]]:
 
 
 @settings(max_examples=examples(60))
-@given(base=st.none() | _PARTS, logs=st.lists(_PARTS, max_size=3), gone=st.booleans())
-def test_what_was_said_last_holds(
-    base: dict[str, Any] | None, logs: list[dict[str, Any]], gone: bool
+@given(base=st.none() | _PARTS, logs=st.lists(_PARTS, max_size=3), is_deleted=st.booleans())
+def test_the_last_record_of_a_file_wins(
+    base: dict[str, Any] | None, logs: list[dict[str, Any]], is_deleted: bool
 ) -> None:
     every = {ALL_PARTITIONS: _PARTITIONS}
     contents = [log_block("001", written(log)) for log in (every, *logs)]
-    if gone:
+    if is_deleted:
         contents.insert(1, delete_block("001", ["p=1"]))
     with TemporaryDirectory() as path:
         group = group_of(Path(path), None if base is None else written(base), contents)
@@ -83,7 +84,7 @@ def test_what_was_said_last_holds(
     assert sorted(found.partitions.to_pylist()) == sorted(slowly.partitions.to_pylist())
 
 
-def test_the_newest_of_each_key_is_streamed(tmp_path: Path) -> None:
+def test_the_newest_record_of_each_key_is_streamed(tmp_path: Path) -> None:
     base = written({"a": {"1": {"size": 1, "isDeleted": False}}, "b": {}, "c": {}})
     newer = written({"a": {"2": {"size": 2, "isDeleted": False}}, "d": {}})
     newest = written({"d": {"3": {"size": 3, "isDeleted": False}}})

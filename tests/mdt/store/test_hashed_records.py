@@ -1,4 +1,4 @@
-"""Logs of any size are merged within a set memory, and give what merging in memory gives."""
+"""Logs of any size are merged within a memory limit, with the same result as in memory."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ from pyhudi_expr.mdt.store.hashed_records import newest
 from pyhudi_expr.table.storage import Storage
 from tests.mdt.file_bytes import delete_block, log_block
 
-#: Key -> value; None deletes the key, by a delete block or by a record that says so.
+#: Key -> value; None deletes the key, by a delete block or by a record.
 Written = dict[str, int | None]
 
-_GONE = b"gone"
+_DELETED = b"gone"
 
 
 def read(records: EncodedRecords) -> pa.Table:
-    """A row of the key's hash and the value, whose text stands for Avro."""
+    """A row with the key's hash and the value, whose text stands for Avro."""
     values = records.cells.values
     return pa.table(
         {
             "id": hashes(records.cells.key_strings),
-            "deleted": [value == _GONE for value in values],
-            "value": pa.array([0 if value == _GONE else int(value) for value in values]),
+            "deleted": [value == _DELETED for value in values],
+            "value": pa.array([0 if value == _DELETED else int(value) for value in values]),
         }
     )
 
 
 def content(written: Written) -> bytes:
     cells = sorted(
-        (key.encode(), _GONE if value is None else str(value).encode())
+        (key.encode(), _DELETED if value is None else str(value).encode())
         for key, value in written.items()
     )
     sink = io.BytesIO()
@@ -49,14 +49,16 @@ def content(written: Written) -> bytes:
 
 
 def group(directory: Path, base: Written, logs: Sequence[Written], blocks: bool) -> FileGroup:
-    """blocks: deletes are blocks of their own, before the records of the same instant."""
+    """blocks: deletes are separate blocks, before the records of the same instant."""
     files = {"base.hfile": content(base)}
     for number, log in enumerate(logs):
         instant = f"{number:03}"
-        gone = [key for key, value in log.items() if value is None]
+        deleted_keys = [key for key, value in log.items() if value is None]
         kept = {key: value for key, value in log.items() if value is not None}
         data = log_block(instant, content(kept if blocks else log))
-        files[f"log.{number}"] = (delete_block(instant, gone) if blocks and gone else b"") + data
+        files[f"log.{number}"] = (
+            delete_block(instant, deleted_keys) if blocks and deleted_keys else b""
+        ) + data
     for name, data in files.items():
         if not (directory / name).exists():  # a base file never changes
             (directory / name).write_bytes(data)
@@ -70,10 +72,10 @@ def group(directory: Path, base: Written, logs: Sequence[Written], blocks: bool)
 
 
 def found(
-    asked: FileGroup, cache: DiskCache | None = None, rows_in_memory: int = 1000
+    file_group: FileGroup, cache: DiskCache | None = None, rows_in_memory: int = 1000
 ) -> dict[int, int]:
     rows: list[tuple[int, int]] = []
-    for table in newest(asked, "test", read, cache, rows_in_memory):
+    for table in newest(file_group, "test", read, cache, rows_in_memory):
         ids, values = table.column("id").to_pylist(), table.column("value").to_pylist()
         rows += zip(ids, values, strict=True)
     assert len(dict(rows)) == len(rows)
@@ -103,22 +105,22 @@ def test_the_newest_row_of_each_record(
     blocks: bool,
 ) -> None:
     base = {key: value for key, value in base.items() if value is not None}
-    asked = group(tmp_path_factory.mktemp("group"), base, logs, blocks)
-    assert found(asked, rows_in_memory=rows_in_memory) == expected(base, logs)
+    file_group = group(tmp_path_factory.mktemp("group"), base, logs, blocks)
+    assert found(file_group, rows_in_memory=rows_in_memory) == expected(base, logs)
 
 
-def test_a_log_much_larger_than_what_is_held(tmp_path: Path) -> None:
+def test_a_log_much_larger_than_the_memory_limit(tmp_path: Path) -> None:
     base: Written = {f"k{n}": n for n in range(500)}
     logs: list[Written] = [
         {f"k{n}": None if n % 7 == 0 else n + 1000 * (log + 1) for n in range(log * 90, 600)}
         for log in range(6)
     ]
-    asked = group(tmp_path, base, logs, blocks=False)
-    tables = list(newest(asked, "test", read, None, rows_in_memory=50))
-    # The base file's rest, and one range after the other.
+    file_group = group(tmp_path, base, logs, blocks=False)
+    tables = list(newest(file_group, "test", read, None, rows_in_memory=50))
+    # The rest of the base file, and one range after the other.
     assert len(tables) > 10
     assert all(len(table) <= 100 for table in tables[1:])
-    assert found(asked, rows_in_memory=50) == expected(base, logs)
+    assert found(file_group, rows_in_memory=50) == expected(base, logs)
 
 
 def test_a_base_file_is_read_once(tmp_path: Path) -> None:
@@ -132,6 +134,6 @@ def test_a_base_file_is_read_once(tmp_path: Path) -> None:
 
 
 def test_a_group_without_a_base_file(tmp_path: Path) -> None:
-    asked = group(tmp_path, {}, [{"a": 1}, {"b": 2, "a": None}], False)
-    logs_only = FileGroup(asked.storage, None, asked.logs, asked.valid)
+    file_group = group(tmp_path, {}, [{"a": 1}, {"b": 2, "a": None}], False)
+    logs_only = FileGroup(file_group.storage, None, file_group.logs, file_group.valid)
     assert found(logs_only) == expected({}, [{"b": 2}])

@@ -1,4 +1,4 @@
-"""Which records of the metadata table count."""
+"""Which records of the metadata table are valid."""
 
 import io
 import json
@@ -127,27 +127,27 @@ def test_logs_are_merged_over_the_base_file(tables: Tables) -> None:
     assert tables.names() == {"a": ["f1", "f2"], "b": ["g"]}
 
 
-def test_a_block_whose_data_commit_is_unfinished_does_not_count(tables: Tables) -> None:
+def test_a_block_of_an_unfinished_data_commit_is_ignored(tables: Tables) -> None:
     tables.data.start("203")
     tables.metadata.complete("203", "204")
     tables.log("203", log_block("203", content(a=["f2"])))
     assert tables.names() == {"a": ["f1"]}
 
 
-def test_a_block_whose_own_commit_is_unfinished_does_not_count(tables: Tables) -> None:
+def test_a_block_of_an_unfinished_commit_is_ignored(tables: Tables) -> None:
     tables.metadata.start("203")
     tables.data.complete("203", "204")
     tables.log("203", log_block("203", content(a=["f2"])))
     assert tables.names() == {"a": ["f1"]}
 
 
-def test_an_index_build_has_no_data_commit_and_counts(tables: Tables) -> None:
+def test_a_block_of_an_index_build_is_read(tables: Tables) -> None:
     tables.metadata.complete("203", "204")
     tables.log("203", log_block("203", content(a=["f2"])))
     assert tables.names() == {"a": ["f1", "f2"]}
 
 
-def test_deleted_keys_are_gone_until_they_come_again(tables: Tables) -> None:
+def test_deleted_keys_are_missing_until_they_are_added_again(tables: Tables) -> None:
     tables.log("201", delete_block("201", ["a", "unknown"]))
     assert tables.names() == {}
     tables.write("203", "204")
@@ -155,7 +155,7 @@ def test_deleted_keys_are_gone_until_they_come_again(tables: Tables) -> None:
     assert tables.names() == {"a": ["f2"]}
 
 
-def test_a_rollback_takes_back_earlier_blocks(older: Tables) -> None:
+def test_a_rollback_invalidates_earlier_blocks(older: Tables) -> None:
     older.log("201", log_block("201", content(a=["f2"])))
     older.log("201", log_block("203", b"", kind=0, header={1: "201"}))
     assert older.names() == {"a": ["f1"]}
@@ -163,7 +163,7 @@ def test_a_rollback_takes_back_earlier_blocks(older: Tables) -> None:
     assert older.names() == {"a": ["f1", "f3"]}
 
 
-def test_a_failed_writers_half_block_is_passed_over(tables: Tables) -> None:
+def test_a_truncated_block_of_a_failed_writer_is_skipped(tables: Tables) -> None:
     tables.data.start("203")
     tables.metadata.start("203")
     tables.log("201", log_block("201", content(a=["f2"])))
@@ -171,13 +171,13 @@ def test_a_failed_writers_half_block_is_passed_over(tables: Tables) -> None:
     assert tables.names() == {"a": ["f1", "f2"]}
 
 
-def test_a_finished_writers_half_block_is_corrupt(tables: Tables) -> None:
+def test_a_truncated_block_of_a_completed_writer_is_corruption(tables: Tables) -> None:
     tables.log("201", log_block("201", content(a=["f2"]))[:-20])
     with pytest.raises(CorruptFile, match="damaged block"):
         tables.names()
 
 
-def test_a_compacted_block_takes_the_place_of_those_it_replaces(tables: Tables) -> None:
+def test_a_compacted_block_replaces_its_sources(tables: Tables) -> None:
     tables.write("203", "204")
     tables.write("205", "206")
     tables.write("207", "208")
@@ -185,11 +185,11 @@ def test_a_compacted_block_takes_the_place_of_those_it_replaces(tables: Tables) 
     tables.log("203", log_block("203", content(a=["f3"])))
     tables.log("205", delete_block("205", ["a"]) + log_block("205", content(b=["g"])))
     tables.log("207", log_block("207", content(a=["f2", "f4"]), header={4: "201,203"}))
-    # The deletion came after the blocks that were compacted.
+    # The deletion came after the compacted blocks.
     assert tables.names() == {"b": ["g"]}
 
 
-def test_what_was_compacted_twice_counts_once(tables: Tables) -> None:
+def test_blocks_compacted_twice_are_read_once(tables: Tables) -> None:
     for requested in ("203", "205", "207"):
         tables.write(requested, str(int(requested) + 1))
     tables.log("201", log_block("201", content(a=["f2"])))
@@ -207,7 +207,7 @@ def test_an_unfinished_log_compaction_changes_nothing(tables: Tables) -> None:
     assert tables.names() == {"a": ["f1", "f2"]}
 
 
-def test_a_compactions_base_file_takes_the_place_of_older_files(newer: Tables) -> None:
+def test_a_compactions_base_file_replaces_older_files(newer: Tables) -> None:
     newer.log("201", log_block("201", content(a=["f2"])))
     newer.metadata.complete("203", "204", "commit")
     newer.base(content(a=["compacted"]), "203")
@@ -216,7 +216,7 @@ def test_a_compactions_base_file_takes_the_place_of_older_files(newer: Tables) -
     assert newer.names() == {"a": ["compacted", "f3"]}
 
 
-def test_missing_file_groups_are_noticed(tables: Tables) -> None:
+def test_missing_file_groups_are_detected(tables: Tables) -> None:
     tables.base(content(b=["g"]), shard=2)
     with pytest.raises(CorruptFile, match="file groups are missing"):
         tables.open().scan(FILES)
@@ -228,7 +228,7 @@ def test_a_damaged_base_file_is_named(tables: Tables) -> None:
         tables.open().scan(FILES)
 
 
-def test_a_partition_that_is_not_there_is_refused(tables: Tables) -> None:
+def test_a_missing_partition_is_refused(tables: Tables) -> None:
     with pytest.raises(HudiError, match="has no 'column_stats'"):
         tables.open().scan("column_stats")
 
@@ -238,7 +238,7 @@ def test_a_table_without_metadata_has_none(tmp_path: Path) -> None:
     assert MetadataTable.open(table.open()) is None
 
 
-def test_the_snapshot_is_one_of_both_tables(tables: Tables) -> None:
+def test_a_snapshot_is_consistent_for_both_tables(tables: Tables) -> None:
     before = tables.data.open()
     tables.write("203", "204")
     opened = MetadataTable.open(before)
@@ -246,7 +246,7 @@ def test_the_snapshot_is_one_of_both_tables(tables: Tables) -> None:
     assert (before.instant, opened.table.instant, opened.instant) == ("201", "203", "203")
 
 
-def test_what_the_metadata_table_missed_is_not_covered(tables: Tables) -> None:
+def test_commits_missing_in_the_metadata_table_are_not_covered(tables: Tables) -> None:
     tables.data.complete("203", "204")
     opened = tables.open()
     assert opened.covers("201")
@@ -255,7 +255,7 @@ def test_what_the_metadata_table_missed_is_not_covered(tables: Tables) -> None:
     assert not opened.lists_files
 
 
-def test_files_are_listed_from_the_storage_where_the_metadata_lags(tables: Tables) -> None:
+def test_files_are_listed_from_the_storage_if_the_metadata_lags(tables: Tables) -> None:
     tables.data.complete("203", "204")
     name = tables.data.base("f", "203")
     opened = tables.open()
@@ -263,7 +263,7 @@ def test_files_are_listed_from_the_storage_where_the_metadata_lags(tables: Table
     assert listing.file_name.to_pylist() == [name]
 
 
-def test_another_snapshots_metadata_does_not_list(tables: Tables) -> None:
+def test_metadata_of_another_snapshot_is_not_used_for_listing(tables: Tables) -> None:
     opened = tables.open()
     name = tables.data.base("f", "201")
     again = HudiTable.open(str(tables.data.path))

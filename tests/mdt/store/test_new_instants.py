@@ -1,4 +1,4 @@
-"""A new instant costs the reading of the log blocks that it added, and says what it says afresh."""
+"""For a new instant, only its added log blocks are read, and the results are current."""
 
 from __future__ import annotations
 
@@ -34,8 +34,9 @@ STATISTICS = payloads.Statistics("", "", LONG, None, 9, 0, 72, 72, is_tight=True
 
 
 class GrowingTable:
-    """A synthetic table with a commit after the other, each of which writes a file to one
-    partition and rewrites the statistics of another one."""
+    """A synthetic table with successive commits. Each writes a file to one partition, and rewrites
+    the statistics of another one.
+    """
 
     def __init__(self, path: Path) -> None:
         synthetic.write_table(path, files=FILES_BEFORE, partitions=PARTITIONS)
@@ -82,8 +83,8 @@ class GrowingTable:
         return found
 
 
-def said(metadata: MetadataTable) -> list[list[tuple[Any, ...]]]:
-    """All that the metadata table says of the columns and the files, in an order of its own."""
+def contents_of(metadata: MetadataTable) -> list[list[tuple[Any, ...]]]:
+    """All column statistics and files in the metadata table, in a fixed order."""
     found = []
     for column in COLUMNS:
         stats = metadata.statistics(COLUMN_STATS, [column_prefix(column)])
@@ -106,15 +107,15 @@ def cache(request: pytest.FixtureRequest, tmp_path: Path) -> DiskCache | None:
     return DiskCache(tmp_path / "cache", 1 << 30) if request.param else None
 
 
-def test_each_instant_says_what_it_says_to_a_newcomer(
+def test_each_instant_has_the_same_content_for_a_new_reader(
     table: GrowingTable, cache: DiskCache | None
 ) -> None:
     current = table.open(cache)
     for _ in range(5):
-        said(current)
+        contents_of(current)
         table.commit()
         current = table.open(cache, current)
-        assert said(current) == said(table.open())
+        assert contents_of(current) == contents_of(table.open())
         assert table.names[-1] in current.stored_files().name.to_pylist()
 
 
@@ -122,13 +123,13 @@ def test_log_blocks_are_read_once(table: GrowingTable, cache: DiskCache | None) 
     for _ in range(3):
         table.commit()
     current = table.open(cache)
-    said(current)
+    contents_of(current)
     for log in table.logs:
         wiped(log)
     table.commit()
-    ids, _, files = said(table.open(cache, current))
+    ids, _, files = contents_of(table.open(cache, current))
     assert len(files) == FILES_BEFORE + 4
-    # The first file of all, and what the four commits said last of theirs.
+    # The first file, and the last statistics of the four commits.
     assert sorted(low for _, low, _ in ids if low < ROWS_PER_FILE) == [0, 1, 2, 3, 3]
 
 
@@ -137,19 +138,19 @@ def test_the_bytes_read_do_not_grow_with_the_logs(table: GrowingTable, tmp_path:
     cache = DiskCache(tmp_path / "cache", 1 << 30)
     current, costs, afresh = table.open(cache), [], 0
     for _ in range(10):
-        said(current)
+        contents_of(current)
         table.commit()
         current = table.open(cache, current)
-        said(current)
+        contents_of(current)
         costs.append(current.bytes_read)
         newcomer = table.open(cache)
-        said(newcomer)
+        contents_of(newcomer)
         afresh = newcomer.bytes_read
     assert costs[-1] <= 1.2 * costs[1]
     assert costs[-1] < afresh / 2
 
 
-def test_a_log_file_that_grows_is_read_on(tmp_path: Path) -> None:
+def test_a_growing_log_file_is_read_incrementally(tmp_path: Path) -> None:
     tables = Tables(tmp_path / "t", 6)
     tables.base(content(a=["f0"]))
     tables.write("201", "202")

@@ -1,4 +1,4 @@
-"""Reading at once changes neither the items nor what goes wrong."""
+"""Parallel reading changes neither the items nor the errors."""
 
 import threading
 from collections.abc import Iterator
@@ -11,13 +11,13 @@ from pyhudi_expr.mdt.store.parallel_iter import THREADS, iter_unordered
 
 
 @given(st.lists(st.lists(st.integers(), max_size=4), max_size=5))
-def test_all_items_come_and_each_source_keeps_its_order(sources: list[list[int]]) -> None:
+def test_all_items_are_returned_in_the_order_of_their_source(sources: list[list[int]]) -> None:
     numbered = [[(number, item) for item in own] for number, own in enumerate(sources)]
     found = list(iter_unordered(iter(own) for own in numbered))
     assert [[pair for pair in found if pair[0] == n] for n in range(len(sources))] == numbered
 
 
-def test_sources_are_read_at_once() -> None:
+def test_sources_are_read_in_parallel() -> None:
     everyone = threading.Barrier(THREADS, timeout=30)
 
     def meeting() -> Iterator[int]:
@@ -26,7 +26,7 @@ def test_sources_are_read_at_once() -> None:
     assert sorted(iter_unordered(meeting() for _ in range(THREADS))) == list(range(THREADS))
 
 
-def test_trouble_is_raised() -> None:
+def test_errors_are_raised() -> None:
     def failing() -> Iterator[int]:
         yield 2
         raise ValueError("damaged")
@@ -35,15 +35,15 @@ def test_trouble_is_raised() -> None:
         list(iter_unordered([iter([1]), failing(), iter([3])]))
 
 
-def test_no_more_is_made_than_can_be_worked_on() -> None:
-    made: list[int] = []
+def test_the_number_of_unconsumed_items_is_limited() -> None:
+    produced: list[int] = []
 
     def counting() -> Iterator[int]:
         for number in range(100):
-            made.append(number)
+            produced.append(number)
             yield number
 
     items = iter_unordered([counting()])
     assert next(items) == 0
-    items.close()
-    assert len(made) <= 2
+    items.close()  # type: ignore[attr-defined]
+    assert len(produced) <= 2

@@ -1,4 +1,4 @@
-"""Entries of a secondary index after its base file and logs were merged (RFC-77)."""
+"""Entries of a secondary index after merging its base file and logs (RFC-77)."""
 
 from __future__ import annotations
 
@@ -47,14 +47,17 @@ VALUES = {deleted: encoded(deleted) for deleted in (False, True)}
 
 
 def content(written: Written) -> bytes:
-    cells = sorted((secondary_key(*pair).encode(), VALUES[gone]) for pair, gone in written.items())
+    cells = sorted(
+        (secondary_key(*pair).encode(), VALUES[is_tombstone])
+        for pair, is_tombstone in written.items()
+    )
     sink = io.BytesIO()
     hfile_writer.write(sink, cells, RECORD_SCHEMA)
     return sink.getvalue()
 
 
 def merged(directory: Path, base: Written, logs: Sequence[Written]) -> list[tuple[str, str]]:
-    """The live entries of a file group that consists of these files, sorted."""
+    """The live entries of a file group with these files, sorted."""
     files = [("base.hfile", content(base))]
     files += [(f"log.{n}", log_block(f"{n:03}", content(log))) for n, log in enumerate(logs)]
     for name, data in files:
@@ -70,19 +73,23 @@ def merged(directory: Path, base: Written, logs: Sequence[Written]) -> list[tupl
     for piece in group.newest(HFile.scan):
         for part in entries(piece):
             pairs = zip(part.values.to_list(), part.keys.to_list(), part.deleted, strict=True)
-            found += [(value.decode(), key.decode()) for value, key, gone in pairs if not gone]
+            found += [
+                (value.decode(), key.decode())
+                for value, key, is_tombstone in pairs
+                if not is_tombstone
+            ]
     return sorted(found)
 
 
 def test_the_example_of_rfc_77(tmp_path: Path) -> None:
-    base = {
+    base: Written = {
         ("chennai", "c8abbe79-8d89-47ea-b4ce-4d224bae5bfa"): False,
         ("los-angeles", "9909a8b1-2d15-4d3d-8ec9-efc48c536a01"): False,
         ("los-angeles", "9809a8b1-2d15-4d3d-8ec9-efc48c536a01"): False,
         ("sfo", "334e26e9-8355-45cc-97c6-c31daf0df330"): False,
         ("sfo", "334e26e9-8355-45cc-97c6-c31daf0df329"): False,
     }
-    log = {
+    log: Written = {
         ("sfo", "334e26e9-8355-45cc-97c6-c31daf0df329"): True,
         ("chennai", "e3cf430c-889d-4015-bc98-59bdce1e530c"): False,
         ("los-angeles", "9809a8b1-2d15-4d3d-8ec9-efc48c536a01"): True,
@@ -102,20 +109,22 @@ writes = st.dictionaries(st.tuples(st.none() | texts, texts), st.booleans(), max
 
 
 @given(writes, st.lists(writes, max_size=3))
-def test_the_newest_word_on_a_pair_counts(
+def test_the_newest_record_of_a_pair_wins(
     tmp_path_factory: pytest.TempPathFactory, base: Written, logs: list[Written]
 ) -> None:
     state: dict[tuple[str | None, str], bool] = {}
     for written in (base, *logs):
         state.update(written)
     expected = sorted(
-        ("\0" if value is None else value, key) for (value, key), gone in state.items() if not gone
+        ("\0" if value is None else value, key)
+        for (value, key), is_tombstone in state.items()
+        if not is_tombstone
     )
     assert merged(tmp_path_factory.mktemp("group"), base, logs) == expected
 
 
 @pytest.mark.parametrize("key", [b"no separator", b"two$of$them", b"\\$escaped only"])
-def test_what_is_no_key_is_refused(key: bytes) -> None:
+def test_invalid_keys_are_refused(key: bytes) -> None:
     cells = Cells(ByteStrings.of([key]), ByteStrings.of([VALUES[False]]))
     with pytest.raises(CorruptFile, match="file"):
         entries(EncodedRecords("a file", RECORD_SCHEMA, cells))

@@ -1,4 +1,4 @@
-"""Statistics decoded all at once are those that a record by record reader gives."""
+"""Statistics decoded in bulk equal those of a record-by-record reader."""
 
 import io
 import json
@@ -100,32 +100,34 @@ def one_by_one(records: EncodedRecords) -> ColumnStatistics:
 
 
 @given(records=st.lists(_RECORDS, max_size=8))
-def test_columns_are_those_of_single_records(records: list[Any]) -> None:
+def test_columns_equal_single_records(records: list[Any]) -> None:
     batch = encoded(records)
     assert rows(decode_statistics(batch)) == rows(one_by_one(batch))
 
 
 @given(records=st.lists(_STATS, min_size=1, max_size=5), at=st.integers(0), bit=st.integers(0, 7))
-def test_damage_is_told_or_changes_nothing_else(records: list[Any], at: int, bit: int) -> None:
-    whole = encoded(
+def test_damage_is_reported_or_affects_only_its_value(
+    records: list[Any], at: int, bit: int
+) -> None:
+    all_records = encoded(
         [
             {"key": "", "type": 3, "filesystemMetadata": None, "ColumnStatsMetadata": stats}
             for stats in records
         ]
     )
-    damaged = bytearray(whole.cells.values[0])
+    damaged = bytearray(all_records.cells.values[0])
     damaged[at % len(damaged)] ^= 1 << bit
-    values = [bytes(damaged), *whole.cells.values[1:]]
-    batch = EncodedRecords("damaged", RECORD_SCHEMA, Cells.of(whole.cells.keys, values))
+    values = [bytes(damaged), *all_records.cells.values[1:]]
+    batch = EncodedRecords("damaged", RECORD_SCHEMA, Cells.of(all_records.cells.keys, values))
     try:
         expected = rows(one_by_one(batch))
     except CorruptFile:
-        # A text that nobody asks for may be damaged.
+        # A text that is not read may be damaged.
         return
     assert rows(decode_statistics(batch)) == expected
 
 
-def test_hudis_own_files_are_decoded_by_columns(golden: Mapping[str, Path]) -> None:
+def test_hudis_own_files_are_decoded_in_bulk(golden: Mapping[str, Path]) -> None:
     seen = 0
     for table in golden.values():
         for path in table.glob(".hoodie/metadata/*_stats/*.hfile"):
@@ -138,7 +140,7 @@ def test_hudis_own_files_are_decoded_by_columns(golden: Mapping[str, Path]) -> N
     assert seen
 
 
-def test_parts_are_put_together_in_their_order() -> None:
+def test_parts_are_concatenated_in_order() -> None:
     stats = {
         "minValue": (f"{_NAMESPACE}.IntWrapper", {"value": 1}),
         "maxValue": (f"{_NAMESPACE}.IntWrapper", {"value": 2}),
@@ -176,7 +178,9 @@ def test_parts_are_put_together_in_their_order() -> None:
         ),
     ],
 )
-def test_what_cannot_be_decoded_by_columns_is_told(schema: str, value: bytes, reason: str) -> None:
+def test_records_that_cannot_be_decoded_in_bulk_are_reported(
+    schema: str, value: bytes, reason: str
+) -> None:
     with pytest.raises(UndecodedError, match=reason):
         decode_columns(schema, ByteStrings.of([value]))
 

@@ -1,4 +1,4 @@
-"""What is kept on disk between processes changes no answer, whatever becomes of the table."""
+"""The disk cache never changes an answer, whatever happens to the table."""
 
 import os
 from collections.abc import Sequence
@@ -23,7 +23,7 @@ PREDICATES = [
 def answers(
     table: Path, directory: Path | None, predicates: Sequence[str] = PREDICATES
 ) -> list[list[str]]:
-    """What is kept for each predicate, by a pruner that knows nothing but the directory."""
+    """The slices kept for each predicate, by a new pruner that shares only the cache directory."""
     pruner = Pruner(PruneOptions(snapshot_dir=directory))
     found = []
     for sql in predicates:
@@ -40,7 +40,7 @@ def table(tmp_path: Path) -> Path:
     return path
 
 
-def test_answers_stay_the_same(table: Path, tmp_path: Path) -> None:
+def test_cached_answers_stay_the_same(table: Path, tmp_path: Path) -> None:
     directory = tmp_path / "snapshots"
     first = answers(table, None)
     assert [len(kept) for kept in first][2] == 1
@@ -52,7 +52,7 @@ def test_answers_stay_the_same(table: Path, tmp_path: Path) -> None:
 def test_a_second_process_reads_no_data_blocks(tmp_path: Path) -> None:
     table = tmp_path / "table"
     synthetic.write_table(table, files=10 * FILES, partitions=PARTITIONS)
-    # The others leave one partition, of which little is read and nothing is kept.
+    # The other predicates leave one partition, of which little is read and nothing is cached.
     every_partition = PREDICATES[:2]
     first = answers(table, tmp_path / "snapshots", every_partition)
     for base in table.glob(".hoodie/metadata/column_stats/*.hfile"):
@@ -65,7 +65,7 @@ def test_a_second_process_reads_no_data_blocks(tmp_path: Path) -> None:
     assert answers(table, tmp_path / "snapshots", every_partition) == first
 
 
-def test_a_table_that_was_dropped_and_made_anew_is_another(
+def test_a_recreated_table_does_not_use_the_old_cache(
     table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     old = answers(table, tmp_path / "snapshots")
@@ -76,7 +76,7 @@ def test_a_table_that_was_dropped_and_made_anew_is_another(
     assert answers(table, tmp_path / "snapshots") == new
 
 
-def test_damaged_files_are_mended(table: Path, tmp_path: Path) -> None:
+def test_damaged_cache_files_are_replaced(table: Path, tmp_path: Path) -> None:
     directory = tmp_path / "snapshots"
     first = answers(table, directory)
     for number, file in enumerate(sorted(directory.iterdir())):

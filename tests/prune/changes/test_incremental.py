@@ -1,4 +1,4 @@
-"""Incremental queries: of the rows that were written after an instant, only their files."""
+"""Incremental queries: only files with rows that were written after an instant are kept."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.errors import UnsupportedTable
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import call, rows
+from tests.prune.changes.test_long_lived_pruner import call_procedure, rows
 from tests.prune.matching_slices import Group, groups, groups_with_matches, read
 
 pytestmark = pytest.mark.spark
@@ -40,8 +40,8 @@ def test_only_files_with_newer_rows(
     instants.append(instant_of(table.path))
     upsert(table, rows(spark, "id = 77", x="id + 2000"))
     instants.append(instant_of(table.path))
-    # Clustering writes all files anew; the rows keep their commit times.
-    call(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
+    # Clustering rewrites all files; the rows keep their commit times.
+    call_procedure(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
     pruner = Pruner()
 
     def kept(where: str, since: str, until: str | None = None) -> set[Group]:
@@ -55,14 +55,14 @@ def test_only_files_with_newer_rows(
                 if until is None
                 else read(spark, table.path, as__of__instant=until)
             ).where(f"_hoodie_commit_time > '{since}'")
-            for where, right in groups_with_matches(frame, WHERE).items():
+            for where, expected in groups_with_matches(frame, WHERE).items():
                 found = kept(where, since, until)
-                assert right <= found, (where, since, until)
-                # Layout 1 does not tell what commits a log file is of, and as of an instant a
-                # slice shows its later log files too.
+                assert expected <= found, (where, since, until)
+                # Layout 1 does not record which commits wrote to a log file, and as of an instant a
+                # slice includes its later log files.
                 exact = type_ is TableType.COW or (version > 6 and until is None)
                 if where == "x >= 0" and exact:
-                    assert found == right
+                    assert found == expected
     assert not kept("x >= 0", instants[-1])
 
 

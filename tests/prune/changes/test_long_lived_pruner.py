@@ -1,4 +1,4 @@
-"""A table that changes under one long-lived pruner: fresh answers, and old ones that stay right."""
+"""A table that changes under a long-lived pruner: new answers are current, old ones stay right."""
 
 from __future__ import annotations
 
@@ -35,30 +35,30 @@ PREDICATES = (
 
 
 @dataclass(frozen=True)
-class Moment:
-    """What was right when a snapshot was taken whose indexes nobody has looked at yet."""
+class ExpectedSnapshot:
+    """The expected result of a snapshot whose indexes have not been read yet."""
 
     snapshot: TableSnapshot
-    right: dict[str, set[Group]]
+    expected: dict[str, set[Group]]
 
     def assert_right(self) -> None:
-        """The snapshot keeps what matched then, however the table has changed since."""
+        """The snapshot keeps what matched at its time, however the table has changed since."""
         listing, schema = self.snapshot.listing, self.snapshot.schema
         partitions = listing.partitions.to_pylist()
-        for text, right in self.right.items():
+        for text, expected in self.expected.items():
             predicate = bind(parse_predicate(text), Scope(schema, "UTC"))
             needed = list(columns(predicate).values())
             everywhere = np.ones(len(partitions), np.bool_)
             reading = self.snapshot.reading(PartitionReader.ANY, predicate)
-            asked = self.snapshot.file_evidence(predicate, needed, everywhere, 10, reading)
-            sources = [answer.evidence for answer in asked.answers]
+            evidence_found = self.snapshot.file_evidence(predicate, needed, everywhere, 10, reading)
+            sources = [answer.evidence for answer in evidence_found.answers]
             keep = keep_slices(predicate, sources, listing, self.snapshot.merging)
             kept = {
                 (partitions[listing.slice_partition[n]], str(listing.slice_file_id[n]))
                 for n in range(listing.num_slices)
                 if keep[n]
             }
-            assert right <= kept, text
+            assert expected <= kept, text
 
 
 def rows(spark: SparkSession, where: str, x: str = "id", s: str = "'row ' || id") -> DataFrame:
@@ -73,25 +73,25 @@ def rows(spark: SparkSession, where: str, x: str = "id", s: str = "'row ' || id"
     ("type_", "version"),
     [(TableType.MOR, 9), long(TableType.COW, 9), long(TableType.MOR, 8), long(TableType.MOR, 6)],
 )
-def test_each_action_of_a_writer(
+def test_answers_are_right_after_each_action_of_a_writer(
     spark: SparkSession, tmp_path: Path, type_: TableType, version: int
 ) -> None:
     name = f"changing_{type_.name.lower()}_{version}"
     spec = TableSpec(name, type_, version, partitions=("p",))
     table = create(rows(spark, "true"), spec, tmp_path)
     pruner = Pruner(PruneOptions(footer_wait=20))
-    moments: list[Moment] = []
+    moments: list[ExpectedSnapshot] = []
     instants: list[str] = []
 
     def check() -> None:
         frame = read(spark, table.path)
         assert_no_row_lost(pruner, table.path, frame, PREDICATES)
-        now = HudiTable.open(str(table.path))
-        assert now.instant is not None
-        instants.append(now.instant)
+        current = HudiTable.open(str(table.path))
+        assert current.instant is not None
+        instants.append(current.instant)
         moments.append(
-            Moment(
-                TableSnapshot.open(now, SnapshotOptions()),
+            ExpectedSnapshot(
+                TableSnapshot.open(current, SnapshotOptions()),
                 groups_with_matches(frame, PREDICATES),
             )
         )
@@ -101,24 +101,24 @@ def test_each_action_of_a_writer(
     check()
     delete(table, rows(spark, "id in (5, 45, 77)"))
     check()
-    # A failed write: the commit's files and its part of the index are there, its end is not.
+    # A failed write: the commit's files and index entries exist, its completion does not.
     upsert(table, rows(spark, "id in (7, 50)", x="id + 2000"))
-    ending = unfinish(table)
+    ending = remove_completion(table)
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
     ending[0].write_bytes(ending[1])
     check()
     upsert(table, rows(spark, "id = 5", s="cast(null as string)"))
     check()
-    overwrite(table, rows(spark, "id between 20 and 23", x="null"))
+    overwrite_partitions(table, rows(spark, "id between 20 and 23", x="null"))
     check()
-    call(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
+    call_procedure(spark, f"run_clustering(path => '{table.path}', order => 'x')", table)
     check()
     if type_ is TableType.MOR:
         upsert(table, rows(spark, "id in (7, 50)", x="-id"))
-        call(spark, f"run_compaction(op => 'schedule', path => '{table.path}')", table)
+        call_procedure(spark, f"run_compaction(op => 'schedule', path => '{table.path}')", table)
         upsert(table, rows(spark, "id in (8, 50)", x="-2 * id"))
         check()
-        call(spark, f"run_compaction(op => 'run', path => '{table.path}')", table)
+        call_procedure(spark, f"run_compaction(op => 'run', path => '{table.path}')", table)
         check()
     for travelled in instants[:2]:
         frame = read(spark, table.path, as__of__instant=travelled)
@@ -127,8 +127,8 @@ def test_each_action_of_a_writer(
         moment.assert_right()
 
 
-def unfinish(table: WrittenTable) -> tuple[Path, bytes]:
-    """Takes the newest commit's end away; gives its path and content."""
+def remove_completion(table: WrittenTable) -> tuple[Path, bytes]:
+    """Removes the completion of the newest commit; returns its path and content."""
     hoodie = table.path / ".hoodie"
     timeline = hoodie if table.spec.version < 8 else hoodie / "timeline"
     ends = [f for f in timeline.iterdir() if f.suffix in (".commit", ".deltacommit")]
@@ -138,13 +138,13 @@ def unfinish(table: WrittenTable) -> tuple[Path, bytes]:
     return newest, content
 
 
-def overwrite(table: WrittenTable, frame: DataFrame) -> None:
-    """Replaces the partitions that the frame has rows of."""
+def overwrite_partitions(table: WrittenTable, frame: DataFrame) -> None:
+    """Replaces the partitions that have rows in the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": "insert_overwrite"}
     frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
 
 
-def call(spark: SparkSession, procedure: str, table: WrittenTable) -> None:
+def call_procedure(spark: SparkSession, procedure: str, table: WrittenTable) -> None:
     """Runs one of Hudi's procedures with the table's own options."""
     prefixes = ("hoodie.metadata", "hoodie.write.table.version")
     own = {name: v for name, v in table.spec.options().items() if name.startswith(prefixes)}

@@ -1,7 +1,6 @@
-"""Random lives of tables: whatever writers and table services do, no matching row is pruned away.
+"""Random histories of tables: whatever writers and table services do, no matching row is lost.
 
-PYHUDI_LIVES=N tries N lives instead of one (each takes about half a minute), for hours if need be;
-each run tries other ones.
+PYHUDI_LIVES=N runs N histories instead of one (about half a minute each); each run draws new ones.
 """
 
 from __future__ import annotations
@@ -27,7 +26,13 @@ from pyspark.sql import DataFrame, SparkSession
 
 from devtools.tables import HudiTable, TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
-from tests.prune.changes.test_long_lived_pruner import PREDICATES, call, overwrite, rows, unfinish
+from tests.prune.changes.test_long_lived_pruner import (
+    PREDICATES,
+    call_procedure,
+    overwrite_partitions,
+    remove_completion,
+    rows,
+)
 from tests.prune.changes.test_table_services import MANUAL, newest
 from tests.prune.matching_slices import assert_no_row_lost, read
 
@@ -41,11 +46,13 @@ values = st.sampled_from(["id + 1000", "-id", "5", "cast(null as int)", "id"])
 texts = st.sampled_from(["'new ' || id", "cast(null as string)", "''", "'row 7'"])
 
 
-class Life(RuleBasedStateMachine):
-    """A table, and two pruners: one that has seen all of it, and a new one for each look. asked: by
-    which predicates."""
+class TableHistory(RuleBasedStateMachine):
+    """A table and two pruners: a long-lived one, and a new one for each check.
 
-    asked: ClassVar[Sequence[str]] = PREDICATES
+    predicates: those that are checked.
+    """
+
+    predicates: ClassVar[Sequence[str]] = PREDICATES
     spark: ClassVar[SparkSession]
     root: ClassVar[Path]
 
@@ -71,23 +78,25 @@ class Life(RuleBasedStateMachine):
 
     @rule(some=ids, x=values, s=texts)
     def write(self, some: list[int], x: str, s: str) -> None:
-        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x, s=s))
+        upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x, s=s))
         self.writes, self.changed = self.writes + 1, True
 
     @rule(some=ids)
     def forget(self, some: list[int]) -> None:
-        delete(self.table, rows(self.spark, f"id in ({listed(some)})"))
+        delete(self.table, rows(self.spark, f"id in ({comma_separated(some)})"))
         self.writes, self.changed = 0, True
 
     @rule(first=st.integers(0, 79), x=values)
     def replace_partitions(self, first: int, x: str) -> None:
-        overwrite(self.table, rows(self.spark, f"id between {first} and {first + 3}", x=x))
+        overwrite_partitions(
+            self.table, rows(self.spark, f"id between {first} and {first + 3}", x=x)
+        )
         self.writes, self.changed = 0, True
 
     @rule(some=ids, x=values)
     def fail_to_write(self, some: list[int], x: str) -> None:
-        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
-        ending, content = unfinish(self.table)
+        upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x))
+        ending, content = remove_completion(self.table)
         assert_no_row_lost(self.pruner, self.table.path, self._rows(), PREDICATES)
         ending.write_bytes(content)
         self.writes, self.changed = 0, True
@@ -105,7 +114,7 @@ class Life(RuleBasedStateMachine):
     def clean(self) -> None:
         self._call("run_clean(table => 'life', retain_commits => 1)")
 
-    # Hudi rolls back what nothing has been built upon.
+    # Hudi can roll back a commit only if nothing was built on it.
     @precondition(lambda self: self.writes > 0)
     @rule()
     def roll_back(self) -> None:
@@ -116,32 +125,32 @@ class Life(RuleBasedStateMachine):
     def no_row_is_lost(self) -> None:
         if self.changed:
             frame = self._rows().cache()
-            kept = assert_no_row_lost(self.pruner, self.table.path, frame, self.asked)
+            kept = assert_no_row_lost(self.pruner, self.table.path, frame, self.predicates)
             fresh = Pruner(PruneOptions(footer_wait=20))
-            assert assert_no_row_lost(fresh, self.table.path, frame, self.asked) == kept
+            assert assert_no_row_lost(fresh, self.table.path, frame, self.predicates) == kept
             frame.unpersist()
         self.changed = False
 
     def _call(self, procedure: str) -> None:
-        call(self.spark, procedure, self.table)
+        call_procedure(self.spark, procedure, self.table)
         self.writes, self.changed = 0, True
 
     def _rows(self) -> DataFrame:
         return read(self.spark, self.table.path)
 
 
-def listed(numbers: list[int]) -> str:
+def comma_separated(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers))
 
 
 @pytest.mark.timeout(0)
-def test_any_life_of_a_table(spark: SparkSession, tmp_path: Path) -> None:
-    Life.spark, Life.root = spark, tmp_path
-    live(Life, LIVES)
+def test_random_histories_lose_no_row(spark: SparkSession, tmp_path: Path) -> None:
+    TableHistory.spark, TableHistory.root = spark, tmp_path
+    run_histories(TableHistory, LIVES)
 
 
-def live(life: type[Life], times: int) -> None:
-    """So many lives at random; the same one each time, if it is one."""
+def run_histories(life: type[TableHistory], times: int) -> None:
+    """Runs this many random histories. A single one is always the same."""
     run_state_machine_as_test(
         life,
         settings=settings(
@@ -150,7 +159,7 @@ def live(life: type[Life], times: int) -> None:
             deadline=None,
             database=None,
             derandomize=times == 1,
-            # To shrink a life would take as many others.
+            # Shrinking a history would run as many others.
             phases=[Phase.generate],
             suppress_health_check=list(HealthCheck),
         ),

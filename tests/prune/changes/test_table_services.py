@@ -1,4 +1,4 @@
-"""What Hudi's table services leave: cleaned, archived, rolled back and restored timelines."""
+"""Timelines after Hudi's table services: cleaned, archived, rolled back and restored."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from devtools.tables import TableSpec, TableType, create, delete, upsert
 from pyhudi_expr.prune import PruneOptions, Pruner
 from pyhudi_expr.table.hudi_table import HudiTable
 from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import PREDICATES, call, rows
+from tests.prune.changes.test_long_lived_pruner import PREDICATES, call_procedure, rows
 from tests.prune.matching_slices import assert_no_row_lost, groups, read, request
 
 pytestmark = pytest.mark.spark
@@ -23,7 +23,7 @@ MANUAL = {"hoodie.clean.automatic": "false", "hoodie.archive.automatic": "false"
 def written(
     spark: SparkSession, parent: Path, type_: TableType, version: int, **extra: str
 ) -> WrittenTable:
-    """A table of several commits, also known to Spark's catalogue."""
+    """A table with several commits, which is also in Spark's catalogue."""
     spec = TableSpec("serviced", type_, version, partitions=("p",), extra={**MANUAL, **extra})
     table = create(rows(spark, "true"), spec, parent)
     for n in range(3):
@@ -47,19 +47,19 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
     pruner = Pruner(PruneOptions(footer_wait=20))
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
     before = len(list(table.path.rglob("*.parquet")))
-    call(spark, "run_clean(table => 'serviced', retain_commits => 1)", table)
+    call_procedure(spark, "run_clean(table => 'serviced', retain_commits => 1)", table)
     assert len(list(table.path.rglob("*.parquet"))) < before
     assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
 
-    begun = HudiTable.open(str(table.path)).timeline
-    call(
+    initial = HudiTable.open(str(table.path)).timeline
+    call_procedure(
         spark,
         "archive_commits(table => 'serviced', min_commits => 2, max_commits => 3,"
         " retain_commits => 1, enable_metadata => true)",
         table,
     )
     archived = HudiTable.open(str(table.path)).timeline
-    assert len(archived.writes) < len(begun.writes)
+    assert len(archived.writes) < len(initial.writes)
     for known in (pruner, Pruner()):
         assert_no_row_lost(known, table.path, read(spark, table.path), PREDICATES)
     upsert(table, rows(spark, "id in (3, 45)", x="-id"))
@@ -71,18 +71,20 @@ def test_clean_and_archive(spark: SparkSession, tmp_path: Path, version: int) ->
 def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableType) -> None:
     table = written(spark, tmp_path, type_, 9)
     pruner = Pruner(PruneOptions(footer_wait=20))
-    saved = newest(table)
-    call(spark, f"create_savepoint(table => 'serviced', commit_time => '{saved}')", table)
+    savepoint = newest(table)
+    call_procedure(
+        spark, f"create_savepoint(table => 'serviced', commit_time => '{savepoint}')", table
+    )
     kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), PREDICATES)
 
     upsert(table, rows(spark, "id < 40", x="7000 + id"))
     assert groups(pruner.prune(str(table.path), request("x >= 7000")))
-    call(
+    call_procedure(
         spark,
         f"rollback_to_instant(table => 'serviced', instant_time => '{newest(table)}')",
         table,
     )
-    assert newest(table) == saved
+    assert newest(table) == savepoint
     for known in (pruner, Pruner(PruneOptions(footer_wait=20))):
         assert assert_no_row_lost(known, table.path, read(spark, table.path), PREDICATES) == kept
         assert not groups(known.prune(str(table.path), request("x >= 7000")))
@@ -90,7 +92,9 @@ def test_rollback_and_restore(spark: SparkSession, tmp_path: Path, type_: TableT
     upsert(table, rows(spark, "id < 40", x="8000 + id"))
     upsert(table, rows(spark, "id > 70", x="9000 + id"))
     assert groups(pruner.prune(str(table.path), request("x >= 8000")))
-    call(spark, f"rollback_to_savepoint(table => 'serviced', instant_time => '{saved}')", table)
+    call_procedure(
+        spark, f"rollback_to_savepoint(table => 'serviced', instant_time => '{savepoint}')", table
+    )
     for known in (pruner, Pruner(PruneOptions(footer_wait=20))):
         assert_no_row_lost(known, table.path, read(spark, table.path), PREDICATES)
         assert not groups(known.prune(str(table.path), request("x >= 8000")))

@@ -1,6 +1,6 @@
-"""Exact numbers of files kept, for a table that is laid out so that they can be counted by hand.
+"""Exact numbers of kept files, for a table whose layout allows counting by hand.
 
-File `k` of 16 holds the ids 10 k to 10 k + 9, and everything else follows from the id.
+File `k` of 16 holds the ids 10 k to 10 k + 9, and all other columns follow from the id.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ KEPT = {
     **{"s LIKE 'name__0055'": 1, "s LIKE '_ame_0055'": 1, "trim(s) = 'name_0055'": 1},
     **{"month(day) = 1": 4, "day(day) = 32": 0, "to_date(ts) = DATE '1970-01-01'": 1},
     **{"date_format(ts, 'yyyy-MM') = '1970-01'": 4, "date_add(day, 5) = DATE '1970-01-01'": 1},
-    # trunc: Hive's vectors truncate each day to 1970-01-01
+    # trunc: Hive's vectorised code truncates each day to 1970-01-01
     **{"hour(ts) = 24": 0, "trunc(day, 'MM') = DATE '1970-01-01'": 16, "year(ts) < 1970": 4},
     **{"id < 1 AND id > 2": 0, "NOT (id >= 1 OR id <= 2)": 0, "1 = 2": 0, "2 = 2": 16},
     # trees
@@ -103,7 +103,7 @@ KEPT = {
 
 @pytest.mark.parametrize("partitions", [(), ("p",)], ids=["whole", "partitioned"])
 @pytest.mark.parametrize("version", [6, 8, 9])
-def test_as_many_files_are_kept_as_hold_a_match(
+def test_exactly_the_files_with_a_match_are_kept(
     spark: SparkSession, tmp_path: Path, version: int, partitions: tuple[str, ...]
 ) -> None:
     columns = [*spark.sql(ROWS).columns, "st.a", "st.b.c"]
@@ -112,6 +112,6 @@ def test_as_many_files_are_kept_as_hold_a_match(
     path = create(spark.sql(ROWS), spec, tmp_path).path
     pruner = Pruner(PruneOptions(footer_wait=20))
     kept = assert_no_row_lost(pruner, path, read(spark, path), KEPT)
-    # Decimals of many digits are in column_stats since version 9 only.
+    # Decimals with many digits are in column_stats only since version 9.
     expected = {t: n if version == 9 or "large" not in t else 16 for t, n in KEPT.items()}
     assert kept == expected

@@ -1,4 +1,4 @@
-"""Expression indexes that Hudi built: no row is lost, and what only they can prune is pruned."""
+"""Expression indexes built by Hudi lose no row, and prune what only they can prune."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ INDEXES = (
     "up on {} using bloom_filters(s) options(expr='upper')",
     "keys on {} using bloom_filters(k) options(expr='identity')",
 )
-#: How many of the eight files are kept at most, before the update.
+#: The maximum number of the eight files that are kept, before the update.
 KEPT = {
     "length(s) = 6": 1,
     "length(s) + 1 > 21": 1,
@@ -76,7 +76,7 @@ def test_expression_indexes_lose_no_row_and_prune(
     spark.sql(f"create table {name} using hudi location '{table.path}'")
     locks = "org.apache.hudi.client.transaction.lock.InProcessLockProvider"
     settings = {"hoodie.write.lock.provider": locks}
-    # Nothing in the index says in which zone its hours were computed.
+    # The index does not record the zone of its hours.
     with session_settings(spark, {**settings, "spark.sql.session.timeZone": "America/New_York"}):
         for index in INDEXES:
             spark.sql(f"create index {index.format(name)}")
@@ -90,26 +90,26 @@ def test_expression_indexes_lose_no_row_and_prune(
     assert {answer.index: answer.files for answer in explained.answers}["expr_index_long"] == 7
     assert_built_alike(spark, table.path, "expr_index_up")
     assert_not_advised(str(table.path))
-    # Without it Hudi's writers fail to bring ranges of functions up to date.
+    # Without it, Hudi's writers fail to update the ranges of functions.
     assert writer_options(str(table.path))["hoodie.embed.timeline.server"] == "true"
 
 
 def assert_not_advised(path: str) -> None:
-    """The advisor knows the indexes that are there."""
+    """The advisor detects existing indexes."""
     queries = read_queries("length(s) = 6; lower(s) = 'name_5'; upper(s) = 'NAME_5'")
     advice = advise(path, queries.asked)
-    judged = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
-    assert {(each.function, each.kind) for each in judged} >= {
+    considered = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
+    assert {(each.function, each.kind) for each in considered} >= {
         ("length", "bloom_filters"),
         ("lower", "bloom_filters"),
         ("upper", "column_stats"),
     }
-    there = {("length", "column_stats"), ("lower", "column_stats"), ("upper", "bloom_filters")}
-    assert not there & {(each.function, each.kind) for each in judged}
+    built = {("length", "column_stats"), ("lower", "column_stats"), ("upper", "bloom_filters")}
+    assert not built & {(each.function, each.kind) for each in considered}
 
 
 def assert_built_alike(spark: SparkSession, path: Path, name: str) -> None:
-    """The filters that are built here have the keys of Hudi's."""
+    """The filters that we build have the same keys as Hudi's."""
     table = HudiTable.open(str(path))
     metadata = MetadataTable.open(table)
     assert metadata is not None

@@ -1,4 +1,4 @@
-"""Tables that Flink wrote: no predicate on any column drops a slice that holds a match."""
+"""Tables written by Flink: no predicate on any column drops a slice with a match."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from tests.prune.brute_force import Rows, predicates, rows_of
 from tests.prune.matching_slices import Group, groups, request
 
 ZONE = "America/New_York"
-#: Log files without statistics, in partitions whose paths are formatted: nothing tells of the rows.
+#: Log files without statistics, in partitions with formatted paths: no evidence about the rows.
 UNTOLD = {"mor_pending"}
 META = ("_hoodie_record_key", "_hoodie_commit_time")
 
 
 def rows_by_group(path: Path) -> tuple[dict[str, pa.DataType], dict[Group, Rows]]:
-    """The columns' types, and the rows that merging each slice gives."""
+    """The columns' types, and the rows of each merged slice."""
     table = HudiTable.open(str(path))
     schema, listing = table.schema(), table.listing()
     reader = SliceReader.of(table, listing.instant)
@@ -42,8 +42,10 @@ def rows_by_group(path: Path) -> tuple[dict[str, pa.DataType], dict[Group, Rows]
             pa.table([c.cast(t) for c, t in zip(columns, types.values(), strict=True)], names)
             for columns in reader.columns(one, names)
         ]
-        shown, found[one.partition, one.file_id] = rows_of(pa.concat_tables([empty, *batches]))
-    return shown, found
+        types_found, found[one.partition, one.file_id] = rows_of(
+            pa.concat_tables([empty, *batches])
+        )
+    return types_found, found
 
 
 @pytest.mark.slow
@@ -51,7 +53,7 @@ def rows_by_group(path: Path) -> tuple[dict[str, pa.DataType], dict[Group, Rows]
 def test_no_slice_with_a_match_is_dropped(name: str, flink: Mapping[str, Path]) -> None:
     types, by_group = rows_by_group(flink[name])
     every = [row for rows in by_group.values() for row in rows]
-    # Flink's own statistics where it was told to write them, else the footers.
+    # Flink's own statistics if it wrote them, otherwise the footers.
     pruner, table = Pruner(PruneOptions(footers=True, footer_wait=20)), Table(types, ZONE)
     dropped: set[str] = set()
     for predicate in predicates(types, every):
@@ -66,11 +68,11 @@ def test_no_slice_with_a_match_is_dropped(name: str, flink: Mapping[str, Path]) 
     assert bool(dropped) != (name in UNTOLD)
 
 
-def test_a_record_index_that_flink_took_keys_from_is_not_believed(
+def test_a_record_index_with_keys_deleted_by_flink_is_not_trusted(
     flink: Mapping[str, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Hudi 0.14 for Flink deletes the entries of what it updates, and adds none."""
-    # The files are so small that to read them costs less than to ask the index.
+    """Hudi 0.14 for Flink deletes the entries of updated keys, and adds none."""
+    # The files are so small that reading them costs less than reading the index.
     monkeypatch.setattr(LookupCost, "is_worth", lambda *_: True)
     path = flink["mor_indexed"]
     mdt = MetadataTable.open(HudiTable.open(str(path)))
@@ -80,8 +82,8 @@ def test_a_record_index_that_flink_took_keys_from_is_not_believed(
     for group, rows in rows_by_group(path)[1].items():
         for row in rows:
             known.add(row["_hoodie_record_key"])
-            asked = f"_hoodie_record_key = '{row['_hoodie_record_key']}'"
-            result = pruner.prune(str(path), request(asked))
+            predicate = f"_hoodie_record_key = '{row['_hoodie_record_key']}'"
+            result = pruner.prune(str(path), request(predicate))
             assert [one.name for one in result.evidence][-1] == RECORD_INDEX
             assert group in groups(result), row
     assert known - indexed == {"5", "8", "30", "31"}

@@ -1,4 +1,4 @@
-"""Tables that real Hudi wrote elsewhere: no predicate on any column drops a file with a match."""
+"""Tables written by real Hudi: no predicate on any column drops a file with a match."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def test_no_base_file_with_a_match_is_dropped(name: str, golden: Mapping[str, Pa
     table = Table(types, ZONE)
     dropped = 0
     for predicate in predicates(types, every):
-        asked = PruneRequest(predicate, TableView.READ_OPTIMIZED, ZONE)
-        result = pruner.prune(str(base), asked)
+        request = PruneRequest(predicate, TableView.READ_OPTIMIZED, ZONE)
+        result = pruner.prune(str(base), request)
         kept = set(result.kept_paths())
         for path, (_, rows) in files.items():
             if path in kept:

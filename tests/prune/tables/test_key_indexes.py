@@ -1,4 +1,4 @@
-"""Record indexes, secondary indexes and Bloom filters of tables that real Hudi wrote."""
+"""Record indexes, secondary indexes and Bloom filters of tables written by real Hudi."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = pytest.mark.spark
 RECORD_INDEX = {
     "hoodie.metadata.record.index.enable": "true",
     "hoodie.metadata.global.record.level.index.enable": "true",
-    # Hudi 1.2 fails to update a secondary index without it.
+    # Without it, Hudi 1.2 fails to update a secondary index.
     "hoodie.embed.timeline.server": "true",
 }
 BLOOM = {"hoodie.metadata.index.bloom.filter.enable": "true"}
@@ -61,13 +61,13 @@ def rows(
 
 
 def scattered(frame: DataFrame) -> DataFrame:
-    """The same with days that lie in any file, so that bounds of them tell nothing."""
+    """The same rows with days spread over all files, so that their bounds exclude nothing."""
     return frame.withColumn("d", expr("date_add(DATE '2024-01-01', cast(x * 37 % 80 as int))"))
 
 
 @pytest.fixture
 def by_sql(spark: SparkSession) -> Iterator[None]:
-    """Creating indexes by SQL needs a lock, which must not stick in the session."""
+    """Creating indexes by SQL needs a lock, whose settings must not stay in the session."""
     lock = "hoodie.write.lock.provider"
     spark.conf.set(lock, "org.apache.hudi.client.transaction.lock.InProcessLockProvider")
     yield
@@ -82,7 +82,7 @@ def index(spark: SparkSession, table: HudiTable, *columns: str) -> None:
 
 
 def bulk_insert(table: HudiTable, frame: DataFrame) -> None:
-    """Adds rows without a look at the keys that are there."""
+    """Adds rows without checking for existing keys."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": "bulk_insert"}
     frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
 
@@ -90,17 +90,18 @@ def bulk_insert(table: HudiTable, frame: DataFrame) -> None:
 def assert_right(
     spark: SparkSession,
     table: HudiTable,
-    asked: tuple[str, ...],
+    predicates: tuple[str, ...],
     by: str,
     compared: tuple[str, ...] = (),
 ) -> dict[str, int]:
-    """No row is lost, and the index `by` excludes something; gives the slices kept.
+    """Asserts that no row is lost, and that the index `by` excludes something; returns the kept
+    slices.
 
-    compared: predicates that keep no more slices than Hudi's own reader.
+    compared: predicates that keep no more slices than Hudi's own reader reads.
     """
     pruner = Pruner()
-    kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), asked)
-    results = [pruner.prune(str(table.path), request(text)) for text in asked]
+    kept = assert_no_row_lost(pruner, table.path, read(spark, table.path), predicates)
+    results = [pruner.prune(str(table.path), request(text)) for text in predicates]
     assert all(result.notes == () for result in results)
     answers = [answer for result in results for answer in result.explain().answers]
     assert any(answer.files for answer in answers if answer.index == by)
@@ -119,7 +120,7 @@ def assert_right(
         (TableType.MOR, 6),
     ],
 )
-def test_locations_follow_the_writers(
+def test_indexes_follow_the_writers(
     spark: SparkSession, tmp_path: Path, by_sql: None, type_: TableType, version: int
 ) -> None:
     name = f"keys_{type_.name.lower()}_{version}"
@@ -127,37 +128,37 @@ def test_locations_follow_the_writers(
         name, type_, version, ("k",), "o", ("p",), stats_columns=("x",), extra=RECORD_INDEX
     )
     table = create(rows(spark, "true"), spec, tmp_path)
-    asked, by = BY_KEY, "record_index"
+    predicates, by = BY_KEY, "record_index"
     if version > 6:
         index(spark, table, "c", "d", "ts", "n")
-        asked = BY_KEY + BY_VALUE
+        predicates = BY_KEY + BY_VALUE
     if type_ is TableType.COW:
         by = "secondary_index_of_c"
-    kept = assert_right(spark, table, asked, by)
+    kept = assert_right(spark, table, predicates, by)
     assert [kept[key] for key in KEYS] == [1, 1, 1, 1, 0]
 
     upsert(table, rows(spark, "id % 10 = 5", c="'new$' || id", n="id + 1000", o=6))
     upsert(table, rows(spark, "id in (3, 4)", c="'late'", o=1))
-    assert_right(spark, table, asked, by)
+    assert_right(spark, table, predicates, by)
     delete(table, rows(spark, "id in (21, 60)"))
-    # Of merged tables Hudi believes secondary indexes that it has not kept up to date.
-    compared = asked if type_ is TableType.COW else BY_KEY
-    kept = assert_right(spark, table, asked, by, compared)
+    # Hudi trusts outdated secondary indexes of merged tables.
+    compared = predicates if type_ is TableType.COW else BY_KEY
+    kept = assert_right(spark, table, predicates, by, compared)
     assert [kept[key] for key in KEYS] == [1, 0, 1, 1, 0]
 
-    # Keys that are there already: the index knows one of their places.
+    # Existing keys: the index has one of their locations.
     bulk_insert(table, rows(spark, "id in (3, 45, 78)", c="'twice'").coalesce(1))
-    assert_right(spark, table, (*asked, "c = 'twice'"), "record_index")
+    assert_right(spark, table, (*predicates, "c = 'twice'"), "record_index")
 
 
 BY_NUMBER = ("n = 3", "n = 45", "n = 71", "n = 1045", "n = 12", "n = 7777", "n IN (3, 1071)")
 
 
 @pytest.mark.parametrize("version", [9, long(8)])
-def test_secondary_indexes_of_merged_tables(
+def test_secondary_indexes_of_merge_on_read_tables(
     spark: SparkSession, tmp_path: Path, by_sql: None, version: int
 ) -> None:
-    """Hudi 1.2 follows log files in the first of two secondary indexes only."""
+    """Hudi 1.2 updates only the first of two secondary indexes for log files."""
     spec = TableSpec(
         f"two_{version}",
         TableType.MOR,
@@ -170,36 +171,39 @@ def test_secondary_indexes_of_merged_tables(
     table = create(rows(spark, "true"), spec, tmp_path)
     upsert(table, rows(spark, "id = 3", n="3333", o=6))
     index(spark, table, "c", "n")
-    asked, by = (*BY_NUMBER, "n = 3333", "c = 'new$45'", "c = 'c$46\\\\'"), "secondary_index_of_n"
-    kept = assert_right(spark, table, asked, by)
+    predicates, by = (
+        (*BY_NUMBER, "n = 3333", "c = 'new$45'", "c = 'c$46\\\\'"),
+        "secondary_index_of_n",
+    )
+    kept = assert_right(spark, table, predicates, by)
     assert [kept[text] for text in ("n = 3", "n = 3333", "n = 45", "n = 71")] == [0, 1, 1, 1]
 
     upsert(table, rows(spark, "id in (45, 46, 71)", c="'new$' || id", n="id + 1000", o=7))
-    kept = assert_right(spark, table, asked, by)
-    # Two slices have log files that the index does not know.
+    kept = assert_right(spark, table, predicates, by)
+    # Two slices have log files that the index does not cover.
     assert [kept[text] for text in ("n = 3", "n = 3333", "n = 12")] == [2, 3, 3]
     delete(table, rows(spark, "id = 12"))
     bulk_insert(table, rows(spark, "id = 12", n="7777", o=8).coalesce(1))
-    assert_right(spark, table, asked, by)
+    assert_right(spark, table, predicates, by)
     spark.sql(f"CALL run_compaction(op => 'scheduleAndExecute', path => '{table.path}')").collect()
-    kept = assert_right(spark, table, asked, by)
+    kept = assert_right(spark, table, predicates, by)
     assert kept["n = 3333"] < 9
 
     spark.sql(f"DROP INDEX of_n ON {table.name}")
     spark.sql(f"CREATE INDEX of_n ON {table.name} (n)")
-    kept = assert_right(spark, table, asked, by)
+    kept = assert_right(spark, table, predicates, by)
     assert [kept[text] for text in ("n = 3", "n = 3333", "n = 1045", "n = 7777")] == [0, 1, 1, 1]
 
 
-def test_a_late_delete_that_does_not_win(spark: SparkSession, tmp_path: Path) -> None:
-    """It takes the key's entry and leaves the row."""
+def test_a_late_delete_that_loses_by_ordering(spark: SparkSession, tmp_path: Path) -> None:
+    """The delete removes the key's entry, but the row stays."""
     spec = TableSpec(
         "late", TableType.MOR, 9, ("k",), "o", ("p",), stats_columns=("x",), extra=RECORD_INDEX
     )
     marked = "false as _hoodie_is_deleted"
     table = create(rows(spark, "true").selectExpr("*", marked), spec, tmp_path)
-    gone = rows(spark, "id in (3, 45)", o=1).selectExpr("*", "true as _hoodie_is_deleted")
-    upsert(table, gone)
+    deleted = rows(spark, "id in (3, 45)", o=1).selectExpr("*", "true as _hoodie_is_deleted")
+    upsert(table, deleted)
     assert read(spark, table.path).where(KEYS[0]).count() == 1
     kept = assert_right(spark, table, BY_KEY, "record_index")
     assert kept[KEYS[0]] >= 1
@@ -221,19 +225,19 @@ def test_composite_keys_and_keys_of_dates(
     both = TableSpec("both", key=("n", "k"), partitions=("p",), **plain)
     table = create(rows(spark, "true"), both, tmp_path)
     upsert(table, rows(spark, "id = 45"))
-    asked = tuple(f"n = {n} AND k = 'ключ-é😀{n}'" for n in (3, 45, 999))
-    asked += ("n = 3", "n = 3 AND k = 'nothing'")
-    kept = assert_right(spark, table, asked, "record_index", compared=asked)
-    assert [kept[text] for text in asked[:4]] == [1, 1, 0, 8]
+    predicates = tuple(f"n = {n} AND k = 'ключ-é😀{n}'" for n in (3, 45, 999))
+    predicates += ("n = 3", "n = 3 AND k = 'nothing'")
+    kept = assert_right(spark, table, predicates, "record_index", compared=predicates)
+    assert [kept[text] for text in predicates[:4]] == [1, 1, 0, 8]
 
-    # Hudi's own reader finds no row by a date that is the key.
+    # Hudi's own reader finds no row by a date key.
     day = TableSpec("day", key=("d",), **plain)
     table = create(scattered(rows(spark, "id % 7 <> 1")), day, tmp_path)
     upsert(table, scattered(rows(spark, "id = 45")))
-    asked = tuple(f"d = DATE '2024-{day}'" for day in ("01-04", "02-15", "04-30"))
-    asked += ("d IN (DATE '2024-01-04', DATE '2024-03-10')",)
-    kept = assert_right(spark, table, asked, "record_index")
-    assert [kept[text] for text in asked] == [1, 1, 0, 2]
+    predicates = tuple(f"d = DATE '2024-{day}'" for day in ("01-04", "02-15", "04-30"))
+    predicates += ("d IN (DATE '2024-01-04', DATE '2024-03-10')",)
+    kept = assert_right(spark, table, predicates, "record_index")
+    assert [kept[text] for text in predicates] == [1, 1, 0, 2]
 
 
 @pytest.mark.parametrize(
@@ -250,7 +254,7 @@ def test_bloom_filters_lose_no_row_while_the_table_changes(
     assert [kept[key] for key in KEYS] == [1, 1, 1, 1, 0]
     upsert(table, rows(spark, "id % 10 = 5", c="'new$' || id"))
     bulk_insert(table, rows(spark, "id in (3, 45, 78)", c="'twice'").coalesce(1))
-    # Bounds of texts beyond the BMP are doubted in log files, and Hudi believes them.
+    # Bounds of texts beyond the BMP are not trusted in log files; Hudi trusts them.
     assert_right(spark, table, BY_KEY, "bloom_filters", BY_KEY if type_ is TableType.COW else ())
     pruner = Pruner()
     assert len(groups(pruner.prune(str(table.path), request(KEYS[0])))) >= 2

@@ -1,6 +1,6 @@
-"""How a file could be dropped that holds a match: each way that was thought of, on a real table.
+"""Known ways to drop a file with a match, each on a real table.
 
-Small tables; every file is judged against all rows that Hudi reads with its own skipping off.
+Small tables. Every file is compared with all rows that Hudi reads without data skipping.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def pruner() -> Pruner:
 
 
 class Tables:
-    """Writes small tables, one file for each row list."""
+    """Writes small tables, with one file for each list of rows."""
 
     def __init__(self, spark: SparkSession, parent: Path) -> None:
         self._spark = spark
@@ -91,7 +91,7 @@ def test_columns_that_were_widened(
         table,
         tables.frame(NEW, [(n, 2**40 + n, n / 10, n / 10, float(n)) for n in (2, 3)]),
     )
-    literals = {
+    literals: dict[str, list[Any]] = {
         "a": [1, 2, 7, 2**40 + 2],
         "b": [f"cast('{n / 10}' as double)" for n in (1, 2, 3, 7)],
         "c": ["1.0", "0.2", "7"],
@@ -115,7 +115,7 @@ SPECIAL = [float("nan"), -INFINITY, INFINITY, -0.0, 0.0, LARGEST, -LARGEST, 5e-3
 
 
 @pytest.mark.parametrize("type", [long(TableType.COW), TableType.MOR])
-def test_functions_of_floats_that_are_no_common_numbers(
+def test_functions_of_special_floats(
     spark: SparkSession, tables: Tables, pruner: Pruner, type: TableType
 ) -> None:
     files = [[(n, value, value)] for n, value in enumerate(SPECIAL)]
@@ -237,7 +237,7 @@ MERGED = [
 
 
 @pytest.mark.parametrize(("version", "extra"), MERGING)
-def test_records_that_are_merged_with_an_older_or_partial_one(
+def test_records_merged_with_older_or_partial_records(
     spark: SparkSession, tables: Tables, pruner: Pruner, version: int, extra: dict[str, str]
 ) -> None:
     schema = "id long, t long, x int, y int"
@@ -255,7 +255,7 @@ def test_records_that_are_merged_with_an_older_or_partial_one(
     upsert(table, tables.frame(schema, [(3, 30, None, 9)]))
     frame = read(spark, table.path)
     kept = assert_no_row_lost(pruner, table.path, frame, MERGED)
-    # A log file whose x is null alone may be one of partial updates.
+    # A log file whose x is all null may hold partial updates.
     assert kept["x = 20"] <= 2
     optimised = read(spark, table.path, hoodie__datasource__query__type="read_optimized")
     kept = assert_no_row_lost(pruner, table.path, optimised, MERGED, view=TableView.READ_OPTIMIZED)
@@ -318,10 +318,10 @@ def test_records_that_were_deleted_and_inserted_again(
     assert kept["x = 90"] <= 2
 
 
-def test_statistics_that_came_with_another_index_lack_the_files_that_were_there(
+def test_partition_stats_added_later_may_lack_existing_files(
     spark: SparkSession, tables: Tables, pruner: Pruner
 ) -> None:
-    """Hudi 1.2 gives the partition the bounds of the later files."""
+    """Hudi 1.2 writes partition bounds that cover only the later files."""
     schema = "id long, p string, x int"
     plain = {"stats_columns": None, "partitions": ("p",), "ordering": "x"}
     table = tables.create(schema, [(i, "a", i) for i in range(50)], **plain)

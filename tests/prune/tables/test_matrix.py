@@ -46,22 +46,22 @@ def test_every_slice_with_a_matching_row_is_kept(
     partitioning: Partitioning,
 ) -> None:
     path = matrices.get(type_, version, partitioning).table.path
-    asked = (*predicates.ALL, *predicates.ONLY_SPARK)
-    kept = assert_no_row_lost(pruner, path, read(spark, path), asked)
+    predicates_checked: Sequence[str] = (*predicates.ALL, *predicates.ONLY_SPARK)
+    kept = assert_no_row_lost(pruner, path, read(spark, path), predicates_checked)
     assert sum(kept.values()) < FILES * len(kept) / 2
 
     zone = "America/New_York"
     with session_settings(spark, {"spark.sql.session.timeZone": zone}):
-        asked = (*predicates.TIMES, *predicates.OF_TIMES, *predicates.ONLY_SPARK)
-        assert_no_row_lost(pruner, path, read(spark, path), asked, zone=zone)
+        predicates_checked = (*predicates.TIMES, *predicates.OF_TIMES, *predicates.ONLY_SPARK)
+        assert_no_row_lost(pruner, path, read(spark, path), predicates_checked, zone=zone)
 
     if type_ is MOR:
         bases = read(spark, path, hoodie__datasource__query__type="read_optimized")
         assert_no_row_lost(pruner, path, bases, predicates.ALL, view=TableView.READ_OPTIMIZED)
 
 
-#: The whole correctness table, and what only Spark's SQL can say. Where Hudi's own skipping loses
-#: rows, or fails, as at types that it does not compare, is left out as it goes.
+#: The whole correctness table, and predicates that only Spark's SQL has. Predicates for which
+#: Hudi's own skipping loses rows or fails are left out.
 EVERYTHING = (
     *(*predicates.ALL, *predicates.ONLY_SPARK),
     "ts + INTERVAL 1 DAY > TIMESTAMP '1973-05-01 00:00:00'",
@@ -70,7 +70,8 @@ EVERYTHING = (
 )
 
 
-#: Without those that Hudi 1.2's own skipping fails at: binaries, and types that it cannot compare.
+#: Without those for which Hudi 1.2's own skipping fails: binaries, and types that it cannot
+#: compare.
 COMPARED = (
     *("b = false", "b IS NULL", "i = 3005", "i > 25000", "i BETWEEN 990 AND 2010", "i <> 3005"),
     *("i IN (1, 7, 1005, 22007)", "NOT (i < 20000)", "i + 1 = 3006", "l > 26000000000000"),
@@ -94,7 +95,7 @@ COMPARED = (
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("type_", "version", "partitioning", "asked", "every"),
+    ("type_", "version", "partitioning", "predicates_checked", "every"),
     [
         (COW, 8, LEVELS, EVERYTHING, 24),
         *(long(COW, 8, LEVELS, EVERYTHING, 1), long(MOR, 6, NONE, EVERYTHING, 1)),
@@ -102,19 +103,19 @@ COMPARED = (
     ],
     ids=["some", "cow-8", "mor-6", "cow-9", "mor-9"],
 )
-def test_no_more_is_kept_than_by_hudi(
+def test_hudi_does_not_keep_fewer_slices(
     spark: SparkSession,
     matrices: Matrices,
     pruner: Pruner,
     type_: TableType,
     version: int,
     partitioning: Partitioning,
-    asked: Sequence[str],
+    predicates_checked: Sequence[str],
     every: int,
 ) -> None:
     path = matrices.get(type_, version, partitioning).table.path
     kept = {
         text: int(pruner.prune(str(path), request(text)).keep.sum())
-        for text in tuple(dict.fromkeys(asked))[::every]
+        for text in tuple(dict.fromkeys(predicates_checked))[::every]
     }
     assert kept_beyond_hudi_in_matrix(spark, path, kept, has_logs=type_ is MOR) == {}

@@ -1,4 +1,4 @@
-"""Columns renamed, widened, moved, dropped and added again by Hudi: judged and read as it reads."""
+"""Columns renamed, widened, moved, dropped and added by Hudi: pruning and rows agree with Hudi."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 FILES = 6
 EVOLVING = {
     "hoodie.schema.on.read.enable": "true",
-    # Or a column of another name is a column that is missing.
+    # Otherwise a column of another name is a missing column.
     "hoodie.avro.schema.validate": "false",
     "hoodie.datasource.write.schema.allow.auto.evolution.column.drop": "true",
-    "spark.sql.parquet.enableVectorizedReader": "false",  # it reads no renamed field of a struct
+    "spark.sql.parquet.enableVectorizedReader": "false",  # it renames no struct fields
 }
 CHANGES = (
     "RENAME COLUMN a TO b",
@@ -47,7 +47,7 @@ READ = ("b = 203 OR b = 77", "w > 5001", "x IS NULL", "st.v > 300", "f = 0.1", "
 
 
 def evolved(spark: SparkSession, type_: TableType, parent: Path) -> HudiTable:
-    """Six files of the old schema, two of whose rows are updated under the new one."""
+    """Six files with the old schema, two of which have rows updated under the new one."""
     rows = [
         (n, n, 1000 * k + r, r, f"n{k:03d}_{r}", (n,), 0.1 + k, Decimal(n) / 100)
         for k in range(FILES)
@@ -83,7 +83,7 @@ def scanned(table: HudiTable, text: str | None, *columns: str, **options: Any) -
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
-def test_rows_are_hudis_and_files_are_still_excluded(
+def test_rows_equal_hudis_and_files_are_still_pruned(
     spark: SparkSession, tmp_path: Path, type_: TableType
 ) -> None:
     with session_settings(spark, EVOLVING):
@@ -101,18 +101,18 @@ def test_rows_are_hudis_and_files_are_still_excluded(
         expected = rows(bases, *columns)
         whole.unpersist()
     assert scanned(table, None, *columns, view=TableView.READ_OPTIMIZED) == expected
-    written_anew = 2  # under the new schema, for which Hudi's index of columns has the old names
+    written_anew = 2  # under the new schema, for which Hudi's column_stats has the old names
     assert kept["b = 203"] <= 1 + written_anew < FILES
     assert kept["s = 'n004_1'"] <= 1 + written_anew
     assert kept["e = 2.03"] <= 1 + written_anew
-    assert kept["x = 3"] >= 1  # of the dropped column there is no bound left that counts
+    assert kept["x = 3"] >= 1  # no bound of the dropped column is used
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
 def test_a_later_write_makes_columns_wider(
     spark: SparkSession, tmp_path: Path, type_: TableType
 ) -> None:
-    """Without schema evolution on read: old floats keep their digits in each reader."""
+    """Without schema evolution on read: all readers keep the digits of old floats."""
     values = [(4 * k + r, k + 0.1 * r) for k in range(3) for r in range(4)]
     written = [(id_, value, id_, (value,)) for id_, value in values]
     old = "id long, f float, i int, st struct<u: float>"
@@ -134,10 +134,10 @@ def test_a_later_write_makes_columns_wider(
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, TableType.MOR])
-def test_a_column_that_was_renamed_and_no_more(
+def test_a_column_that_was_only_renamed(
     spark: SparkSession, tmp_path: Path, type_: TableType
 ) -> None:
-    """Nothing but the history of the schemas tells that older files have its values."""
+    """Only the schema history shows that older files have the column's values."""
     name = f"renamed_{type_.name.lower()}"
     values = [(4 * k + r, 100 * k + r) for k in range(3) for r in range(4)]
     with session_settings(spark, EVOLVING):

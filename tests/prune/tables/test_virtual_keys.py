@@ -1,4 +1,4 @@
-"""What is not believed of tables without meta fields: indexes of keys, and the meta columns."""
+"""Tables without meta fields: indexes of keys and the meta columns are not trusted."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def indexes(table: Path) -> LookupIndexes:
 
 
 def share(table: Path, predicate: str) -> tuple[int, int]:
-    """Files kept, and all of them."""
+    """The number of files kept, and of all files."""
     found = Pruner().prune(str(table), request(predicate))
     return found.files_kept, found.files_total
 
@@ -49,17 +49,17 @@ def share(table: Path, predicate: str) -> tuple[int, int]:
         "_hoodie_partition_path = 'nowhere'",
     ],
 )
-def test_what_prunes_with_meta_fields_only(table: Path, predicate: str) -> None:
-    """Without, readers show nulls in the meta columns, whatever statistics say."""
-    kept, of = share(table, predicate)
-    assert kept < of
+def test_meta_columns_prune_only_tables_with_meta_fields(table: Path, predicate: str) -> None:
+    """Without meta fields, readers show NULL in the meta columns, whatever statistics say."""
+    kept, total = share(table, predicate)
+    assert kept < total
     changed(table, "hoodie.populate.meta.fields", "false")
-    kept, of = share(table, predicate)
-    assert kept == of
+    kept, total = share(table, predicate)
+    assert kept == total
 
 
-def test_indexes_of_keys_that_hudi_keeps_are_not_asked(table: Path) -> None:
-    """They may be empty; the secondary indexes know values by keys."""
+def test_hudis_key_indexes_are_not_used(table: Path) -> None:
+    """They may be empty; secondary indexes map values to keys."""
     before = indexes(table)
     assert before.record_index is not None
     assert len(before.secondary) == 2
@@ -69,9 +69,9 @@ def test_indexes_of_keys_that_hudi_keeps_are_not_asked(table: Path) -> None:
     assert not after.secondary
 
 
-def test_the_contingency_hides_the_key_only(table: Path) -> None:
+def test_ignoring_stored_keys_hides_only_the_key(table: Path) -> None:
     changed(table, "hoodie.recordkey.virtual.enabled", "true")
-    kept, of = share(table, "_hoodie_record_key = 'nothing'")
-    assert kept == of
+    kept, total = share(table, "_hoodie_record_key = 'nothing'")
+    assert kept == total
     assert share(table, "_hoodie_commit_time > '9'")[0] == 0
-    assert 0 < share(table, "txn_id = 'TXN-017'")[0] < of  # its record index is kept up
+    assert 0 < share(table, "txn_id = 'TXN-017'")[0] < total  # its record index is kept up to date

@@ -1,5 +1,6 @@
-"""What was committed while an index was built is in it: tables that Hudi wrote, whose later commits
-arrive when the base files are there."""
+"""A build includes what was committed meanwhile: on tables that Hudi wrote, later commits appear
+when the base files are written.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +30,7 @@ _WRITES = ("commit", "deltacommit", "replacecommit")
 
 
 def later(table: Path, kept: int) -> list[Path]:
-    """The completed writes of the table but for the first, and what its metadata table knows of
-    them."""
+    """The completed writes of the table except the first, and their files in its metadata table."""
     opened = HudiTable.open(str(table))
     first = opened.timeline.writes[kept - 1].requested
     found = []
@@ -55,7 +55,7 @@ def later(table: Path, kept: int) -> list[Path]:
         (_V6, "column_stats(s)", 1),
     ],
 )
-def test_it_is_as_if_it_was_built_later(
+def test_a_build_equals_one_after_the_later_commits(
     spark: SparkSession,
     golden: Mapping[str, Path],
     tmp_path: Path,
@@ -74,12 +74,12 @@ def test_it_is_as_if_it_was_built_later(
         file.rename(place)
     publish = async_indexing.publish
 
-    def landing(*given: Any, **named: Any) -> HudiTable:
+    def publish_after_commits(*given: Any, **named: Any) -> HudiTable:
         for file, place in hidden.items():
             place.rename(file)
         return publish(*given, **named)
 
-    monkeypatch.setattr(async_indexing, "publish", landing)
+    monkeypatch.setattr(async_indexing, "publish", publish_after_commits)
     monkeypatch.setattr(async_indexing, "_writing", lambda _: frozenset())
     execute(spark, f"CREATE INDEX i ON '{table}' USING {using}")
 
@@ -89,6 +89,6 @@ def test_it_is_as_if_it_was_built_later(
         for one in verify(spark, opened, status):
             assert one.checked
             assert one.is_right, one
-    status = index_status(opened, "i")
-    assert status is not None
-    assert status.covers == opened.instant
+    status_of_i = index_status(opened, "i")
+    assert status_of_i is not None
+    assert status_of_i.covers == opened.instant

@@ -1,7 +1,7 @@
-"""Hudi's writers are at work while an index is built: what they commit is in it.
+"""Hudi's writers run while an index is built: their commits are in it.
 
-Their settings may have them log to the index that is being built, or not. If they have them build
-it themselves, the build gives up.
+Depending on their settings, they log to the new index, or do not. If they build it themselves, our
+build gives up.
 """
 
 from __future__ import annotations
@@ -26,16 +26,16 @@ from tests.spark.builds.test_hudi_reads_indexes import (
     LAYOUTS,
     STATEMENTS,
     Layout,
-    found,
-    judged,
+    assert_same_rows,
     rows,
+    statuses_of,
     with_options,
 )
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _ROWS, _FILES = 800, 4
-_ASKED = ("id = '123'", "city IN ('c3', 'new')", "city = 'landed'", "ts > 100000", "p = 'p1'")
+_PREDICATES = ("id = '123'", "city IN ('c3', 'new')", "city = 'landed'", "ts > 100000", "p = 'p1'")
 _RECORDS = {
     "hoodie.metadata.record.index.enable": "true",
     "hoodie.metadata.global.record.level.index.enable": "true",
@@ -46,8 +46,8 @@ _ENABLED = {
     "blooms": {"hoodie.metadata.index.bloom.filter.enable": "true"},
 }
 _LEFT_TO_OTHERS = {"hoodie.metadata.index.async": "true"}
-"""A writer does not build what its settings enable, as another process does. (For statistics of a
-partitioned table Hudi 1.2 cannot do that: its commits fail until they are there.)"""
+"""With this setting a writer leaves enabled indexes to another process to build. (Hudi 1.2 does not
+support it for statistics of a partitioned table: commits fail until they exist.)"""
 _STATISTICS = {
     "hoodie.metadata.index.column.stats.enable": "true",
     "hoodie.metadata.index.partition.stats.enable": "true",
@@ -55,45 +55,45 @@ _STATISTICS = {
 
 
 @pytest.mark.parametrize(
-    ("layout", "knows_of_it"), [*((layout, True) for layout in LAYOUTS), (LAYOUTS[0], False)]
+    ("layout", "configured"), [*((layout, True) for layout in LAYOUTS), (LAYOUTS[0], False)]
 )
-def test_commits_that_land_meanwhile_are_in_it(
+def test_concurrent_commits_are_in_the_index(
     spark: SparkSession,
     table_root: Path,
     monkeypatch: pytest.MonkeyPatch,
     layout: Layout,
-    knows_of_it: bool,
+    configured: bool,
 ) -> None:
-    table = written(spark, layout, table_root / f"meanwhile-{knows_of_it}")
+    table = written(spark, layout, table_root / f"meanwhile-{configured}")
     path = str(table.path)
     for number, name in enumerate(layout.indexes):
-        asked = {**_ENABLED.get(name, {}), **_LEFT_TO_OTHERS} if knows_of_it else {}
-        writer = with_options(table, {**writer_options(path), **asked})
+        writer_settings = {**_ENABLED.get(name, {}), **_LEFT_TO_OTHERS} if configured else {}
+        writer = with_options(table, {**writer_options(path), **writer_settings})
         with monkeypatch.context() as patch:
-            before(patch, async_indexing, "publish", partial(write, spark, writer, 10 * number))
+            run_before(patch, async_indexing, "publish", partial(write, spark, writer, 10 * number))
             execute(spark, STATEMENTS[name].format(path=path))
-        is_right(spark, table, name)
+        assert_index_is_right(spark, table, name)
     upsert(with_options(table, writer_options(path)), rows(spark, 0, 40, 5, 1, city="new"))
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
 
 
-def test_a_build_gives_way_to_a_writer_that_builds_the_same(
+def test_a_build_gives_up_if_a_writer_builds_the_same_index(
     spark: SparkSession, table_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     table = written(spark, LAYOUTS[0], table_root / "gives-way")
     writer = with_options(table, _STATISTICS)
     path = str(table.path)
     with monkeypatch.context() as patch:
-        before(patch, async_indexing, "publish", partial(write, spark, writer, 0))
+        run_before(patch, async_indexing, "publish", partial(write, spark, writer, 0))
         with pytest.raises(IndexConflict, match="has built column_stats, partition_stats itself"):
             execute(spark, STATEMENTS["ranges"].format(path=path))
-    judged(spark, table, _ASKED)
-    (status,) = found(path)
+    assert_same_rows(spark, table, _PREDICATES)
+    (status,) = statuses_of(path)
     assert (status.kind, status.state) == ("column_stats", State.ACTIVE)
     instants = OpenedTable.open(path).timeline.instants
     assert not [i for i in instants if i.action == "indexing" and not i.is_completed]
     write(spark, writer, 10)
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
 
 
 def write(spark: SparkSession, writer: HudiTable, first: int) -> None:
@@ -117,22 +117,22 @@ def written(spark: SparkSession, layout: Layout, root: Path) -> HudiTable:
     return create(rows(spark, 0, _ROWS, 1, _FILES), spec, root)
 
 
-def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
-    (status,) = [one for one in found(str(table.path)) if one.name == name]
+def assert_index_is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
+    (status,) = [one for one in statuses_of(str(table.path)) if one.name == name]
     assert status.state is State.ACTIVE
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
     for one in verify(spark, OpenedTable.open(str(table.path)), status):
         assert one.is_right, one
 
 
-def before(
+def run_before(
     patch: pytest.MonkeyPatch, module: object, name: str, something: Callable[[], None]
 ) -> None:
-    """Something happens right before the function is called."""
+    """Runs something right before the function is called."""
     function = getattr(module, name)
 
-    def after_it(*given: Any, **named: Any) -> Any:
+    def run_both(*given: Any, **named: Any) -> Any:
         something()
         return function(*given, **named)
 
-    patch.setattr(module, name, after_it)
+    patch.setattr(module, name, run_both)

@@ -1,5 +1,6 @@
-"""Indexes of files in the extension (statistics, filters, of expressions, too), from the statement
-that makes them to the one that drops them; and what becomes of slices that cannot be merged."""
+"""File indexes in the extension (statistics and filters, also of expressions), from their creation
+to their removal; and slices that cannot be merged.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +8,7 @@ import logging
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -51,7 +53,7 @@ _KEPT = {
 
 
 def rows(spark: SparkSession, where: str = "true", x: str = "id") -> object:
-    """Ten in a file; files are larger than their indexes, which are not asked else."""
+    """Ten in a file. Files are larger than their indexes, so queries use those."""
     filler = "concat_ws('', transform(sequence(1, 100), i -> md5(cast(id * 100 + i as string))))"
     return spark.sql(
         f"select concat('k', id) as id, cast({x} as int) as x, 'p' || id div 40 as p, "
@@ -62,9 +64,7 @@ def rows(spark: SparkSession, where: str = "true", x: str = "id") -> object:
     )
 
 
-def test_indexes_of_files_from_the_first_statement_to_the_last(
-    spark: SparkSession, table_root: Path
-) -> None:
+def test_file_indexes_are_created_used_and_dropped(spark: SparkSession, table_root: Path) -> None:
     spec = TableSpec("indexed_files", ordering="x", partitions=("p",), stats_columns=None)
     table = create(rows(spark), spec, table_root)
     path, before = str(table.path), contents(table.path)
@@ -89,11 +89,11 @@ def test_indexes_of_files_from_the_first_statement_to_the_last(
     for name in _INDEXES:
         execute(spark, f"DROP INDEX {name} ON '{path}'")
     assert not (table.path / EXTENSION_DIR).exists()
-    left = contents(table.path).keys() - before.keys()
-    assert not [file for file in left if "pyhudi" in file and "indexes.json" not in file]
+    leftover_files = contents(table.path).keys() - before.keys()
+    assert not [file for file in leftover_files if "pyhudi" in file and "indexes.json" not in file]
 
 
-#: How many of the eight files are kept, whose values lie between each other.
+#: How many of the eight files are kept, whose values are interleaved.
 _SCATTERED = {
     "d = 3.25": 1,
     "d IN (0.0, 19.5, 99)": 2,
@@ -106,7 +106,7 @@ _SCATTERED = {
 }
 
 
-def test_secondary_indexes_on_types_that_hudis_are_not_on(
+def test_secondary_indexes_on_types_that_hudi_does_not_index(
     spark: SparkSession, table_root: Path
 ) -> None:
     place = "(id * 37) % 80"
@@ -135,27 +135,27 @@ def test_secondary_indexes_on_types_that_hudis_are_not_on(
 
 
 def kept(spark: SparkSession, path: str) -> dict[str, int]:
-    """By predicate the number of files that are kept; none that has a matching row is dropped."""
+    """The number of kept files for each predicate. No file with a matching row is dropped."""
     return assert_no_row_lost(Pruner(), Path(path), read(spark, Path(path)), _KEPT)
 
 
-def found(path: str) -> list:  # type: ignore[type-arg]
+def found(path: str) -> list:
     return index_statuses(HudiTable.open(path))
 
 
 @pytest.fixture
 def merged(golden: Mapping[str, Path], tmp_path: Path) -> Path:
-    """A table with file slices that have log files, and others that have none."""
+    """A table in which some file slices have log files."""
     shutil.copytree(golden["mor_v8_metadata_pending_compaction"], tmp_path / "table")
     return tmp_path / "table"
 
 
 def with_logs(path: Path) -> dict[str, str]:
-    """The file groups of the snapshot's slices that have log files, each with one of them."""
+    """The file groups of the snapshot's slices with log files, each with one log file."""
     metadata = MetadataTable.open(HudiTable.open(str(path)))
     assert metadata is not None
     listing = current_listing(metadata.table, metadata, TableView.SNAPSHOT)
-    groups = listing.slice_file_id.take(pa.array(listing.file_slice)).to_pylist()
+    groups: list[Any] = listing.slice_file_id.take(pa.array(listing.file_slice)).to_pylist()
     names = listing.paths(np.arange(listing.num_files))
     return {groups[n]: names[n] for n in np.flatnonzero(listing.file_is_log).tolist()}
 
@@ -166,7 +166,7 @@ def damage(log: Path) -> None:
     log.write_bytes(content[:half] + bytes(len(content) - half))
 
 
-def test_a_slice_that_cannot_be_merged_is_left_out(
+def test_a_slice_that_cannot_be_merged_is_not_covered(
     spark: SparkSession, merged: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     group, log = next(iter(with_logs(merged).items()))
@@ -188,7 +188,7 @@ def test_a_slice_that_cannot_be_merged_is_left_out(
     assert status.state is State.ACTIVE
 
 
-def test_merging_that_is_not_hudis_own_is_not_guessed(spark: SparkSession, merged: Path) -> None:
+def test_custom_mergers_are_not_supported(spark: SparkSession, merged: Path) -> None:
     properties = merged / ".hoodie/hoodie.properties"
     text = properties.read_text()
     assert "hoodie.record.merge.mode=" in text

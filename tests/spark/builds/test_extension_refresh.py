@@ -1,7 +1,7 @@
-"""Indexes of the extension, on tables that Hudi writes and goes on changing.
+"""Indexes of the extension, on tables that Hudi keeps changing.
 
-After each change queries are asked twice: before the refresh, when what is new is not covered, and
-after it. No row may ever be lost, and the refresh has to win the pruning back.
+After each change queries run twice: before the refresh, when the changes are not covered, and after
+it. No row may ever be lost, and the refresh has to restore the pruning.
 """
 
 from __future__ import annotations
@@ -66,8 +66,7 @@ _PREDICATES = (
 
 
 def rows(spark: SparkSession, where: str, city: str, price: str, o: int) -> DataFrame:
-    """Ids from 0 to 79, ten in a file; files are larger than their indexes, which are not asked
-    else."""
+    """Ids from 0 to 79, ten in a file. Files are larger than their indexes."""
     filler = "concat_ws('', transform(sequence(1, 1000), x -> md5(cast(id * 1000 + x as string))))"
     return spark.sql(
         f"select id, cast(id % 7 as int) as k, {city} as city, "
@@ -93,7 +92,7 @@ def inserted(spark: SparkSession) -> DataFrame:
 @pytest.mark.parametrize(
     ("name", "local_bytes"), [("virtual", batch_runner.LOCAL_BYTES), ("merged", -1)]
 )
-def test_no_row_is_lost_whatever_changes(
+def test_no_row_is_lost_by_any_change(
     spark: SparkSession,
     table_root: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -104,7 +103,7 @@ def test_no_row_is_lost_whatever_changes(
     table = create(first(spark), _SPECS[name], table_root)
     for column in ("city", "price", "flag"):
         build(spark, table, f"by_{column}", column)
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'c3'") == 1
     assert kept(table, "price = 1.33") == 1
     assert kept(table, "id = 5 AND k = 5") == 1
@@ -118,35 +117,39 @@ def test_no_row_is_lost_whatever_changes(
         ),
         ("delete", lambda: delete(table, first(spark, "id in (3, 33, 63)"))),
         ("update again", lambda: upsert(table, first(spark, "id = 12").withColumn("o", f.lit(3)))),
-        ("overwrite", lambda: operate(table, "insert_overwrite", later(spark, "id >= 40"))),
+        (
+            "overwrite",
+            lambda: replace_partitions(table, "insert_overwrite", later(spark, "id >= 40")),
+        ),
         ("rollback", lambda: roll_back(spark, table)),
         ("cluster", lambda: upsert(with_options(table, _CLUSTERED), later(spark, "id = 70", 4))),
         ("clean", lambda: upsert(with_options(table, _CLEANED), later(spark, "id = 71", 5))),
-        ("delete partition", lambda: operate(table, "delete_partition", first(spark, "id = 77"))),
+        (
+            "delete partition",
+            lambda: replace_partitions(table, "delete_partition", first(spark, "id = 77")),
+        ),
     )
     for step, change in changes:
         change()
-        lost_none(spark, table)
+        assert_no_row_is_lost(spark, table)
         lagging = {s.state for s in index_statuses(opened(table)) if s.name.startswith("by_")}
         assert lagging == {State.LAGGING}, step
         stale = kept(table, "city = 'nowhere'")
-        # Hudi's rollback may build column_stats, which the next writer deletes; and where files are
-        # only deleted, those that are left stay covered.
+        # Hudi's rollback may build column_stats, which the next writer deletes; and if files are
+        # only deleted, the others stay covered.
         assert stale > 0 or step in ("rollback", "delete partition"), step
         assert refresh(spark, table) is not None, step
-        lost_none(spark, table)
+        assert_no_row_is_lost(spark, table)
         assert kept(table, "city = 'nowhere'") == 0, step
         assert refresh(spark, table) is None, step
     extension_compact(spark, opened(table), _OPTIONS)
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'nowhere'") == 0
     extension_drop(opened(table), ["secondary_index_by_flag"], TableLock(opened(table).storage))
     assert kept(table, "city = 'c5'") == 1
 
 
-def test_a_commit_that_is_rolled_back_costs_nothing_but_pruning(
-    spark: SparkSession, table_root: Path
-) -> None:
+def test_a_rolled_back_commit_costs_only_pruning(spark: SparkSession, table_root: Path) -> None:
     spec = TableSpec("restored_keys", key=("id", "k"), partitions=("p",), stats_columns=None)
     table = create(first(spark), spec, table_root)
     point = opened(table).instant
@@ -155,15 +158,15 @@ def test_a_commit_that_is_rolled_back_costs_nothing_but_pruning(
     assert kept(table, "city = 'late'") == 2
     spark.sql(f"call create_savepoint(path => '{table.path}', commit_time => '{point}')")
     spark.sql(f"call rollback_to_savepoint(path => '{table.path}', instant_time => '{point}')")
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'c3'") >= 1
     refresh(spark, table)
-    lost_none(spark, table)
+    assert_no_row_is_lost(spark, table)
     assert kept(table, "city = 'late'") == 0
     assert kept(table, "city = 'c3'") == 1
 
 
-def test_older_instants_and_other_views_are_judged_by_what_they_show(
+def test_older_instants_and_other_views_are_pruned_by_their_own_slices(
     spark: SparkSession, table_root: Path
 ) -> None:
     spec = TableSpec("viewed_keys", TableType.MOR, ordering="o", stats_columns=None)
@@ -177,14 +180,14 @@ def test_older_instants_and_other_views_are_judged_by_what_they_show(
     assert kept(table, "city = 'c3'", TableView.SNAPSHOT, before) >= 1
 
 
-def operate(table: HudiTable, operation: str, frame: DataFrame) -> None:
-    """A write of Hudi's that replaces whole partitions: those of the frame."""
+def replace_partitions(table: HudiTable, operation: str, frame: DataFrame) -> None:
+    """A write by Hudi that replaces the partitions of the frame."""
     options = {**table.spec.options(), "hoodie.datasource.write.operation": operation}
     frame.write.format("hudi").options(**options).mode("append").save(str(table.path))
 
 
 def roll_back(spark: SparkSession, table: HudiTable) -> None:
-    """Takes the newest commit back."""
+    """Rolls the newest commit back."""
     spark.sql(f"CREATE TABLE rolled_back USING hudi LOCATION '{table.path}'")
     try:
         newest = opened(table).instant
@@ -196,8 +199,8 @@ def roll_back(spark: SparkSession, table: HudiTable) -> None:
         spark.sql("DROP TABLE rolled_back")
 
 
-def lost_none(spark: SparkSession, table: HudiTable) -> None:
-    """Rows with and without pruning are equal: each matching row lies in a file that is kept."""
+def assert_no_row_is_lost(spark: SparkSession, table: HudiTable) -> None:
+    """Rows with and without pruning are equal: each matching row is in a kept file."""
     truths = [f.max(f.expr(f"coalesce({text}, false)")).alias(text) for text in _PREDICATES]
     rows_of = read(spark, table.path).groupBy(f.input_file_name().alias("file")).agg(*truths)
     files = {row["file"].rpartition("/")[2].split("_")[0]: row for row in rows_of.collect()}

@@ -1,5 +1,6 @@
-"""Tables that Flink wrote, indexed from PySpark: pruned rows, and those of Hudi's own skipping, are
-the rows of a full scan, before and after Hudi 1.2 for Spark writes to them."""
+"""Tables written by Flink, indexed from PySpark. Our pruning and Hudi's own skipping return the
+rows of a full scan, before and after Hudi 1.2 for Spark writes to them.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ _PREDICATES = (
     *("name = 'late' AND amount > 2.5", "day = DATE'2024-02-28'", "city IS NULL OR id = 9999"),
 )
 _OF_NAN = ("score < -1", "score >= 2")
-"""On files with NaN, of which Flink writes the range [0, 0]: Hudi loses rows by it."""
+"""Predicates on files with NaN, for which Flink writes the range [0, 0]: Hudi loses rows."""
 _STATEMENTS = {
     "ranges": "CREATE INDEX ranges ON '{path}' USING column_stats(id, ts, name, day)",
     "blooms": "CREATE INDEX blooms ON '{path}' USING bloom_filters",
@@ -54,8 +55,7 @@ _BUCKETS = {
 
 @dataclass(frozen=True)
 class Case:
-    """A table, and what its writer has to be told. own: the indexes that it comes with; writer:
-    options of a writer with Spark."""
+    """A table and its writer. own: its existing indexes. writer: options of a writer with Spark."""
 
     name: str
     own: frozenset[str] = frozenset()
@@ -63,7 +63,7 @@ class Case:
 
     @property
     def built(self) -> list[str]:
-        """The indexes to be built in Hudi's home, where version 6 has no secondary index."""
+        """The indexes to be built in Hudi's metadata table. Version 6 has no secondary index."""
         return [name for name in ("ranges", "blooms", "keys") if name not in self.own]
 
 
@@ -81,36 +81,36 @@ _CASES = [
     Case("mor_bucket", frozenset({"ranges"}), {**_BY_CITY, **_BUCKETS}),
 ]
 _CHANGELOG = Case("mor_compacted", writer=_UNPARTITIONED)
-"""Hudi for Spark cannot write to it where Hudi's own metadata table has a record index."""
+"""Hudi for Spark cannot write to it if Hudi's own metadata table has a record index."""
 
 
 @pytest.fixture
 def path(case: Case, flink: Mapping[str, Path], tmp_path: Path) -> Path:
-    """A table of its own for a test."""
+    """A copy of the table for a test."""
     return Path(shutil.copytree(flink[case.name], tmp_path / case.name))
 
 
 @pytest.fixture(autouse=True)
-def _asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Makes queries ask indexes of keys: to read such small files would cost less."""
+def use_key_indexes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Makes queries use indexes of keys, though reading such small files would cost less."""
     monkeypatch.setattr(LookupCost, "is_worth", lambda *_: True)
 
 
 @pytest.mark.parametrize("case", [*_CASES, _CHANGELOG], ids=lambda case: case.name)
 def test_indexes_of_the_extension(spark: SparkSession, case: Case, path: Path) -> None:
-    """They wait for nobody, so Flink's open instant does not matter."""
+    """Hudi's table services wait for no writer, so Flink's open instant does not matter."""
     assert ids(read(spark, path)) == sorted(row["id"] for row in expected(case.name))
     for name in _STATEMENTS:
         execute(spark, _STATEMENTS[name].format(path=path) + _IN_EXTENSION)
     own = {"names", "keys", "ranges", "blooms"}
-    judged(spark, path, own, Store.EXTENSION)
+    assert_indexes_are_right(spark, path, own, Store.EXTENSION)
     assert dropping(spark, path)
 
     written(spark, case, path)
     rows_are_those_of_a_full_scan(spark, path)
     for name in own:
         execute(spark, f"REFRESH INDEX {name} ON '{path}'")
-    judged(spark, path, own, Store.EXTENSION)
+    assert_indexes_are_right(spark, path, own, Store.EXTENSION)
     assert dropping(spark, path)
 
 
@@ -118,34 +118,34 @@ def test_indexes_of_the_extension(spark: SparkSession, case: Case, path: Path) -
 def test_indexes_of_hudis_own_metadata_table(spark: SparkSession, case: Case, path: Path) -> None:
     with pytest.raises(HudiError, match=r"did not complete within|are pending"):
         execute(spark, _STATEMENTS["keys"].format(path=path), BuildOptions(wait=0.2))
-    written(spark, case, path)  # takes back the instant that Flink has left open
+    written(spark, case, path)  # rolls back the instant that Flink has left open
     for name in case.built:
         execute(spark, _STATEMENTS[name].format(path=path))
-    judged(spark, path, {"keys", *case.built}, Store.HUDI)
+    assert_indexes_are_right(spark, path, {"keys", *case.built}, Store.HUDI)
     assert dropping(spark, path)
 
     written(spark, case, path, ts=200_000)
-    judged(spark, path, {"keys", *case.built}, Store.HUDI)
+    assert_indexes_are_right(spark, path, {"keys", *case.built}, Store.HUDI)
     assert dropping(spark, path)
 
 
 @pytest.mark.parametrize("name", ["mor_changelog", "mor_compacted"])
-def test_rows_that_a_changelog_ended_do_not_come_back(
+def test_rows_deleted_by_a_changelog_do_not_come_back(
     spark: SparkSession, flink: Mapping[str, Path], tmp_path: Path, name: str
 ) -> None:
     path = Path(shutil.copytree(flink[name], tmp_path / name))
-    right = sorted(row["id"] for row in expected(name))
-    assert ids(prune_table(spark, str(path), "id >= 0").frame) == right
+    expected_ids = sorted(row["id"] for row in expected(name))
+    assert ids(prune_table(spark, str(path), "id >= 0").frame) == expected_ids
     take_back_open_instant(path)
     assert cluster(spark, str(path), Layout(("id",))).instant is not None
-    assert ids(read(spark, path)) == right
+    assert ids(read(spark, path)) == expected_ids
     assert "_hoodie_operation" not in read(spark, path).columns
 
 
-def test_what_flinks_changelog_and_spark_have_logged_together_is_not_clustered(
+def test_slices_logged_by_flink_and_spark_are_not_clustered(
     spark: SparkSession, flink: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    """Hudi's reader gives rows that the changelog ended: they would be rows from then on."""
+    """Hudi's reader returns rows that the changelog deleted. Clustering would keep them."""
     path = Path(shutil.copytree(flink[_CHANGELOG.name], tmp_path / _CHANGELOG.name))
     written(spark, _CHANGELOG, path)
     table = HudiTable.open(str(path))
@@ -160,13 +160,15 @@ def test_what_flinks_changelog_and_spark_have_logged_together_is_not_clustered(
 
 
 def take_back_open_instant(path: Path) -> None:
-    """As Flink's job does when it begins again."""
+    """As Flink's job does when it restarts."""
     (pending,) = HudiTable.open(str(path)).timeline.pending
     for file in path.glob(f".hoodie/{pending}.*"):
         file.unlink()
 
 
-def judged(spark: SparkSession, path: Path, names: set[str], store: Store) -> None:
+def assert_indexes_are_right(
+    spark: SparkSession, path: Path, names: set[str], store: Store
+) -> None:
     """The indexes of these names are right, and no row is lost by them."""
     table = HudiTable.open(str(path))
     found = {one.name: one for one in checked_statuses(table) if one.store is store}
@@ -180,19 +182,19 @@ def judged(spark: SparkSession, path: Path, names: set[str], store: Store) -> No
 
 
 def rows_are_those_of_a_full_scan(spark: SparkSession, path: Path) -> None:
-    """Ours, and those of Hudi with all its skipping."""
-    right = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
-    for text, expected_rows in right.items():
+    """Our pruning, and Hudi's with all its skipping."""
+    expected_by_predicate = of_full_scan(spark, path, (*_PREDICATES, *_OF_NAN))
+    for text, expected_rows in expected_by_predicate.items():
         assert rows(prune_table(spark, str(path), text).frame) == expected_rows, text
     skipping = read(spark, path, skipping=True, **_ALL_SKIPPING)
     for text in _PREDICATES:
-        assert rows(skipping.where(text)) == right[text], text
+        assert rows(skipping.where(text)) == expected_by_predicate[text], text
 
 
 def of_full_scan(
     spark: SparkSession, path: Path, predicates: Sequence[str]
 ) -> dict[str, list[str]]:
-    """For each predicate the rows for which Spark says TRUE."""
+    """For each predicate, the rows for which Spark returns TRUE."""
     truths = [f.expr(f"coalesce({text}, false)") for text in predicates]
     every = read(spark, path).select(f.struct(*COLUMNS).alias("row"), f.array(*truths).alias("is"))
     found = every.collect()
@@ -209,15 +211,15 @@ _ALL_SKIPPING = {
 
 
 def dropping(spark: SparkSession, path: Path) -> list[str]:
-    """The predicates by which files are left out."""
+    """The predicates that drop files."""
     found = {text: prune_table(spark, str(path), text).result for text in _PREDICATES}
     return [text for text, result in found.items() if result.files_kept < result.files_total]
 
 
 def written(spark: SparkSession, case: Case, path: Path, ts: int = 100_000) -> None:
-    """A commit of Hudi 1.2 for Spark: rows are changed, and new ones come."""
+    """A commit by Hudi 1.2 for Spark: rows are changed and added."""
     every = read(spark, path)
-    # Flink's milliseconds are none of Spark's types; Hudi refuses microseconds in their place.
+    # Flink's milliseconds are not a type of Spark, and Hudi refuses microseconds instead.
     left_out = ("at", *(name for name in every.columns if name.startswith("_hoodie_")))
     own = every.drop(*left_out)
     later = own.where("id IN (2, 3, 8)").withColumn("ts", f.col("ts") + ts)

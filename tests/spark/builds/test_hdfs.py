@@ -1,5 +1,6 @@
-"""On HDFS files appear whole, of two who create one at once one succeeds, and a table's indexes are
-built, read, refreshed and dropped as on a local disk. Hudi works on the same tables."""
+"""On HDFS files appear atomically, only one of two creators of a file succeeds, and indexes are
+built, read, refreshed and dropped as on a local disk. Hudi works on the same tables.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ def hdfs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hdfs]:
         yield found
 
 
-def test_of_those_who_create_a_file_at_once_one_succeeds(hdfs: Hdfs) -> None:
+def test_only_one_concurrent_creator_of_a_file_succeeds(hdfs: Hdfs) -> None:
     storage = Storage.open(hdfs.webhdfs("created"))
     contents = [b"%d" % number for number in range(_WRITERS)]
     with ThreadPoolExecutor(_WRITERS) as pool:
@@ -48,7 +49,7 @@ def test_of_those_who_create_a_file_at_once_one_succeeds(hdfs: Hdfs) -> None:
     assert len(storage.list()) == 20  # nothing else is left
 
 
-def test_a_file_that_is_written_again_is_replaced(hdfs: Hdfs) -> None:
+def test_a_rewritten_file_is_replaced(hdfs: Hdfs) -> None:
     storage = Storage.open(hdfs.webhdfs("written"))
     for content in (b"first", b"second"):
         storage.write("a/file", content)
@@ -60,7 +61,7 @@ def test_a_file_that_is_written_again_is_replaced(hdfs: Hdfs) -> None:
     assert sorted(entry.name for entry in storage.list("a")) == ["other", "third"]
 
 
-def test_the_lock_is_held_by_one(hdfs: Hdfs) -> None:
+def test_only_one_process_holds_the_lock(hdfs: Hdfs) -> None:
     storage = Storage.open(hdfs.webhdfs("locked"))
     with TableLock(storage).held("holds"):
         assert storage.stat(".hoodie/lock") is not None
@@ -69,7 +70,7 @@ def test_the_lock_is_held_by_one(hdfs: Hdfs) -> None:
     assert storage.stat(".hoodie/lock") is None
 
 
-def test_indexes_of_a_table(spark: SparkSession, hdfs: Hdfs) -> None:
+def test_indexes_of_a_table_on_hdfs(spark: SparkSession, hdfs: Hdfs) -> None:
     path, ours = hdfs.hdfs("warehouse/t"), hdfs.webhdfs("warehouse/t")
     written(rows(spark, 0, 400), path, "bulk_insert")
     execute(spark, f"CREATE INDEX ranges ON '{ours}' USING column_stats(city, amount)")
@@ -77,23 +78,23 @@ def test_indexes_of_a_table(spark: SparkSession, hdfs: Hdfs) -> None:
     with pytest.raises(InvalidIndex, match=r"Java version.*extension"):
         execute(spark, f"CREATE INDEX amounts ON '{ours}' (amount)")
     execute(spark, f"CREATE INDEX beside ON '{ours}' (amount) OPTIONS (store = 'extension')")
-    right(spark, ours)
-    judged(spark, path, ours)
+    assert_right_rows(spark, ours)
+    assert_no_row_is_lost(spark, path, ours)
 
     changed = rows(spark, 3, 400, 40).selectExpr("id", "'new' AS city", "amount")
     written(changed, path, "upsert", writer_options(ours))
     assert {s.name for s in index_statuses(HudiTable.open(ours)) if s.state == State.LAGGING} == {
         "beside"
     }
-    judged(spark, path, ours)
+    assert_no_row_is_lost(spark, path, ours)
     execute(spark, f"REFRESH INDEX beside ON '{ours}'")
-    right(spark, ours)
-    judged(spark, path, ours)
+    assert_right_rows(spark, ours)
+    assert_no_row_is_lost(spark, path, ours)
 
     for name in ("city", "record_index", "ranges", "beside"):
         execute(spark, f"DROP INDEX {name} ON '{ours}'")
     assert index_statuses(HudiTable.open(ours)) == []
-    judged(spark, path, ours, dropped=False)
+    assert_no_row_is_lost(spark, path, ours, dropped=False)
 
 
 def rows(spark: SparkSession, *bounds: int) -> DataFrame:
@@ -118,15 +119,15 @@ def written(
     writer.options(**{**settings, **(options or {})}).mode("append").save(path)
 
 
-def right(spark: SparkSession, path: str) -> None:
+def assert_right_rows(spark: SparkSession, path: str) -> None:
     table = HudiTable.open(path)
     for status in index_statuses(table):
         assert status.state == State.ACTIVE
         assert all(one.is_right for one in verify(spark, table, status))
 
 
-def judged(spark: SparkSession, path: str, ours: str, dropped: bool = True) -> None:
-    """Hudi finds the same rows with the indexes, and no file that is dropped here has one."""
+def assert_no_row_is_lost(spark: SparkSession, path: str, ours: str, dropped: bool = True) -> None:
+    """Hudi finds the same rows with the indexes, and has no row in a file that is dropped here."""
     unpruned = spark.read.format("hudi").option("hoodie.enable.data.skipping", "false").load(path)
     pruner = Pruner(PruneOptions(footer_wait=20))
     kept = []

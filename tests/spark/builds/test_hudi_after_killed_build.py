@@ -1,8 +1,8 @@
-"""A build dies, and Hudi writes to the table before anybody builds again.
+"""A build is killed, and Hudi writes to the table before the next build.
 
-What it died at is left to Hudi's writers as it is: partitions that are in-flight, with an action
-and perhaps a delta commit that nobody ends. They upsert, delete, compact and clean; the next build
-goes on, or begins anew.
+The state at that moment is left as it is: partitions in flight, with an action and perhaps a delta
+commit that nobody completes. Hudi's writers upsert, delete, compact and clean; the next build
+continues, or starts again.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from tests.spark.builds.test_hudi_reads_indexes import (
     LAYOUTS,
     STATEMENTS,
     Layout,
-    found,
-    judged,
+    assert_same_rows,
     rows,
+    statuses_of,
     with_options,
 )
 
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _ROWS, _FILES = 400, 2
-_ASKED = ("id = '123'", "city IN ('c3', 'new') AND ts > 20")
+_PREDICATES = ("id = '123'", "city IN ('c3', 'new') AND ts > 20")
 _ENABLED = {
     "hoodie.metadata.record.index.enable": "true",
     "hoodie.metadata.global.record.level.index.enable": "true",
@@ -44,13 +44,13 @@ _SERVICES = {
 }
 _COMPACTS = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
 _COW, _MOR, _OLD = LAYOUTS
-_DEATHS = {
+_KILLED_AT = {
     "inflight": r"/hoodie\.properties$",
     "committing": r"/metadata/.*\.deltacommit\.inflight$",
     "committed": r"/metadata/.*\.deltacommit$",
     "complete": r"/pyhudi/indexes\.json$",
 }
-"""The file that is changed last."""
+"""The last file that is changed before the build is killed."""
 _CASES = [
     (_COW, "city", _ENABLED, "inflight"),
     (_COW, "city", _ENABLED, "committed"),
@@ -58,21 +58,21 @@ _CASES = [
     (_MOR, "city", {}, "committing"),
     (_OLD, "keys", _ENABLED, "committed"),
 ]
-"""What is built, in what table, what the settings of Hudi's writers enable, and the death."""
+"""The table, the index, the settings of Hudi's writers, and where the build is killed."""
 
 
-@pytest.mark.parametrize(("layout", "name", "enabled", "death"), _CASES)
-def test_hudi_goes_on_after_a_build_died(
+@pytest.mark.parametrize(("layout", "name", "enabled", "killed_at"), _CASES)
+def test_hudi_writes_after_a_killed_build(
     spark: SparkSession,
     table_root: Path,
-    killed: Callable[[Callable[[], None], str], None],
+    kill_after_writing: Callable[[Callable[[], None], str], None],
     layout: Layout,
     name: str,
     enabled: dict[str, str],
-    death: str,
+    killed_at: str,
 ) -> None:
     spec = TableSpec(
-        f"dead-{layout.name}-{name}-{death}",
+        f"dead-{layout.name}-{name}-{killed_at}",
         layout.type,
         layout.version,
         ordering="ts",
@@ -81,15 +81,17 @@ def test_hudi_goes_on_after_a_build_died(
     )
     table = create(rows(spark, 0, _ROWS, 1, _FILES), spec, table_root)
     create_index = STATEMENTS[name].format(path=table.path)
-    killed(lambda: execute(spark, create_index), _DEATHS[death])
+    kill_after_writing(lambda: execute(spark, create_index), _KILLED_AT[killed_at])
     for leftover in table.path.glob(".hoodie/**/lock"):
-        leftover.unlink()  # what its owner's lock would expire with
-    assert (State.ACTIVE in {one.state for one in found(str(table.path))}) == (death == "complete")
+        leftover.unlink()  # as if its owner's lock had expired
+    assert (State.ACTIVE in {one.state for one in statuses_of(str(table.path))}) == (
+        killed_at == "complete"
+    )
     hudi_writes(spark, table, enabled)
     execute(spark, create_index.replace("INDEX", "INDEX IF NOT EXISTS", 1))
-    # Where it was complete, Hudi may have deleted it.
+    # If it was complete, Hudi may have deleted it.
     execute(spark, f"REFRESH INDEX {name} ON '{table.path}'")
-    is_right(spark, table, name)
+    assert_index_is_right(spark, table, name)
 
 
 def hudi_writes(spark: SparkSession, table: HudiTable, enabled: dict[str, str]) -> None:
@@ -99,17 +101,17 @@ def hudi_writes(spark: SparkSession, table: HudiTable, enabled: dict[str, str]) 
         "id", "ts + 100000 AS ts", "p", "city", "d", "day"
     )
     upsert(writer, changed)
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
     delete(writer, rows(spark, 5, 60, 20, 1))
     compacts = _COMPACTS if table.spec.type is TableType.MOR else {}
     upsert(with_options(writer, {**_SERVICES, **compacts}), rows(spark, 7, 60, 20, 1, city="c3"))
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)
 
 
-def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
-    """The index is there, whole, and stays right."""
+def assert_index_is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
+    """The index exists, is complete, and stays right."""
     path = str(table.path)
-    (status,) = [one for one in found(path) if one.name == name]
+    (status,) = [one for one in statuses_of(path) if one.name == name]
     assert status.state is State.ACTIVE
     opened = OpenedTable.open(path)
     assert not opened.properties.metadata_partitions_inflight
@@ -118,4 +120,4 @@ def is_right(spark: SparkSession, table: HudiTable, name: str) -> None:
     ]
     assert all(one.is_right for one in verify(spark, opened, status))
     upsert(with_options(table, writer_options(path)), rows(spark, 9, 60, 20, 1, city="new"))
-    judged(spark, table, _ASKED)
+    assert_same_rows(spark, table, _PREDICATES)

@@ -1,7 +1,7 @@
 """Apache Hudi reads and maintains the indexes that are built here.
 
-Rows are compared with Hudi's reader without skipping, and numbers of file slices with those of a
-twin table whose indexes Hudi built.
+Rows are compared with Hudi's reader without skipping, and numbers of file slices with those of an
+identical table whose indexes Hudi built.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ MAINTAINED = ("id = '1234'", "city IN ('c3', 'c9', 'new')", "ts BETWEEN 900 AND 
 
 @dataclass(frozen=True)
 class Layout:
-    """A kind of table, and the indexes that Hudi can have there."""
+    """A kind of table, and the indexes that Hudi supports for it."""
 
     version: int
     type: TableType
@@ -91,7 +91,7 @@ def rows(spark: SparkSession, *bounds: int, city: str | None = None) -> DataFram
 
 @pytest.fixture(params=LAYOUTS, ids=lambda layout: layout.name)
 def layout(request: pytest.FixtureRequest) -> Layout:
-    return request.param  # type: ignore[no-any-return]
+    return request.param
 
 
 def plain(
@@ -101,7 +101,7 @@ def plain(
     root: Path,
     stats_columns: tuple[str, ...] | None = None,
 ) -> HudiTable:
-    """The rows, in a table that has a list of its files for an index, and statistics if any."""
+    """The rows, in a table with a list of its files and at most statistics as indexes."""
     spec = TableSpec(
         f"{name}-{layout.name}",
         layout.type,
@@ -113,7 +113,7 @@ def plain(
     return create(rows(spark, 0, _ROWS, 1, _FILES), spec, root)
 
 
-def test_hudi_reads_and_maintains_what_was_built(
+def test_hudi_reads_and_maintains_our_indexes(
     spark: SparkSession, table_root: Path, layout: Layout
 ) -> None:
     table = plain(spark, layout, "ours", table_root)
@@ -121,12 +121,12 @@ def test_hudi_reads_and_maintains_what_was_built(
     unindexed = {text: slices(spark, table, text) for text in PREDICATES}
     for name in layout.indexes:
         execute(spark, STATEMENTS[name].format(path=path))
-    assert {s.name for s in found(path)} == {*layout.indexes} | (
+    assert {s.name for s in statuses_of(path)} == {*layout.indexes} | (
         {"record_index"} if "city" in layout.indexes else set()
     )
-    assert {s.state for s in found(path)} == {State.ACTIVE}
+    assert {s.state for s in statuses_of(path)} == {State.ACTIVE}
 
-    judged(spark, table, PREDICATES)
+    assert_same_rows(spark, table, PREDICATES)
     indexed = {text: slices(spark, table, text) for text in PREDICATES}
     assert all(indexed[text] <= unindexed[text] for text in PREDICATES)
     assert indexed["id = '1234'"] == 1
@@ -134,28 +134,29 @@ def test_hudi_reads_and_maintains_what_was_built(
     if "city" in layout.indexes:
         assert indexed["city = 'c7'"] == 2
 
-    maintained(spark, table)
-    assert {s.state for s in found(path)} == {State.ACTIVE}, found(path)
+    assert_maintained_by_hudi(spark, table)
+    assert {s.state for s in statuses_of(path)} == {State.ACTIVE}, statuses_of(path)
 
     for name in reversed(layout.indexes):
         execute(spark, f"DROP INDEX {name} ON '{path}'")
-    assert [s.name for s in found(path)] in ([], ["record_index"])
-    judged(spark, table)
+    assert [s.name for s in statuses_of(path)] in ([], ["record_index"])
+    assert_same_rows(spark, table)
 
 
-def maintained(spark: SparkSession, table: HudiTable) -> None:
-    """Hudi upserts, deletes, compacts, clusters and cleans; nothing is lost, and its statistics of
-    files stay right."""
+def assert_maintained_by_hudi(spark: SparkSession, table: HudiTable) -> None:
+    """Hudi upserts, deletes, compacts, clusters and cleans; nothing is lost, and its file
+    statistics stay right.
+    """
     kept = with_options(table, writer_options(str(table.path)))
     upsert(kept, rows(spark, 0, _ROWS + 300, 100, 1, city="new"))
-    judged(spark, table)
+    assert_same_rows(spark, table)
     delete(kept, rows(spark, 0, _ROWS, 50, 1))
-    judged(spark, table)
+    assert_same_rows(spark, table)
     upsert(
         with_options(kept, {"hoodie.metadata.compact.max.delta.commits": "1"}),
         rows(spark, _ROWS + 1_000, _ROWS + 1_010, 1, 1, city="c7"),
     )
-    judged(spark, table)
+    assert_same_rows(spark, table)
     cluster = {
         "hoodie.clustering.inline": "true",
         "hoodie.clustering.inline.max.commits": "1",
@@ -168,13 +169,13 @@ def maintained(spark: SparkSession, table: HudiTable) -> None:
     if table.spec.type is TableType.MOR:
         cluster = {"hoodie.compact.inline": "true", "hoodie.compact.inline.max.delta.commits": "1"}
     upsert(with_options(kept, cluster), rows(spark, 500, 510, 1, 1, city="c9"))
-    judged(spark, table)
-    (ranges,) = [one for one in found(str(table.path)) if one.name == "ranges"]
+    assert_same_rows(spark, table)
+    (ranges,) = [one for one in statuses_of(str(table.path)) if one.name == "ranges"]
     of_files = verify(spark, OpenedTable.open(str(table.path)), ranges)[0]
     assert (of_files.partition, of_files.is_right) == ("column_stats", True), of_files
 
 
-def test_it_prunes_as_by_hudis_own_indexes(spark: SparkSession, table_root: Path) -> None:
+def test_hudi_prunes_as_with_its_own_indexes(spark: SparkSession, table_root: Path) -> None:
     layout = LAYOUTS[0]
     ours = plain(spark, layout, "one", table_root)
     for name in ("city", "ranges"):
@@ -192,35 +193,37 @@ def test_it_prunes_as_by_hudis_own_indexes(spark: SparkSession, table_root: Path
     execute(
         spark, f"CREATE INDEX up ON '{ours.path}' USING bloom_filters(id) OPTIONS (expr = 'upper')"
     )
-    asked = "upper(id) = '1234'"
-    assert slices(spark, ours, asked) == 1
-    judged(spark, ours, [asked])
+    predicate = "upper(id) = '1234'"
+    assert slices(spark, ours, predicate) == 1
+    assert_same_rows(spark, ours, [predicate])
 
 
-def test_a_writer_that_does_not_ask_for_an_index_deletes_it_and_it_comes_back(
+def test_an_index_deleted_by_an_unconfigured_writer_can_be_rebuilt(
     spark: SparkSession, table_root: Path
 ) -> None:
     table = plain(spark, LAYOUTS[0], "deleted", table_root)
     path = str(table.path)
     execute(spark, STATEMENTS["ranges"].format(path=path))
-    upsert(table, rows(spark, 0, 10, 1, 1, city="new"))  # column_stats is switched off there
-    (status,) = found(path)
+    upsert(table, rows(spark, 0, 10, 1, 1, city="new"))  # column_stats is disabled there
+    (status,) = statuses_of(path)
     newest = OpenedTable.open(path).instant
     assert status.state is State.DROPPED
     assert newest is not None
     assert newest in status.note
-    judged(spark, table)
+    assert_same_rows(spark, table)
 
     execute(spark, f"REFRESH INDEX ranges ON '{path}'")
-    (status,) = found(path)
+    (status,) = statuses_of(path)
     assert status.state is State.ACTIVE
     assert all(one.is_right for one in verify(spark, OpenedTable.open(path), status))
-    judged(spark, table)
+    assert_same_rows(spark, table)
     assert slices(spark, table, "ts = 77") < slices(spark, table, "d >= 0")
     assert execute(spark, f"REFRESH INDEX ranges ON '{path}'") is None
 
 
-def test_what_a_restore_takes_away_comes_back(spark: SparkSession, table_root: Path) -> None:
+def test_an_index_removed_by_a_restore_can_be_rebuilt(
+    spark: SparkSession, table_root: Path
+) -> None:
     table = plain(spark, LAYOUTS[0], "restored", table_root)
     path, point = str(table.path), OpenedTable.open(str(table.path)).instant
     spark.sql(f"call create_savepoint(path => '{path}', commit_time => '{point}')")
@@ -228,32 +231,36 @@ def test_what_a_restore_takes_away_comes_back(spark: SparkSession, table_root: P
         execute(spark, STATEMENTS[name].format(path=path))
     kept = with_options(table, writer_options(path))
     upsert(kept, rows(spark, 0, _ROWS, 100, 1, city="new"))
-    judged(spark, table)
+    assert_same_rows(spark, table)
     spark.sql(f"call rollback_to_savepoint(path => '{path}', instant_time => '{point}')")
-    judged(spark, table)
-    for status in found(path):
+    assert_same_rows(spark, table)
+    for status in statuses_of(path):
         if status.state is not State.ACTIVE:
             assert "restore" in status.note
         execute(spark, f"REFRESH INDEX {status.name} ON '{path}'")
-    for status in found(path):
+    for status in statuses_of(path):
         assert status.state is State.ACTIVE
         assert all(one.is_right for one in verify(spark, OpenedTable.open(path), status))
-    judged(spark, table)
+    assert_same_rows(spark, table)
     assert slices(spark, table, "city = 'c7'") == 2
     upsert(kept, rows(spark, 0, _ROWS, 100, 1, city="new"))
-    judged(spark, table)
+    assert_same_rows(spark, table)
 
 
-def judged(spark: SparkSession, table: HudiTable, predicates: Sequence[str] = MAINTAINED) -> None:
-    """Hudi with all its skipping gives the rows that it gives without, and so do we."""
+def assert_same_rows(
+    spark: SparkSession, table: HudiTable, predicates: Sequence[str] = MAINTAINED
+) -> None:
+    """Hudi with all its skipping returns the same rows as without, and so do we."""
     truths = [f"coalesce({text}, false) AS t{n}" for n, text in enumerate(predicates)]
     file = "concat(_hoodie_partition_path, '/', _hoodie_file_name) AS file"
     every = read(spark, table, _NOT_SKIPPING).selectExpr("id", file, *truths).collect()
     for n, text in enumerate(predicates):
-        right = [row for row in every if row[f"t{n}"]]
-        assert ids(read(spark, table, _SKIPPING).where(text)) == sorted(r.id for r in right), text
+        expected = [row for row in every if row[f"t{n}"]]
+        assert ids(read(spark, table, _SKIPPING).where(text)) == sorted(r.id for r in expected), (
+            text
+        )
         result = Pruner().prune(str(table.path), PruneRequest(parse_predicate(text)))
-        assert groups(row.file for row in right) <= groups(result.kept_paths()), text
+        assert groups(row.file for row in expected) <= groups(result.kept_paths()), text
 
 
 def groups(files: Iterable[str]) -> set[str]:
@@ -262,7 +269,7 @@ def groups(files: Iterable[str]) -> set[str]:
 
 
 def slices(spark: SparkSession, table: HudiTable, text: str) -> int:
-    """How many file slices Hudi reads."""
+    """The number of file slices that Hudi reads."""
     frame = read(spark, table, _SKIPPING).where(text)
     scan = frame._jdf.queryExecution().executedPlan().collectLeaves().head()
     if scan.nodeName() == "LocalTableScan":
@@ -278,11 +285,11 @@ def ids(frame: DataFrame) -> list[str]:
     return sorted(row.id for row in frame.select("id").collect())
 
 
-def found(path: str) -> list:  # type: ignore[type-arg]
+def statuses_of(path: str) -> list:
     return index_statuses(OpenedTable.open(path))
 
 
 def with_options(table: HudiTable, options: Mapping[str, str]) -> HudiTable:
-    # A writer without a timeline server fails on tables of version 9 with a secondary index.
+    # A writer without a timeline server fails for tables of version 9 with a secondary index.
     extra = {**table.spec.extra, "hoodie.embed.timeline.server": "true", **options}
     return replace(table, spec=replace(table.spec, extra=extra))

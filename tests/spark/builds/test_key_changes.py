@@ -1,5 +1,7 @@
-"""What is logged for slices that replace others keeps indexes of keys and values right: against
-brute force over the rows, keys in several file groups included. No Spark is needed."""
+"""Log entries for replaced slices keep indexes of keys and values right.
+
+Compared with brute force over the rows, including keys in several file groups. No Spark is needed.
+"""
 
 from __future__ import annotations
 
@@ -28,13 +30,13 @@ Row = tuple[str, str | None]
 Slices = dict[int, list[Row]]
 """The rows of each file group."""
 Slice = tuple[int, list[Row]]
-"""When it was written, and its rows."""
+"""The time of its write, and its rows."""
 
 rows = st.lists(
     st.tuples(st.sampled_from("abcdef"), st.sampled_from(["x", "y$\\", "", None])), max_size=4
 )
 changes = st.lists(st.dictionaries(st.integers(0, _GROUPS - 1), rows), min_size=1, max_size=5)
-# Not in their order: a restore brings older slices back.
+# Not in order: a restore brings older slices back.
 times = st.permutations(range(5))
 
 
@@ -58,7 +60,7 @@ class Indexes:
         cells = Cells(ByteStrings.of([key]), ByteStrings.of([value]))
         records = EncodedRecords("log", RECORD_SCHEMA, cells)
         if partition == RECORD_INDEX:
-            self.place[key.decode()] = group_of(locations(records).to_pylist()[0])[1]
+            self.place[key.decode()] = group_of(locations(records)[0].as_py())[1]
             return
         pair = split_secondary_key(key.decode())
         (payload,) = records.decoded()
@@ -92,18 +94,16 @@ def written(slices: Slices, at: int) -> dict[int, Slice]:
 
 
 @given(changes, times)
-def test_each_key_has_all_values_of_the_group_that_it_is_placed_in(
-    steps: list[Slices], times: list[int]
-) -> None:
+def test_each_key_has_all_values_of_its_file_group(steps: list[Slices], times: list[int]) -> None:
     indexes, current = Indexes(), dict[int, Slice]()
     for at, step in zip(times, steps, strict=False):
         old, new = {g: current[g] for g in step if g in current}, written(step, at)
         indexes.replace(old, new)
         current.update(new)
-        before, now = _by_key(old), _by_key(new)
-        for key in before.keys() | now.keys():
-            if before.get(key) != now.get(key):  # else what was said of it may stay
-                places = {str(group) for group, _ in now.get(key, ())}
+        before, after = _by_key(old), _by_key(new)
+        for key in before.keys() | after.keys():
+            if before.get(key) != after.get(key):  # otherwise its old entry may stay
+                places = {str(group) for group, _ in after.get(key, ())}
                 assert indexes.place.get(key) in (places or {None})
         for key, group in indexes.place.items():
             held = {(value, own) for own, value in current[int(group)][1] if own == key}
@@ -112,7 +112,7 @@ def test_each_key_has_all_values_of_the_group_that_it_is_placed_in(
 
 
 @given(changes, times)
-def test_of_keys_that_are_stored_once_all_is_right(steps: list[Slices], times: list[int]) -> None:
+def test_keys_that_are_stored_once_are_exact(steps: list[Slices], times: list[int]) -> None:
     indexes, current = Indexes(), dict[int, Slice]()
     for at, step in zip(times, steps, strict=False):
         elsewhere = {k for g, (_, held) in current.items() if g not in step for k, _ in held}
@@ -131,7 +131,7 @@ def test_of_keys_that_are_stored_once_all_is_right(steps: list[Slices], times: l
         assert indexes.pairs == {(v, k) for _, held in current.values() for k, v in held}
 
 
-def test_nothing_is_logged_for_rows_that_stay() -> None:
+def test_unchanged_rows_are_not_logged() -> None:
     held: list[Row] = [("a", "x"), ("b", None)]
     batch = pa.Table.from_batches([_rows({0: (0, held)}, False), _rows({0: (1, held)}, True)])
     assert sum(logged.num_rows for logged in changer(_INDEXES)(batch.to_batches())) == 0

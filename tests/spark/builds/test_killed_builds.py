@@ -1,7 +1,7 @@
-"""A process that dies while it builds, refreshes or compacts: at each step, and by a signal.
+"""A process is killed while it builds, refreshes or compacts: at each step, and by a signal.
 
-What executors write is not seen before the driver has published it, so its steps are those that
-count. What is on the table then is read as before or as after; the next command goes on from there.
+Files of executors are invisible until the driver publishes them, so only its steps matter.
+Afterwards the table is read as before or as after the change, and the next command continues.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _OPTIONS = BuildOptions()
 _PATIENCE = 600
-"""Seconds in which a command ends, on a busy machine too."""
+"""Seconds within which a command ends, even on a busy machine."""
 _PAGE = 4096
-_ENDED_EVERY = 5
-"""Of how many deaths one is followed by another try."""
+_RETRY_EVERY = 5
+"""After one in this many kills, the command is tried again."""
 _QUESTIONS = ("merchant_name = 'nobody'", "merchant_name = 'Amazon'", "txn_id = 'TXN-017'")
-Mortal = Callable[[Callable[[], None], int], bool]
+KillAfterChanges = Callable[[Callable[[], None], int], bool]
 
 
 @pytest.fixture
 def table(golden: Mapping[str, Path], tmp_path: Path) -> Path:
-    """Without a metadata table."""
+    """A table without a metadata table."""
     path = tmp_path / "table"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
     without_metadata_table(path)
@@ -65,8 +65,12 @@ def kept(path: Path) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("step", ["refresh", "compaction"])
-def test_dying_at_any_step_loses_nothing(
-    spark: SparkSession, table: Path, tmp_path: Path, mortal: Mortal, step: str
+def test_being_killed_at_any_step_loses_nothing(
+    spark: SparkSession,
+    table: Path,
+    tmp_path: Path,
+    kill_after_changes: KillAfterChanges,
+    step: str,
 ) -> None:
     newest = max((table / ".hoodie/timeline").glob("*_*.commit"))
     newest.rename(tmp_path / newest.name)
@@ -85,15 +89,15 @@ def test_dying_at_any_step_loses_nothing(
     after = kept(table)
     assert (before != after) == (step == "refresh")
 
-    ended, changes = False, 0
-    while not ended:
+    completed, changes = False, 0
+    while not completed:
         shutil.rmtree(table)
         linked(tmp_path / "prepared", table)
-        ended = mortal(lambda: change(spark, table), changes)
+        completed = kill_after_changes(lambda: change(spark, table), changes)
         for leftover in table.glob(".hoodie/**/lock"):
-            leftover.unlink()  # what its owner's lock would expire with
+            leftover.unlink()  # as if its owner's lock had expired
         assert kept(table) in (before, after)
-        if not ended and changes % _ENDED_EVERY == 0:
+        if not completed and changes % _RETRY_EVERY == 0:
             change(spark, table)
             assert kept(table) == after
         changes += 1
@@ -104,9 +108,9 @@ def test_dying_at_any_step_loses_nothing(
         assert len(list((table / REVERSE_DIR / index).rglob("*.arrow"))) == slices
 
 
-def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
+def test_a_killed_command_is_completed_by_the_next(table: Path) -> None:
     before = kept(table)
-    begun = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
+    inflight_before = len(list(table.glob(".hoodie/timeline/*.indexing.inflight")))
     given = ("create", "i", "--columns", "merchant_name", "--table", str(table))
     killed = subprocess.Popen(
         [sys.executable, "-m", "pyhudi_expr.cli", "index", *given],
@@ -116,7 +120,7 @@ def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
         stderr=subprocess.DEVNULL,
     )
     give_up = monotonic() + _PATIENCE
-    while len(list(table.glob(".hoodie/timeline/*.indexing.inflight"))) == begun:
+    while len(list(table.glob(".hoodie/timeline/*.indexing.inflight"))) == inflight_before:
         assert killed.poll() is None
         assert monotonic() < give_up
         sleep(0.01)
@@ -140,7 +144,7 @@ def test_a_command_that_is_killed_is_ended_by_the_next(table: Path) -> None:
 
 
 @pytest.mark.parametrize("step", ["hudi", "extension", "refresh", "compaction"])
-def test_a_disk_that_is_full_changes_nothing(
+def test_a_full_disk_changes_nothing(
     spark: SparkSession, golden: Mapping[str, Path], disk: Disk, tmp_path: Path, step: str
 ) -> None:
     path = disk.path / "table"
@@ -162,21 +166,21 @@ def test_a_disk_that_is_full_changes_nothing(
         shutil.move(tmp_path / newest.name, newest)
     if step == "compaction":
         refresh(spark, path)
-    before, said, pages, done = contents(path), [], 0, False
+    before, messages, pages, done = contents(path), [], 0, False
     while not done:
         disk.fill(pages * _PAGE)
         try:
             change()
             done = True
         except HudiError as error:
-            said.append(str(error))
+            messages.append(str(error))
         disk.empty()
-        assert done or contents(path) == before, (pages, said[-1])
+        assert done or contents(path) == before, (pages, messages[-1])
         pages += 3
     assert state(path) is State.ACTIVE
     assert contents(path) != before
-    assert all("No space left" in text and "\n" not in text for text in said), said
-    assert len(said) > 5
+    assert all("No space left" in text and "\n" not in text for text in messages), messages
+    assert len(messages) > 5
 
 
 def environment() -> dict[str, str]:
@@ -196,8 +200,11 @@ def compact(spark: SparkSession, table: Path) -> None:
     extension_compact(spark, HudiTable.open(str(table)), _OPTIONS)
 
 
-def test_hudi_reads_what_a_dead_build_leaves(
-    spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path, mortal: Mortal
+def test_hudi_reads_a_table_after_a_killed_build(
+    spark: SparkSession,
+    golden: Mapping[str, Path],
+    tmp_path: Path,
+    kill_after_changes: KillAfterChanges,
 ) -> None:
     path = tmp_path / "begun"
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
@@ -208,12 +215,12 @@ def test_hudi_reads_what_a_dead_build_leaves(
     partitions.drop(HudiTable.open(str(path)), [COLUMN_STATS, PARTITION_STATS], lock)
     path.rename(tmp_path / "dropped")
     text = "amount > 100 AND merchant_name < 'M'"
-    right = matching(spark, tmp_path / "dropped", text, skipping=False)
-    assert right
+    expected = matching(spark, tmp_path / "dropped", text, skipping=False)
+    assert expected
     seen = []
     for changes in (8, 12, 23, 25):
         shutil.copytree(tmp_path / "dropped", path)
-        mortal(lambda: index_builds.build(str(path), records, partition), changes)
+        kill_after_changes(lambda: index_builds.build(str(path), records, partition), changes)
         index_builds.unlock(str(path))
         properties = HudiTable.open(str(path)).properties
         inflight, complete = (
@@ -221,7 +228,7 @@ def test_hudi_reads_what_a_dead_build_leaves(
             for names in (properties.metadata_partitions_inflight, properties.metadata_partitions)
         )
         seen.append("complete" if complete else "inflight" if inflight else "begun")
-        assert matching(spark, path, text, skipping=True) == right, changes
+        assert matching(spark, path, text, skipping=True) == expected, changes
         shutil.rmtree(path)
     assert seen == ["begun", "inflight", "inflight", "complete"]
 

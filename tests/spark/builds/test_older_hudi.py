@@ -1,4 +1,4 @@
-"""Hudi 1.0.2 reads and maintains the indexes of a table of version 8, which it wrote."""
+"""Hudi 1.0.2 reads and maintains the indexes of its own table of version 8."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from pyhudi_expr.spark.indexes import execute
 from tests.spark.builds.test_hudi_reads_indexes import (
     STATEMENTS,
     Layout,
-    judged,
-    maintained,
+    assert_maintained_by_hudi,
+    assert_same_rows,
     plain,
     slices,
 )
@@ -24,12 +24,12 @@ from tests.spark.builds.test_hudi_reads_indexes import (
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 _VERSION = "1.0.2"
-_ASKED = ("id = '1234'", "city = 'c7'", "ts = 77")
+_PREDICATES = ("id = '1234'", "city = 'c7'", "ts = 77")
 _LAYOUT = Layout(8, TableType.COW, ("city", "ranges"))
 
 
-def test_hudi_1_0_reads_and_maintains_what_was_built(tmp_path: Path) -> None:
-    """In a process of its own: there is one JVM in each, with one Hudi."""
+def test_hudi_1_0_reads_and_maintains_our_indexes(tmp_path: Path) -> None:
+    """In a separate process: each process has one JVM with one Hudi."""
     other_hudi_bundle(_VERSION)
     command = [sys.executable, "-m", "tests.spark.builds.test_older_hudi", str(tmp_path)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
@@ -37,17 +37,17 @@ def test_hudi_1_0_reads_and_maintains_what_was_built(tmp_path: Path) -> None:
 
 
 def main(root: Path) -> None:
-    """What the process does."""
+    """The program of the process."""
     with spark_session("hudi-1.0", bundle=other_hudi_bundle(_VERSION)) as spark:
         table = plain(spark, _LAYOUT, "older", root)
         path = str(table.path)
-        unindexed = {text: slices(spark, table, text) for text in _ASKED}
+        unindexed = {text: slices(spark, table, text) for text in _PREDICATES}
         for name in _LAYOUT.indexes:
             execute(spark, STATEMENTS[name].format(path=path))
-        judged(spark, table, _ASKED)
-        assert all(slices(spark, table, text) < unindexed[text] for text in _ASKED)
+        assert_same_rows(spark, table, _PREDICATES)
+        assert all(slices(spark, table, text) < unindexed[text] for text in _PREDICATES)
 
-        maintained(spark, table)
+        assert_maintained_by_hudi(spark, table)
         assert slices(spark, table, "city = 'c7'") < unindexed["city = 'c7'"]
 
 

@@ -1,8 +1,8 @@
-"""Random lives of tables with indexes that are built here, in both homes: whatever writers, table
-services, builds and refreshes do in whatever order, no matching row is pruned away; and what was
-just built or refreshed says what the files say.
+"""Random histories of tables with indexes that are built here, in Hudi's metadata table and in the
+extension. Whatever writers, table services, builds and refreshes do, in any order, no matching row
+is lost, and a new or refreshed index agrees with the files.
 
-PYHUDI_LIVES=N, or PYHUDI_EXAMPLES, tries N lives instead of one.
+PYHUDI_LIVES=N, or PYHUDI_EXAMPLES, runs N histories instead of one.
 """
 
 from __future__ import annotations
@@ -32,12 +32,20 @@ from pyhudi_expr.spark.indexes import execute
 from pyhudi_expr.table.hudi_table import HudiTable as OpenedTable
 from tests.example_counts import examples
 from tests.marks import long
-from tests.prune.changes.test_long_lived_pruner import PREDICATES, rows, unfinish
-from tests.prune.changes.test_random_histories import LIVES, Life, ids, listed, live, texts, values
+from tests.prune.changes.test_long_lived_pruner import PREDICATES, remove_completion, rows
+from tests.prune.changes.test_random_histories import (
+    LIVES,
+    TableHistory,
+    comma_separated,
+    ids,
+    run_histories,
+    texts,
+    values,
+)
 from tests.prune.changes.test_table_services import MANUAL, newest
 from tests.prune.matching_slices import request
-from tests.spark.builds.test_concurrent_writers import before
-from tests.spark.builds.test_extension_refresh import operate
+from tests.spark.builds.test_concurrent_writers import run_before
+from tests.spark.builds.test_extension_refresh import replace_partitions
 from tests.spark.builds.test_hudi_reads_indexes import with_options
 
 pytestmark = pytest.mark.spark
@@ -45,8 +53,8 @@ pytestmark = pytest.mark.spark
 _OPTIONS = BuildOptions(wait=60)
 _SHARDS = 2
 _NOBODY = ("id = 12345", "s = 'nobody'", "x = 54321")
-"""No row is of these; all but the first lie between bounds."""
-_ASKED = (
+"""No row has these values; all except the first are within bounds."""
+_PREDICATES = (
     *PREDICATES,
     *_NOBODY,
     *("id = 3", "id = 45", "id IN (5, 50, 77)", "s = ''", "s = 'new 45'", "s IN ('row 1', '')"),
@@ -58,16 +66,16 @@ _KINDS = {
     "texts": "USING secondary_index(s)",
     "blooms": "USING bloom_filters",
 }
-"""In this order: a secondary index would bring the record index with it."""
+"""In this order, because a secondary index would also create the record index."""
 _OF_VERSION_6 = frozenset(_KINDS) - {"texts"}
 _INDEXES = [(kind, store) for kind in _KINDS for store in Store]
 Index = tuple[str, Store]
 
 
-class IndexedLife(Life):
-    """A life with indexes. Hudi's writers know of those that are theirs, until they forget it."""
+class IndexedTableHistory(TableHistory):
+    """A history with indexes. Hudi's writers maintain them until their settings are lost."""
 
-    asked = _ASKED
+    predicates = _PREDICATES
     patch: ClassVar[pytest.MonkeyPatch]
 
     plain: HudiTable
@@ -91,13 +99,13 @@ class IndexedLife(Life):
 
     @rule(some=ids, s=texts)
     def insert(self, some: list[int], s: str) -> None:
-        frame = rows(self.spark, f"id in ({listed(some)})", s=s)
+        frame = rows(self.spark, f"id in ({comma_separated(some)})", s=s)
         upsert(self.table, frame.withColumn("id", f.expr("id + 100")))
         self.writes, self.changed = self.writes + 1, True
 
     @rule(first=st.integers(0, 79))
     def delete_a_partition(self, first: int) -> None:
-        operate(self.table, "delete_partition", rows(self.spark, f"id = {first}"))
+        replace_partitions(self.table, "delete_partition", rows(self.spark, f"id = {first}"))
         self.writes, self.changed = 0, True
 
     @rule(index=st.sampled_from(_INDEXES))
@@ -109,15 +117,16 @@ class IndexedLife(Life):
             return
         found = {one.name: one.store for one in self.statuses()}
         if kind == "keys" and found.get("record_index") is store:
-            return  # came with a secondary index
+            return  # created with a secondary index
         options = f"OPTIONS (store = '{store.value}', shards = {_SHARDS})"
         built = self._execute(f"CREATE INDEX {name} ON '{{path}}' {_KINDS[kind]} {options}")
         assert isinstance(built, BuildResult)
         self.indexes[name] = index
-        self._told_of_indexes(store)
+        self._record_index_change(store)
         self.is_right(name)
-        found = MetadataTable.open(self._opened()) if store is Store.HUDI else self._extension()
-        records = found.records if isinstance(found, Extension) else found
+        records = (
+            MetadataTable.open(self._opened()) if store is Store.HUDI else self._extension().records
+        )
         assert records is not None
         (status,) = [one for one in self.statuses() if one.name == name]
         assert {len(records.groups(partition)) for partition in status.partitions} == {_SHARDS}
@@ -128,16 +137,16 @@ class IndexedLife(Life):
             name = list(self.indexes)[number % len(self.indexes)]
             if self._execute(f"REFRESH INDEX {name} ON '{{path}}'") is not None:
                 self.is_right(name)
-            self._told_of_indexes(self.indexes[name][1])
+            self._record_index_change(self.indexes[name][1])
 
     @precondition(lambda self: self._extension() is not None)
     @rule(some=ids, x=values)
     def refresh_while_others_write(self, some: list[int], x: str) -> None:
-        """What is committed right before the refresh is, is not in it."""
+        """A commit right before the refresh's instant is not part of the refresh."""
         name = self._of_extension()
         upsert(self.table, rows(self.spark, "id = 31", x=x))
         with self.patch.context() as patch:
-            before(patch, extension, "publish", lambda: self.write(some, x, "'meanwhile'"))
+            run_before(patch, extension, "publish", lambda: self.write(some, x, "'meanwhile'"))
             assert self._execute(f"REFRESH INDEX {name} ON '{{path}}'") is not None
         (status,) = [one for one in self.statuses() if one.name == name]
         assert (status.state, newest(self.table) in status.note) == (State.LAGGING, True)
@@ -156,7 +165,7 @@ class IndexedLife(Life):
         if free:
             name = free[number % len(free)]
             self._execute(f"DROP INDEX {name} ON '{{path}}'")
-            self._told_of_indexes(self.indexes.pop(name)[1])
+            self._record_index_change(self.indexes.pop(name)[1])
 
     @rule()
     def writers_forget_the_indexes(self) -> None:
@@ -164,9 +173,9 @@ class IndexedLife(Life):
 
     @rule(some=ids, x=values)
     def fail_to_write(self, some: list[int], x: str) -> None:
-        """An index is refreshed between the files of a commit and its end."""
-        upsert(self.table, rows(self.spark, f"id in ({listed(some)})", x=x))
-        ending, content = unfinish(self.table)
+        """An index is refreshed between a commit's files and its completion."""
+        upsert(self.table, rows(self.spark, f"id in ({comma_separated(some)})", x=x))
+        ending, content = remove_completion(self.table)
         if self._extension() is not None:
             self._execute(f"REFRESH INDEX {self._of_extension()} ON '{{path}}'")
         self.no_row_is_lost()
@@ -185,16 +194,16 @@ class IndexedLife(Life):
         self._call(f"rollback_to_savepoint(table => 'life', instant_time => '{self.saved}')")
 
     def kept(self, text: str) -> int:
-        """How many slices a query reads."""
+        """The number of slices that a query reads."""
         return int(Pruner().prune(str(self.table.path), request(text)).keep.sum())
 
     def _execute(self, statement: str) -> Any:
         self.changed = True
         return execute(self.spark, statement.format(path=self.table.path), _OPTIONS)
 
-    def _told_of_indexes(self, changed: Store) -> None:
+    def _record_index_change(self, changed: Store) -> None:
         if changed is Store.HUDI:
-            self.writes = 0  # a rollback would compact the metadata table, and fail then
+            self.writes = 0  # a rollback would compact the metadata table, and then fail
         self.table = with_options(self.plain, writer_options(str(self.plain.path)))
 
     def is_right(self, name: str) -> None:
@@ -217,24 +226,34 @@ class IndexedLife(Life):
 
 
 @pytest.fixture
-def life(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> type[IndexedLife]:
-    """Each index is asked, though the files are so small that to read them would cost less."""
+def history_class(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> type[IndexedTableHistory]:
+    """Every index is used, though reading the small files would cost less."""
 
     def always(_look_up: LookupCost, _left: RemainingRead) -> bool:
         return True
 
     monkeypatch.setattr(LookupCost, "is_worth", always)
-    IndexedLife.spark, IndexedLife.root, IndexedLife.patch = spark, tmp_path, monkeypatch
-    return IndexedLife
+    IndexedTableHistory.spark, IndexedTableHistory.root, IndexedTableHistory.patch = (
+        spark,
+        tmp_path,
+        monkeypatch,
+    )
+    return IndexedTableHistory
 
 
 @pytest.mark.timeout(0)
-def test_any_life_of_a_table_with_indexes(life: type[IndexedLife]) -> None:
-    live(life, examples(LIVES))
+def test_random_histories_with_indexes_lose_no_row(
+    history_class: type[IndexedTableHistory],
+) -> None:
+    run_histories(history_class, examples(LIVES))
 
 
-def test_what_is_committed_during_a_refresh_is_left_to_the_next(life: type[IndexedLife]) -> None:
-    one = life()
+def test_commits_during_a_refresh_are_left_to_the_next_one(
+    history_class: type[IndexedTableHistory],
+) -> None:
+    one = history_class()
     index = ("texts", Store.EXTENSION)
     one.begin(type_=TableType.COW, version=9, compacted="100", built={index})
     one.refresh_while_others_write([3], "5")
@@ -247,11 +266,11 @@ def test_what_is_committed_during_a_refresh_is_left_to_the_next(life: type[Index
 
 
 @pytest.mark.parametrize("type_", [TableType.COW, long(TableType.MOR)])
-def test_statistics_of_files_that_stay_or_come_back_are_counted_once(
-    life: type[IndexedLife], type_: TableType
+def test_statistics_of_kept_or_restored_files_are_counted_once(
+    history_class: type[IndexedTableHistory], type_: TableType
 ) -> None:
-    """They stay where log files are added to them, and come back by a rollback."""
-    one = life()
+    """They stay when log files are added to them, and come back by a rollback."""
+    one = history_class()
     index = ("ranges", Store.EXTENSION)
     one.begin(type_=type_, version=9, compacted="100", built={index})
     one.write([3, 45], "5", "'new'")

@@ -1,4 +1,4 @@
-"""What is wrong in an index is found by comparing it with the files."""
+"""Verification finds wrong index entries by comparing them with the files."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.spark
 Records = dict[bytes, bytes]
 
 
-def test_wrong_entries_are_told(
+def test_wrong_entries_are_reported(
     spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
     path = tmp_path / "table"
@@ -53,20 +53,20 @@ def test_wrong_entries_are_told(
 
 
 def without_and_with_another(records: Records) -> Records:
-    """One entry is gone, another has a value that no row has."""
+    """One entry is removed, another has a value that no row has."""
     first, second, *_ = sorted(records)
     key = b"nobody$" + second.partition(b"$")[2]
     return {**{k: v for k, v in records.items() if k not in (first, second)}, key: records[second]}
 
 
 def with_anothers_payload(records: Records) -> Records:
-    """One key has what is told of another."""
+    """One key has the payload of another."""
     first, *others = sorted(records)
     return {**records, first: next(records[k] for k in others if records[k] != records[first])}
 
 
 def rewrite(path: Path, partition: str, change: Callable[[Records], Records]) -> None:
-    """The extension's only base file of the partition, with other records."""
+    """Replaces the records of the extension's only base file of the partition."""
     (file,) = (path / EXTENSION_DIR / partition).glob("*.hfile")
     content = file.read_bytes()
     cells = HFile(pa.BufferReader(content), len(content), file.name).scan()

@@ -1,4 +1,4 @@
-"""Laying tables out: the rows stay, the indexes follow, and what is interrupted is taken back."""
+"""Laying out tables: rows are kept, indexes follow, and interrupted runs are rolled back."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def changed(frame: DataFrame, ids: int) -> DataFrame:
 
 
 def contents(spark: SparkSession, table: Written) -> list[tuple[object, ...]]:
-    """The rows with their keys and commit times; where they are may change."""
+    """The rows with their keys and commit times; their files may change."""
     found = read(spark, table.path).drop("_hoodie_file_name")
     return sorted(map(tuple, found.collect()), key=repr)
 
@@ -98,8 +98,10 @@ def assert_nothing_pending(path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Written]:
-    """Writes a table of a name of its own: bulk insert, an update and a delete."""
+def create_table_with_history(
+    spark: SparkSession, tmp_path_factory: pytest.TempPathFactory
+) -> Callable[..., Written]:
+    """Creates tables with distinct names: a bulk insert, an update and a delete."""
     root = tmp_path_factory.mktemp("clustering")
 
     def make(spec: TableSpec, rows: int = _ROWS) -> Written:
@@ -114,10 +116,10 @@ def made(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Calla
 
 
 @pytest.mark.parametrize("spec", _SPECS.values(), ids=_SPECS.keys())
-def test_rows_stay_and_indexes_follow(
-    spark: SparkSession, made: Callable[..., Written], spec: TableSpec
+def test_rows_are_kept_and_indexes_follow(
+    spark: SparkSession, create_table_with_history: Callable[..., Written], spec: TableSpec
 ) -> None:
-    table = made(spec)
+    table = create_table_with_history(spec)
     before = contents(spark, table)
     indexes = {status.name for status in index_statuses(HudiTable.open(str(table.path)))}
 
@@ -154,10 +156,12 @@ def test_rows_stay_and_indexes_follow(
 
 @pytest.mark.parametrize("kind", [TableType.COW, TableType.MOR], ids=["cow", "mor"])
 def test_every_index_of_hudis_metadata_table_follows(
-    spark: SparkSession, made: Callable[..., Written], kind: TableType
+    spark: SparkSession, create_table_with_history: Callable[..., Written], kind: TableType
 ) -> None:
-    """Of a partitioned table with aggregates of partitions and a secondary index."""
-    table = made(TableSpec(f"indexed-{kind.name}", kind, partitions=("p",), stats_columns=None))
+    """For a partitioned table with partition aggregates and a secondary index."""
+    table = create_table_with_history(
+        TableSpec(f"indexed-{kind.name}", kind, partitions=("p",), stats_columns=None)
+    )
     location = str(table.path)
     for index in ("stats USING column_stats(u, d, v)", "urls USING secondary_index(u)"):
         name, using = index.split(" ", 1)
@@ -175,12 +179,12 @@ def test_every_index_of_hudis_metadata_table_follows(
     rows = read(spark, table.path)
     assert (rows.count(), rows.where("v = 1").count()) == (_ROWS, 60)
     kept = assert_indexes_are_right(spark, table, (*_PREDICATES, f"u = '{url}'"))
-    # After log files the secondary index is not believed; ranges leave a file of each partition.
+    # After log files the secondary index is not trusted; ranges keep a file of each partition.
     assert kept[f"u = '{url}'"] == (1 if kind is TableType.COW else 3)
 
 
 def with_its_indexes(table: Written) -> Written:
-    """For writers that keep the indexes which the table has been given."""
+    """For writers that maintain the indexes of the table."""
     server = {"hoodie.embed.timeline.server": "true"}
     extra = {**table.spec.extra, **server, **writer_options(str(table.path))}
     return replace(table, spec=replace(table.spec, extra=extra))
@@ -189,8 +193,9 @@ def with_its_indexes(table: Written) -> Written:
 def assert_indexes_are_right(
     spark: SparkSession, table: Written, predicates: Sequence[str]
 ) -> dict[str, int]:
-    """They say what the files say, and neither we nor Hudi lose rows by them. How many slices each
-    predicate keeps."""
+    """The indexes agree with the files, and neither we nor Hudi lose rows by them. Returns how many
+    slices each predicate keeps.
+    """
     opened = HudiTable.open(str(table.path))
     found = checked_statuses(opened)
     assert {status.state for status in found} == {State.ACTIVE}, found
@@ -200,15 +205,17 @@ def assert_indexes_are_right(
     kept = assert_no_row_lost(Pruner(), table.path, rows, predicates)
     skipping = read(spark, table.path, skipping=True, **_SKIPPING)
     for text in predicates:
-        right = sorted(row.id for row in rows.where(text).select("id").collect())
-        assert sorted(row.id for row in skipping.where(text).select("id").collect()) == right, text
+        expected = sorted(row.id for row in rows.where(text).select("id").collect())
+        assert sorted(row.id for row in skipping.where(text).select("id").collect()) == expected, (
+            text
+        )
     return kept
 
 
 def test_chosen_partitions_and_file_groups_only(
-    spark: SparkSession, made: Callable[..., Written]
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
 ) -> None:
-    table = made(_SPECS["copy on write, record index"])
+    table = create_table_with_history(_SPECS["copy on write, record index"])
     before, rows = slices(table.path), contents(spark, table)
     done = cluster(
         spark, str(table.path), _LAYOUT, ClusterOptions(frozenset({"p=1"}), size=Size(files=3))
@@ -224,8 +231,10 @@ def test_chosen_partitions_and_file_groups_only(
     assert contents(spark, table) == rows
 
 
-def test_linear_order_and_a_target_size(spark: SparkSession, made: Callable[..., Written]) -> None:
-    table = made(TableSpec("sized"))
+def test_linear_order_and_a_target_size(
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
+) -> None:
+    table = create_table_with_history(TableSpec("sized"))
     rows = contents(spark, table)
     size = Size(file_bytes=sum(file.stat().st_size for file in table.path.glob("*.parquet")) // 8)
     layout = Layout(("u",), Curve.LINEAR)
@@ -237,10 +246,10 @@ def test_linear_order_and_a_target_size(spark: SparkSession, made: Callable[...,
 
 
 def test_old_files_are_deleted_by_hudis_cleaner(
-    spark: SparkSession, made: Callable[..., Written]
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
 ) -> None:
     cleaned = {"hoodie.clean.automatic": "true", "hoodie.clean.commits.retained": "1"}
-    table = made(TableSpec("cleaned", extra=cleaned))
+    table = create_table_with_history(TableSpec("cleaned", extra=cleaned))
     old = set(table.data_files())
     cluster(spark, str(table.path), _LAYOUT)
     assert old <= set(table.data_files())
@@ -251,12 +260,12 @@ def test_old_files_are_deleted_by_hudis_cleaner(
 
 
 def test_indexes_of_the_extension_are_refreshed(
-    spark: SparkSession, made: Callable[..., Written]
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
 ) -> None:
-    table = made(TableSpec("extended", partitions=("p",)))
+    table = create_table_with_history(TableSpec("extended", partitions=("p",)))
     location = str(table.path)
-    wanted = CreateIndex("urls", location, "secondary_index", ("u",), {"store": "extension"})
-    create_index(spark, wanted, BuildOptions())
+    definition = CreateIndex("urls", location, "secondary_index", ("u",), {"store": "extension"})
+    create_index(spark, definition, BuildOptions())
     url = frame(spark).where("id = '100'").collect()[0]["u"]
     assert Pruner().prune(location, request(f"u = '{url}'")).files_kept == 1
 
@@ -268,13 +277,15 @@ def test_indexes_of_the_extension_are_refreshed(
     assert_no_row_lost(Pruner(), table.path, read(spark, table.path), [f"u = '{url}'"])
 
 
-def test_writers_cannot_update_what_is_being_laid_out(
-    spark: SparkSession, made: Callable[..., Written], monkeypatch: pytest.MonkeyPatch
+def test_writers_cannot_update_slices_that_are_being_laid_out(
+    spark: SparkSession,
+    create_table_with_history: Callable[..., Written],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """A writer that begins after the plan is refused by Hudi; nothing is lost."""
+    """Hudi refuses a writer that starts after the plan; nothing is lost."""
     from pyhudi_expr.spark.clustering.clustering_commit import Clustering
 
-    table = made(TableSpec("concurrent"))
+    table = create_table_with_history(TableSpec("concurrent"))
     refused: list[str] = []
     commit = Clustering.commit
 
@@ -283,7 +294,7 @@ def test_writers_cannot_update_what_is_being_laid_out(
             upsert(table, changed(frame(spark), 80))
         except Exception as error:
             refused.append(str(error))
-        commit(self, *arguments)  # type: ignore[arg-type]
+        commit(self, *arguments)
 
     monkeypatch.setattr(Clustering, "commit", with_a_writer)
     cluster(spark, str(table.path), _LAYOUT)
@@ -296,7 +307,7 @@ def test_writers_cannot_update_what_is_being_laid_out(
 
 
 def _command(table: Written, files: int) -> list[str]:
-    """`pyhudi layout cluster` in a process of its own."""
+    """`pyhudi layout cluster` in a separate process."""
     settings = {
         "spark.driver.extraClassPath": str(hudi_bundle()),
         "spark.driver.memory": "1g",
@@ -311,23 +322,23 @@ def _command(table: Written, files: int) -> list[str]:
 
 
 def _is_writing(path: Path) -> bool:
-    """Whether a clustering has begun, and a first new file is there."""
+    """Whether a clustering is in flight, and a first new file exists."""
     timeline = HudiTable.open(str(path)).timeline
     return any(any(path.glob(f"**/*_{instant}.parquet")) for instant in timeline.pending)
 
 
-def test_what_a_killed_run_left_is_taken_back(
-    spark: SparkSession, made: Callable[..., Written]
+def test_a_killed_run_is_rolled_back(
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
 ) -> None:
-    table = made(TableSpec("killed", partitions=("p",)), rows=40_000)
+    table = create_table_with_history(TableSpec("killed", partitions=("p",)), rows=40_000)
     rows = contents(spark, table)
     child = subprocess.Popen(_command(table, 64), cwd=ROOT, start_new_session=True)
     while not _is_writing(table.path):
-        assert child.poll() is None, "it ended before it could be killed"
+        assert child.poll() is None, "the command completed before it could be killed"
         time.sleep(0.02)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
-    (left,) = HudiTable.open(str(table.path)).timeline.pending
+    (pending_instant,) = HudiTable.open(str(table.path)).timeline.pending
     assert contents(spark, table) == rows
 
     again = subprocess.run(
@@ -336,16 +347,16 @@ def test_what_a_killed_run_left_is_taken_back(
     done = json.loads(again.stdout)
 
     assert done["files_after"] == 12
-    assert any(left in note for note in done["notes"])
+    assert any(pending_instant in note for note in done["notes"])
     assert_nothing_pending(table.path)
-    assert not list(table.path.glob(f"**/*_{left}.parquet"))
+    assert not list(table.path.glob(f"**/*_{pending_instant}.parquet"))
     assert contents(spark, table) == rows
 
 
-def test_a_failure_leaves_the_table_as_it_was(
-    spark: SparkSession, made: Callable[..., Written]
+def test_a_failure_does_not_change_the_table(
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
 ) -> None:
-    table = made(TableSpec("failing"))
+    table = create_table_with_history(TableSpec("failing"))
     rows, before = contents(spark, table), slices(table.path)
     options = ClusterOptions(writer={"hoodie.parquet.compression.codec": "nonsense"})
     with pytest.raises(ClusteringFailed, match="NONSENSE"):
@@ -362,14 +373,14 @@ def test_a_failure_leaves_the_table_as_it_was(
         (_LAYOUT, ClusterOptions(file_groups=frozenset({"x-0"})), "no file group x-0"),
     ],
 )
-def test_what_cannot_be_is_refused_before_anything_changes(
+def test_invalid_arguments_are_refused_before_any_change(
     spark: SparkSession,
-    made: Callable[..., Written],
+    create_table_with_history: Callable[..., Written],
     layout: Layout,
     options: ClusterOptions,
     message: str,
 ) -> None:
-    table = made(TableSpec("refused", partitions=("p",)), rows=200)
+    table = create_table_with_history(TableSpec("refused", partitions=("p",)), rows=200)
     before = HudiTable.open(str(table.path)).timeline
     with pytest.raises(InvalidLayout, match=message):
         cluster(spark, str(table.path), layout, options)
@@ -377,9 +388,9 @@ def test_what_cannot_be_is_refused_before_anything_changes(
 
 
 def test_more_files_than_rows_and_no_row_at_all(
-    spark: SparkSession, made: Callable[..., Written]
+    spark: SparkSession, create_table_with_history: Callable[..., Written]
 ) -> None:
-    table = made(TableSpec("few"), rows=2)
+    table = create_table_with_history(TableSpec("few"), rows=2)
     assert cluster(
         spark, str(table.path), _LAYOUT, ClusterOptions(size=Size(files=9))
     ).files_after in (1, 2)

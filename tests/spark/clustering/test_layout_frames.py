@@ -21,7 +21,7 @@ _FILES = 16
 
 @pytest.fixture(scope="module")
 def frame(spark: SparkSession) -> Iterator[DataFrame]:
-    """Rows with every type that Spark has, nulls in most columns."""
+    """Rows with every type of Spark, and nulls in most columns."""
     number = f.when(f.col("id") % 97 != 0, f.col("id"))
     rows = spark.range(0, _ROWS, numPartitions=4).select(
         "id",
@@ -45,7 +45,7 @@ def frame(spark: SparkSession) -> Iterator[DataFrame]:
 
 
 def as_texts(frame: DataFrame) -> list[str]:
-    """Rows that can be compared, maps among their columns."""
+    """Comparable rows, also with map columns."""
     return sorted(row[0] for row in frame.select(f.to_json(f.struct("*"))).collect())
 
 
@@ -69,7 +69,7 @@ def share_touched(frame: DataFrame, column: str) -> float:
         *(long(Curve.Z_ORDER, Mapping.DIRECT), long(Curve.HILBERT, Mapping.DIRECT)),
     ],
 )
-def test_rows_and_types_stay(frame: DataFrame, curve: Curve, mapping: Mapping) -> None:
+def test_rows_and_types_are_kept(frame: DataFrame, curve: Curve, mapping: Mapping) -> None:
     columns = ("skewed", "url", "d", "dec", "ts", "ntz", "day", "bin", "flag")
     ordered = order_by(frame, columns, curve, mapping, files=_FILES)
     assert ordered.schema.simpleString() == frame.schema.simpleString()
@@ -88,7 +88,7 @@ def test_a_curve_narrows_the_ranges_of_all_its_columns(frame: DataFrame, curve: 
     ordered.unpersist()
 
 
-def test_the_linear_order_is_that_of_the_columns(frame: DataFrame) -> None:
+def test_the_linear_order_sorts_by_the_columns(frame: DataFrame) -> None:
     ordered = order_by(frame, ("flag", "skewed", "id"), Curve.LINEAR, files=5)
     numbered = ordered.withColumn("part", f.spark_partition_id()).collect()
     found = [
@@ -98,8 +98,8 @@ def test_the_linear_order_is_that_of_the_columns(frame: DataFrame) -> None:
     assert found == sorted(found)
 
 
-def test_a_target_size_decides_how_many_files_there_are(spark: SparkSession) -> None:
-    rows = spark.range(100_000)  # 8 bytes each, Spark says
+def test_a_target_size_determines_the_number_of_files(spark: SparkSession) -> None:
+    rows = spark.range(100_000)  # 8 bytes each by Spark's estimate
     assert order_by(rows, ["id"], target_file_size=80_000).rdd.getNumPartitions() == 10
     assert order_by(rows, ["id"], target_file_size=10**9).rdd.getNumPartitions() == 1
 
@@ -134,14 +134,14 @@ def test_columns_with_odd_names(spark: SparkSession) -> None:
         ((), "1 to 16 columns"),
     ],
 )
-def test_what_cannot_be_laid_out_is_refused(
+def test_unsupported_columns_are_refused(
     frame: DataFrame, columns: tuple[str, ...], message: str
 ) -> None:
     with pytest.raises(InvalidLayout, match=message):
         order_by(frame, columns, files=2)
 
 
-def test_types_that_arrow_does_not_know_are_refused(spark: SparkSession) -> None:
+def test_types_without_an_arrow_type_are_refused_by_layouts(spark: SparkSession) -> None:
     type_ = t.StructType([t.StructField("i", t.YearMonthIntervalType())])
     rows = spark.createDataFrame(spark.sparkContext.emptyRDD(), type_)
     with pytest.raises(InvalidLayout, match="have no order"):
@@ -151,6 +151,6 @@ def test_types_that_arrow_does_not_know_are_refused(spark: SparkSession) -> None
 @pytest.mark.parametrize(
     "size", [{}, {"files": 0}, {"target_file_size": 0}, {"files": 1, "target_file_size": 1}]
 )
-def test_exactly_one_size_has_to_be_given(frame: DataFrame, size: dict[str, int]) -> None:
+def test_exactly_one_size_must_be_given(frame: DataFrame, size: dict[str, int]) -> None:
     with pytest.raises(ValueError, match="files"):
-        order_by(frame, ["id"], **size)  # type: ignore[arg-type]
+        order_by(frame, ["id"], **size)

@@ -1,4 +1,4 @@
-"""Bounds from a footer are those of the values, and both hold for every value."""
+"""Bounds from a footer equal those of the values, and both hold for every value."""
 
 import io
 import math
@@ -49,7 +49,7 @@ def of_values(file: pq.ParquetFile) -> tuple[Range | None, int]:
 
 
 @pytest.mark.parametrize("type_", _COLUMNS, ids=str)
-def test_a_footer_says_what_the_values_say(type_: pa.DataType) -> None:
+def test_bounds_of_a_footer_equal_those_of_the_values(type_: pa.DataType) -> None:
     @given(st.lists(st.none() | _COLUMNS[type_], min_size=1, max_size=12))
     def agrees(values: list[Any]) -> None:
         file = parquet(pa.array(values, type_))
@@ -65,7 +65,7 @@ def test_a_footer_says_what_the_values_say(type_: pa.DataType) -> None:
 
 
 @pytest.mark.parametrize("type_", _COLUMNS, ids=str)
-def test_footers_are_believed(type_: pa.DataType) -> None:
+def test_complete_footers_are_trusted(type_: pa.DataType) -> None:
     examples = {
         pa.bool_(): True,
         pa.string(): "a",
@@ -79,8 +79,8 @@ def test_footers_are_believed(type_: pa.DataType) -> None:
 
 
 @given(st.lists(st.none() | _COLUMNS[pa.decimal128(9, 2)], min_size=1, max_size=12), st.data())
-def test_decimals_that_are_stored_as_integers(values: list[Decimal | None], data: Any) -> None:
-    """As Spark's and Hive's writers store those of few digits."""
+def test_decimals_stored_as_integers(values: list[Decimal | None], data: Any) -> None:
+    """As Spark's and Hive's writers store decimals with few digits."""
     type_ = pa.decimal128(data.draw(st.sampled_from([9, 18])), 2)
     file = parquet(pa.array(values, type_), store_decimal_as_integer=True)
     assert file.schema.column(0).physical_type in ("INT32", "INT64")
@@ -96,8 +96,8 @@ _LONG_TEXTS = st.builds(
 
 
 @given(st.lists(st.none() | _LONG_TEXTS, min_size=1, max_size=6))
-def test_bounds_that_a_writer_cut_off_still_hold(values: list[str | None]) -> None:
-    """Polars keeps the first 64 bytes of the least text, and a greater one for the greatest."""
+def test_bounds_truncated_by_a_writer_still_hold(values: list[str | None]) -> None:
+    """Polars keeps the first 64 bytes of the minimum text, and a greater text as maximum."""
     for type_ in (pa.string(), pa.binary()):
         sink = io.BytesIO()
         column = pa.array(values, pa.string()).cast(type_)
@@ -109,13 +109,13 @@ def test_bounds_that_a_writer_cut_off_still_hold(values: list[str | None]) -> No
         if found.range is not None and range_ is not None:
             assert found.range.low <= range_.low
             assert found.range.high >= range_.high
-            # Else all rows would be taken to have this value.
+            # Otherwise all rows would seem to have this value.
             assert found.range.low < found.range.high or range_.low == range_.high
 
 
 @pytest.mark.parametrize("place", [0, 4, 8])
-def test_what_one_row_group_does_not_tell_is_not_known(place: int) -> None:
-    """Of texts that are too long for it a footer has no bounds."""
+def test_statistics_missing_in_one_row_group_are_unknown(place: int) -> None:
+    """A footer has no bounds of texts that are too long for it."""
     values = ["a"] * 12
     values[place] = "b" * 5_000
     file = parquet(pa.array(values))
@@ -123,17 +123,17 @@ def test_what_one_row_group_does_not_tell_is_not_known(place: int) -> None:
     assert not footer_range(file.metadata, 0, pa.string()).is_known
 
 
-def test_nulls_that_are_not_counted_are_not_known() -> None:
+def test_missing_null_counts_are_unknown() -> None:
     sink = io.BytesIO()
-    told = {"min": True, "max": True, "distinct_count": False, "null_count": False}
-    pl.DataFrame({"c": [1, None, 3]}).write_parquet(sink, statistics=told)
+    kept_fields = {"min": True, "max": True, "distinct_count": False, "null_count": False}
+    pl.DataFrame({"c": [1, None, 3]}).write_parquet(sink, statistics=kept_fields)
     file = pq.ParquetFile(sink)
     assert file.metadata.row_group(0).column(0).statistics.has_min_max
     assert not file.metadata.row_group(0).column(0).statistics.has_null_count
     assert not footer_range(file.metadata, 0, pa.int64()).is_known
 
 
-def test_writers_cut_bounds_off() -> None:
+def test_writers_truncate_bounds() -> None:
     sink = io.BytesIO()
     pl.DataFrame({"c": ["a" * 100, "b" * 100]}).write_parquet(sink, statistics="full")
     found = footer_range(pq.ParquetFile(sink).metadata, 0, pa.string())
@@ -149,7 +149,7 @@ def test_zeros_are_the_widest() -> None:
 @given(st.lists(st.none() | st.floats(), min_size=1, max_size=12))
 def test_nan_is_above_all_floats(values: list[float | None]) -> None:
     file = parquet(pa.array(values, pa.float64()))
-    # Only one writer is known to leave out the statistics of chunks with NaN, and it is not this.
+    # Only one writer is known to omit the statistics of chunks with NaN, and this is another one.
     present = [value for value in values if value is not None]
     assert footer_range(file.metadata, 0, pa.float64()).is_known == (not present)
     range_, nulls = of_values(file)
@@ -171,43 +171,43 @@ def test_nan_is_above_all_floats(values: list[float | None]) -> None:
 
 @given(st.text(min_size=1, max_size=12), st.sampled_from(["", "a", "\ud7ff", "\U0010ffff"]))
 def test_long_texts_are_bounded_by_short_ones(text: str, beginning: str) -> None:
-    whole = beginning + text * (4_097 // len(text) + 1)
-    range_, _ = value_range([pa.array([whole])])
+    long_value = beginning + text * (4_097 // len(text) + 1)
+    range_, _ = value_range([pa.array([long_value])])
     assert range_ is not None
     low, high = range_.low, range_.high
     assert isinstance(low, bytes)
     assert isinstance(high, bytes)
-    assert low <= whole.encode() <= high
-    assert utf16(low.decode()) <= utf16(whole) <= utf16(high.decode())
+    assert low <= long_value.encode() <= high
+    assert utf16(low.decode()) <= utf16(long_value) <= utf16(high.decode())
     assert len(low.decode()) <= 1024
-    if any(character < "\ud7ff" for character in whole[:1_024]):
+    if any(character < "\ud7ff" for character in long_value[:1_024]):
         assert len(high.decode()) <= 1024
 
 
 def utf16(text: str) -> bytes:
-    """What Java compares texts by."""
+    """The order in which Java compares texts."""
     return text.encode("utf-16-be")
 
 
 @pytest.mark.parametrize("last", [b"a", b"\xff"])
 def test_long_binaries_are_bounded_by_short_ones(last: bytes) -> None:
-    whole = b"\x01" + last * 5_000
-    range_, _ = value_range([pa.array([whole])])
+    long_value = b"\x01" + last * 5_000
+    range_, _ = value_range([pa.array([long_value])])
     assert range_ is not None
     assert isinstance(range_.low, bytes)
     assert isinstance(range_.high, bytes)
-    assert range_.low <= whole <= range_.high
+    assert range_.low <= long_value <= range_.high
     assert len(range_.high) <= 1024
 
 
-def test_missing_statistics_are_not_known() -> None:
+def test_missing_statistics_are_unknown() -> None:
     values = pa.array([1, None, 2])
     assert not footer_range(
         parquet(values, write_statistics=False).metadata, 0, pa.int64()
     ).is_known
 
 
-def test_statistics_of_int96_are_not_known() -> None:
+def test_statistics_of_int96_are_unknown() -> None:
     moments = pa.array([1, 2], pa.timestamp("us"))
     file = parquet(moments, use_deprecated_int96_timestamps=True)
     assert not footer_range(file.metadata, 0, pa.timestamp("us")).is_known

@@ -1,14 +1,14 @@
-"""Our entries are those that Apache Hudi wrote, key by key and field by field.
+"""Our entries equal those that Apache Hudi wrote, key by key and field by field.
 
-The golden tables are of versions 6, 8 and 9, copy on write and merge on read, after updates,
-deletes and, in some, clustering. What differs, and why:
+The golden tables have versions 6, 8 and 9, copy on write and merge on read, after updates, deletes
+and, in some, clustering. The differences, and why:
 
-* Hudi still has entries of files that the snapshot does not have any more, and has some of log
+* Hudi still has entries of files that are no longer in the snapshot, and has some entries of log
   files; a file without an entry is read;
-* `record_index` says when a key was written first, ours when its file slice was: nobody reads it
-  (and the zone of the tables of version 9, which were written in local time, is not known);
-* `partition_stats` counts what log files hold, and files that clustering replaced; ours counts the
-  rows that merging log files gives. The bounds are the same.
+* `record_index` records when a key was first written, ours when its file slice was: nobody reads it
+  (and the zone of the tables of version 9, which were written in local time, is unknown);
+* `partition_stats` includes log files, and files that clustering replaced; ours covers the rows of
+  merged slices. The bounds are the same.
 """
 
 from collections.abc import Callable, Mapping
@@ -49,7 +49,7 @@ _SHARDS = 3
 
 @dataclass(frozen=True)
 class Compared:
-    """An index's records by key, ours and Hudi's, and the snapshot that ours are of."""
+    """An index's records by key, ours and Hudi's, and the snapshot of ours."""
 
     ours: Mapping[str, Payload]
     hudis: Mapping[str, Payload]
@@ -71,7 +71,7 @@ def compared(spark: SparkSession, path: Path, index: str) -> Compared:
 
 
 def definition_of(metadata: MetadataTable, index: str) -> IndexDefinition:
-    """The index's definition; Hudi keeps none of some kinds."""
+    """The index's definition; Hudi stores none for some kinds."""
     known = index_definitions(metadata.table)
     if index in known:
         return known[index]
@@ -83,21 +83,21 @@ def definition_of(metadata: MetadataTable, index: str) -> IndexDefinition:
 def built(
     spark: SparkSession, table: HudiTable, listing: FileListing, definition: IndexDefinition
 ) -> dict[str, Payload]:
-    """The index's entries by key. Asserts that each is there once, and in its shard."""
+    """The index's entries by key. Asserts that each exists once, and in its shard."""
     found: dict[str, Payload] = {}
     for row in entries(spark, table, listing, definition, _SHARDS).collect():
         key = bytes(row.key).decode()
         assert key not in found
-        whole = key
+        stored_key = key
         if definition.name.startswith("secondary_index_") and definition.version != "V1":
-            whole = f"{split_secondary_key(key)[0] or ''}$"
-        assert row.shard == shard(whole, _SHARDS)
+            stored_key = f"{split_secondary_key(key)[0] or ''}$"
+        assert row.shard == shard(stored_key, _SHARDS)
         (found[key],) = map(_plain, decode(RECORD_SCHEMA, [bytes(row.value)], key))
     return found
 
 
 def _plain(record: Payload) -> Payload:
-    """A record without the columns and parts that are empty; NaN as a text that equals itself."""
+    """A record without columns and parts that are empty; NaN as text, which equals itself."""
     return {
         name: _comparable(value)
         for name, value in record.items()
@@ -159,7 +159,7 @@ def test_secondary_index_equals_that_of_hudi(
     assert found.ours == found.hudis
 
 
-def test_decimals_are_spelled_without_their_point(
+def test_decimals_are_formatted_without_their_point(
     spark: SparkSession, golden: Mapping[str, Path]
 ) -> None:
     table = HudiTable.open(str(golden[_V9[0]]))
@@ -184,16 +184,16 @@ def test_partition_stats_equal_those_of_hudi(
     assert found.ours == found.hudis
 
 
-def test_statistics_of_files_and_partitions_may_come_from_one_reading(
+def test_statistics_of_files_and_partitions_share_one_read(
     spark: SparkSession, golden: Mapping[str, Path]
 ) -> None:
     metadata = MetadataTable.open(HudiTable.open(str(golden[_V9[1]])))
     assert metadata is not None
     table, listing = metadata.table, current_listing(metadata.table, metadata, TableView.SNAPSHOT)
     columns = definition_of(metadata, "column_stats")
-    wanted = [(columns, 2), (replace(columns, name="partition_stats"), 1)]
-    together = entries_of_each(spark, table, listing, wanted)
-    for (definition, shards), frame in zip(wanted, together, strict=True):
+    definitions = [(columns, 2), (replace(columns, name="partition_stats"), 1)]
+    together = entries_of_each(spark, table, listing, definitions)
+    for (definition, shards), frame in zip(definitions, together, strict=True):
         alone = entries(spark, table, listing, definition, shards)
         assert sorted(frame.collect()) == sorted(alone.collect())
 
@@ -202,8 +202,9 @@ def test_statistics_of_files_and_partitions_may_come_from_one_reading(
 def test_every_type_equals_hudi_where_hudi_is_right(
     spark: SparkSession, matrices: Matrices
 ) -> None:
-    """Of each file either as Hudi, or right where Hudi is not: of a file with NaN, and of integers
-    that are all null, Hudi keeps zeros."""
+    """For each file either equal to Hudi, or right where Hudi is not: for files with NaN, and for
+    all-null integers, Hudi stores zeros.
+    """
     matrix = matrices.get(TableType.COW, 9, Partitioning.HIVE)
     found = compared(spark, matrix.table.path, "column_stats")
     differing = {key for key, payload in found.ours.items() if found.hudis[key] != payload}
@@ -247,7 +248,7 @@ def test_partitions_are_bounded_by_their_rows(spark: SparkSession, matrices: Mat
 
 
 def _rank(value: Any) -> Any:
-    """Texts by their UTF-8 bytes, NaN above all."""
+    """Orders texts by their UTF-8 bytes, NaN above all."""
     if isinstance(value, str):
         return value.encode()
     return (value != value, 0 if value != value else value) if isinstance(value, float) else value
@@ -341,7 +342,7 @@ def test_virtual_keys_are_recomputed(
         ("expr_index_x", "id", "is of no kind that is known"),
     ],
 )
-def test_what_no_index_can_be_over(
+def test_columns_that_cannot_be_indexed(
     spark: SparkSession, matrices: Matrices, name: str, field: str, reason: str
 ) -> None:
     path = matrices.get(TableType.COW, 9, Partitioning.HIVE).table.path
@@ -351,7 +352,7 @@ def test_what_no_index_can_be_over(
         entries(spark, table, table.listing(), definition, 1)
 
 
-def base_files(listing: FileListing) -> list[tuple[str, str]]:
+def base_files(listing: FileListing) -> list[tuple[Any, Any]]:
     """Partition path and name of each base file."""
     return [
         (listing.partitions[partition].as_py(), name)

@@ -1,5 +1,4 @@
-"""Filters of what expressions give: of each file one that holds all, however its rows are cut into
-batches."""
+"""Filters of expressions: one for each file with all its values, however its rows are batched."""
 
 from __future__ import annotations
 
@@ -22,7 +21,7 @@ values = st.lists(st.none() | st.sampled_from(["a", "b", "c", "d", ""]), min_siz
 
 
 @given(st.lists(values, min_size=1, max_size=4), st.sets(st.integers(1, 24)))
-def test_a_file_has_one_filter_of_all_its_values(
+def test_a_file_has_one_filter_with_all_its_values(
     files: list[list[str | None]], cuts: set[int]
 ) -> None:
     rows = [
@@ -35,9 +34,9 @@ def test_a_file_has_one_filter_of_all_its_values(
     ends = [0, *sorted(cut for cut in cuts if cut < len(rows)), len(rows)]
     batches = [whole.slice(a, b - a) for a, b in itertools.pairwise(ends)]
 
-    made = [row for batch in filter_maker(2)(batches) for row in batch.to_pylist()]
-    filters = {row["key"]: row["value"] for row in made}
-    assert len(filters) == len(made) == len(files)
+    filter_rows = [row for batch in filter_maker(2)(batches) for row in batch.to_pylist()]
+    filters = {row["key"]: row["value"] for row in filter_rows}
+    assert len(filters) == len(filter_rows) == len(files)
     for number, held in enumerate(files):
         key = bloom_filter_key(f"p={number // 2}", _NAME.format(number)).encode()
         (record,) = decode(RECORD_SCHEMA, [filters[key]], "made")

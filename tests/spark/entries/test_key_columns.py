@@ -1,4 +1,4 @@
-"""Keys of tables that Hudi wrote without meta fields, read slice by slice. No Spark session."""
+"""Keys of tables that Hudi wrote without meta fields, read slice by slice without Spark."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def test_golden_tables_without_meta_fields(golden: Mapping[str, Path], version: 
     assert keys_of_rows(str(path)) == ["1", "2", "3", "4"]
 
 
-class Shouted:
-    """A generator of one's own."""
+class UpperCaseKeys:
+    """A custom key generator."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         assert columns == ("id", "name")
@@ -35,9 +35,9 @@ class Shouted:
         )
 
 
-def test_keys_of_a_generator_of_ones_own(golden: Mapping[str, Path], tmp_path: Path) -> None:
+def test_keys_of_a_custom_generator(golden: Mapping[str, Path], tmp_path: Path) -> None:
     path = str(shutil.copytree(golden["cow_v8_complexkeygen_hivestyle"], tmp_path / "t"))
-    register("shouted", Shouted)
+    register("shouted", UpperCaseKeys)
     table = HudiTable.open(path)
     enable(table, VirtualKeySettings(class_name="python:shouted"), TableLock(table.storage))
     assert keys_of_rows(path) == ["1!ALICE", "2!BOB", "3!CAROL", "4!DIANA"]

@@ -1,4 +1,4 @@
-"""Values of secondary indexes of our own: equal values have one text, which queries ask for."""
+"""Values in our own secondary indexes: equal values have one text, which queries look up."""
 
 import math
 import struct
@@ -34,7 +34,7 @@ def texts(values: list[Any], type_: pa.DataType) -> list[str | None]:
     return list(value_texts(pa.array(values, type_), type_, "c").to_pylist())
 
 
-def asked(value: Any, type_: pa.DataType) -> str:
+def lookup_text(value: Any, type_: pa.DataType) -> str:
     """The text that a query for the value looks up."""
     domain = domain_of(type_)
     assert domain is not None
@@ -51,7 +51,7 @@ def test_floats_that_are_equal_have_one_text(type_: pa.DataType, width: int) -> 
     def check(values: list[float]) -> None:
         found = texts([*values, None], type_)
         assert found.pop() is None
-        assert found == [asked(value, type_) for value in values]
+        assert found == [lookup_text(value, type_) for value in values]
         for one, text in zip(values, found, strict=True):
             for other, others in zip(values, found, strict=True):
                 alike = one == other or (math.isnan(one) and math.isnan(other))
@@ -60,7 +60,7 @@ def test_floats_that_are_equal_have_one_text(type_: pa.DataType, width: int) -> 
     check()
 
 
-def test_zeros_are_one_and_so_are_all_that_are_no_numbers() -> None:
+def test_all_zeros_have_one_text_and_all_nans_have_one() -> None:
     nans = [
         struct.unpack("<d", struct.pack("<Q", bits))[0] for bits in (0x7FF8 << 48, 0xFFF9 << 48)
     ]
@@ -72,10 +72,10 @@ def test_zeros_are_one_and_so_are_all_that_are_no_numbers() -> None:
 
 @settings(max_examples=examples(300))
 @given(st.lists(st.binary(max_size=9), min_size=1, max_size=6))
-def test_bytes_have_the_text_that_is_asked_for(values: list[bytes]) -> None:
+def test_bytes_have_the_text_that_queries_look_up(values: list[bytes]) -> None:
     found = texts([*values, None], pa.binary())
     assert found.pop() is None
-    assert found == [asked(value, pa.binary()) for value in values]
+    assert found == [lookup_text(value, pa.binary()) for value in values]
     assert len({*found}) == len({*values})
 
 
@@ -89,7 +89,7 @@ def test_wide_decimals_have_the_text_of_their_digits() -> None:
 
 
 def test_floats_of_another_width_have_no_text() -> None:
-    """Engines widen them in two ways: by their value, and by their decimal digits."""
+    """Engines widen them in two ways: by value, and by decimal digits."""
     narrow = pa.array(np.array([0.1], np.float32))
     with pytest.raises(HudiError, match="type float cannot have a secondary index"):
         value_texts(narrow, pa.float64(), "c")
@@ -97,7 +97,7 @@ def test_floats_of_another_width_have_no_text() -> None:
 
 @dataclass(frozen=True)
 class OfValues:
-    """What an index of our own over each column says of a case's files; an `Evidence`."""
+    """The evidence of an index of our own over each column, for a case's files; an `Evidence`."""
 
     case: Case
 
@@ -107,17 +107,19 @@ class OfValues:
         for field in self.case.schema:
             if pa.types.is_nested(field.type):
                 continue
-            wanted = lookup_values(leaf, field.name, extension_text)
-            if wanted is not None:
-                return np.array([self._has(rows, field, wanted[1]) for rows in self.case.files])
+            lookup_texts = lookup_values(leaf, field.name, extension_text)
+            if lookup_texts is not None:
+                return np.array(
+                    [self._has(rows, field, lookup_texts[1]) for rows in self.case.files]
+                )
         return True
 
-    def _has(self, rows: Sequence[Row], field: pa.Field, wanted: Sequence[bytes]) -> bool:
+    def _has(self, rows: Sequence[Row], field: pa.Field, lookup_texts: Sequence[bytes]) -> bool:
         found = {
             NULL_VALUE if text is None else text.encode()
             for text in value_texts(stored(rows, field), field.type, field.name).to_pylist()
         }
-        return not found.isdisjoint(wanted)
+        return not found.isdisjoint(lookup_texts)
 
 
 @pytest.mark.slow
@@ -126,7 +128,7 @@ class OfValues:
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(cases())
-def test_no_engine_finds_a_row_in_a_file_that_lacks_the_values(case: Case) -> None:
+def test_no_engine_finds_a_row_in_a_file_without_the_values(case: Case) -> None:
     bound = bind(case.predicate, Scope(case.schema, case.table.zone))
     answer = as_array(may_be(bound, True, [OfValues(case)]), len(case.files))
     for possible, rows in zip(answer, case.files, strict=True):

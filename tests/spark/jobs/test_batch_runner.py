@@ -1,4 +1,4 @@
-"""The same steps, in Spark's tasks and in this process, give the same rows."""
+"""The same steps return the same rows in Spark's tasks and in this process."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def multiples(row: Row) -> Iterator[pa.RecordBatch]:
 
 
 def listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """For each remainder its numbers, as they come."""
+    """The numbers of each remainder, in their order."""
     held = [batch for batch in batches if batch.num_rows]
     if held:
         rows = pa.Table.from_batches(held)
@@ -61,7 +61,7 @@ def listed(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             yield pa.record_batch(columns, names=["remainder", "numbers"])
 
 
-def made(way: Runner, items: int) -> list[Row]:
+def run_steps(way: Runner, items: int) -> list[Row]:
     table = pa.table({"number": pa.array(range(items), pa.int64())})
     read: Batches = way.each(table, each_item(multiples), _READ)
     ordered = read.together(2, "remainder").ordered("remainder", "number")
@@ -69,13 +69,13 @@ def made(way: Runner, items: int) -> list[Row]:
 
 
 @pytest.mark.parametrize("items", [0, 1, 100])
-def test_steps_see_the_same_rows_in_the_same_order(spark: SparkSession, items: int) -> None:
-    expected = made(LocalRunner(), items)
+def test_steps_receive_the_same_rows_in_the_same_order(spark: SparkSession, items: int) -> None:
+    expected = run_steps(LocalRunner(), items)
     assert len(expected) == min(items, 3)
-    assert made(SparkRunner(spark), items) == expected
+    assert run_steps(SparkRunner(spark), items) == expected
 
 
-def test_what_is_large_is_left_to_spark(spark: SparkSession) -> None:
+def test_large_inputs_run_in_spark(spark: SparkSession) -> None:
     assert runner(spark, LOCAL_BYTES) == LocalRunner()
     assert runner(spark, LOCAL_BYTES + 1) == SparkRunner(spark)
 
@@ -105,7 +105,7 @@ def test_a_refresh_writes_the_same_entries_either_way(
 def test_old_values_come_from_the_reverse_mapping(
     spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path
 ) -> None:
-    """Neither the index nor the files that were replaced are read: here they cannot be."""
+    """Neither the index nor the replaced files are read: they do not exist here."""
     path, later = tmp_path / "table", tmp_path / "later"
     later.mkdir()
     shutil.copytree(golden["cow_v9_txns_simple_meta"], path)
@@ -148,11 +148,11 @@ def files(path: Path) -> set[str]:
 def refreshed(spark: SparkSession, path: Path) -> None:
     built = extension_refresh(spark, opened(path), "i0", BuildOptions())
     assert built is not None
-    assert len(built.records) == len(_INDEXES) + 1  # the record index, too
+    assert len(built.records) == len(_INDEXES) + 1  # the record index as well
 
 
 def entries(path: Path) -> dict[str, dict[str, Payload]]:
-    """Of each metadata partition."""
+    """The payloads by key, for each metadata partition."""
     records = extension(path).records
     scans = {partition: records.scan(partition) for partition in records.partitions}
     return {name: dict(zip(s.keys, s.payloads, strict=True)) for name, s in scans.items()}

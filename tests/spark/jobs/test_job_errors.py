@@ -1,4 +1,4 @@
-"""What is left of Spark jobs that fail."""
+"""Cleaning up after failed Spark jobs."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ pytestmark = pytest.mark.spark
 _GROUP = "spark.jobGroup.id"
 
 
-def test_an_error_comes_when_all_tasks_have_ended(spark: SparkSession, tmp_path: Path) -> None:
-    """One fails as soon as the other holds a lock, which that keeps for a second."""
-    begun, held = tmp_path / "begun", tmp_path / "held"
+def test_an_error_is_raised_after_all_tasks_have_ended(spark: SparkSession, tmp_path: Path) -> None:
+    """One task fails as soon as the other holds a lock, which it keeps for a second."""
+    started, held = tmp_path / "begun", tmp_path / "held"
 
     def work(number: int) -> int:
         if number == 0:
-            while not begun.exists():
+            while not started.exists():
                 time.sleep(0.01)
             raise ValueError("this one fails")
         with held.open("w") as file:
             fcntl.flock(file, fcntl.LOCK_EX)
-            begun.touch()
+            started.touch()
             time.sleep(1)
         return number
 
@@ -44,7 +44,7 @@ def test_an_error_comes_when_all_tasks_have_ended(spark: SparkSession, tmp_path:
 
 
 @pytest.mark.parametrize("group", [None, "theirs"])
-def test_the_sessions_own_job_group_stays(spark: SparkSession, group: str | None) -> None:
+def test_the_sessions_own_job_group_is_kept(spark: SparkSession, group: str | None) -> None:
     context = spark.sparkContext
     context.setLocalProperty(_GROUP, group)
     try:
@@ -56,7 +56,7 @@ def test_the_sessions_own_job_group_stays(spark: SparkSession, group: str | None
         context.setLocalProperty(_GROUP, None)
 
 
-def test_what_a_task_said_is_told_in_one_line(spark: SparkSession) -> None:
+def test_an_error_of_a_task_is_reported_in_one_line(spark: SparkSession) -> None:
     def fail(_numbers: Iterator[int]) -> Iterator[int]:
         raise HudiError("t: a file is damaged")
 

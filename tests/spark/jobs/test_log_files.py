@@ -1,4 +1,4 @@
-"""Entries as log files: what is read from them again, in blocks of whatever size."""
+"""Entries as log files: they are read back unchanged, in blocks of any size."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +19,12 @@ _ENTRIES: list[_Entry] = [
     for shard in (0, 3)
     for number in range(40)
 ]
-"""Every fifth one has an empty payload: its key is deleted."""
+"""Every fifth entry has an empty payload: its key is deleted."""
 
 
 @dataclass(frozen=True)
 class _InBatches(LocalBatches):
-    """Steps see so many rows at once."""
+    """Steps receive this many rows at once."""
 
     size: int = 1
 
@@ -41,21 +41,22 @@ def batches(size: int) -> LocalBatches:
 
 
 def logged(root: Path, path: str) -> tuple[dict[bytes, bytes], list[bytes], int]:
-    """A log's records, its deleted keys, and the most records of a block."""
+    """A log's records, its deleted keys, and the largest number of records in a block."""
     content = (root / path).read_bytes()
     log = LogFile(pa.BufferReader(content), len(content), path)
-    records, gone, most = {}, [], 0
+    records: dict[bytes, bytes] = {}
+    deleted_keys, most = [], 0
     for block in log.blocks:
         assert block.instant == _INSTANT
         if block.kind == BlockKind.DELETE:
-            gone += log.deleted_keys(block)
+            deleted_keys += log.deleted_keys(block)
         else:
             cells = HFile(pa.BufferReader(log.content(block)), block.length, path).scan()
             own = [cell for part in cells for cell in zip(part.keys, part.values, strict=True)]
             assert own == sorted(own)
             records.update(own)
             most = max(most, len(own))
-    return records, gone, most
+    return records, deleted_keys, most
 
 
 def expected(partition: str, shard: int) -> tuple[dict[bytes, bytes], list[bytes]]:
@@ -78,15 +79,15 @@ def test_each_file_group_has_its_entries_in_blocks(
     }
     for file in written:
         shard = int(file.file_id.split("-")[-2])
-        records, gone, largest = logged(tmp_path, file.path)
-        assert (records, gone) == expected(file.partition, shard)
+        records, deleted_keys, largest = logged(tmp_path, file.path)
+        assert (records, deleted_keys) == expected(file.partition, shard)
         assert largest <= most
         assert file.bytes == (tmp_path / file.path).stat().st_size
-        assert file.records == len(records) + len(gone)
+        assert file.records == len(records) + len(deleted_keys)
 
 
 @pytest.mark.parametrize("block_bytes", [1, 1 << 20])
-def test_a_key_is_deleted_before_it_is_written_anew(tmp_path: Path, block_bytes: int) -> None:
+def test_a_key_is_deleted_before_it_is_written_again(tmp_path: Path, block_bytes: int) -> None:
     keys = [b"a", b"b", b"c"]
     again: list[_Entry] = [("p", 0, key, value) for value in (b"new", b"") for key in keys]
     columns = list(zip(*again, strict=True))
@@ -96,19 +97,19 @@ def test_a_key_is_deleted_before_it_is_written_anew(tmp_path: Path, block_bytes:
     (one,) = write_logs(entries, 1, target)
     content = (tmp_path / one.path).read_bytes()
     log = LogFile(pa.BufferReader(content), len(content), one.path)
-    said: dict[bytes, list[bytes]] = {key: [] for key in keys}
+    expected_values: dict[bytes, list[bytes]] = {key: [] for key in keys}
     for block in log.blocks:
         if block.kind == BlockKind.DELETE:
             for key in log.deleted_keys(block):
-                said[key].append(b"")
+                expected_values[key].append(b"")
         else:
             for part in HFile(pa.BufferReader(log.content(block)), block.length, "log").scan():
                 for key, value in zip(part.keys, part.values, strict=True):
-                    said[key].append(value)
-    assert said == {key: [b"", b"new"] for key in keys}
+                    expected_values[key].append(value)
+    assert expected_values == {key: [b"", b"new"] for key in keys}
 
 
-def test_nothing_is_written_of_nothing(tmp_path: Path) -> None:
+def test_without_entries_no_file_is_written(tmp_path: Path) -> None:
     target = LogTarget(str(tmp_path), _INSTANT, _INSTANT)
     none = LocalBatches([pa.RecordBatch.from_pylist([], schema=LOG_ENTRY_SCHEMA)])
     assert write_logs(none, 1, target) == []

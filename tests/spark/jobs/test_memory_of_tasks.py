@@ -1,4 +1,4 @@
-"""What grows with the table stays in Spark's tasks, and there a piece of it in memory."""
+"""Data that grows with the table stays in Spark's tasks, which hold a part of it in memory."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 _ROWS = 100_000
 _RESULTS = 1 << 20
-"""Bytes that the tasks of a stage may give the driver: less than the entries have, and more than
-what Spark's tasks tell of themselves."""
+"""Limit in bytes for the results of a stage's tasks: less than the entries, and more than the
+metrics of Spark's tasks."""
 _LIMIT = "spark.driver.maxResultSize"
 _SECONDARY = IndexDefinition("secondary_index_i", "secondary_index", "", ("shop",), {}, "V2")
 _RECORDS = IndexDefinition("record_index", "record_index", "", (), {}, "V1")
 
 
 @contextmanager
-def little_told(spark: SparkSession) -> Iterator[None]:
-    """Jobs fail whose tasks give the driver more than that."""
+def small_task_results(spark: SparkSession) -> Iterator[None]:
+    """Limits the size of tasks' results, so that larger ones fail the job."""
     settings = spark.sparkContext._jsc.sc().conf()
     settings.set(_LIMIT, str(_RESULTS))
     try:
@@ -45,7 +45,7 @@ def little_told(spark: SparkSession) -> Iterator[None]:
 
 @pytest.mark.spark
 @pytest.mark.long
-def test_entries_never_come_to_the_driver(
+def test_entries_never_reach_the_driver(
     spark: SparkSession, table_root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     frame = spark.range(0, _ROWS, 1, 4).selectExpr(
@@ -56,7 +56,7 @@ def test_entries_never_come_to_the_driver(
     opened = HudiTable.open(str(table.path))
     every = entries(spark, opened, opened.listing(), _SECONDARY, 2)
     monkeypatch.setattr(batch_runner, "LOCAL_BYTES", -1)  # as of a large commit
-    with little_told(spark):
+    with small_task_results(spark):
         with pytest.raises(Py4JError, match=_LIMIT):
             every.collect()
         for store in ("hudi", "extension"):
@@ -65,14 +65,14 @@ def test_entries_never_come_to_the_driver(
             assert isinstance(built, BuildResult)
             assert built.records[f"secondary_index_i_{store}"] == _ROWS
     upsert(table, frame.selectExpr("id", "concat('new-', shop) AS shop", "o"))
-    with little_told(spark):
+    with small_task_results(spark):
         built = execute(spark, f"REFRESH INDEX i_extension ON '{table.path}'")
         assert isinstance(built, BuildResult)
-        assert built.records["secondary_index_i_extension"] == 2 * _ROWS  # tombstones, too
+        assert built.records["secondary_index_i_extension"] == 2 * _ROWS  # including tombstones
 
 
 @pytest.mark.parametrize("definition", [_RECORDS, _SECONDARY], ids=lambda one: one.type)
-def test_a_task_holds_a_piece_of_a_file(
+def test_a_task_holds_a_part_of_a_file_in_memory(
     golden: Mapping[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,

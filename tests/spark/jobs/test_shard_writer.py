@@ -1,4 +1,4 @@
-"""Entries become the HFiles of a metadata partition, which our reader reads back."""
+"""Entries become the HFiles of a metadata partition, which our reader reads."""
 
 from pathlib import Path
 
@@ -60,7 +60,7 @@ def test_every_entry_is_in_the_file_of_its_shard(spark: SparkSession, tmp_path: 
         }
 
 
-def test_of_one_key_the_highest_version_counts(spark: SparkSession, tmp_path: Path) -> None:
+def test_the_highest_version_of_a_key_wins(spark: SparkSession, tmp_path: Path) -> None:
     # More entries of one key than a batch has.
     frame = spark.range(30_000).selectExpr(
         "1 AS shard",
@@ -83,7 +83,7 @@ def test_entries_that_contradict_each_other_are_refused(
     assert files(tmp_path) == []
 
 
-def test_what_a_killed_attempt_left_is_deleted(spark: SparkSession, tmp_path: Path) -> None:
+def test_files_of_a_killed_attempt_are_deleted(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
     (written,) = write_shards(frame, 1, target(tmp_path))
     path = tmp_path / written.path
@@ -95,7 +95,7 @@ def test_what_a_killed_attempt_left_is_deleted(spark: SparkSession, tmp_path: Pa
     assert files(tmp_path) == sorted([path, other])
 
 
-def test_a_second_attempt_leaves_the_first_ones_file(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_second_attempt_keeps_the_file_of_the_first(spark: SparkSession, tmp_path: Path) -> None:
     frame = spark.createDataFrame([(0, b"key", b"value", 0)], ENTRIES)
     first = write_shards(frame, 1, target(tmp_path))
     assert write_shards(frame, 1, target(tmp_path)) == first
@@ -109,12 +109,12 @@ def test_a_second_attempt_leaves_the_first_ones_file(spark: SparkSession, tmp_pa
 
 
 @pytest.mark.parametrize("shards", [1, 2, 10, 100])
-def test_each_shard_has_its_task(spark: SparkSession, shards: int) -> None:
+def test_each_shard_is_written_by_one_task(spark: SparkSession, shards: int) -> None:
     routes = spark.createDataFrame([(route,) for route in routes_to(shards)], "route int")
     found = routes.selectExpr(f"pmod(hash(route), {shards}) AS task").collect()
     assert [row.task for row in found] == list(range(shards))
 
 
 def files(root: Path) -> list[Path]:
-    """All files, of failed attempts too."""
+    """All files, including those of failed attempts."""
     return sorted(path for path in root.rglob("*") if path.is_file())

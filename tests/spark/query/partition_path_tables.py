@@ -1,4 +1,4 @@
-"""Partitioned tables whose paths spell values in every way that Hudi has."""
+"""Partitioned tables whose paths format values in every way that Hudi has."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TIMES = "hoodie.keygen.timebased."
 
 
 def formatted(type_: str, output: str, **more: str) -> dict[str, str]:
-    """Options of paths that are formatted from times. more: `input_dateformat` and the like."""
+    """Options for paths that are formatted from times. more: `input_dateformat` and the like."""
     named = {f"{_TIMES}{name.replace('_', '.')}": value for name, value in more.items()}
     return {f"{_TIMES}timestamp.type": type_, f"{_TIMES}output.dateformat": output, **named}
 
@@ -41,8 +41,10 @@ MONTHS = formatted("DATE_STRING", "yyyy/MM", input_dateformat="yyyy-MM-dd")
 
 @dataclass(frozen=True)
 class Spelled:
-    """A table of one row for each value, with ids from 0. values: of `p`, or of `p` and `q`, as
-    literals of Spark's SQL."""
+    """A table with one row for each value, with ids from 0.
+
+    values: of `p`, or of `p` and `q`, as literals of Spark's SQL.
+    """
 
     name: str
     type: str
@@ -58,7 +60,7 @@ class Spelled:
         return ("p", "q") if self.values[0].startswith("(") else ("p",)
 
     def write(self, spark: SparkSession, parent: Path) -> HudiTable:
-        """Merge on read: every other row has a newer version in a log file."""
+        """For merge on read: every other row has a newer version in a log file."""
         cells = [value.strip("()").split(", ") for value in self.values]
         columns = [
             ", ".join([f"{id_}L", *(f"CAST({cell} AS {self.type})" for cell in row), f"{id_}"])
@@ -68,7 +70,7 @@ class Spelled:
             f"SELECT * FROM VALUES {', '.join(f'({row})' for row in columns)}"
             f" AS t(id, {', '.join(self.fields)}, x)"
         )
-        # Hudi shows NULLs in columns that have none, and fails where they may have none.
+        # Hudi shows NULL in columns without NULLs, and fails if they are not nullable.
         nullable = [f"IF(id < 0, NULL, {name}) AS {name}" for name in self.fields]
         rows = rows.selectExpr("id", *nullable, "x").coalesce(1)
         spec = TableSpec(
@@ -85,7 +87,7 @@ class Spelled:
         return table
 
 
-#: What needs no escaping, but by some reader.
+#: Values that only some readers need escaped.
 _PLAIN_TEXTS = (
     *("''", "NULL", "'default'", "'__HIVE_DEFAULT_PARTITION__'", "'a b'", "'a%20b'", "'100%'"),
     *("'[x]'", "'{x}'", "'{x,y}'", r"'back\\slash'", "'*'", "'?'", "'^'", "'日本é'", "'😀'"),

@@ -1,4 +1,4 @@
-"""PySpark's conditions as predicates, and DataFrames that read only the files they leave."""
+"""PySpark conditions as predicates, and DataFrames that read only the kept files."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from tests.prune.matching_slices import groups, groups_with_matches, read
 pytestmark = pytest.mark.spark
 
 COW, MOR = TableType.COW, TableType.MOR
-#: Rows of constants are one value for Spark's analyser.
+#: Spark's analyser folds rows of constants into one value.
 WEAKER = frozenset({"(i, ti) IN ((3005, -8))"})
-#: Hudi 1.2's own skipping loses rows of the first four.
+#: Hudi 1.2's own skipping loses rows for the first four.
 READ = (
     *("s LIKE 'name_01%'", "d = CAST('NaN' AS double)", "NOT (d < 30)", "bin = X'0305FA'"),
     *("i = 504001 OR n = 12", "st.c.e >= DATE '2100-01-01'"),
 )
-#: Spark 3.5 loses NaN in what it has cached, by statistics of its own.
+#: Spark 3.5 loses NaN in cached frames, by its own statistics.
 NO_STATISTICS = {"spark.sql.inMemoryColumnarStorage.partitionPruning": "false"}
 
 
@@ -43,7 +43,7 @@ def pruner() -> Pruner:
 
 @pytest.fixture(scope="module")
 def rows(spark: SparkSession, matrices: Matrices) -> Callable[..., DataFrame]:
-    """A matrix table as Hudi reads it whole."""
+    """A matrix table as Hudi reads it completely."""
 
     def rows(type_: TableType, version: int = 9, **options: str) -> DataFrame:
         return read(spark, matrices.get(type_, version).table.path, **options)
@@ -52,7 +52,7 @@ def rows(spark: SparkSession, matrices: Matrices) -> Callable[..., DataFrame]:
 
 
 def same_rows(left: DataFrame, right: DataFrame) -> int:
-    """How many rows both have; fails where one has others."""
+    """The number of rows that both have; fails if one has others."""
     columns = [c for c in right.columns if not c.startswith("_hoodie") and c != "m"]
     keys = [sorted(map(repr, frame.select(columns).collect())) for frame in (left, right)]
     assert keys[0] == keys[1]
@@ -64,9 +64,9 @@ def test_conditions_keep_every_row_and_no_more_files_than_their_sql(
     matrices: Matrices, rows: Callable[..., DataFrame], pruner: Pruner, every: int
 ) -> None:
     path, frame = matrices.get(COW).table.path, rows(COW)
-    asked = (*predicates.ALL, *predicates.ONLY_SPARK)[::every]
+    conditions = (*predicates.ALL, *predicates.ONLY_SPARK)[::every]
     weaker = {}
-    for text, right in groups_with_matches(frame, asked).items():
+    for text, right in groups_with_matches(frame, conditions).items():
         found = predicate_of(frame, text)
         assert found.zone == "UTC"
         result = pruner.prune(str(path), PruneRequest(found.expression, zone=found.zone))
@@ -84,8 +84,8 @@ def test_columns_and_filters_of_a_plan(rows: Callable[..., DataFrame]) -> None:
     by_text = predicate_of(frame, "i > 5 AND s LIKE 'a%'")
     assert predicate_of(frame, (f.col("i") > 5) & f.col("s").startswith("a")) == by_text
     chosen = frame.where("i > 5").select("s", "i").where(f.col("s") == "x").limit(3)
-    asked = {type(node).__name__ for node in walk(filters_of(chosen).expression)}
-    assert {"Comparison", "Column"} <= asked
+    node_types = {type(node).__name__ for node in walk(filters_of(chosen).expression)}
+    assert {"Comparison", "Column"} <= node_types
     assert filters_of(frame).expression == ALWAYS
     assert filters_of(frame.where("i = NULL")).expression == NEVER
     late = frame.limit(3).where("i > 5")  # of the three rows
@@ -96,7 +96,7 @@ def test_columns_and_filters_of_a_plan(rows: Callable[..., DataFrame]) -> None:
 
 
 @pytest.mark.parametrize(("type_", "version"), [(COW, 9), (MOR, 9), long(MOR, 6)])
-def test_the_rows_are_those_of_a_full_scan(
+def test_rows_equal_a_full_scan(
     spark: SparkSession,
     matrices: Matrices,
     rows: Callable[..., DataFrame],
@@ -111,8 +111,8 @@ def test_the_rows_are_those_of_a_full_scan(
             assert same_rows(found.frame, whole.where(text))
             assert found.result.files_kept < found.result.files_total
     dropped = found.result.files_total - found.result.files_kept
-    shown = found.frame._jdf.queryExecution().analyzed().toString()
-    assert f"{dropped} of {found.result.files_total} files dropped" in shown
+    plan_text = found.frame._jdf.queryExecution().analyzed().toString()
+    assert f"{dropped} of {found.result.files_total} files dropped" in plan_text
     none = pruned(spark, str(path), "i = 3005 AND i = 3006", pruner=pruner)
     assert none.columns == whole.columns
     assert not none.count()

@@ -1,6 +1,6 @@
-"""The correctness table through Spark's SQL, DataFrames, texts of SQL and pyarrow.
+"""The correctness table through Spark's SQL, DataFrames, SQL texts and pyarrow.
 
-The rows are those of one full scan of each table. Hive's part is in
+The expected rows are those of one full scan of each table. Hive's part is in
 `tests/hive/queries/test_correctness_table.py`.
 """
 
@@ -40,9 +40,9 @@ NONE, HIVE, LEVELS = Partitioning.NONE, Partitioning.HIVE, Partitioning.LEVELS
 SPECIAL, PLAIN = Partitioning.SPECIAL, Partitioning.PLAIN
 
 TABLE = tuple(dict.fromkeys((*predicates.ALL, *predicates.ONLY_SPARK)))
-#: Spark takes NaN for the greatest value, pyarrow for none.
+#: Spark treats NaN as the greatest value, pyarrow treats it as unordered.
 NANS = frozenset({*predicates.ORDERED_NANS, "NOT isnan(d) AND d > 30"})
-#: Rows of constants are one value for Spark's analyser; Arrow's IN and CASE take more nodes.
+#: Spark's analyser folds rows of constants; Arrow's IN and CASE have more nodes.
 WEAKER = frozenset(
     {
         *("(i, ti) IN ((3005, -8))", "i = 1 AND i IN (2, 3)"),
@@ -50,7 +50,7 @@ WEAKER = frozenset(
         "NOT (CASE WHEN n > 0 THEN i > 0 ELSE i > 20000 END)",
     }
 )
-#: So many DataFrames are read by one job, of so many tasks.
+#: The number of DataFrames in one job, and of its tasks.
 AT_ONCE, TASKS = 20, 2
 
 TABLES = [
@@ -59,29 +59,29 @@ TABLES = [
 ]
 SOME = [(COW, 9, NONE, TABLE[5::80]), (MOR, 6, NONE, TABLE[::80])]
 FILES = [long(*table, TABLE) for table in TABLES]
-#: Whose earlier, changed and unmerged rows are read for a sixth of the predicates each.
+#: For a sixth of the predicates each, earlier, changed and unmerged rows are read.
 SIXTHS = [long(*table, TABLE[n :: len(TABLES)]) for n, table in enumerate(TABLES)]
 
 
 @dataclass(frozen=True)
 class Matches:
-    """The rows for which Spark says TRUE, by id and a hash of their columns, and where they are."""
+    """The rows for which Spark returns TRUE, by id and a hash of their columns, and their files."""
 
     rows: list[tuple[int, int]]
     groups: set[Group]
 
 
-#: Of all columns but maps, which Spark does not hash.
+#: Of all columns except maps, which Spark does not hash.
 ID_AND_HASH = ("id", f"xxhash64({', '.join(name for name in SCHEMA.names if name != 'm')})")
 
 
-def full_scan(frame: DataFrame, asked: Sequence[str]) -> dict[str, Matches]:
-    """What each predicate matches, of all rows of a frame."""
+def full_scan(frame: DataFrame, texts: Sequence[str]) -> dict[str, Matches]:
+    """The matches of each predicate among all rows of a frame."""
     group = ("_hoodie_partition_path", f.split("_hoodie_file_name", "_")[0])
-    truths = [f.expr(text).alias(f"t{n}") for n, text in enumerate(asked)]
+    truths = [f.expr(text).alias(f"t{n}") for n, text in enumerate(texts)]
     rows = frame.select(*map(f.expr, ID_AND_HASH), *group, *truths).collect()
     found = {}
-    for n, text in enumerate(asked, start=4):
+    for n, text in enumerate(texts, start=4):
         true = [row for row in rows if row[n] is True]
         found[text] = Matches(
             sorted((row[0], row[1]) for row in true), {(row[2], row[3]) for row in true}
@@ -90,14 +90,14 @@ def full_scan(frame: DataFrame, asked: Sequence[str]) -> dict[str, Matches]:
 
 
 def rows_of(frames: Sequence[DataFrame]) -> Iterator[list[tuple[int, int]]]:
-    """Those of each frame, by id and hash, sorted."""
+    """The rows of each frame, by id and hash, sorted."""
     for at in range(0, len(frames), AT_ONCE):
         some = [
             frame.selectExpr(str(n), *ID_AND_HASH)
             for n, frame in enumerate(frames[at : at + AT_ONCE])
         ]
         found: list[list[tuple[int, int]]] = [[] for _ in some]
-        # A task begins by reading what Hudi knows of each frame's table: better a few of them.
+        # A task starts by reading Hudi's metadata of each frame's table, so there are only a few.
         together = reduce(DataFrame.union, some).coalesce(TASKS)
         for n, id_, digest in together.collect():
             found[n].append((id_, digest))
@@ -109,7 +109,7 @@ Requests = Callable[[str], Mapping[str, PruneRequest]]
 
 @pytest.fixture(scope="module")
 def requests(spark: SparkSession, matrices: Matrices) -> Requests:
-    """What each front end makes of a text: they see a table's schema, which is that of all."""
+    """The requests of each front end for a text. They depend only on the schema of all tables."""
     path = matrices.get(COW, 8, LEVELS).table.path
     frame, schema = read(spark, path), HudiTable.open(str(path)).schema()
     frame.createOrReplaceTempView("asked")
@@ -127,7 +127,8 @@ def requests(spark: SparkSession, matrices: Matrices) -> Requests:
         with suppress(FilterNotApplicable):
             again = parse_arrow(row_filter(tree, schema, "UTC"), schema)
             if text not in NANS and not any(isinstance(node, Unknown) for node in walk(again)):
-                found["pyarrow"] = PruneRequest(again, zone="UTC")  # else pyarrow has no form of it
+                # Otherwise pyarrow cannot express it.
+                found["pyarrow"] = PruneRequest(again, zone="UTC")
         return found
 
     return requests
@@ -140,7 +141,7 @@ def pruner() -> Pruner:
 
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize(
-    ("type_", "version", "partitioning", "asked"),
+    ("type_", "version", "partitioning", "texts"),
     [*SOME, *FILES],
 )
 def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
@@ -151,12 +152,12 @@ def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
     type_: TableType,
     version: int,
     partitioning: Partitioning,
-    asked: Sequence[str],
+    texts: Sequence[str],
 ) -> None:
-    """SQL's files are compared with Hudi's in `tests/prune/tables/test_matrix.py`."""
+    """`tests/prune/tables/test_matrix.py` compares SQL's files with Hudi's."""
     path = matrices.get(type_, version, partitioning).table.path
     lost, more, by_arrow = [], {}, 0
-    for text, matches in full_scan(read(spark, path), asked).items():
+    for text, matches in full_scan(read(spark, path), texts).items():
         kept = {}
         for front_end, request in requests(text).items():
             result = pruner.prune(str(path), request)
@@ -167,47 +168,47 @@ def test_each_front_end_keeps_every_match_and_no_more_files_than_sql(
             more[text] = kept
         by_arrow += "pyarrow" in kept
     assert (lost, more) == ([], {})
-    assert by_arrow > len(asked) / 3
+    assert by_arrow > len(texts) / 3
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("type_", "version", "partitioning", "asked"), [*SOME, *FILES])
-def test_the_rows_are_those_of_a_full_scan(
+@pytest.mark.parametrize(("type_", "version", "partitioning", "texts"), [*SOME, *FILES])
+def test_rows_equal_a_full_scan(
     spark: SparkSession,
     matrices: Matrices,
     pruner: Pruner,
     type_: TableType,
     version: int,
     partitioning: Partitioning,
-    asked: Sequence[str],
+    texts: Sequence[str],
 ) -> None:
     table = matrices.get(type_, version, partitioning).table.path
-    expected = full_scan(read(spark, table), asked)
+    expected = full_scan(read(spark, table), texts)
     compare(spark, table, pruner, expected)
     compare_scans(table, pruner, expected)
 
 
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(("type_", "version", "partitioning", "asked"), [*SOME, *SIXTHS])
-def test_earlier_changed_and_unmerged_rows_are_those_of_a_full_scan(
+@pytest.mark.parametrize(("type_", "version", "partitioning", "texts"), [*SOME, *SIXTHS])
+def test_earlier_changed_and_unmerged_rows_equal_a_full_scan(
     spark: SparkSession,
     matrices: Matrices,
     pruner: Pruner,
     type_: TableType,
     version: int,
     partitioning: Partitioning,
-    asked: Sequence[str],
+    texts: Sequence[str],
 ) -> None:
     table = matrices.get(type_, version, partitioning).table.path
     first, updates, _ = (write.requested for write in HudiTable.open(str(table)).timeline.writes)
-    then = full_scan(read(spark, table, as__of__instant=updates), asked)
+    then = full_scan(read(spark, table, as__of__instant=updates), texts)
     compare(spark, table, pruner, then, as_of=updates)
     compare_scans(table, pruner, then, as_of=updates)
-    changed = full_scan(read(spark, table).where(f"_hoodie_commit_time > '{first}'"), asked)
+    changed = full_scan(read(spark, table).where(f"_hoodie_commit_time > '{first}'"), texts)
     compare(spark, table, pruner, changed, since=first)
     if type_ is MOR:
         bases = read(spark, table, hoodie__datasource__query__type="read_optimized")
-        unmerged, view = full_scan(bases, asked), TableView.READ_OPTIMIZED
+        unmerged, view = full_scan(bases, texts), TableView.READ_OPTIMIZED
         compare(spark, table, pruner, unmerged, view=view)
         compare_scans(table, pruner, unmerged, view=view)
 
@@ -229,7 +230,7 @@ def compare(
 def compare_scans(
     table: Path, pruner: Pruner, expected: Mapping[str, Matches], **options: Any
 ) -> None:
-    """The same for pyarrow, of what it can filter rows by."""
+    """The same for pyarrow, for predicates with which it can filter rows."""
     schema, scanned, wrong = HudiTable.open(str(table)).schema(), 0, []
     for text, matches in expected.items():
         try:

@@ -1,4 +1,4 @@
-"""Nothing is read for nothing, by Spark's analysed conditions: numbers and times."""
+"""Tight pruning by Spark's analysed conditions on numbers and times."""
 
 from __future__ import annotations
 
@@ -44,6 +44,6 @@ def frame(spark: SparkSession) -> DataFrame:
 
 
 @pytest.mark.parametrize(("condition", "most"), ASKED)
-def test_few_files_are_read_for_nothing(frame: DataFrame, condition: str, most: int) -> None:
-    asked = predicate_of(frame, condition)
-    assert len(kept(asked.expression, TYPES, *table(), zone=asked.zone)) <= most
+def test_few_files_without_a_match_are_kept(frame: DataFrame, condition: str, most: int) -> None:
+    predicate = predicate_of(frame, condition)
+    assert len(kept(predicate.expression, TYPES, *table(), zone=predicate.zone)) <= most

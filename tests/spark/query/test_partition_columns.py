@@ -1,5 +1,7 @@
-"""What Hudi's reader for Spark shows of partition columns: `pruned` shows the same, and no file
-with a row that matches by it, or by what the files hold, is dropped."""
+"""`pruned` shows the same partition columns as Hudi's reader for Spark.
+
+No file is dropped that has a matching row by the shown values or by the stored ones.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ TABLES = [*CORE, *(long(table) for table in MORE)]
 
 @dataclass(frozen=True)
 class Written:
-    """A table. shown: its rows as Hudi's reader shows them, by the option that paths tell."""
+    """A table. shown: its rows as Hudi's reader shows them, by whether paths define the columns."""
 
     path: Path
     table: Spelled
@@ -38,7 +40,7 @@ class Written:
 
 @pytest.fixture(scope="module")
 def written(spark: SparkSession, table_root: Path) -> Callable[[Spelled], Written]:
-    """Each table, written at its first use."""
+    """The tables, each written at its first use."""
 
     @cache
     def path(name: str) -> Path:
@@ -58,8 +60,8 @@ def written(spark: SparkSession, table_root: Path) -> Callable[[Spelled], Writte
 
 
 def predicates(table: Spelled, rows: list[Row]) -> list[str]:
-    """About what is written, and what is shown."""
-    asked = []
+    """Predicates on written and on shown values."""
+    conditions = []
     for n, column in enumerate(table.fields):
         cells = [value.strip("()").split(", ")[n] for value in table.values]
         given = {cell for cell in cells if cell != "NULL"}
@@ -67,16 +69,16 @@ def predicates(table: Spelled, rows: list[Row]) -> list[str]:
             given = {f"CAST({cell} AS {table.type})" for cell in given}
         shown = {literal(row[column]) for row in rows if isinstance(row[column], str)}
         for value in sorted(given | shown):
-            asked += [f"{column} {op} {value}" for op in ("=", "<>", "<")]
-            asked += [f"NOT {column} IN ({value}, NULL)"]
+            conditions += [f"{column} {op} {value}" for op in ("=", "<>", "<")]
+            conditions += [f"NOT {column} IN ({value}, NULL)"]
             if table.key != ("id",):
-                asked += [f"id = {row.id} AND {column} = {value}" for row in rows]
-        asked += [f"{column} < '2'", f"{column} >= '2'"]
-        asked += [f"{column} IS NULL", f"{column} IS NOT NULL", f"{column} = ''"]
+                conditions += [f"id = {row.id} AND {column} = {value}" for row in rows]
+        conditions += [f"{column} < '2'", f"{column} >= '2'"]
+        conditions += [f"{column} IS NULL", f"{column} IS NOT NULL", f"{column} = ''"]
         if table.type == "string":
-            asked += [f"{column} LIKE '{text}%'" for text in ("a", "__HIVE", "2024")]
-            asked += [f"length({column}) = 0", f"coalesce({column}, 'x') = 'x'"]
-    return asked
+            conditions += [f"{column} LIKE '{text}%'" for text in ("a", "__HIVE", "2024")]
+            conditions += [f"length({column}) = 0", f"coalesce({column}, 'x') = 'x'"]
+    return conditions
 
 
 def literal(text: str) -> str:
@@ -85,12 +87,12 @@ def literal(text: str) -> str:
 
 
 def matches(
-    spark: SparkSession, frame: DataFrame, asked: list[str]
+    spark: SparkSession, frame: DataFrame, conditions: list[str]
 ) -> Iterator[tuple[str, set[int]]]:
-    """The ids for which Spark says TRUE; of rows that are no table's, so no index is asked."""
+    """The ids for which Spark returns TRUE. The rows are not a table's, so no index is used."""
     local = spark.createDataFrame(frame.collect(), frame.schema)
-    found = local.selectExpr("id", *(f"coalesce({text}, false)" for text in asked)).collect()
-    for n, text in enumerate(asked):
+    found = local.selectExpr("id", *(f"coalesce({text}, false)" for text in conditions)).collect()
+    for n, text in enumerate(conditions):
         yield text, {row[0] for row in found if row[n + 1]}
 
 
@@ -103,7 +105,7 @@ def kept(path: Path, request: PruneRequest, pruner: Pruner, ids: dict[int, str])
 
 
 def groups_of(path: Path, fields: tuple[str, ...]) -> tuple[dict[int, str], list[dict[str, Any]]]:
-    """The file group of each row, and the rows as the files hold them."""
+    """The file group of each row, and the rows as stored in the files."""
     pruner = Pruner()
     listing = pruner.prune(str(path), PruneRequest(parse_predicate("id >= 0"))).listing
     rows, found = [], {}
@@ -145,19 +147,19 @@ def test_pruned_shows_what_hudi_shows(
 ) -> None:
     one, pruner = written(table), Pruner()
     frame = one.shown(from_paths).select("id", *table.fields, "x")
-    asked = ["id >= 0", *predicates(table, frame.collect())]
-    wanted = dict(matches(spark, frame, asked))
-    some = ["id >= 0", "p IS NULL", *asked[1 :: max(1, len(asked) // 6)]]
+    conditions = ["id >= 0", *predicates(table, frame.collect())]
+    wanted = dict(matches(spark, frame, conditions))
+    some = ["id >= 0", "p IS NULL", *conditions[1 :: max(1, len(conditions) // 6)]]
     with session_settings(spark, {FROM_PATHS: str(from_paths).lower()}):
         for text in some:
             found = pruned(spark, str(one.path), text, pruner=pruner).select(*frame.columns)
             assert [one[1] for one in found.dtypes] == [one[1] for one in frame.dtypes]
-            right = {repr(row) for row in frame.collect() if row.id in wanted[text]}
-            assert {repr(row) for row in found.collect()} == right, text
+            expected_rows = {repr(row) for row in frame.collect() if row.id in wanted[text]}
+            assert {repr(row) for row in found.collect()} == expected_rows, text
 
 
 @pytest.mark.parametrize("table", TABLES, ids=lambda table: table.name)
-def test_no_row_that_the_files_hold_is_lost(
+def test_no_row_stored_in_the_files_is_lost(
     spark: SparkSession, written: Callable[[Spelled], Written], table: Spelled
 ) -> None:
     one, pruner = written(table), Pruner()

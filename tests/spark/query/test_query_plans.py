@@ -1,4 +1,4 @@
-"""What a DataFrame's plan asks of the table that it reads, and of no other rows."""
+"""The filters in a DataFrame's plan that apply to the table's rows, and not to other rows."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def frame(spark: SparkSession, table: HudiTable) -> DataFrame:
 
 @pytest.fixture(scope="module")
 def rows(frame: DataFrame) -> DataFrame:
-    """The frame's rows: the same shapes of them are computed sooner."""
+    """The frame's rows: plans of the same shapes are computed faster from them."""
     return frame.localCheckpoint()
 
 
@@ -68,7 +68,7 @@ def views(spark: SparkSession, frame: DataFrame, tmp_path: Path) -> Iterator[Non
     spark.catalog.clearCache()
 
 
-def asked(frame: DataFrame, table: str | None = None) -> HudiExpression:
+def table_filters(frame: DataFrame, table: str | None = None) -> HudiExpression:
     return filters_of(frame, table).expression
 
 
@@ -77,7 +77,7 @@ def is_unknown(predicate: HudiExpression) -> bool:
 
 
 def check(table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, shape: Shape) -> int:
-    """How many files are dropped for a shape; fails where its rows are others without them."""
+    """How many files are dropped for a shape; fails if its rows differ without them."""
     found = filters_of(shape(frame))
     request = PruneRequest(found.expression, zone=found.zone)
     result = pruner.prune(str(table.path), request)
@@ -87,7 +87,7 @@ def check(table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, s
     return result.files_total - result.files_kept
 
 
-#: Those of which the filters are the table's.
+#: Plans whose filters apply to the table.
 JUDGED: dict[str, Shape] = {
     "condition": lambda t: t.where("i > 35"),
     "two": lambda t: t.where("i > 35").select("s", "i").where("i < 38"),
@@ -107,7 +107,7 @@ JUDGED: dict[str, Shape] = {
     "hinted": lambda t: t.hint("broadcast").where("i > 35"),
     "aliased": lambda t: t.alias("a").where("a.i > 35"),
 }
-#: Those of which a column has the name of another, or which have rows that the filter is not about.
+#: Plans with renamed columns, or with rows that the filter does not apply to.
 OTHERS: dict[str, Shape] = {
     "limited": lambda t: t.orderBy("i").limit(3).where("i < 20 AND l > 38"),
     "aggregated": lambda t: t.groupBy("s").agg(f.max("i").alias("i")).where("i > 35"),
@@ -128,14 +128,14 @@ OTHERS: dict[str, Shape] = {
 
 
 @pytest.mark.parametrize("name", JUDGED)
-def test_filters_of_the_table(
+def test_filters_on_the_table(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, name: str
 ) -> None:
     assert check(table, pruner, frame, rows, JUDGED[name]) > 0
 
 
 @pytest.mark.parametrize("name", OTHERS)
-def test_filters_of_other_rows(
+def test_filters_on_other_rows(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, name: str
 ) -> None:
     assert check(table, pruner, frame, rows, OTHERS[name]) == 0
@@ -171,7 +171,7 @@ STEPS: Sequence[Callable[[DataFrame, int], DataFrame]] = (
 def test_random_plans(
     table: HudiTable, pruner: Pruner, frame: DataFrame, rows: DataFrame, seed: int
 ) -> None:
-    """A plan gives the same rows of the kept files.
+    """A plan returns the same rows from the kept files.
 
     Two of three end with a condition on computed columns, every third after Spark has cached them.
     """
@@ -192,7 +192,7 @@ def test_random_plans(
 
 
 def kept_by_spark(frame: DataFrame) -> Iterator[DataFrame]:
-    """The rows of a frame, kept by Spark in each of its ways."""
+    """The rows of a frame, cached by Spark in each of its ways."""
     yield frame.cache()
     yield frame.persist()
     yield frame.checkpoint()
@@ -206,20 +206,20 @@ def kept_by_spark(frame: DataFrame) -> Iterator[DataFrame]:
 @pytest.mark.parametrize(
     "name", ["summed", "aggregated", "counted", "numbered", "exploded into it", "limited"]
 )
-def test_rows_that_spark_has_kept_are_no_tables(frame: DataFrame, name: str) -> None:
+def test_rows_cached_by_spark_are_not_pruned(frame: DataFrame, name: str) -> None:
     made = OTHERS[name](frame).select("i")
     for kept in kept_by_spark(made):
-        assert isinstance(asked(kept.where("i > 35")), Unknown)
-        assert isinstance(asked(kept), Unknown)
+        assert isinstance(table_filters(kept.where("i > 35")), Unknown)
+        assert isinstance(table_filters(kept), Unknown)
 
 
 def test_the_same_plan_cached_elsewhere(frame: DataFrame) -> None:
     condition = frame.where("i > 35")
-    assert not is_unknown(asked(condition))
+    assert not is_unknown(table_filters(condition))
     frame.cache().count()
-    assert isinstance(asked(frame.where("i > 35")), Unknown)
+    assert isinstance(table_filters(frame.where("i > 35")), Unknown)
     frame.unpersist()
-    assert not is_unknown(asked(frame.where("i > 35")))
+    assert not is_unknown(table_filters(frame.where("i > 35")))
 
 
 def test_frames_without_a_table(spark: SparkSession, tmp_path: Path) -> None:
@@ -234,21 +234,21 @@ def test_frames_without_a_table(spark: SparkSession, tmp_path: Path) -> None:
         *(spark.createDataFrame([], rows.schema), spark.createDataFrame([(1,)], "i int")),
         spark.createDataFrame([], StructType()),
     ):
-        assert isinstance(asked(made), Unknown)
+        assert isinstance(table_filters(made), Unknown)
         if "i" in made.columns:
-            assert isinstance(asked(made.where("i > 3")), Unknown)
-            assert isinstance(asked(made.where("i > 3 AND i < 3")), Unknown)
+            assert isinstance(table_filters(made.where("i > 3")), Unknown)
+            assert isinstance(table_filters(made.where("i > 3 AND i < 3")), Unknown)
 
 
 def test_sql_and_views(spark: SparkSession, frame: DataFrame) -> None:
-    expected = asked(frame.where("l > 35"))
+    expected = table_filters(frame.where("l > 35"))
     for text in (
         "SELECT * FROM t WHERE l > 35",
         "SELECT * FROM exchanged WHERE i > 35",
         "WITH x AS (SELECT l AS i FROM t) SELECT i FROM x WHERE i > 35",
         "SELECT * FROM (SELECT l AS s FROM t) WHERE s > 35",
     ):
-        assert asked(spark.sql(text)) == expected, text
+        assert table_filters(spark.sql(text)) == expected, text
     for text in (
         "SELECT * FROM t WHERE l > 35 AND i < (SELECT max(i) FROM t)",
         "SELECT *, (SELECT max(i) FROM t) AS m FROM t WHERE l > 35",
@@ -257,13 +257,13 @@ def test_sql_and_views(spark: SparkSession, frame: DataFrame) -> None:
         "SELECT * FROM t a JOIN t b ON a.i = b.l WHERE a.i > 35",
         "WITH x AS (SELECT * FROM t WHERE l > 35) SELECT * FROM x UNION ALL SELECT * FROM x",
     ):
-        assert isinstance(asked(spark.sql(text)), Unknown), text
-    assert asked(spark.sql("SELECT count(*) FROM t WHERE l = NULL")) == NEVER
-    assert asked(spark.sql("SELECT count(*) FROM t")) == ALWAYS
+        assert isinstance(table_filters(spark.sql(text)), Unknown), text
+    assert table_filters(spark.sql("SELECT count(*) FROM t WHERE l = NULL")) == NEVER
+    assert table_filters(spark.sql("SELECT count(*) FROM t")) == ALWAYS
 
 
 @pytest.mark.parametrize(
-    ("condition", "is_judged"),
+    ("condition", "is_supported"),
     [
         ("ts < now()", True),
         ("dt <= current_date()", True),
@@ -273,22 +273,24 @@ def test_sql_and_views(spark: SparkSession, frame: DataFrame) -> None:
     ],
 )
 def test_conditions_on_the_time(
-    spark: SparkSession, table: HudiTable, frame: DataFrame, condition: str, is_judged: bool
+    spark: SparkSession, table: HudiTable, frame: DataFrame, condition: str, is_supported: bool
 ) -> None:
-    """To Spark's own rule of constants, 'today' is no date, but NULL."""
+    """For Spark's constant folding, 'today' is NULL and not a date."""
     assert frame.where(condition).count() == FILES * ROWS
     assert pruned(spark, str(table.path), condition).count() == FILES * ROWS
-    assert isinstance(asked(frame.where(condition)), Unknown)
-    assert is_unknown(predicate_of(frame, condition).expression) is not is_judged
+    assert isinstance(table_filters(frame.where(condition)), Unknown)
+    assert is_unknown(predicate_of(frame, condition).expression) is not is_supported
     is_before = frame.withColumn("n", f.expr(f"coalesce({condition}, false)")).where("n")
-    assert isinstance(asked(is_before), Unknown)
-    assert isinstance(asked(is_before.where("i > 35").drop("n").union(frame.limit(0))), Unknown)
+    assert isinstance(table_filters(is_before), Unknown)
+    assert isinstance(
+        table_filters(is_before.where("i > 35").drop("n").union(frame.limit(0))), Unknown
+    )
 
 
 def test_a_column_of_the_time(frame: DataFrame) -> None:
     later = frame.withColumn("n", f.current_timestamp()).where("ts < n")
-    assert isinstance(asked(later), Unknown)
-    assert not is_unknown(predicate_of(later, "ts < n").expression)  # of the frame's columns
+    assert isinstance(table_filters(later), Unknown)
+    assert not is_unknown(predicate_of(later, "ts < n").expression)  # with the frame's columns
 
 
 def test_files_of_a_table_and_others(
@@ -297,32 +299,32 @@ def test_files_of_a_table_and_others(
     path, other = str(table.path), str(tmp_path / "other")
     frame.write.parquet(other)
     condition = "i > 35"
-    by_path = asked(frame.where(condition))
+    by_path = table_filters(frame.where(condition))
     for spelled in (path, f"{path}/", f"file:{path}", f"file://{path}"):
-        assert asked(frame.where(condition), spelled) == by_path
-    assert isinstance(asked(frame.where(condition), other), Unknown)
-    assert isinstance(asked(frame.where(condition), f"{path}-2"), Unknown)
+        assert table_filters(frame.where(condition), spelled) == by_path
+    assert isinstance(table_filters(frame.where(condition), other), Unknown)
+    assert isinstance(table_filters(frame.where(condition), f"{path}-2"), Unknown)
 
     for files in (spark.read.parquet(path), spark.read.parquet(f"{path}/p=1")):
-        assert not is_unknown(asked(files.where(condition), path))
-    assert isinstance(asked(spark.read.parquet(other).where(condition), path), Unknown)
+        assert not is_unknown(table_filters(files.where(condition), path))
+    assert isinstance(table_filters(spark.read.parquet(other).where(condition), path), Unknown)
     both = spark.read.parquet(f"{path}/p=1", other)
-    assert isinstance(asked(both.where(condition), path), Unknown)
+    assert isinstance(table_filters(both.where(condition), path), Unknown)
     metadata = spark.read.format("hudi").load(f"{path}/.hoodie/metadata")
-    assert isinstance(asked(metadata.where("key > 'a'"), path), Unknown)
+    assert isinstance(table_filters(metadata.where("key > 'a'"), path), Unknown)
 
 
 def test_columns_that_files_do_not_have(spark: SparkSession, table: HudiTable) -> None:
     files = spark.read.parquet(str(table.path))
-    assert isinstance(asked(files.where("p = 1")), Unknown)  # the path's
-    assert isinstance(asked(files.where("_metadata.file_size > 1")), Unknown)
-    pieces = asked(files.where("p = 1 AND i > 35"))
+    assert isinstance(table_filters(files.where("p = 1")), Unknown)  # from the path
+    assert isinstance(table_filters(files.where("_metadata.file_size > 1")), Unknown)
+    pieces = table_filters(files.where("p = 1 AND i > 35"))
     assert Column(("p",)) not in walk(pieces)
 
 
-def test_versions_2_of_sources(spark: SparkSession, table: HudiTable) -> None:
-    """Spark's newer Parquet reader may aggregate, and then has columns of its own."""
+def test_data_source_v2(spark: SparkSession, table: HudiTable) -> None:
+    """Spark's newer Parquet reader may aggregate, and then has other columns."""
     with ExitStack() as stack:
         stack.enter_context(session_settings(spark, {"spark.sql.sources.useV1SourceList": ""}))
         files = spark.read.parquet(str(table.path))
-        assert isinstance(asked(files.where("i > 35")), Unknown)
+        assert isinstance(table_filters(files.where("i > 35")), Unknown)

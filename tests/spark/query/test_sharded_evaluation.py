@@ -1,4 +1,4 @@
-"""An index too large for one machine, judged in tasks: the answers of bounds in memory."""
+"""An index too large for one machine, evaluated in tasks, with the results of bounds in memory."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pyhudi_expr.spark.query.sharded_evaluation import ShardedEvaluation
 
 FILES = 400
 ROWS = FILES * ROWS_PER_FILE
-#: Less than a column takes, and enough for the answers about all leaves.
+#: Less than a column takes, but enough for the results of all leaves.
 LITTLE = 40
 SYNTHETIC = [
     f"spread < {ROWS // 4}",
@@ -30,7 +30,7 @@ SYNTHETIC = [
     f"spread < {ROWS // 2} AND (amount > {ROWS / 8} OR code >= 'item-{ROWS // 20:010d}')",
     f"spread IN (5, {ROWS // 3}, {ROWS - 1}) AND day <> '2020-01-02'",
     "code LIKE 'item-00001%' OR amount IS NULL",
-    "id > spread",  # two columns, whose entries of one file are in different shards
+    "id > spread",  # two columns, whose entries for one file are in different shards
     "id = 12345 OR missing = 3",
 ]
 GOLDEN = [
@@ -81,7 +81,7 @@ def assert_alike(found: Mapping[str, PruneResult], expected: Mapping[str, PruneR
     assert sum(result.files_kept < result.files_total for result in found.values()) > 2
 
 
-def test_the_answers_are_those_of_bounds_in_memory(table: Path) -> None:
+def test_results_equal_those_of_bounds_in_memory(table: Path) -> None:
     expected = answers(Pruner(), table, SYNTHETIC)
     for bucket_bytes in (1 << 30, 10_000):  # one, and some
         assert_alike(
@@ -102,7 +102,7 @@ def test_a_damaged_shard_keeps_the_files(table: Path, tmp_path: Path) -> None:
     *_, shard = sorted((copy / ".hoodie" / "metadata" / "column_stats").glob("*.hfile"))
     shard.write_bytes(shard.read_bytes()[:-100])
     (result,) = answers(pruner(LocalRunner(), FILES, 1 << 30), copy, ["spread < 900"]).values()
-    assert result.files_kept == FILES // 8  # by partition_stats: the least one is in one partition
+    assert result.files_kept == FILES // 8  # by partition_stats: the minimum is in one partition
     assert any(
         "column_stats cannot be read" in note and shard.name in note for note in result.notes
     )
@@ -122,6 +122,6 @@ def test_sparks_tasks_keep_the_same_slices(
 
     text = MATRIX[1]
     found = prune_table(spark, str(path), text, pruner=pruner_of(spark, LITTLE * files))
-    whole = prune_table(spark, str(path), text)
-    assert np.array_equal(found.result.keep, whole.result.keep)
-    assert found.frame.count() == whole.frame.count() > 0
+    unsharded = prune_table(spark, str(path), text)
+    assert np.array_equal(found.result.keep, unsharded.result.keep)
+    assert found.frame.count() == unsharded.frame.count() > 0

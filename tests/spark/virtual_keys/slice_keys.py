@@ -1,4 +1,4 @@
-"""The keys of a table's rows, read slice by slice as builders of indexes read them."""
+"""The keys of a table's rows, read slice by slice as index builds read them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pyhudi_expr.table.hudi_table import HudiTable
 
 
 def keys_of_rows(path: str) -> list[str]:
-    """Sorted. path: the table's base path."""
+    """The sorted keys. path: the table's base path."""
     table = HudiTable.open(path)
     listing = table.listing()
     reader, made = SliceReader.of(table, listing.instant), KeyColumns.of(table)

@@ -1,9 +1,9 @@
-"""Our keys are those of Apache Hudi's own key generators, byte for byte.
+"""Our keys equal those of Apache Hudi's own key generators, byte for byte.
 
-Hudi's classes are asked for the key of each of a list of awkward rows, on the three ways on which
-it gets at a row: as an Avro record (upserts, deletes, and whatever looks keys up), as a Spark row,
-and as one of Spark's internal rows (bulk inserts). The first is the one that we follow; where the
-others differ from it is stated here, too.
+Hudi's classes compute the key of each of a list of unusual rows, by the three ways in which Hudi
+reads a row: as an Avro record (upserts, deletes, and key look-ups), as a Spark row, and as one of
+Spark's internal rows (bulk inserts). We follow the first one; the tests show where the others
+differ from it.
 """
 
 from __future__ import annotations
@@ -74,8 +74,9 @@ SEVERAL = (("s", "i"), ("i", "st.in", "dec"), ("s", "ts", "d"), ("db", "wide", "
 
 
 def rows() -> list[tuple[Any, ...]]:
-    """Each value of each column, and one row of nothing: of several columns Hudi refuses a field of
-    a struct that is null, whatever the others are."""
+    """Each value of each column, and one empty row. For several columns Hudi refuses a null field
+    of a struct, whatever the other values are.
+    """
     found = []
     for number in range(_COUNT):
         row = [values[number % len(values)] for _, values in VALUES.values()]
@@ -94,7 +95,7 @@ def hudi(spark: SparkSession, frame: DataFrame) -> Hudi:
 
 
 class Hudi:
-    """Hudi's classes in Spark's driver, and the rows as each of them takes them."""
+    """Hudi's classes in Spark's driver, and the rows as each of them reads them."""
 
     def __init__(self, spark: SparkSession, frame: DataFrame) -> None:
         self._jvm: Any = spark._jvm
@@ -120,7 +121,7 @@ class Hudi:
         return getattr(self._jvm.org.apache.hudi.keygen, generator.value)(properties)
 
     def keys(self, generator: Any, records: list[Any], *more: Any) -> list[str]:
-        """Of each record its key; `_FAILED` where Hudi refuses."""
+        """The key of each record; `_FAILED` if Hudi refuses it."""
         return [self._key(generator, record, *more) for record in records]
 
     def _key(self, generator: Any, *record: Any) -> str:
@@ -142,22 +143,26 @@ def definition(generator: Generator, columns: tuple[str, ...], **settings: str) 
     return key_definition(TableProperties.parse(raw, "t"), "t")
 
 
-def ours(made: KeyDefinition, table: pa.Table) -> list[str]:
-    """The same of our generator, row by row, as one bad row fails a whole batch."""
-    columns = [leaf(table.combine_chunks().to_batches()[0], name) for name in made.columns]
-    return [_key(made, [one.slice(row, 1) for one in columns]) for row in range(len(table))]
+def ours(key_definition: KeyDefinition, table: pa.Table) -> list[str]:
+    """The keys of our own generator, row by row, because one bad row fails a whole batch."""
+    columns = [
+        leaf(table.combine_chunks().to_batches()[0], name) for name in key_definition.columns
+    ]
+    return [
+        _key(key_definition, [one.slice(row, 1) for one in columns]) for row in range(len(table))
+    ]
 
 
-def _key(made: KeyDefinition, values: list[pa.Array]) -> str:
+def _key(key_definition: KeyDefinition, values: list[pa.Array]) -> str:
     try:
-        return str(made.generator().keys(values)[0].as_py())
+        return str(key_definition.generator().keys(values)[0].as_py())
     except MissingKey:
         return _FAILED
 
 
 @pytest.fixture(scope="module")
 def table(frame: DataFrame) -> pa.Table:
-    """The rows as Arrow has them: Spark's instants in UTC."""
+    """The rows as Arrow represents them: Spark's instants in UTC."""
     return pa.Table.from_batches(frame._collect_as_arrow())
 
 
@@ -182,28 +187,28 @@ def test_keys_of_avro_records(hudi: Hudi, table: pa.Table, generator: Generator)
 def test_the_new_encoding_of_one_column(hudi: Hudi, table: pa.Table, version: str) -> None:
     settings = {"write__complex__keygen__new__encoding": "true"}
     theirs = hudi.generator(Generator.COMPLEX, ("s",), **settings, write__table__version=version)
-    made = definition(Generator.COMPLEX, ("s",), **settings, table__version=version)
-    assert ours(made, table) == hudi.keys(theirs, hudi.avro)
+    key_definition = definition(Generator.COMPLEX, ("s",), **settings, table__version=version)
+    assert ours(key_definition, table) == hudi.keys(theirs, hudi.avro)
 
 
 def test_consistent_timestamps_equal_those_of_hudi(hudi: Hudi, table: pa.Table) -> None:
-    """Hudi's bulk inserts write all timestamps in this way, whatever the setting."""
+    """Hudi's bulk inserts format all timestamps in this way, whatever the setting."""
     key = "datasource__write__keygenerator__consistent__logical__timestamp__enabled"
     settings = {key: "true"}
     theirs = hudi.generator(Generator.NON_PARTITION, ("ts",), **settings)
-    made = definition(Generator.NON_PARTITION, ("ts",), **settings)
-    assert ours(made, table) == hudi.keys(theirs, hudi.avro)
-    assert ours(made, table) == hudi.keys(theirs, hudi.internal, hudi.schema)
+    key_definition = definition(Generator.NON_PARTITION, ("ts",), **settings)
+    assert ours(key_definition, table) == hudi.keys(theirs, hudi.avro)
+    assert ours(key_definition, table) == hudi.keys(theirs, hudi.internal, hudi.schema)
     plain = hudi.generator(Generator.NON_PARTITION, ("ts",))
-    assert ours(made, table) == hudi.keys(plain, hudi.internal, hudi.schema)
+    assert ours(key_definition, table) == hudi.keys(plain, hudi.internal, hudi.schema)
 
 
 @pytest.mark.parametrize("columns", [*ONE, *SEVERAL], ids=",".join)
-def test_bulk_inserts_spell_other_values_alike(
+def test_bulk_inserts_format_other_values_alike(
     hudi: Hudi, table: pa.Table, columns: tuple[str, ...]
 ) -> None:
     if {"ts", "bin"} & set(columns):
-        return  # see above; of binaries it spells the address of an object
+        return  # see above; for binaries it formats the address of an object
     theirs = hudi.generator(Generator.NON_PARTITION, columns)
     expected = hudi.keys(theirs, hudi.internal, hudi.schema)
     found = ours(definition(Generator.NON_PARTITION, columns), table)
@@ -218,22 +223,22 @@ def test_bulk_inserts_spell_other_values_alike(
 
 @pytest.mark.parametrize("columns", [*ONE, *SEVERAL], ids=",".join)
 @pytest.mark.parametrize("generator", [Generator.NON_PARTITION, Generator.COMPLEX])
-def test_keys_as_a_column_of_spark(
+def test_keys_as_a_spark_column(
     frame: DataFrame, table: pa.Table, generator: Generator, columns: tuple[str, ...]
 ) -> None:
-    made = definition(generator, columns)
-    expected = [None if key == _FAILED else key for key in ours(made, table)]
+    key_definition = definition(generator, columns)
+    expected = [None if key == _FAILED else key for key in ours(key_definition, table)]
     try:
-        expression = key_column(frame.schema, made)
+        expression = key_column(frame.schema, key_definition)
     except UnsupportedTable:
         assert {"ntz", "wide"} & set(columns)
         some = frame.dropna(subset=[name for name in columns if "." not in name])
-        made_by_python = with_keys(some, made, "key").select("key").collect()
+        made_by_python = with_keys(some, key_definition, "key").select("key").collect()
         assert {row.key for row in made_by_python} <= set(expected)
         return
     assert [row.key for row in frame.select(expression.alias("key")).collect()] == expected
 
 
-def test_a_missing_column_is_told(frame: DataFrame) -> None:
+def test_a_missing_column_is_reported(frame: DataFrame) -> None:
     with pytest.raises(HudiError, match="'nope' is missing"):
         key_column(frame.schema, definition(Generator.NON_PARTITION, ("nope",)))

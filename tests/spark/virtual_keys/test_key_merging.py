@@ -1,4 +1,4 @@
-"""Rows of a slice merged by keys that are made: brute force over what Hudi's rules say."""
+"""Rows of a slice merged by virtual keys: brute force by Hudi's rules."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from pyhudi_expr.reading.log_rows import LogDeletes, LogRows, Written
 from pyhudi_expr.table.hudi_names import IS_DELETED, OPERATION
 
 Row = tuple[int, int | None, str]
-"""Key, ordering value, what it says of itself: an operation, or that it is deleted."""
+"""Key, ordering value, and operation or deletion mark."""
 
 REMOVED = "removed"
-GONE = ("D", "-U", REMOVED)
+DELETE_OPERATIONS = ("D", "-U", REMOVED)
 
 KEYS = HudiKeys(("k",), are_named=False)
-said = st.sampled_from(["", "I", "U", *GONE])
-rows = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3) | st.none(), said))
+operation = st.sampled_from(["", "I", "U", *DELETE_OPERATIONS])
+rows = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 3) | st.none(), operation))
 deletes = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3) | st.none()))
 
 
@@ -34,13 +34,13 @@ def columns(written: list[Row], ordered: bool) -> list[pa.Array]:
 
 
 def expected(base: list[Row], logs: list[Any], ordered: bool) -> list[Row]:
-    """Log by log and row by row; a base row that repeats a key is left alone."""
+    """Log by log and row by row. A base row with a repeated key is not changed."""
     first: dict[int, Row | None] = {}
     repeated = []
     for row in base:
         if row[0] not in first:
             first[row[0]] = row
-        elif row[2] not in GONE:
+        elif row[2] not in DELETE_OPERATIONS:
             repeated.append(row)
     for log in logs:
         for row in log:
@@ -52,15 +52,13 @@ def expected(base: list[Row], logs: list[Any], ordered: bool) -> list[Row]:
             wins = not ordered or order is None or before is None or order >= before
             if wins:
                 first[key] = (row[0], order, row[2])
-    left = [row for row in first.values() if row and row[2] not in GONE]
-    return sorted(left + repeated, key=str)
+    remaining = [row for row in first.values() if row and row[2] not in DELETE_OPERATIONS]
+    return sorted(remaining + repeated, key=str)
 
 
 @pytest.mark.parametrize("ordered", [False, True])
 @given(base=rows, logs=st.lists(rows | deletes, max_size=4))
-def test_merging_is_what_one_row_after_another_gives(
-    ordered: bool, base: list[Row], logs: list[Any]
-) -> None:
+def test_merging_equals_row_by_row_merging(ordered: bool, base: list[Row], logs: list[Any]) -> None:
     merger = KeyMerger(("k",), (pa.int64(),), KEYS, ("o",) if ordered else ())
     assert merger.needed[-2:] == (OPERATION, IS_DELETED)
     parts: list[tuple[Written, list[pa.Array]]] = []

@@ -1,4 +1,4 @@
-"""DataFrames of tables with virtual keys: stored keys are hidden, and made ones can be had."""
+"""DataFrames of tables with virtual keys: stored keys are hidden, computed ones available."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _WITH_LOGS = "mor_v6_simplekeygen_nonhivestyle"
 Found = list[tuple[str | None, int, str]]
 
 
-def shown(frame: DataFrame) -> Found:
+def key_rows(frame: DataFrame) -> Found:
     """Key, id and name of each row."""
     return sorted(map(tuple, frame.select(_KEY, "id", "name").collect()), key=repr)
 
@@ -43,7 +43,7 @@ def enabled(path: str, settings: VirtualKeySettings) -> KeyDefinition:
     ("archive", "settings"),
     [(_TWO_COLUMNS, VirtualKeySettings()), (_WITH_LOGS, VirtualKeySettings(keep_column=True))],
 )
-def test_stored_keys_are_hidden_and_the_rows_stay(
+def test_stored_keys_are_hidden_and_rows_are_kept(
     spark: SparkSession,
     golden: Mapping[str, Path],
     tmp_path: Path,
@@ -52,25 +52,25 @@ def test_stored_keys_are_hidden_and_the_rows_stay(
     settings: VirtualKeySettings,
 ) -> None:
     path = str(shutil.copytree(golden[archive], tmp_path / "t"))
-    whole = shown(load(spark, path))
+    whole = key_rows(load(spark, path))
     assert all(key for key, *_ in whole)
 
     enabled(path, settings)
     hidden = [(None, *row) for _, *row in whole]
-    assert shown(load(spark, path)) == hidden
-    assert shown(prune_table(spark, path, f"{_KEY} IS NULL").frame) == hidden
-    assert shown(prune_table(spark, path, f"{_KEY} = '{whole[0][0]}'").frame) == []
+    assert key_rows(load(spark, path)) == hidden
+    assert key_rows(prune_table(spark, path, f"{_KEY} IS NULL").frame) == hidden
+    assert key_rows(prune_table(spark, path, f"{_KEY} = '{whole[0][0]}'").frame) == []
     some = prune_table(spark, path, f"byteField = 20 AND {_KEY} IS NULL")
-    assert shown(some.frame) == [row for row in hidden if row[2] == "Bob"]
+    assert key_rows(some.frame) == [row for row in hidden if row[2] == "Bob"]
     assert some.result.files_kept < some.result.files_total
-    said = [one.message for one in caplog.records if one.levelno == logging.WARNING]
-    assert len([text for text in said if path in text and "are ignored" in text]) == 1
+    warnings_logged = [one.message for one in caplog.records if one.levelno == logging.WARNING]
+    assert len([text for text in warnings_logged if path in text and "are ignored" in text]) == 1
 
 
 def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_path: Path) -> None:
-    """By an expression of Spark's, and by a class of one's own, which Spark's tasks are sent."""
+    """By an expression of Spark, and by a custom class, which is sent to Spark's tasks."""
 
-    class Shouted:
+    class UpperCaseKeys:
         def __init__(self, columns: tuple[str, ...]) -> None:
             assert columns == ("id", "name")
 
@@ -79,7 +79,7 @@ def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_p
             return pc.utf8_upper(texts)
 
     def factory(columns: tuple[str, ...]) -> KeyGenerator:
-        return Shouted(columns)
+        return UpperCaseKeys(columns)
 
     register("shouted in tasks", factory)
     cases = (
@@ -89,11 +89,13 @@ def test_keys_as_a_column(spark: SparkSession, golden: Mapping[str, Path], tmp_p
     )
     for number, (settings, key) in enumerate(cases):
         path = str(shutil.copytree(golden[_TWO_COLUMNS], tmp_path / str(number)))
-        made = enabled(path, settings)
-        assert virtual_keys(HudiTable.open(path).properties, path) == made
+        frame_with_keys = enabled(path, settings)
+        assert virtual_keys(HudiTable.open(path).properties, path) == frame_with_keys
         rows = load(spark, path).select("id", "name")
-        keys = [(row.id, row.name, row.key) for row in with_keys(rows, made, "key").collect()]
+        keys = [
+            (row.id, row.name, row.key) for row in with_keys(rows, frame_with_keys, "key").collect()
+        ]
         assert len(keys) == 4
         for id_, name, found in keys:
             spelled = key.format(id_, name)
-            assert found == (spelled.upper() if made.python else spelled)
+            assert found == (spelled.upper() if frame_with_keys.python else spelled)

@@ -1,4 +1,4 @@
-"""What is refused before Hudi is called to write virtual keys: nothing has changed then."""
+"""Writes of virtual keys that are refused before Hudi is called: nothing has changed then."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TWO_COLUMNS = "cow_v8_complexkeygen_hivestyle"
 
 @pytest.fixture
 def path(golden: Mapping[str, Path], tmp_path: Path) -> str:
-    """A table whose keys are made of `id` and `name`."""
+    """A table whose keys consist of `id` and `name`."""
     path = str(shutil.copytree(golden[_TWO_COLUMNS], tmp_path / "t"))
     table = HudiTable.open(path)
     enable(table, VirtualKeySettings(), TableLock(table.storage))
@@ -66,7 +66,7 @@ def state(path: str) -> tuple[Any, ...]:
         ("hoodie.populate.meta.fields", "true", "false"),
     ],
 )
-def test_settings_that_differ_from_the_saved_ones(
+def test_settings_that_differ_from_the_saved_ones_are_refused(
     rows: DataFrame, path: str, key: str, value: str, saved: str
 ) -> None:
     before = state(path)
@@ -75,7 +75,7 @@ def test_settings_that_differ_from_the_saved_ones(
     assert state(path) == before
 
 
-def test_rows_without_keys(spark: SparkSession, rows: DataFrame, path: str) -> None:
+def test_rows_without_keys_are_refused(spark: SparkSession, rows: DataFrame, path: str) -> None:
     before = state(path)
     bad = spark.createDataFrame([(1, "x", 1), (0, None, 2), (None, "z", 3)], _SCHEMA)
     with pytest.raises(MissingKey, match=r"'name' is null or empty, as in .*'id': 0, .*'v': 2"):
@@ -88,7 +88,7 @@ def test_rows_without_keys(spark: SparkSession, rows: DataFrame, path: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("options", "said"),
+    ("options", "message"),
     [
         ({"hoodie.index.type": "BLOOM"}, "BLOOM needs keys that are stored"),
         (
@@ -97,16 +97,16 @@ def test_rows_without_keys(spark: SparkSession, rows: DataFrame, path: str) -> N
         ),
     ],
 )
-def test_indexes_of_stored_keys(
-    rows: DataFrame, path: str, options: Mapping[str, str], said: str
+def test_indexes_of_stored_keys_are_refused(
+    rows: DataFrame, path: str, options: Mapping[str, str], message: str
 ) -> None:
     before = state(path)
-    with pytest.raises(HudiError, match=said):
+    with pytest.raises(HudiError, match=message):
         write(rows, path, "upsert", options)
     assert state(path) == before
 
 
-def test_operations_and_tables_that_there_are_none_of(
+def test_unknown_operations_and_tables_are_refused(
     golden: Mapping[str, Path], rows: DataFrame, path: str
 ) -> None:
     with pytest.raises(HudiError, match="'merge' is none of bulk_insert"):
@@ -117,33 +117,35 @@ def test_operations_and_tables_that_there_are_none_of(
         create(rows, path, VirtualTable("t", ("id",)))
 
 
-class NotMade:
-    """Creates nothing, and says why."""
+class NotCreated:
+    """Asserts that nothing is created, and checks the error message."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
-    def because(self, error: type[HudiError], said: str, rows: DataFrame, **table: Any) -> None:
-        with pytest.raises(error, match=said):
+    def because(self, error: type[HudiError], message: str, rows: DataFrame, **table: Any) -> None:
+        with pytest.raises(error, match=message):
             create(rows, str(self._path), VirtualTable(**{"name": "t", "key": ("id",), **table}))
         assert not self._path.exists()
 
 
 @pytest.fixture
-def not_made(tmp_path: Path) -> NotMade:
-    return NotMade(tmp_path / "none")
+def not_created(tmp_path: Path) -> NotCreated:
+    return NotCreated(tmp_path / "none")
 
 
-def test_no_table_is_made_of_rows_without_keys(spark: SparkSession, not_made: NotMade) -> None:
+def test_no_table_is_created_from_rows_without_keys(
+    spark: SparkSession, not_created: NotCreated
+) -> None:
     for none in (None, ""):
         rows = spark.createDataFrame([(1, "x", 1), (2, none, 2)], _SCHEMA)
-        said = r"'name' is null or empty, as in .*'v': 2"
-        not_made.because(MissingKey, said, rows, key=("name",))
-    not_made.because(HudiError, "'k' is missing; there are id, name, v", rows, key=("k",))
+        message = r"'name' is null or empty, as in .*'v': 2"
+        not_created.because(MissingKey, message, rows, key=("name",))
+    not_created.because(HudiError, "'k' is missing; there are id, name, v", rows, key=("k",))
 
 
 @pytest.mark.parametrize(
-    ("key", "generator", "error", "said"),
+    ("key", "generator", "error", "message"),
     [
         ("d", None, UnmergeableKeys, "date32.*yyyy-MM-dd"),
         ("b", None, UnmergeableKeys, "bytes"),
@@ -152,22 +154,22 @@ def test_no_table_is_made_of_rows_without_keys(spark: SparkSession, not_made: No
         ("many", None, AmbiguousText, "'many' of type list"),
     ],
 )
-def test_keys_that_hudi_would_not_find_again(
+def test_keys_that_hudi_would_not_find_again_are_refused(
     spark: SparkSession,
-    not_made: NotMade,
+    not_created: NotCreated,
     key: str,
     generator: Generator,
     error: type[HudiError],
-    said: str,
+    message: str,
 ) -> None:
     rows = spark.sql(
         "SELECT 'x' AS k, date'2024-01-01' AS d, cast('x' AS binary) AS b, array(1) AS many"
     )
-    not_made.because(error, said, rows, key=(key,), generator=generator)
+    not_created.because(error, message, rows, key=(key,), generator=generator)
 
 
 @pytest.mark.parametrize(
-    ("options", "error", "said"),
+    ("options", "error", "message"),
     [
         ({"hoodie.recordkey.virtual.columns": "v"}, HudiError, "columns is 'v', .* have 'id'"),
         ({"hoodie.recordkey.virtual.enabled": "false"}, HudiError, "'false', .* have 'true'"),
@@ -178,11 +180,11 @@ def test_keys_that_hudi_would_not_find_again(
         ({"hoodie.index.type": "GLOBAL_BLOOM"}, HudiError, "needs keys that are stored"),
     ],
 )
-def test_settings_that_contradict_the_table(
+def test_settings_that_contradict_the_table_are_refused(
     rows: DataFrame,
-    not_made: NotMade,
+    not_created: NotCreated,
     options: Mapping[str, str],
     error: type[HudiError],
-    said: str,
+    message: str,
 ) -> None:
-    not_made.because(error, said, rows, options=options)
+    not_created.because(error, message, rows, options=options)

@@ -1,4 +1,4 @@
-"""From stored keys to virtual ones and back: the rows stay, and whatever is killed can be ended."""
+"""From stored keys to virtual ones and back: rows are kept, and a killed run can be completed."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ from tests.spark.virtual_keys.virtual_tables import (
 pytestmark = [pytest.mark.spark, pytest.mark.long]
 
 
-class Died(BaseException):
-    """What a process does not survive."""
+class Killed(BaseException):
+    """Raised where a process would be killed. A BaseException, so that no handler catches it."""
 
 
 @dataclass(frozen=True)
 class Hudi:
-    """Its own writer, of a table that stores keys; one file group for each partition."""
+    """A writer with its own options, for a table with stored keys."""
 
     spark: SparkSession
     path: str
@@ -105,7 +105,9 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert stored(spark, path) == rows
     assert keys_that_we_show(spark, path) == {None}
     nulls = pruned(spark, path, "v = 2 AND _hoodie_record_key IS NULL").select("k").collect()
-    assert {row.k for row in nulls} == {of for of, (value, _) in rows.items() if value == 2}
+    assert {row.k for row in nulls} == {
+        key_column for key_column, (value, _) in rows.items() if value == 2
+    }
     assert keys_of_rows(path) == sorted(rows)
     assert key_storage(HudiTable.open(path)).bytes_to_save > 0
     if is_mor:
@@ -114,9 +116,9 @@ def test_from_stored_keys_to_virtual_ones_and_back(
 
     with pytest.raises(HudiError, match="no partition with files 'p9'"):
         rewrite(spark, path, ["p1", "p9"], 1, lambda *_: None)
-    told: list[tuple[int, int]] = []
-    one = rewrite(spark, path, ["p1"], 1, lambda *done: told.append(done))
-    assert told[-1] == (one.file_groups, one.file_groups) != (0, 0)
+    progress: list[tuple[int, int]] = []
+    one = rewrite(spark, path, ["p1"], 1, lambda *done: progress.append(done))
+    assert progress[-1] == (one.file_groups, one.file_groups) != (0, 0)
     assert rewrite(spark, path, None, 1, lambda *_: None).file_groups >= 1
     assert stored(spark, path) == rows
     assert keys_that_hudi_reads(spark, path) == {None}
@@ -126,8 +128,8 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert rewrite(spark, path, None, 1, lambda *_: None).instants == ()
 
     with monkeypatch.context() as patched:
-        patched.setattr(restoring, "service_options", dies)
-        with pytest.raises(Died):
+        patched.setattr(restoring, "service_options", raise_killed)
+        with pytest.raises(Killed):
             restore(spark, path)
     assert is_virtual(HudiTable.open(path).properties)
     assert keys_of_rows(path) == sorted(rows)
@@ -139,24 +141,24 @@ def test_from_stored_keys_to_virtual_ones_and_back(
     assert stored(spark, path) == {**rows, **some(1, 2, 9)}
 
 
-def dies(_path: str) -> dict[str, str]:
-    raise Died
+def raise_killed(_path: str) -> dict[str, str]:
+    raise Killed
 
 
-def test_a_rewrite_that_is_killed_goes_on_where_it_was(spark: SparkSession, tmp_path: Path) -> None:
-    """Killed when it has planned, when it writes, and between two commits."""
+def test_a_killed_rewrite_is_resumed(spark: SparkSession, tmp_path: Path) -> None:
+    """Killed after planning, while writing, and between two commits."""
     path, rows = str(tmp_path / "t"), some(0, 12, 1, partitions=4)
     Hudi(spark, path).write(rows, "bulk_insert")
     switch(path, VirtualKeySettings())
     assert key_storage(HudiTable.open(path)).files_with_keys == 4
     for moment in (is_planned, is_writing, has_committed):
-        kill(path, moment)
+        start_and_kill(path, moment)
         assert stored(spark, path) == rows
         assert keys_of_rows(path) == sorted(rows)
-    left = key_storage(HudiTable.open(path)).files_with_keys
-    assert 0 < left < 4
+    files_left = key_storage(HudiTable.open(path)).files_with_keys
+    assert 0 < files_left < 4
     done = answer("rewrite", path)
-    assert (done["file_groups"], done["files_with_keys"]) == (left, 0)
+    assert (done["file_groups"], done["files_with_keys"]) == (files_left, 0)
     assert not HudiTable.open(path).timeline.pending
     assert stored(spark, path) == rows
     assert answer("disable", path)["files_with_keys"] == 4
@@ -164,12 +166,12 @@ def test_a_rewrite_that_is_killed_goes_on_where_it_was(spark: SparkSession, tmp_
     assert keys_that_hudi_reads(spark, path) == set(rows)
 
 
-def kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
-    """Begins a rewrite, and kills it at this moment."""
+def start_and_kill(path: str, moment: Callable[[Path, Set[str]], bool]) -> None:
+    """Starts a rewrite, and kills it at this moment."""
     before = HudiTable.open(path).timeline.pending
     child = subprocess.Popen(command("rewrite", path), cwd=ROOT, start_new_session=True)
     while not moment(Path(path), before):
-        assert child.poll() is None, "it ended before it could be killed"
+        assert child.poll() is None, "the command completed before it could be killed"
         time.sleep(0.005)
     os.killpg(child.pid, signal.SIGKILL)
     child.wait()
@@ -189,7 +191,7 @@ def has_committed(path: Path, _before: Set[str]) -> bool:
 
 
 def answer(name: str, path: str) -> dict[str, Any]:
-    """What the command prints."""
+    """The output of the command."""
     ended = subprocess.run(
         command(name, path), cwd=ROOT, stdout=subprocess.PIPE, text=True, check=True
     )
@@ -198,7 +200,7 @@ def answer(name: str, path: str) -> dict[str, Any]:
 
 
 def command(name: str, path: str) -> list[str]:
-    """`pyhudi virtual-keys ...`; of `rewrite` a commit for each file group."""
+    """`pyhudi virtual-keys ...`; `rewrite` with a commit for each file group."""
     settings = {
         "spark.driver.extraClassPath": str(hudi_bundle()),
         "spark.driver.memory": "1g",

@@ -37,8 +37,10 @@ pytestmark = [pytest.mark.spark, pytest.mark.long]
 Written = tuple[str, Rows]
 
 
-def serviced(spark: SparkSession, path: str, procedure: str, arguments: str, **more: str) -> None:
-    """Calls a table service of Hudi's with what it has to be told."""
+def call_table_service(
+    spark: SparkSession, path: str, procedure: str, arguments: str, **more: str
+) -> None:
+    """Calls a table service of Hudi with the necessary options."""
     options = ",".join(f"{k}={value}" for k, value in {**service_options(path), **more}.items())
     spark.sql(f"CALL {procedure}(path => '{path}', {arguments}, options => '{options}')").collect()
 
@@ -65,8 +67,10 @@ def written(
     write(frame(spark, changed), path, "upsert", QUICK)
     write(frame(spark, some(10, 12, 3)), path, "insert", QUICK)
     write(frame(spark, some(3, 6, 9)), path, "delete", QUICK)
-    left = {**rows, **changed, **some(10, 12, 3)}
-    return path, {of: row for of, row in left.items() if of not in some(3, 6, 9)}
+    remaining = {**rows, **changed, **some(10, 12, 3)}
+    return path, {
+        record_key: row for record_key, row in remaining.items() if record_key not in some(3, 6, 9)
+    }
 
 
 def test_hudi_reads_the_rows_and_no_keys(spark: SparkSession, written: Written) -> None:
@@ -75,8 +79,8 @@ def test_hudi_reads_the_rows_and_no_keys(spark: SparkSession, written: Written) 
     assert keys_that_hudi_reads(spark, path) == {None}
 
 
-def test_the_keys_are_made_of_the_rows(written: Written) -> None:
-    """Slices with log files are merged by them."""
+def test_keys_are_computed_from_rows(written: Written) -> None:
+    """Slices with log files are merged by the computed keys."""
     path, rows = written
     assert keys_of_rows(path) == sorted(rows)
 
@@ -103,19 +107,21 @@ def test_indexes_of_the_extension_prune(spark: SparkSession, written: Written) -
         assert int(found.result.keep.sum()) <= len(numbers) < every, predicate
         read = {row["k"]: (row["v"], row["p"]) for row in found.to_table().to_pylist()}
         assert read == {key(n): rows[key(n)] for n in numbers}, predicate
-    # The column is null, or was stored once: nothing follows from it.
-    asked = PruneRequest(parse_predicate(f"_hoodie_record_key = '{key(9)}'"))
-    assert Pruner().prune(path, asked).files_kept == HudiTable.open(path).listing().num_files
+    # The column is null, or was stored earlier: nothing follows from it.
+    prune_request = PruneRequest(parse_predicate(f"_hoodie_record_key = '{key(9)}'"))
+    assert (
+        Pruner().prune(path, prune_request).files_kept == HudiTable.open(path).listing().num_files
+    )
 
 
 def test_compaction_and_clustering_keep_the_rows(spark: SparkSession, written: Written) -> None:
     path, rows = written
     if HudiTable.open(path).properties.table_type.name == "MERGE_ON_READ":
         often = {"hoodie.compact.inline.max.delta.commits": "1"}
-        serviced(spark, path, "run_compaction", "op => 'scheduleandexecute'", **often)
+        call_table_service(spark, path, "run_compaction", "op => 'scheduleandexecute'", **often)
         assert last_action(path) == "commit"
         assert stored(spark, path) == rows
-    serviced(spark, path, "run_clustering", "op => 'scheduleandexecute'")
+    call_table_service(spark, path, "run_clustering", "op => 'scheduleandexecute'")
     assert last_action(path) == "replacecommit"
     assert stored(spark, path) == rows
     assert keys_that_hudi_reads(spark, path) == {None}
@@ -128,7 +134,7 @@ def test_compaction_and_clustering_keep_the_rows(spark: SparkSession, written: W
 
 
 def test_hudi_rs_reads_the_same_rows(spark: SparkSession, written: Written) -> None:
-    """It merges no log files of tables without meta fields."""
+    """hudi-rs merges no log files of tables without meta fields."""
     path, _ = written
     if HudiTable.open(path).properties.table_type.name == "MERGE_ON_READ":
         pytest.skip("hudi-rs merges by stored keys only")
@@ -143,10 +149,8 @@ def last_action(path: str) -> str:
     return last.action
 
 
-def test_a_record_index_that_hudi_built_is_not_believed(
-    spark: SparkSession, tmp_path: Path
-) -> None:
-    """It is empty; Hudi itself finds no row by its key then."""
+def test_a_record_index_built_by_hudi_is_not_trusted(spark: SparkSession, tmp_path: Path) -> None:
+    """It is empty; Hudi itself then finds no row by its key."""
     path = str(tmp_path / "t")
     spec = VirtualTable("t", ("k",), "v")
     empty = {
@@ -164,8 +168,8 @@ def test_a_record_index_that_hudi_built_is_not_believed(
     assert theirs.count() == 0
 
 
-class Shouted:
-    """A generator of one's own."""
+class UpperCaseKeys:
+    """A custom key generator."""
 
     def __init__(self, columns: tuple[str, ...]) -> None:
         assert columns == ("p", "k")
@@ -181,16 +185,16 @@ class Shouted:
         ("hoodie.recordkey.virtual.concatenator", "__", "__"),
     ],
 )
-def test_keys_that_hudi_does_not_spell(
+def test_keys_in_a_format_that_hudi_does_not_have(
     spark: SparkSession, tmp_path: Path, setting: str, value: str, between: str
 ) -> None:
-    """Hudi merges by its own spelling; ours is what indexes have, and what readers ask them for."""
-    register("loud", Shouted)
+    """Hudi merges by its own format of keys; ours is in indexes, and readers look it up."""
+    register("loud", UpperCaseKeys)
     path, rows = str(tmp_path / "t"), some(0, 8, 1)
     spec = VirtualTable("t", ("p", "k"), "v", ("p",), options={**QUICK, setting: value})
     create(frame(spark, rows), path, spec)
     raw = HudiTable.open(path).properties.raw
-    checksum = zlib.crc32(b".t")  # as of Hudi, of the database and the name
+    checksum = zlib.crc32(b".t")  # as Hudi derives it from the database and the name
     assert {name: raw[name] for name in raw if "virtual" in name or "checksum" in name} == {
         "hoodie.recordkey.virtual.enabled": "true",
         "hoodie.recordkey.virtual.columns": "p,k",
@@ -210,11 +214,13 @@ def test_keys_that_hudi_does_not_spell(
     write(frame(spark, some(6, 10, 2)), path, "upsert", QUICK)
     rows |= some(6, 10, 2)
     assert stored(spark, path) == rows
-    made = [f"{partition}{between}{of}" for of, (_, partition) in rows.items()]
+    expected_keys = [
+        f"{partition}{between}{record_key}" for record_key, (_, partition) in rows.items()
+    ]
     loud = value == "python:loud"
-    assert keys_of_rows(path) == sorted(text.upper() if loud else text for text in made)
+    assert keys_of_rows(path) == sorted(text.upper() if loud else text for text in expected_keys)
     execute(spark, f"CREATE INDEX keys ON '{path}' USING record_index OPTIONS (store='extension')")
-    of, row = key(7), rows[key(7)]
-    found = scan(path, f"k = '{of}' AND p = '{row[1]}'", ["k", "v", "p"])
-    assert found.to_table().to_pylist() == [{"k": of, "v": row[0], "p": row[1]}]
+    record_key, row = key(7), rows[key(7)]
+    found = scan(path, f"k = '{record_key}' AND p = '{row[1]}'", ["k", "v", "p"])
+    assert found.to_table().to_pylist() == [{"k": record_key, "v": row[0], "p": row[1]}]
     assert found.result.files_kept == 1 < found.result.files_total

@@ -24,7 +24,7 @@ def timeline(*names: str) -> Timeline:
         ("001.compaction.requested", "001", "compaction", State.REQUESTED, None),
     ],
 )
-def test_a_file_name_says_what_an_instant_is(
+def test_an_instant_is_parsed_from_its_file_name(
     name: str, requested: str, action: str, state: State, completed: str | None
 ) -> None:
     (instant,) = timeline(name).instants
@@ -35,11 +35,11 @@ def test_a_file_name_says_what_an_instant_is(
 @pytest.mark.parametrize(
     "name", ["hoodie.properties", "history", "001.commit.crc", ".001.commit", "001", "001.other"]
 )
-def test_other_files_are_no_instants(name: str) -> None:
+def test_other_files_are_not_instants(name: str) -> None:
     assert timeline(name).instants == ()
 
 
-def test_an_instant_is_in_its_furthest_state() -> None:
+def test_an_instant_has_its_latest_state() -> None:
     found = timeline("001.commit.requested", "001.inflight", "001_002.commit").instants
     assert [(i.state, i.completed) for i in found] == [(State.COMPLETED, "002")]
 
@@ -59,7 +59,7 @@ def test_table_services_complete_under_another_name(pending: str, completed: str
     assert not done.pending_compactions
 
 
-def test_a_savepoint_is_apart_from_its_commit() -> None:
+def test_a_savepoint_is_distinct_from_its_commit() -> None:
     both = timeline("001_002.commit", "001_003.savepoint")
     assert [i.requested for i in both.writes] == ["001"]
 
@@ -75,7 +75,7 @@ def test_rolled_back_and_unfinished_instants_are_not_committed() -> None:
     assert not found.is_committed("008")
 
 
-def test_time_travel_goes_by_requested_time() -> None:
+def test_time_travel_uses_the_requested_time() -> None:
     found = timeline("001_009.commit", "003_004.commit")
     assert [i.requested for i in found.as_of("002").writes] == ["001"]
 
@@ -96,11 +96,11 @@ def test_nothing_is_committed_in_an_empty_timeline() -> None:
         ("2024-01-31 23:59:58.123", "20240131235958123"),
     ],
 )
-def test_queries_name_instants_by_their_digits_or_as_dates(text: str, digits: str) -> None:
+def test_instants_are_given_as_digits_or_dates(text: str, digits: str) -> None:
     assert query_instant(text) == digits
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2024-01", "2024-1-31", "20240131235959123456"])
-def test_what_is_no_instant_is_refused(text: str) -> None:
+def test_invalid_instants_are_refused(text: str) -> None:
     with pytest.raises(HudiError, match=f"'{text}' is not an instant"):
         query_instant(text)

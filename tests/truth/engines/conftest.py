@@ -1,4 +1,4 @@
-"""Trino and Presto as judges, each started once."""
+"""Fixtures: Trino and Presto, each started once."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from collections.abc import Iterator
 import pytest
 
 from devtools.runtime import RuntimeMissingError
-from tests.truth.engines.java_judge import JavaEngine, JavaJudge
+from tests.truth.engines.java_judge import JavaEngine, JavaEngineProcess
 from tests.truth.engines.presto import PRESTO
 from tests.truth.engines.trino import TRINO
 
 
 @pytest.fixture(scope="session")
-def trino() -> Iterator[JavaJudge]:
-    """Trino, which refuses predicates that a row makes fail."""
-    yield from _started(TRINO)
+def trino() -> Iterator[JavaEngineProcess]:
+    """Trino. It refuses predicates that fail for a row."""
+    yield from _start(TRINO)
 
 
 @pytest.fixture(scope="session")
-def presto() -> Iterator[JavaJudge]:
-    """Presto, which refuses predicates that a row makes fail."""
-    yield from _started(PRESTO)
+def presto() -> Iterator[JavaEngineProcess]:
+    """Presto. It refuses predicates that fail for a row."""
+    yield from _start(PRESTO)
 
 
-def _started(engine: JavaEngine) -> Iterator[JavaJudge]:
+def _start(engine: JavaEngine) -> Iterator[JavaEngineProcess]:
     try:
         engine.jars()
     except RuntimeMissingError as missing:
         if os.environ.get("PYHUDI_NEED_TRUTH_ENGINES") == "1":
             raise
         pytest.skip(str(missing))
-    with JavaJudge(engine) as judge:
-        yield judge
+    with JavaEngineProcess(engine) as engine_process:
+        yield engine_process

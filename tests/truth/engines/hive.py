@@ -1,11 +1,11 @@
-"""Hive's own expression evaluators as a judge, in one JVM that has no HiveServer2.
+"""Hive's own expression evaluators, in one JVM without a HiveServer2.
 
     with hive_jvm() as jvm:
-        HiveEngine(jvm).judge(rows, ["pmod(i, 7) < 0"], Circumstances("Europe/Berlin"))
+        HiveEngine(jvm).evaluate(rows, ["pmod(i, 7) < 0"], SessionOptions("Europe/Berlin"))
 
-The rows are what Hive's Parquet reader makes of them: of `timestamp("us", "UTC")` the wall clock in
-the zone, of `timestamp("us")` the wall clock as it is. `Answer.filter` is what the storage handler
-sends; `sent_filter` reads it.
+The rows are what Hive's Parquet reader returns: for `timestamp("us", "UTC")` the wall clock in the
+zone, for `timestamp("us")` the wall clock as it is. `Answer.filter` is what the storage handler
+sends; `sent_filter` decodes it.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from devtools.runtime import (
     java,
 )
 from pyhudi_expr.protocol.ttypes import PruneRequest
-from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
+from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 
 _SOURCES = Path(__file__).parent / "hive"
 _BUILT = WORK / "truth"
@@ -51,17 +51,17 @@ _OPTIONS = (
     # Arrow's buffers are Netty's, by reflection.
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dorg.apache.logging.log4j.level=OFF",
-    # Hive casts a text that is not a number by an exception, a row at a time.
+    # Hive casts a text that is not a number with an exception for each row.
     "-XX:-StackTraceInThrowable",
 )
 _TRUTH, _NULL = 1, 2
 
 
-class Way(enum.IntEnum):
-    """How Hive evaluates: the numbers are the ordinals of Evaluation.Way in Java.
+class EvaluationMode(enum.IntEnum):
+    """How Hive evaluates. The numbers are the ordinals of Evaluation.Way in Java.
 
-    A filter (of vectors) says which rows are TRUE, and FALSE of all others. Batches of one row go
-    through the code for repeated values.
+    A filter (vectorised) marks the rows that are TRUE, and is FALSE for all others. Batches of one
+    row run the code for repeated values.
     """
 
     ROWS = 0
@@ -72,7 +72,7 @@ class Way(enum.IntEnum):
 
 
 class HiveJvm:
-    """The running JVM; not for several threads at once."""
+    """The running JVM. Not thread-safe."""
 
     def __init__(self, process: subprocess.Popen[bytes], log: Path) -> None:
         self._process = process
@@ -80,28 +80,32 @@ class HiveJvm:
         self._answers = cast(BinaryIO, process.stdout)
         self._log = log
 
-    def judge(
-        self, way: Way, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
-    ) -> list[Judgement]:
-        """What each predicate gives for the rows.
+    def evaluate(
+        self,
+        mode: EvaluationMode,
+        rows: pa.Table,
+        predicates: Sequence[str],
+        session_options: SessionOptions,
+    ) -> list[EvaluationResult]:
+        """Evaluates each predicate over the rows.
 
         Raises:
-            ServerError: the JVM has died, say because it does not know a column's type.
+            ServerError: the JVM has died, for example because it does not know a column's type.
         """
         try:
-            self._questions.write(_question(way, rows, predicates, circumstances))
+            self._questions.write(_question(mode, rows, predicates, session_options))
             self._questions.flush()
-            return [self._judgement(rows.num_rows) for _ in predicates]
+            return [self._parse_result(rows.num_rows) for _ in predicates]
         except (OSError, EOFError) as error:
             raise ServerError(f"the JVM of Hive has died\n{tail(self._log)}") from error
 
     def close(self) -> None:
-        """End it."""
+        """Stop the JVM."""
         self._process.kill()
-        with suppress(OSError):  # There may be what it has not read.
+        with suppress(OSError):  # Unread input may remain.
             self._questions.close()
 
-    def _judgement(self, size: int) -> Judgement:
+    def _parse_result(self, size: int) -> EvaluationResult:
         if self._read(1) == b"\0":
             return Refusal(self._read(self._length()).decode())
         truths = np.frombuffer(self._read(size), np.uint8)
@@ -124,24 +128,24 @@ class HiveJvm:
 
 @dataclass(frozen=True)
 class HiveEngine:
-    """Hive 4, evaluating in one of its ways."""
+    """Hive 4, in one of its evaluation modes."""
 
     jvm: HiveJvm
-    way: Way = Way.ROWS
+    mode: EvaluationMode = EvaluationMode.ROWS
 
-    def judge(
-        self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
-    ) -> list[Judgement]:
-        """What each predicate gives for the rows, in order; one that fails fails alone."""
-        return self.jvm.judge(self.way, rows, predicates, circumstances)
+    def evaluate(
+        self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
+    ) -> list[EvaluationResult]:
+        """Evaluates the predicates in order. One that fails does not affect the others."""
+        return self.jvm.evaluate(self.mode, rows, predicates, session_options)
 
 
 @contextmanager
 def hive_jvm(heap: str = "1g") -> Iterator[HiveJvm]:
-    """A JVM with Hive's evaluators, ended at the end.
+    """Starts a JVM with Hive's evaluators, and stops it on exit.
 
     Raises:
-        RuntimeMissingError: Hive, the handler or a JDK is not there.
+        RuntimeMissingError: Hive, the handler or a JDK is missing.
     """
     classes = _classes()
     scratch = Path(tempfile.mkdtemp(prefix="truth-hive"))
@@ -170,21 +174,21 @@ def hive_jvm(heap: str = "1g") -> Iterator[HiveJvm]:
 
 
 def sent_filter(request: bytes) -> PruneRequest:
-    """An Answer's `filter`; its nodes are what `frontend.thrift.decoder.decode` takes."""
+    """Decodes an Answer's `filter`. `frontend.thrift.decoder.decode` takes its nodes."""
     sent = PruneRequest()
     sent.read(TCompactProtocol(TMemoryBuffer(request)))
     return sent
 
 
 def _question(
-    way: Way, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
+    mode: EvaluationMode, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
 ) -> bytes:
-    """In the form of Question.java."""
+    """Serializes a question, as Question.java reads it."""
     stream = pa.BufferOutputStream()
     with pa.ipc.new_stream(stream, rows.schema) as writer:
         writer.write_table(rows)
-    settings = circumstances.settings
-    parts = [bytes([way]), _sized(circumstances.zone.encode()), struct.pack(">i", len(settings))]
+    settings = session_options.settings
+    parts = [bytes([mode]), _sized(session_options.zone.encode()), struct.pack(">i", len(settings))]
     for name, value in settings.items():
         parts += [_sized(name.encode()), _sized(value.encode())]
     parts += [_sized(stream.getvalue().to_pybytes()), struct.pack(">i", len(predicates))]
@@ -197,7 +201,7 @@ def _sized(content: bytes) -> bytes:
 
 
 def _classes() -> Path:
-    """The compiled sources: once for each state of them and of the handler."""
+    """Compiles the sources, once for each version of them and of the handler."""
     if not HANDLER_JAR.is_file() or not any(HIVE_LIB.glob("hive-exec-*.jar")):
         raise RuntimeMissingError("no Hive, or no storage handler: run `make runtime handler`")
     sources = sorted(_SOURCES.glob("*.java"))
@@ -209,7 +213,7 @@ def _classes() -> Path:
         _BUILT.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=_BUILT) as made:
             _compile(sources, Path(made, "classes"))
-            with suppress(OSError):  # Another process was faster.
+            with suppress(OSError):  # Another process compiled them first.
                 Path(made, "classes").rename(classes)
     return classes
 

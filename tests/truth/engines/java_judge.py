@@ -1,4 +1,4 @@
-"""Engines in Java that judge predicates in a process of their own."""
+"""Engines in Java that evaluate predicates in a separate process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from devtools.process import tail
 from devtools.runtime import WORK, RuntimeMissingError, java
-from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
+from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 from tests.truth.engines.sql_rows import select_of
 
 MAKE_TARGET = "truth-engines"
@@ -25,10 +25,10 @@ _TRUTHS = {"t": True, "f": False, "n": None, "!": None}
 
 @dataclass(frozen=True)
 class JavaEngine:
-    """An engine whose jars `make truth-engines` fetches.
+    """An engine whose jars `make truth-engines` downloads.
 
-    name: of the directory with the jars and the one with the source. main: the class that answers.
-    to_millis: a stored time, in microseconds, as the engine's Parquet reader gives it.
+    name: the directory of its jars, and of its source. main: the main class.
+    to_millis: converts a stored time, in microseconds, as the engine's Parquet reader does.
     """
 
     name: str
@@ -45,35 +45,35 @@ class JavaEngine:
 
 
 def answer_of(letters: str) -> Answer:
-    """What a letter for each row says: t, f, n for NULL, ! where it fails."""
+    """Parses one letter for each row: t, f, n for NULL, ! for a failure."""
     failed = [row for row, letter in enumerate(letters) if letter == "!"]
     return Answer(pa.array([_TRUTHS[letter] for letter in letters], pa.bool_()), failed=failed)
 
 
 @dataclass(frozen=True)
 class Values:
-    """What a term gives, without NULLs and the rows that make it fail.
+    """The values of a term, without NULLs and failed rows.
 
-    type: as the engine names it. texts: as it casts them to varchar.
+    type: as the engine names it. texts: cast to varchar by the engine.
     """
 
     type: str
     texts: Sequence[str]
 
 
-class JavaJudge:
-    """The running engine, an `Engine`. As a context manager it ends with the block.
+class JavaEngineProcess:
+    """A running engine, which implements `Engine`. A context manager: it stops the engine on exit.
 
-    It starts in about seven seconds and takes up to 1.5 GB.
+    Starting takes about seven seconds and up to 1.5 GB of memory.
     """
 
     def __init__(self, engine: JavaEngine, *, nulls_for_failures: bool = False) -> None:
-        """Start it.
+        """Start the engine.
 
-        nulls_for_failures: a row that makes a predicate fail counts as NULL: it is in no result.
-        Else the whole predicate is refused, as the query would be.
+        nulls_for_failures: a row for which a predicate fails counts as NULL, because no result has
+        it. Otherwise the whole predicate is refused, as the query would be.
 
-        Raises RuntimeMissingError: the engine has not been fetched.
+        Raises RuntimeMissingError: the engine has not been downloaded.
         """
         self.engine = engine
         self._nulls_for_failures = nulls_for_failures
@@ -105,32 +105,35 @@ class JavaJudge:
             )
         self._line()
 
-    def judge(
-        self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
-    ) -> list[Judgement]:
-        """See `Engine`. rows: at least one, of the types of `select_of`."""
-        asked = {"predicates": list(predicates), "reasons": not self._nulls_for_failures}
-        return [self._judgement(answer) for answer in self._asked(asked, rows, circumstances)]
+    def evaluate(
+        self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
+    ) -> list[EvaluationResult]:
+        """See `Engine`. rows: at least one, of the types that `select_of` supports."""
+        parameters = {"predicates": list(predicates), "reasons": not self._nulls_for_failures}
+        return [
+            self._parse_result(answer)
+            for answer in self._request(parameters, rows, session_options)
+        ]
 
     def values(
-        self, rows: pa.Table, terms: Sequence[str], circumstances: Circumstances
+        self, rows: pa.Table, terms: Sequence[str], session_options: SessionOptions
     ) -> list[Values | None]:
-        """What terms give for the rows; None where the engine has no such term.
+        """Evaluates terms over the rows. Returns None for a term that the engine does not have.
 
-        rows: as in `judge`.
+        rows: as in `evaluate`.
         """
-        answers = self._asked({"terms": list(terms), "reasons": False}, rows, circumstances)
+        answers = self._request({"terms": list(terms), "reasons": False}, rows, session_options)
         return [Values(one["type"], one["values"]) if one else None for one in answers]
 
-    def _asked(
-        self, asked: dict[str, Any], rows: pa.Table, circumstances: Circumstances
+    def _request(
+        self, parameters: dict[str, Any], rows: pa.Table, session_options: SessionOptions
     ) -> list[dict[str, Any]]:
         request = {
             "rows": select_of(rows, self.engine.to_millis),
             "count": rows.num_rows,
-            "zone": circumstances.zone,
-            "settings": dict(circumstances.settings),
-            **asked,
+            "zone": session_options.zone,
+            "settings": dict(session_options.settings),
+            **parameters,
         }
         assert self._process.stdin is not None
         self._process.stdin.write(json.dumps(request) + "\n")
@@ -140,7 +143,7 @@ class JavaJudge:
             raise RuntimeError(f"{self.engine.name} does not take the rows: {answers['broken']}")
         return answers
 
-    def _judgement(self, answer: dict[str, Any]) -> Judgement:
+    def _parse_result(self, answer: dict[str, Any]) -> EvaluationResult:
         truths, reason = answer["truths"], answer["reason"]
         if truths is None or (reason is not None and not self._nulls_for_failures):
             return Refusal(reason)
@@ -155,13 +158,13 @@ class JavaJudge:
         return line
 
     def close(self) -> None:
-        """End the engine. Again is harmless."""
+        """Stop the engine. May be called again."""
         assert self._process.stdin is not None
-        self._process.stdin.close()  # it ends with its input
+        self._process.stdin.close()  # the process ends when its input does
         self._process.wait()
         self._files.cleanup()
 
-    def __enter__(self) -> JavaJudge:
+    def __enter__(self) -> JavaEngineProcess:
         return self
 
     def __exit__(

@@ -1,4 +1,4 @@
-"""Spark as a judge: a local session evaluates hundreds of predicates in one pass over rows."""
+"""Spark: a local session evaluates hundreds of predicates in one pass over the rows."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from devtools.spark import session_settings
 from pyhudi_expr.expr.nodes import HudiExpression
 from pyhudi_expr.spark.jobs.java_calls import jvm
 from pyhudi_expr.spark.query import predicates as front
-from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
+from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
 
 
 class _NowError(ValueError):
-    """What `pyhudi_expr.spark.query.predicates` leaves unjudged, too."""
+    """A predicate that `pyhudi_expr.spark.query.predicates` does not support, either."""
 
 
 _ERRORS = (PySparkException, Py4JError, _NowError)
@@ -31,43 +31,42 @@ _SETTINGS = {
 
 
 class SparkEngine:
-    """A session's own evaluation (`tests.truth.engine.Engine`)."""
+    """Evaluates in a Spark session (`tests.truth.engine.Engine`)."""
 
     def __init__(self, spark: SparkSession, scratch: Path) -> None:
         self._spark = spark
         self._file = scratch / "rows.parquet"
 
-    def judge(
-        self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
-    ) -> list[Judgement]:
+    def evaluate(
+        self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
+    ) -> list[EvaluationResult]:
         """See `tests.truth.engine.Engine`."""
-        found = self.values(rows, [f"({one}) = true" for one in predicates], circumstances)
+        found = self.values(rows, [f"({one}) = true" for one in predicates], session_options)
         return [one if isinstance(one, Refusal) else Answer(one) for one in found]
 
     def values(
-        self, rows: pa.Table, terms: Sequence[str], circumstances: Circumstances
+        self, rows: pa.Table, terms: Sequence[str], session_options: SessionOptions
     ) -> list[pa.Array | Refusal]:
-        """What each term gives for the rows."""
+        """Evaluates each term over the rows."""
         pq.write_table(rows, self._file)
-        with session_settings(self._spark, self._settings(circumstances)):
-            return _of_each(terms, self._select)
+        with session_settings(self._spark, self._settings(session_options)):
+            return _bisect(terms, self._select)
 
     def analysed(
-        self, rows: pa.Table, predicates: Sequence[str], circumstances: Circumstances
+        self, rows: pa.Table, predicates: Sequence[str], session_options: SessionOptions
     ) -> list[HudiExpression | Refusal]:
-        """Each predicate as `pyhudi_expr.spark.query.dataframes` reads it: Spark's analysed
-        expression."""
-        with session_settings(self._spark, self._settings(circumstances)):
-            return _of_each(predicates, self._analyse)
+        """Converts each predicate from Spark's analysed expression."""
+        with session_settings(self._spark, self._settings(session_options)):
+            return _bisect(predicates, self._analyse)
 
     @staticmethod
-    def _settings(circumstances: Circumstances) -> dict[str, str]:
-        zone = {"spark.sql.session.timeZone": circumstances.zone}
-        return {**_SETTINGS, **zone, **circumstances.settings}
+    def _settings(session_options: SessionOptions) -> dict[str, str]:
+        zone = {"spark.sql.session.timeZone": session_options.zone}
+        return {**_SETTINGS, **zone, **session_options.settings}
 
     def _frame(self, terms: Sequence[str]) -> DataFrame:
-        shown = [f"{term} AS c{number}" for number, term in enumerate(terms)]
-        return self._spark.read.parquet(str(self._file)).selectExpr(*shown)
+        selected = [f"{term} AS c{number}" for number, term in enumerate(terms)]
+        return self._spark.read.parquet(str(self._file)).selectExpr(*selected)
 
     def _select(self, terms: Sequence[str]) -> list[pa.Array]:
         batches = self._frame(terms)._collect_as_arrow()
@@ -86,14 +85,14 @@ class SparkEngine:
         ]
 
 
-def _of_each(texts: Sequence[str], judge: Callable[[Sequence[str]], list[Any]]) -> list[Any]:
-    """What all texts give at once; where they fail together, what each half gives."""
+def _bisect(texts: Sequence[str], evaluate: Callable[[Sequence[str]], list[Any]]) -> list[Any]:
+    """Evaluates all texts at once. If that fails, evaluates each half."""
     if not texts:
         return []
     try:
-        return judge(texts)
+        return evaluate(texts)
     except _ERRORS as error:
         if len(texts) == 1:
             return [Refusal(str(error).partition("\n")[0][:200])]
     middle = len(texts) // 2
-    return _of_each(texts[:middle], judge) + _of_each(texts[middle:], judge)
+    return _bisect(texts[:middle], evaluate) + _bisect(texts[middle:], evaluate)

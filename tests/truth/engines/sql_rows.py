@@ -1,4 +1,4 @@
-"""Rows of an Arrow table as a SELECT of Trino or Presto, which gives exactly these values."""
+"""Rows of an Arrow table as a SELECT of Trino or Presto that returns exactly these values."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ _INTEGERS = {
     **{pa.int32(): "integer", pa.int64(): "bigint"},
 }
 
-#: A value's text, of letters that separate nothing, and the SQL that reads it.
+#: A value as text without separators, and the SQL that decodes it.
 _Form = tuple[Callable[[Any], str], str]
 
 
 def select_of(rows: pa.Table, to_millis: Callable[[int], int]) -> str:
-    """The SELECT of at least one row.
+    """The SELECT for at least one row.
 
-    All values are one constant: to analyze a thousand constants takes a second. Texts, bytes and
-    floats are in it by their bits. Times must be of microseconds, with or without a zone: the
-    engines read their wall clock in UTC, with `to_millis` of them.
+    All values are in one constant, because analysing a thousand constants takes a second. Texts,
+    bytes and floats are encoded by their bits. Times must have microseconds, with or without a
+    zone: the engines read their wall clock in UTC, converted by `to_millis`.
     """
     columns = [_column(rows.column(name), to_millis) for name in rows.column_names]
     texts = zip(map(str, range(rows.num_rows)), *(texts for texts, _ in columns), strict=True)

@@ -1,4 +1,4 @@
-"""What Trino and Presto say of rows, where it is known from their documentation."""
+"""Trino and Presto evaluate as their documentation says."""
 
 from __future__ import annotations
 
@@ -13,29 +13,29 @@ import pyarrow as pa
 import pytest
 
 from tests.truth import values
-from tests.truth.engine import Answer, Circumstances, Judgement, Refusal
-from tests.truth.engines.java_judge import JavaJudge, Values
-from tests.truth.predicates import LANGUAGES, MOST_DEPTH, Grammar
+from tests.truth.engine import Answer, EvaluationResult, Refusal, SessionOptions
+from tests.truth.engines.java_judge import JavaEngineProcess, Values
+from tests.truth.predicates import LANGUAGES, MAX_DEPTH, Grammar
 
-UTC = Circumstances()
+UTC = SessionOptions()
 
 
 @pytest.fixture(params=["trino", "presto"])
-def judge(request: pytest.FixtureRequest) -> JavaJudge:
-    found: JavaJudge = request.getfixturevalue(request.param)
+def engine(request: pytest.FixtureRequest) -> JavaEngineProcess:
+    found: JavaEngineProcess = request.getfixturevalue(request.param)
     return found
 
 
-def truths(judgement: Judgement) -> list[bool | None]:
-    assert isinstance(judgement, Answer), judgement
-    found: list[bool | None] = judgement.truths.to_pylist()
+def truths(result: EvaluationResult) -> list[bool | None]:
+    assert isinstance(result, Answer), result
+    found: list[bool | None] = result.truths.to_pylist()
     return found
 
 
-def ask(
-    judge: JavaJudge, values: Sequence[Any], type_: pa.DataType, predicate: str
+def evaluate_values(
+    engine: JavaEngineProcess, values: Sequence[Any], type_: pa.DataType, predicate: str
 ) -> list[bool | None]:
-    (found,) = judge.judge(pa.table({"a": pa.array(values, type_)}), [predicate], UTC)
+    (found,) = engine.evaluate(pa.table({"a": pa.array(values, type_)}), [predicate], UTC)
     return truths(found)
 
 
@@ -71,54 +71,62 @@ def ask(
         ),
     ],
 )
-def test_values_arrive_as_they_are(
-    judge: JavaJudge, type_: pa.DataType, value: Any, text: str
+def test_values_arrive_unchanged(
+    engine: JavaEngineProcess, type_: pa.DataType, value: Any, text: str
 ) -> None:
     predicates = [f"a = {text}", f"typeof(a) = typeof({text})", "a IS NULL"]
     rows = pa.table({"a": pa.array([None, value], type_)})
-    equal, same_type, null = judge.judge(rows, predicates, UTC)
+    equal, same_type, null = engine.evaluate(rows, predicates, UTC)
     assert truths(equal) == [None, True]
     assert pa.types.is_string(type_) or truths(same_type) == [True, True]
     assert truths(null) == [True, False]
 
 
-def test_both_zeros_and_nan_arrive(judge: JavaJudge) -> None:
+def test_both_zeros_and_nan_arrive(engine: JavaEngineProcess) -> None:
     for type_ in (pa.float32(), pa.float64()):
-        zeros = ask(judge, [0.0, -0.0, math.nan], type_, "1 / CAST(a AS double) > 0")
+        zeros = evaluate_values(engine, [0.0, -0.0, math.nan], type_, "1 / CAST(a AS double) > 0")
         assert zeros == [True, False, False]
-        assert ask(judge, [0.0, -0.0, math.nan], type_, "is_nan(a)") == [False, False, True]
+        assert evaluate_values(engine, [0.0, -0.0, math.nan], type_, "is_nan(a)") == [
+            False,
+            False,
+            True,
+        ]
 
 
-def test_trino_rounds_times_to_milliseconds(trino: JavaJudge) -> None:
+def test_trino_rounds_times_to_milliseconds(trino: JavaEngineProcess) -> None:
     second = "to_unixtime(a) * 1000 = 1"
-    assert ask(
+    assert evaluate_values(
         trino, [500, 499, 1499], pa.timestamp("us"), second.replace("a)", "a AT TIME ZONE 'UTC')")
     ) == [True, False, True]
 
 
-def test_presto_cuts_times_off(presto: JavaJudge) -> None:
+def test_presto_truncates_times_to_milliseconds(presto: JavaEngineProcess) -> None:
     times = [999, -999, 1000, -1000]
-    found = ask(presto, times, pa.timestamp("us"), "a = TIMESTAMP '1970-01-01 00:00:00'")
+    found = evaluate_values(
+        presto, times, pa.timestamp("us"), "a = TIMESTAMP '1970-01-01 00:00:00'"
+    )
     assert found == [True, True, False, False]
 
 
-def test_zones(trino: JavaJudge, presto: JavaJudge) -> None:
+def test_times_without_zone_are_wall_clocks_in_trino_and_instants_in_presto(
+    trino: JavaEngineProcess, presto: JavaEngineProcess
+) -> None:
     """A time without zone is a wall clock in Trino, and in Presto an instant, shown in the zone."""
     rows = pa.table({"t": pa.array([datetime(2020, 6, 1, 23)], pa.timestamp("us", "UTC"))})
-    berlin = Circumstances(zone="Europe/Berlin")
-    for judge, hour in ((trino, 23), (presto, 1)):
-        (found,) = judge.judge(rows, [f"hour(t) = {hour}"], berlin)
+    berlin = SessionOptions(zone="Europe/Berlin")
+    for engine, hour in ((trino, 23), (presto, 1)):
+        (found,) = engine.evaluate(rows, [f"hour(t) = {hour}"], berlin)
         assert truths(found) == [True]
 
 
-def test_a_setting_reaches_the_session(presto: JavaJudge) -> None:
+def test_a_setting_reaches_the_session(presto: JavaEngineProcess) -> None:
     rows = pa.table({"t": pa.array([datetime(2020, 6, 1, 23)], pa.timestamp("us", "UTC"))})
-    wall_clocks = Circumstances("Europe/Berlin", {"legacy_timestamp": "false"})
-    (found,) = presto.judge(rows, ["hour(t) = 23"], wall_clocks)
+    wall_clocks = SessionOptions("Europe/Berlin", {"legacy_timestamp": "false"})
+    (found,) = presto.evaluate(rows, ["hour(t) = 23"], wall_clocks)
     assert truths(found) == [True]
 
 
-def test_one_that_fails_fails_alone(judge: JavaJudge) -> None:
+def test_a_predicate_that_fails_does_not_affect_the_others(engine: JavaEngineProcess) -> None:
     rows = pa.table({"a": pa.array([0, 1, None], pa.int32()), "s": ["x", "1", None]})
     given = {
         "a = 1": [False, True, None],
@@ -133,7 +141,7 @@ def test_one_that_fails_fails_alone(judge: JavaJudge) -> None:
         "CASE WHEN a <> 0 THEN 1 / a END = 1": [None, True, None],
     }
     for (text, expected), found in zip(
-        given.items(), judge.judge(rows, list(given), UTC), strict=True
+        given.items(), engine.evaluate(rows, list(given), UTC), strict=True
     ):
         if isinstance(expected, str):
             assert isinstance(found, Refusal), text
@@ -142,34 +150,36 @@ def test_one_that_fails_fails_alone(judge: JavaJudge) -> None:
             assert truths(found) == expected, text
 
 
-def test_many_predicates_of_which_some_fail(judge: JavaJudge) -> None:
-    """More than one query holds: each has its own answer, in order."""
+def test_failures_among_many_predicates_keep_their_positions(engine: JavaEngineProcess) -> None:
+    """One query cannot hold them all: each predicate has its own answer, in order."""
     rows = pa.table({"a": pa.array(range(20), pa.int64())})
-    found = judge.judge(rows, [f"100 / (a - {i}) > 0 OR a = {i}" for i in range(10, 40)] * 7, UTC)
-    for i, judgement in zip([*range(10, 40)] * 7, found, strict=True):
+    found = engine.evaluate(
+        rows, [f"100 / (a - {i}) > 0 OR a = {i}" for i in range(10, 40)] * 7, UTC
+    )
+    for i, result in zip([*range(10, 40)] * 7, found, strict=True):
         if i < 20:
-            assert isinstance(judgement, Refusal)
+            assert isinstance(result, Refusal)
         else:
-            assert truths(judgement) == [a == i or i - a > 100 for a in range(20)]
+            assert truths(result) == [a == i or i - a > 100 for a in range(20)]
 
 
-def test_a_row_that_fails_may_be_null(trino: JavaJudge) -> None:
+def test_failing_rows_can_count_as_null(trino: JavaEngineProcess) -> None:
     rows = pa.table({"a": pa.array([0, 1, None], pa.int32())})
-    with JavaJudge(trino.engine, nulls_for_failures=True) as judge:
-        found, none = judge.judge(rows, ["1 / a = 1", "a = "], UTC)
+    with JavaEngineProcess(trino.engine, nulls_for_failures=True) as engine:
+        found, none = engine.evaluate(rows, ["1 / a = 1", "a = "], UTC)
         assert truths(found) == [None, True, None]
         assert isinstance(none, Refusal)
 
 
-def test_other_rows_take_the_place_of_the_first(judge: JavaJudge) -> None:
-    assert ask(judge, [1, 2], pa.int32(), "a = 1") == [True, False]
-    assert ask(judge, ["x"], pa.string(), "a = 'x'") == [True]
-    assert ask(judge, [1, 2], pa.int32(), "a = 2") == [False, True]
+def test_each_call_replaces_the_rows(engine: JavaEngineProcess) -> None:
+    assert evaluate_values(engine, [1, 2], pa.int32(), "a = 1") == [True, False]
+    assert evaluate_values(engine, ["x"], pa.string(), "a = 'x'") == [True]
+    assert evaluate_values(engine, [1, 2], pa.int32(), "a = 2") == [False, True]
 
 
-def test_what_terms_give(judge: JavaJudge) -> None:
+def test_values_of_terms(engine: JavaEngineProcess) -> None:
     rows = pa.table({"a": pa.array([0, 2, None], pa.int32())})
-    given = judge.values(rows, ["a + 1", "6 / a", "nothing(a)", "1e0 * a"], UTC)
+    given = engine.values(rows, ["a + 1", "6 / a", "nothing(a)", "1e0 * a"], UTC)
     numbers, without_failures, none, floats = given
     assert numbers == Values("integer", ["1", "3"])
     assert without_failures == Values("integer", ["3"])
@@ -178,17 +188,17 @@ def test_what_terms_give(judge: JavaJudge) -> None:
     assert [floats.type, *map(float, floats.texts)] == ["double", 0.0, 2.0]
 
 
-def test_each_template_is_a_predicate_of_its_engine(judge: JavaJudge) -> None:
-    dialect, tries = judge.engine.name, 8
+def test_each_template_is_valid_for_its_engine(engine: JavaEngineProcess) -> None:
+    dialect, tries = engine.engine.name, 8
     grammar, language = Grammar(dialect, random.Random(1)), LANGUAGES[dialect]
     templates = [one for one in (*language.terms, *language.conditions) if dialect in one.dialects]
-    texts = [grammar.filled(one, MOST_DEPTH).text for one in templates for _ in range(tries)]
+    texts = [grammar.filled(one, MAX_DEPTH).text for one in templates for _ in range(tries)]
     predicates = [f"({text}) IS NULL" for text in texts]
-    with JavaJudge(judge.engine, nulls_for_failures=True) as lenient:
-        found = lenient.judge(values.rows(20, 1), predicates, UTC)
+    with JavaEngineProcess(engine.engine, nulls_for_failures=True) as lenient:
+        found = lenient.evaluate(values.rows(20, 1), predicates, UTC)
     refused = [
         one.text
         for number, one in enumerate(templates)
-        if all(isinstance(said, Refusal) for said in found[number * tries :][:tries])
+        if all(isinstance(result, Refusal) for result in found[number * tries :][:tries])
     ]
     assert refused == []

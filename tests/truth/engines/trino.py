@@ -1,6 +1,6 @@
-"""Trino as a judge: version 435, the last one for JDK 17, in a process without a server.
+"""Trino 435, the last version for JDK 17, in a process without a server.
 
-Its connectors for Hive and Hudi give times of three digits by default, rounded half up
+By default its connectors for Hive and Hudi read times in milliseconds, rounded half up
 (`Timestamps.round`), as wall clocks in UTC, whether they are stored as instants or not.
 """
 

@@ -1,4 +1,4 @@
-"""Nothing is read for nothing: of twenty files with sorted texts, those that match and few others.
+"""Tight pruning: of twenty files with sorted texts, only those that match and few others are kept.
 
 File k has the city k, the names, codes and numbers from 10 k to 10 k + 9, and the days of a month.
 """
@@ -29,7 +29,7 @@ JAVA = "hive spark"
 
 
 def row(number: int) -> tuple[Any, ...]:
-    """The values of one number."""
+    """The column values for one number."""
     day = date(2019 + number // 120, number // 10 % 12 + 1, number % 10 + 1)
     exact = Decimal(number) + Decimal("0.50")
     numbers = (number, number, exact, exact, float(exact), float(exact))
@@ -43,8 +43,8 @@ def table() -> list[list[tuple[Any, ...]]]:
     return [[row(10 * k + rest) for rest in range(10)] for k in range(FILES)]
 
 
-#: (dialects, predicate, the files with a row that matches, how many it keeps beside at most)
-ASKED = [
+#: (dialects, predicate, the files with a matching row, the maximum number of others kept)
+CASES = [
     # Cases
     (ALL, "upper(city) = 'CITY05'", "5", 0),
     (ALL, "lower(city) = 'city05'", "5", 0),
@@ -89,9 +89,9 @@ ASKED = [
 
 @pytest.mark.parametrize(
     ("dialect", "predicate", "matching", "most"),
-    [(name, *asked) for names, *asked in ASKED for name in names.split()],
+    [(name, *case) for names, *case in CASES for name in names.split()],
 )
-def test_few_files_are_read_for_nothing(
+def test_few_files_without_a_match_are_kept(
     dialect: str, predicate: str, matching: str, most: int
 ) -> None:
     found = kept(parse_predicate(predicate, DIALECTS[dialect]), TYPES, *table(), zone="UTC")
@@ -100,7 +100,7 @@ def test_few_files_are_read_for_nothing(
     assert len(beside) <= most
 
 
-def test_a_number_of_38_digits_as_text_is_one() -> None:
+def test_a_text_of_38_digits_is_a_number() -> None:
     text = "1234567890123456789012345678.5000000000"
     predicate = parse_predicate(f"CAST(w AS STRING) = '{text}'", DIALECTS["spark"])
     assert kept(predicate, TYPES, *table(), zone="UTC") == []
