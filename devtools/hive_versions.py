@@ -17,7 +17,7 @@ from devtools.runtime import (
 
 
 @dataclass(frozen=True)
-class HiveLine:
+class HiveVersion:
     """A version of Hive and how to start it.
 
     Attributes:
@@ -51,11 +51,11 @@ class HiveLine:
         return (self.handler,)
 
 
-HIVE_4 = HiveLine(
+HIVE_4 = HiveVersion(
     lib=HIVE_LIB, handler=HANDLER_JAR, holds_hudi=False, make="runtime handler", entry=("-cp",)
 )
 
-HIVE_3 = HiveLine(
+HIVE_3 = HiveVersion(
     lib=WORK / "runtime3" / "lib",
     handler=ROOT / "handler-java" / "target" / "hive3" / "pyhudi-hive3-handler.jar",
     holds_hudi=True,

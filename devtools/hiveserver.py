@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from pyhive import hive
 
-from devtools.hive_versions import HIVE_4, HiveLine
+from devtools.hive_versions import HIVE_4, HiveVersion
 from devtools.process import ServerError, ServerProcess, interrupt_at_sigterm
 from devtools.runtime import (
     ADD_OPENS,
@@ -67,7 +67,7 @@ class HiveServer:
         heap: str = "2g",
         zone: str = "UTC",
         settings: Mapping[str, str] = MappingProxyType({}),
-        line: HiveLine = HIVE_4,
+        line: HiveVersion = HIVE_4,
     ) -> None:
         """Prepare the server without starting it.
 

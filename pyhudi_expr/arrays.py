@@ -50,7 +50,7 @@ def arrow_schema_of(fields: Iterable[AnyField | tuple[str, pa.DataType]]) -> pa.
     return pa.schema(list(fields))  # type: ignore[arg-type]
 
 
-def texts_of(array: AnyArray | AnyChunkedArray) -> list[str]:
+def string_list(array: AnyArray | AnyChunkedArray) -> list[str]:
     """Return the texts of a string array without nulls."""
     return array.to_pylist()  # type: ignore[return-value]
 
@@ -60,7 +60,7 @@ def from_buffer(buffer: pa.Buffer | bytes | None, dtype: npt.DTypeLike) -> npt.N
     return np.frombuffer(buffer, dtype)  # type: ignore[arg-type]
 
 
-def values_of(array: AnyArray | AnyChunkedArray) -> list[Any]:
+def value_list(array: AnyArray | AnyChunkedArray) -> list[Any]:
     """Return an array as Python objects; None for nulls."""
     return array.to_pylist()
 

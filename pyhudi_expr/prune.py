@@ -233,14 +233,14 @@ class Pruner:
         Raises:
             HudiError: The table does not support the request.
         """
-        bound = bind(_asked(request, snapshot), Scope(snapshot.schema, request.zone))
+        bound = bind(_predicate(request, snapshot), Scope(snapshot.schema, request.zone))
         reading = snapshot.reading(request.reader, bound)
         predicate = snapshot.with_key_predicates(bound, reading)
         needed = list(columns(predicate).values())
         values = snapshot.value_evidence()
-        by_values = _judge_partitions(predicate, values, snapshot)
+        by_values = _evaluate_partitions(predicate, values, snapshot)
         aggregates, unread = _aggregate_evidence(snapshot, needed, reading)
-        partitions = by_values & _judge_partitions(predicate, values + aggregates, snapshot)
+        partitions = by_values & _evaluate_partitions(predicate, values + aggregates, snapshot)
         found = snapshot.file_evidence(
             predicate, needed, partitions, self._options.footer_wait, reading
         )
@@ -322,7 +322,7 @@ class Pruner:
 _Key = tuple[str, TableView, str | None]
 
 
-def _asked(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
+def _predicate(request: PruneRequest, snapshot: TableSnapshot) -> HudiExpression:
     """Return the request's predicate, with the commit-time condition of an incremental query."""
     if request.since is None:
         return request.predicate
@@ -351,7 +351,7 @@ def _dropped_by(by_values: BoolArray, found: Question) -> dict[str, int]:
     return {name: number for name, number in dropped.items() if number}
 
 
-def _judge_partitions(
+def _evaluate_partitions(
     predicate: BoundExpression, evidence: Sequence[NamedEvidence], snapshot: TableSnapshot
 ) -> BoolArray:
     mask = may_be(predicate, True, [source.evidence for source in evidence])

@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 from bench.tables import synthetic
 from bench.tables.synthetic import ROWS_PER_FILE, write_table
 from devtools.runtime import WORK
-from pyhudi_expr.arrays import AnyArray, texts_of
+from pyhudi_expr.arrays import AnyArray, string_list
 from pyhudi_expr.mdt.bytes import key_shards
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_shards import shards
@@ -83,8 +83,8 @@ def add_key_indexes(path: Path) -> None:
     if mdt is None:
         raise ValueError(f"{path}: the table has no metadata table")
     stored = mdt.stored_files()
-    names = texts_of(stored.name)
-    partitions = texts_of(stored.partitions.take(stored.partition))
+    names = string_list(stored.name)
+    partitions = string_list(stored.partitions.take(stored.partition))
     id_of_file, spread_of_file = (_first(mdt, column, stored.name) for column in ("id", "spread"))
     rows = np.arange(ROWS_PER_FILE)
     file = np.repeat(np.arange(len(names)), ROWS_PER_FILE)

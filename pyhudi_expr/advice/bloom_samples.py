@@ -37,87 +37,89 @@ class FilterSample:
     Attributes:
         file_bytes: Bytes of one filter in the index.
         text_bytes: Bytes of one filter before compression.
-        written_bytes: Bytes that a writer adds for a file: Hudi's do not compress them, and size
+        footer_bytes: Bytes that a writer adds for a file: Hudi's do not compress them, and size
             them by the filters in footers.
         false_positives: Share of other values that a filter does not exclude.
         unfiltered: Share of file slices with log files, which have no filters.
-        are_made: Whether they were built from values, as footers have none.
+        are_built: Whether they were built from values, as footers have none.
     """
 
     file_bytes: float
     text_bytes: float
-    written_bytes: float
+    footer_bytes: float
     false_positives: float
     unfiltered: float
-    are_made: bool
+    are_built: bool
 
     def kept(self, holding: float, files: float, values: int) -> float:
         """Return how many of the files remain if some of them hold one of so many values."""
         mistaken: float = 1.0 - (1.0 - self.false_positives) ** values
-        told = holding + (files - holding) * mistaken
-        return self.unfiltered * files + (1.0 - self.unfiltered) * told
+        positive = holding + (files - holding) * mistaken
+        return self.unfiltered * files + (1.0 - self.unfiltered) * positive
 
 
-def key_filters(looked: TableSample, key: Expression) -> FilterSample:
+def key_filters(sample_files: TableSample, key: Expression) -> FilterSample:
     """Sample filters of record keys: from the footers, or built from keys if there are none.
 
     Args:
-        looked: The sampled files.
+        sample_files: The sampled files.
         key: A column with as many values as keys, the only one of the record key.
 
     Raises:
         HudiError: A file cannot be read.
     """
-    if not looked.table.properties.meta_fields:
-        return column_filters(looked, key)
-    texts = _of_footers(looked)
-    if len(texts) < len(_some_paths(looked)):
-        return column_filters(looked, key)
-    return _filters(looked, texts, are_made=False)
+    if not sample_files.table.properties.meta_fields:
+        return column_filters(sample_files, key)
+    texts = _footer_filters(sample_files)
+    if len(texts) < len(_some_paths(sample_files)):
+        return column_filters(sample_files, key)
+    return _filters(sample_files, texts, are_built=False)
 
 
-def column_filters(looked: TableSample, expression: Expression) -> FilterSample:
+def column_filters(sample_files: TableSample, expression: Expression) -> FilterSample:
     """Sample filters of a column's values, or of a function's results, sized for each file.
 
     Raises:
         HudiError: A file cannot be read.
     """
-    texts = [(SIMPLE, _made(values)) for values in _distinct_texts(looked, expression)]
-    return _filters(looked, texts, are_made=True)
+    texts = [
+        (SIMPLE, _build_filter(values)) for values in _distinct_texts(sample_files, expression)
+    ]
+    return _filters(sample_files, texts, are_built=True)
 
 
-def _some_paths(looked: TableSample) -> list[str]:
-    return list(looked.listing.paths(looked.some(_FILES)))
+def _some_paths(sample_files: TableSample) -> list[str]:
+    return list(sample_files.listing.paths(sample_files.some(_FILES)))
 
 
-def _distinct_texts(looked: TableSample, expression: Expression) -> Iterator[AnyArray]:
-    for path in _some_paths(looked):
-        given = evaluate_function(expression, looked.whole_column(path, expression.column))
+def _distinct_texts(sample_files: TableSample, expression: Expression) -> Iterator[AnyArray]:
+    for path in _some_paths(sample_files):
+        given = evaluate_function(expression, sample_files.whole_column(path, expression.column))
         distinct: AnyArray = given.drop_null().unique()  # type: ignore[assignment]
         yield distinct.cast(pa.string())
 
 
-def _made(values: AnyArray) -> bytes:
+def _build_filter(values: AnyArray) -> bytes:
     builder = FilterBuilder(len(values))
     builder.add(ByteStrings.from_arrow(values.cast(pa.large_binary())))
     return builder.text()
 
 
-def _of_footers(looked: TableSample) -> list[tuple[str, bytes]]:
+def _footer_filters(sample_files: TableSample) -> list[tuple[str, bytes]]:
     found = []
-    for path in _some_paths(looked):
-        with looked.table.storage.open_input(path) as source:
+    for path in _some_paths(sample_files):
+        with sample_files.table.storage.open_input(path) as source:
             found.append(of_footer(pq.read_metadata(source).metadata))
     return [one for one in found if one is not None]
 
 
 def _filters(
-    looked: TableSample, texts: list[tuple[str, bytes]], *, are_made: bool
+    sample_files: TableSample, texts: list[tuple[str, bytes]], *, are_built: bool
 ) -> FilterSample:
-    listing = looked.listing
+    listing = sample_files.listing
     logged = len(np.unique(listing.file_slice[listing.file_is_log]))
     count = max(len(texts), 1)
-    written = (_of_footers(looked) if are_made else texts) or texts
+    written = (_footer_filters(sample_files) if are_built else texts) or texts
     cells = [
         # Keys of entries are the hashes of a partition's and of a file's name.
         (f"{number:048d}".encode(), payloads.bloom_filter(kind, _INSTANT, text))
@@ -127,10 +129,10 @@ def _filters(
     return FilterSample(
         file_bytes=(hfile_writer.write(BytesIO(), cells, "") - frame) / count,
         text_bytes=sum(len(text) for _, text in texts) / count,
-        written_bytes=sum(len(text) for _, text in written) / max(len(written), 1),
+        footer_bytes=sum(len(text) for _, text in written) / max(len(written), 1),
         false_positives=sum(_false_positives(parse(*one)) for one in texts) / count,
         unfiltered=logged / max(listing.num_slices, 1),
-        are_made=are_made,
+        are_built=are_built,
     )
 
 

@@ -52,11 +52,11 @@ class ColumnUsage:
     def of(table: HudiTable, results: Sequence[PruneResult]) -> ColumnUsage:
         """Collect the columns of the queries' results of today."""
         predicates = [result.predicate for result in results]
-        asked = {column.name: column for each in predicates for column in columns(each).values()}
-        stored = _stored(table, asked.values())
+        used = {column.name: column for each in predicates for column in columns(each).values()}
+        stored = _stored(table, used.values())
         called = (pair for each in predicates for pair in indexable_calls(each))
         return ColumnUsage(
-            columns={name: asked[name] for name in stored},
+            columns={name: used[name] for name in stored},
             lacking={one.name for result in results for one in columns_without_bounds(result)}
             & stored,
             equal={
@@ -104,14 +104,14 @@ def candidates(
     filtered |= wanted.calls.keys() & equal
     found = {Candidate.over(BLOOM_FILTERS, one) for one in filtered}
     found |= {Candidate.over(COLUMN_STATS, one) for one in wanted.calls}
-    yield from sorted(found - _of_expressions(table))
+    yield from sorted(found - _expression_candidates(table))
 
 
 def _is_filtered(schema: pa.Schema, name: str) -> bool:
     return kind_of(schema.field(name).type) in _FILTERED
 
 
-def _of_expressions(table: HudiTable) -> set[Candidate]:
+def _expression_candidates(table: HudiTable) -> set[Candidate]:
     """Return the expression indexes that exist or were requested."""
     registered = Registry.read(table.storage).indexes.values()
     found = {

@@ -66,23 +66,27 @@ class ResultRanges:
     slices: Int64Array
 
 
-def result_ranges(looked: TableSample, expression: Expression, call: BoundCall) -> ResultRanges:
+def result_ranges(
+    sample_files: TableSample, expression: Expression, call: BoundCall
+) -> ResultRanges:
     """Compute the ranges of an expression, of which `call` is one call.
 
     Raises:
         HudiError: A file cannot be read.
     """
-    chosen, listing = looked.some(_FILES), looked.listing
+    chosen, listing = sample_files.some(_FILES), sample_files.listing
     with ThreadPoolExecutor(THREADS) as pool:
-        of_file = partial(_extremes, looked, expression, call)
+        of_file = partial(_extremes, sample_files, expression, call)
         found = list(pool.map(of_file, listing.paths(chosen)))
     store = ColumnBounds(listing.num_files, call.domain)
     store.put(chosen, as_bounds(found, call.domain))
     return ResultRanges(store.bounds(), np.unique(listing.file_slice[chosen]))
 
 
-def _extremes(looked: TableSample, expression: Expression, call: BoundCall, path: str) -> Range:
-    given = evaluate_function(expression, looked.whole_column(path, expression.column))
+def _extremes(
+    sample_files: TableSample, expression: Expression, call: BoundCall, path: str
+) -> Range:
+    given = evaluate_function(expression, sample_files.whole_column(path, expression.column))
     if not call.domain.is_ordinal:
         given = given.cast(call.domain.arrow_type)
     ends = pc.min_max(given).as_py()

@@ -60,7 +60,7 @@ def build_seconds(candidate: Candidate, files: int, rows: int) -> float:
 def filter_seconds(filters: FilterSample, files: int, rows: int) -> float:
     """Estimate the seconds to build an index of Bloom filters."""
     each = _SECONDS_OF_FILE + filters.text_bytes * _SECONDS_OF_FILTER_BYTE
-    of_values = rows * _SECONDS_OF_ROW if filters.are_made else 0.0
+    of_values = rows * _SECONDS_OF_ROW if filters.are_built else 0.0
     return _START_SECONDS + files * each + of_values
 
 
@@ -75,7 +75,7 @@ class CostModel:
         filters: The properties of Bloom filters, for candidates of them.
     """
 
-    looked: TableSample
+    sample_files: TableSample
     sample: pa.Table
     groups: Sequence[str]
     growth: float
@@ -89,16 +89,16 @@ class CostModel:
             there: The kinds of indexes that exist by then. An index of values includes that of keys
                 if it is missing.
         """
-        files, rows = self.looked.listing.num_files, self.looked.rows
+        files, rows = self.sample_files.listing.num_files, self.sample_files.rows
         if candidate.kind == BLOOM_FILTERS:
-            filters, bases = self.filters[candidate], self.looked.base_files
+            filters, bases = self.filters[candidate], self.sample_files.base_files
             storage = math.ceil(bases * filters.file_bytes * self.growth)
             seconds = filter_seconds(filters, bases, rows)
-            return IndexCosts(storage, seconds, 0.0, filters.written_bytes)
+            return IndexCosts(storage, seconds, 0.0, filters.footer_bytes)
         seconds = build_seconds(candidate, files, rows)
         if candidate.kind == COLUMN_STATS:
             # Results of a function are indexed for base files only.
-            files = files if candidate.function == IDENTITY else self.looked.base_files
+            files = files if candidate.function == IDENTITY else self.sample_files.base_files
             each = _BYTES_OF_FILE_COLUMN * len(candidate.columns)
             return IndexCosts(math.ceil(files * each * self.growth), seconds, 0.0, each)
         each = self._bytes_of_row(candidate)
@@ -113,7 +113,7 @@ class CostModel:
         each = self._bytes_of_row(candidate)
         if candidate.kind == SECONDARY_INDEX:
             each += self._bytes_of_row(Candidate(RECORD_INDEX, ()))
-        return self.looked.rows * each
+        return self.sample_files.rows * each
 
     def _bytes_of_row(self, candidate: Candidate) -> float:
         keys = self._texts(RECORD_KEY)

@@ -19,8 +19,8 @@ _READS = re.compile(r"\bselect\b", re.IGNORECASE)
 def merge_queries(parts: Iterable[ObservedQueries]) -> ObservedQueries:
     """Concatenate queries."""
     every = list(parts)
-    asked = tuple(each for part in every for each in part.asked)
-    return ObservedQueries(asked, tuple(note for part in every for note in part.notes))
+    queries = tuple(each for part in every for each in part.queries)
+    return ObservedQueries(queries, tuple(note for part in every for note in part.notes))
 
 
 def read_query_log(text: str, base_path: str) -> ObservedQueries:
@@ -28,20 +28,20 @@ def read_query_log(text: str, base_path: str) -> ObservedQueries:
 
     Lines about other tables are skipped. Lines that cannot be read become notes.
     """
-    asked: list[ObservedQuery] = []
+    queries: list[ObservedQuery] = []
     notes: list[str] = []
     for number, line in enumerate(text.splitlines(), 1):
         try:
-            said = json.loads(line)
-            if _place(said["table"]) != _place(base_path):
+            entry = json.loads(line)
+            if _place(entry["table"]) != _place(base_path):
                 continue
-            form = json.dumps(said["predicate"], ensure_ascii=False)
+            form = json.dumps(entry["predicate"], ensure_ascii=False)
             predicate = loads(form)
         except (ValueError, KeyError, TypeError, FormError) as error:
             notes.append(f"line {number} of the query log cannot be read: {error}")
             continue
-        asked.append(ObservedQuery(form, predicate))
-    return ObservedQueries(tuple(asked), tuple(notes))
+        queries.append(ObservedQuery(form, predicate))
+    return ObservedQueries(tuple(queries), tuple(notes))
 
 
 def read_hive_history(text: str, table: str | None) -> ObservedQueries:

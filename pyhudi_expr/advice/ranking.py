@@ -65,7 +65,7 @@ class Advice:
     notes: tuple[str, ...]
 
 
-def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) -> Advice:
+def advise(base_path: str, observed: Sequence[ObservedQuery], growth: float = 1.0) -> Advice:
     """Rank the indexes that would serve the queries, the one that saves most bytes first.
 
     Among those that save equally much, to a hundredth, an index that Hudi maintains comes first,
@@ -73,40 +73,46 @@ def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) 
 
     Args:
         base_path: The table.
-        asked: The queries.
+        observed: The queries.
         growth: The factor by which the table will grow.
 
     Raises:
         HudiError: There is no query, or the table cannot be read.
     """
-    if not asked:
+    if not observed:
         raise HudiError(f"{base_path}: there is no query on it to rank indexes by")
     pruner = Pruner()
-    requests = (PruneRequest(each.predicate, reader=PartitionReader.ENGINE) for each in asked)
+    requests = (PruneRequest(each.predicate, reader=PartitionReader.ENGINE) for each in observed)
     results = [pruner.prune(base_path, request) for request in requests]
     table = HudiTable.open(base_path)
-    looked = TableSample.at(table, results[0].listing)
+    sample_files = TableSample.at(table, results[0].listing)
     wanted, built = ColumnUsage.of(table, results), index_statuses(table)
     offered = {
         each: how
         for each in candidates(table, wanted, built)
         if (how := create_statement(table, each)) is not None
     }
-    sample, groups = looked.sample(sorted({*wanted.equal_columns, *_stored_keys(table)}))
+    sample, groups = sample_files.sample(sorted({*wanted.equal_columns, *_stored_keys(table)}))
     filters = {
-        each: _filters(looked, each, wanted.key) for each in offered if each.kind == BLOOM_FILTERS
+        each: _filters(sample_files, each, wanted.key)
+        for each in offered
+        if each.kind == BLOOM_FILTERS
     }
-    sizes = CostModel(looked, sample, groups, growth, filters)
+    sizes = CostModel(sample_files, sample, groups, growth, filters)
     read_bytes = {
         each: sizes.read_bytes(each)
         for each in offered
         if each.kind in (RECORD_INDEX, SECONDARY_INDEX)
     }
-    rows_of_value = {one: looked.rows / _distinct(sample, one, looked.rows) for one in wanted.equal}
-    footers = FooterBounds({name: looked.bounds(wanted.columns[name]) for name in wanted.bounded})
+    rows_of_value = {
+        one: sample_files.rows / _distinct(sample, one, sample_files.rows) for one in wanted.equal
+    }
+    footers = FooterBounds(
+        {name: sample_files.bounds(wanted.columns[name]) for name in wanted.bounded}
+    )
     # Whole columns are read for these, so only if there are candidates.
     called = {each.expression for each in offered if each.columns} & wanted.calls.keys()
-    ranges_of = {one: result_ranges(looked, one, wanted.calls[one]) for one in called}
+    ranges_of = {one: result_ranges(sample_files, one, wanted.calls[one]) for one in called}
     what_ifs = [
         WhatIf(result, footers, ranges_of, rows_of_value, wanted.key, read_bytes, filters)
         for result in results
@@ -114,12 +120,12 @@ def advise(base_path: str, asked: Sequence[ObservedQuery], growth: float = 1.0) 
     today = _mean(what_ifs, [])
     found, left = _ranked(today, what_ifs, offered, sizes, {each.kind for each in built})
     notes = list(dict.fromkeys(note for result in results for note in result.notes))
-    if len(looked.positions) == MOST_FILES:
+    if len(sample_files.positions) == MOST_FILES:
         notes.append(f"{MOST_FILES} base files were sampled: others count as read")
     return Advice(
         table=base_path,
         instant=results[0].instant,
-        queries=len(asked),
+        queries=len(observed),
         today=today,
         planned=_mean(what_ifs, [one.candidate for one in found]),
         recommendations=tuple(found),
@@ -166,10 +172,12 @@ def _ranked(
         now = ExpectedRead(now.files - best.files, now.bytes - best.bytes)
 
 
-def _filters(looked: TableSample, candidate: Candidate, key: Expression | None) -> FilterSample:
+def _filters(
+    sample_files: TableSample, candidate: Candidate, key: Expression | None
+) -> FilterSample:
     if candidate.columns or key is None:
-        return column_filters(looked, candidate.expression)
-    return key_filters(looked, key)
+        return column_filters(sample_files, candidate.expression)
+    return key_filters(sample_files, key)
 
 
 def _distinct(sample: pa.Table, expression: Expression, rows: int) -> float:

@@ -34,7 +34,7 @@ class ObservedQueries:
         notes: What could not be read.
     """
 
-    asked: tuple[ObservedQuery, ...]
+    queries: tuple[ObservedQuery, ...]
     notes: tuple[str, ...]
 
 
@@ -54,16 +54,16 @@ def read_queries(text: str, dialect: str = "hive", table: str | None = None) -> 
         statements = [each for each in sqlglot.parse(text, read=dialect) if each is not None]
     except SqlglotError as error:
         raise HudiError(f"the queries cannot be read: {' '.join(str(error).split())}") from error
-    asked: list[ObservedQuery] = []
+    queries: list[ObservedQuery] = []
     notes: list[str] = []
     for statement in statements:
         for condition in _conditions(statement, table, notes):
             shown = condition.sql(dialect=dialect)
             try:
-                asked.append(ObservedQuery(shown, parse_predicate(shown, DIALECTS[dialect])))
+                queries.append(ObservedQuery(shown, parse_predicate(shown, DIALECTS[dialect])))
             except ValueError as error:
                 notes.append(f"{shown}: {error}")
-    return ObservedQueries(tuple(asked), tuple(notes))
+    return ObservedQueries(tuple(queries), tuple(notes))
 
 
 def _conditions(statement: exp.Expr, table: str | None, notes: list[str]) -> Iterator[exp.Expr]:

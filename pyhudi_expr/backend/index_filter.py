@@ -129,7 +129,7 @@ def _may_be(node: HudiExpression, truth: bool, schema: pa.Schema) -> HudiExpress
 
 
 def _of(
-    column: Column, schema: pa.Schema, told: Callable[[_Indexed], HudiExpression]
+    column: Column, schema: pa.Schema, to_condition: Callable[[_Indexed], HudiExpression]
 ) -> HudiExpression:
     """Return a condition on the statistics of a column, if it has any."""
     try:
@@ -138,7 +138,7 @@ def _of(
         return ALWAYS
     if column.declared is not None or _kind(type_) is None:
         return ALWAYS
-    return told(_Indexed(name, type_))
+    return to_condition(_Indexed(name, type_))
 
 
 def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -> HudiExpression:
@@ -150,19 +150,19 @@ def _compared(op: Op, left: Term, right: Term, truth: bool, schema: pa.Schema) -
         return ALWAYS
     value = right
 
-    def told(found: _Indexed) -> HudiExpression:
+    def to_condition(found: _Indexed) -> HudiExpression:
         if value.value is None:
             return _is_null(found, truth) if op is Op.NULL_SAFE_EQ else NEVER
         is_decimal = pa.types.is_decimal(found.type)
         if not _in_one_order(found.type, value.type) or (is_doubted and is_decimal):
             return ALWAYS
         if op is not Op.NULL_SAFE_EQ:
-            return _holds(found, op if truth else _OPPOSITE[op], value)
+            return _may_compare(found, op if truth else _OPPOSITE[op], value)
         if truth:
-            return _holds(found, Op.EQ, value)
-        return _any((_is_null(found, True), _holds(found, Op.NE, value)))
+            return _may_compare(found, Op.EQ, value)
+        return _any((_is_null(found, True), _may_compare(found, Op.NE, value)))
 
-    return _of(left, schema, told)
+    return _of(left, schema, to_condition)
 
 
 def _plain(term: Term) -> Term:
@@ -172,7 +172,7 @@ def _plain(term: Term) -> Term:
     return term
 
 
-def _holds(column: _Indexed, op: Op, value: Literal) -> HudiExpression:
+def _may_compare(column: _Indexed, op: Op, value: Literal) -> HudiExpression:
     """Return where a value of the column may compare so."""
     low, high = (Comparison(op, bound, value) for bound in (column.low, column.high))
     match op:

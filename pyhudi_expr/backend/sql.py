@@ -120,16 +120,16 @@ class _Writer:
 
     def _like(self, term: Term, prefix: str) -> exp.Expr:
         if not _SPECIAL & set(prefix):
-            return self._alike(term, f"{prefix}%")
+            return self._like_node(term, f"{prefix}%")
         if self._dialect is Dialect.HIVE:  # whose vectors have no escapes
             parts = [self._operand(term), exp.Literal.string(prefix)]
             place = exp.Anonymous(this="instr", expressions=parts)
             return exp.EQ(this=place, expression=exp.Literal.number(1))
         escaped = _SIGNS.sub(lambda sign: f"{_ESCAPE}{sign[0]}", prefix)
-        found = self._alike(term, f"{escaped}%")
+        found = self._like_node(term, f"{escaped}%")
         return exp.Escape(this=found, expression=exp.Literal.string(_ESCAPE))
 
-    def _alike(self, term: Term, pattern: str) -> exp.Like:
+    def _like_node(self, term: Term, pattern: str) -> exp.Like:
         return exp.Like(this=self._operand(term), expression=exp.Literal.string(pattern))
 
     def _call(self, name: str, args: list[exp.Expr]) -> exp.Expr:

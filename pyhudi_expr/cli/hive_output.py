@@ -95,7 +95,7 @@ def doctor(
     for finding in iter_with_progress(links, "asking HiveServer2"):
         found.append(finding)
         if not as_json:
-            _tell(finding)
+            _print_finding(finding)
     if as_json:
         click.echo(reports.as_json({"table": planned.table, "findings": [*map(asdict, found)]}))
     broken = [finding.link for finding in found if finding.verdict is Verdict.BROKEN]
@@ -103,7 +103,7 @@ def doctor(
         raise HudiError(f"not every query is pruned: {', '.join(broken)}")
 
 
-def _tell(finding: Finding) -> None:
+def _print_finding(finding: Finding) -> None:
     verdict = click.style(f"{finding.verdict.value:8}", fg=_COLOURS[finding.verdict])
     click.echo(f"{verdict} {finding.link}: {finding.message}")
     if finding.remedy:

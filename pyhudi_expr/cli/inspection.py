@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.cli import reports
 from pyhudi_expr.cli.index_report import index_reports
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
@@ -45,11 +45,11 @@ def inspect_table(base_path: str) -> Report:
 
 def as_text(report: Report) -> str:
     """Return the report as lines, one for each index."""
-    indexes = {each["name"]: _told(each) for each in report["indexes"]}
+    indexes = {each["name"]: _index_line(each) for each in report["indexes"]}
     return reports.as_text({**report, "indexes": indexes or None})
 
 
-def _told(index: Report) -> str:
+def _index_line(index: Report) -> str:
     columns = ", ".join(index["columns"])
     kind = f"{index['kind']} of {columns}" if columns else index["kind"]
     size = f"{index['bytes'] / 1e6:.1f} MB in {index['store']}"
@@ -98,7 +98,7 @@ def _files(listing: FileListing) -> Report:
 
 def _partitions(listing: FileListing) -> Report:
     counts = np.diff(listing.partition_file_bounds).tolist()
-    return dict(zip(texts_of(listing.partitions), counts, strict=True))
+    return dict(zip(string_list(listing.partitions), counts, strict=True))
 
 
 def _indexes(table: HudiTable) -> list[Report]:

@@ -24,7 +24,7 @@ from pyhudi_expr.cli.options import Commands, examples
 _FAILED = 1
 _INTERRUPTED = 130
 #: Errors of the service with a complete message; their modules need packages of some commands only.
-_TOLD = frozenset({"RootError", "SettingsError"})
+_REPORTED = frozenset({"RootError", "SettingsError"})
 #: Each command's module, in the order of the help, from the first steps to daily use. Commands
 #: need different packages, whose import takes time.
 _MODULES = {
@@ -107,7 +107,7 @@ def _line(error: Exception) -> str:
     text = " ".join(str(error).split())
     if isinstance(error, PredicateSyntaxError):
         return f"the predicate cannot be read: {text}"
-    if isinstance(error, HudiError | OSError) or type(error).__name__ in _TOLD:
+    if isinstance(error, HudiError | OSError) or type(error).__name__ in _REPORTED:
         return text
     if isinstance(error, ModuleNotFoundError):
         extras = "cli,service,spark,hive"

@@ -40,7 +40,9 @@ class Commands(click.Group):
 def examples(*pairs: tuple[str, str]) -> str:
     """Return the end of a command's help: example commands, with their purpose."""
     width = max(len(typed) for typed, _ in pairs)
-    lines = (f"  {typed:{width}}  # {told}" if told else f"  {typed}" for typed, told in pairs)
+    lines = (
+        f"  {typed:{width}}  # {meaning}" if meaning else f"  {typed}" for typed, meaning in pairs
+    )
     return "\b\nExamples:\n" + "\n".join(lines)
 
 

@@ -35,10 +35,10 @@ class ProgressBar:
         self._purpose, self._bar = purpose, self._bars.add_task(purpose, total=None)
         self._late = threading.Timer(_PATIENCE, self._bars.start)
 
-    def tell(self, done: int, total: int, what: str) -> None:
+    def advance(self, done: int, total: int, what: str) -> None:
         """Update the progress."""
-        told = f"{self._purpose}, {done} of {total} {what}"
-        self._bars.update(self._bar, description=told, completed=done, total=total)
+        text = f"{self._purpose}, {done} of {total} {what}"
+        self._bars.update(self._bar, description=text, completed=done, total=total)
 
     def __enter__(self) -> ProgressBar:
         """Return the bar."""

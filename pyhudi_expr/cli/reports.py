@@ -33,8 +33,8 @@ def explain_report(
 ) -> Report:
     """Return what each part of the predicate excludes, with the counts."""
     counts = count_report(table, predicate, result)
-    asked = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
-    return {**counts, "indexes": asked, "explanation": explanation.as_dict()}
+    indexes = [{"index": of.name, "seconds": of.seconds} for of in result.evidence]
+    return {**counts, "indexes": indexes, "explanation": explanation.as_dict()}
 
 
 def index_timings(result: PruneResult) -> str:

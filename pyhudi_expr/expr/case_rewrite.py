@@ -56,8 +56,8 @@ def _as_case(call: HudiExpression | Term) -> Case | None:
     match call:
         case Call(name="coalesce" | "nvl" | "ifnull", args=(*first, last)) if first:
             return Case(tuple((Not(IsNull(term)), term) for term in first), last)
-        case Call(name="nvl2", args=(asked, given, missing)):
-            return Case(((Not(IsNull(asked)), given),), missing)
+        case Call(name="nvl2", args=(condition, given, missing)):
+            return Case(((Not(IsNull(condition)), given),), missing)
         case Call(name="nullif", args=(term, other)):
             return Case(((Comparison(Op.EQ, term, other), Literal(None, pa.null())),), term)
     return None

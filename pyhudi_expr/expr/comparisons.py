@@ -288,7 +288,7 @@ def compare_in(term: BoundTerm, literals: list[Literal], scope: Scope) -> BoundE
     if not options:
         return Constant(Truth.NO_NULL)
     among = _among(term, sorted(set(options), key=lambda option: (option.lower, option.upper)))
-    doubt = _doubt_of_not_in(term.domain, options, literals)
+    doubt = _not_in_unknown(term.domain, options, literals)
     # TRUE stays TRUE, FALSE becomes unknown.
     return BoundAnd((among, Unknown(doubt))) if doubt else among
 
@@ -329,7 +329,7 @@ def _among(term: BoundTerm, options: list[BoundLiteral]) -> BoundExpression:
 _SIGNED_ZEROS = "NOT IN with zero, whose signs a hashed IN distinguishes"
 
 
-def _doubt_of_not_in(
+def _not_in_unknown(
     domain: Domain, options: list[BoundLiteral], literals: list[Literal]
 ) -> str | None:
     """Return why an engine's IN may miss an option that equals the value."""

@@ -56,7 +56,7 @@ def is_true(node: BoundExpression) -> BoundExpression:
         case Unknown():
             return node
         case _:
-            return conjunction([node, *_given(node)])
+            return conjunction([node, *_known_conditions(node)])
 
 
 def is_false(node: BoundExpression) -> BoundExpression:
@@ -73,7 +73,7 @@ def is_false(node: BoundExpression) -> BoundExpression:
         case Unknown():
             return node
         case _:
-            return conjunction([BoundNot(node), *_given(node)])
+            return conjunction([BoundNot(node), *_known_conditions(node)])
 
 
 def is_null(node: BoundExpression) -> BoundExpression:
@@ -109,7 +109,7 @@ def _among(possible: Truth, wanted: Truth) -> Constant:
     return Constant(Truth.YES if possible == wanted else Truth.YES_NO)
 
 
-def _given(leaf: Leaf) -> list[BoundExpression]:
+def _known_conditions(leaf: Leaf) -> list[BoundExpression]:
     return [BoundNot(BoundIsNull(term)) for term in _operands(leaf)]
 
 

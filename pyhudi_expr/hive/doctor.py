@@ -232,7 +232,7 @@ def _registered(wanted: Registration, there: MetastoreTable | None) -> Iterator[
         message = f"{wanted.name} is not in the metastore"
         yield Finding("registration", Verdict.BROKEN, message, register)
         return
-    if not there.is_ours:
+    if not there.has_our_handler:
         message = f"{wanted.name} is read by {there.handler or there.input_format}: never pruned"
         yield Finding("registration", Verdict.BROKEN, message, f"{register} --replace")
         return

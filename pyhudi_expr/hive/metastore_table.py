@@ -53,7 +53,7 @@ class MetastoreTable:
     properties: Mapping[str, str]
 
     @property
-    def is_ours(self) -> bool:
+    def has_our_handler(self) -> bool:
         """Whether this project's handler or input formats read it."""
         return self.handler == STORAGE_HANDLER or self.input_format in INPUT_FORMATS
 

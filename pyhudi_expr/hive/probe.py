@@ -57,8 +57,8 @@ def _predicates(pruner: Pruner, table: HudiTable) -> Iterator[str]:
         simple = pa.types.is_string(field.type) or pa.types.is_integer(field.type)
         if not simple or field.name in META_COLUMNS:
             continue
-        asked = _request(Not(IsNull(Column((field.name,)))))
-        result = pruner.prune(table.base_path, asked)
+        request = _request(Not(IsNull(Column((field.name,)))))
+        result = pruner.prune(table.base_path, request)
         for column in columns(result.predicate).values():
             for source in result.evidence:
                 found = source.evidence

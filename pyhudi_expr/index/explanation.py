@@ -152,7 +152,7 @@ def _excluded(
 def _excluded_rows(excluded: BoolArray, listing: FileListing, rows: Counts | None) -> int | None:
     if rows is None:
         return None
-    of_slices = rows[~listing.any_of_slice(~excluded)]
+    of_slices = rows[~listing.any_file_of_slice(~excluded)]
     return None if (of_slices < 0).any() else int(of_slices.sum())
 
 

@@ -38,14 +38,14 @@ class ReaderSemantics:
     """How a reader understands the partition columns of a predicate.
 
     Attributes:
-        unjudged: Columns that the reader shows as values of another type, so that no evidence
+        retyped: Columns that the reader shows as values of another type, so that no evidence
             applies.
         disputed: For each column that may be taken from paths, the partitions whose path may spell
             another value than the files hold.
         paths: The values that the paths spell.
     """
 
-    unjudged: frozenset[str]
+    retyped: frozenset[str]
     disputed: Mapping[str, BoolArray]
     paths: Statistics
 
@@ -65,17 +65,19 @@ class ReaderSemantics:
             needed: The columns of the predicate.
         """
         table, partitions = paths.table, len(paths.partitions)
-        asked = [column for column in needed if column.name.lower() in table.fields]
+        partition_columns = [column for column in needed if column.name.lower() in table.fields]
         is_hudi = reader is PartitionReader.HUDI_SPARK
         from_files = table.from_files if is_hudi else table.formatted
         disputed = {
             column.name: flags
-            for column in asked
+            for column in partition_columns
             if column.name.lower() not in from_files
             and (flags := doubtful_partitions(proved, column, partitions)).any()
         }
         return ReaderSemantics(
-            frozenset(column.name for column in asked if _is_other(reader, table, column)),
+            frozenset(
+                column.name for column in partition_columns if _is_other(reader, table, column)
+            ),
             disputed,
             paths,
         )

@@ -58,9 +58,9 @@ class PathLayout:
 def path_layout(properties: TableProperties) -> PathLayout:
     """Return how a table spells values. Fields whose path is not their value have an empty name."""
     generator = properties.key_generator.rpartition(".")[2].upper().removesuffix("KEYGENERATOR")
-    believed = ("SIMPLE",) if "CUSTOM" in generator else ("SIMPLE", "")
+    trusted_kinds = ("SIMPLE",) if "CUSTOM" in generator else ("SIMPLE", "")
     fields = tuple(
-        name if generator in _IDENTITY_GENERATORS and kind in believed else ""
+        name if generator in _IDENTITY_GENERATORS and kind in trusted_kinds else ""
         for name, kind in properties.partition_fields_and_kinds
     )
     return PathLayout(fields, properties.hive_style_partitioning, properties.url_encoded_partitions)

@@ -178,7 +178,7 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
     """
     for source in sources:
         if not isinstance(source, CostedSource):
-            question = _asked(source, question)
+            question = _with_evidence_of(source, question)
     waiting = [source for source in sources if isinstance(source, CostedSource)]
     while waiting:
         offers, question = _offers(waiting, question)
@@ -186,7 +186,7 @@ def gather(sources: Sequence[Source | CostedSource], question: Question) -> Ques
         if not worth:
             break
         best = _cheapest(worth, question.remaining)
-        question = _asked(best, question)
+        question = _with_evidence_of(best, question)
         # Parts of an index that one source has read are cheaper for the next one: costs change.
         waiting = [source for source, _ in offers if source is not best]
     return question
@@ -214,7 +214,7 @@ def _cheapest(
     return min(offers, key=lambda pair: pair[1].total(left))[0]
 
 
-def _asked(source: Source | CostedSource, question: Question) -> Question:
+def _with_evidence_of(source: Source | CostedSource, question: Question) -> Question:
     """Return the question with the evidence of one source, if it has any."""
     start = perf_counter()
     try:

@@ -25,7 +25,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, Int64Array, texts_of
+from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
 from pyhudi_expr.mdt.bytes.keys import column_prefix
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.hudi_names import COLUMN_STATS, RECORD_KEY
@@ -63,7 +63,7 @@ def row_counts(mdt: MetadataTable, listing: FileListing) -> Counts:
     unknown = rows == UNKNOWN
     added: dict[int, int | None] = {}
     if unknown.any():
-        written = _written(mdt, listing, np.flatnonzero(unknown))
+        written = _written_rows(mdt, listing, np.flatnonzero(unknown))
         for file in written.keys() & set(np.flatnonzero(~listing.file_is_log).tolist()):
             rows[file], unknown[file] = max(stat.rows for stat in written[file]), False
         added = _added_by_logs(mdt, listing, written)
@@ -94,7 +94,9 @@ def _base_rows(mdt: MetadataTable, listing: FileListing) -> Counts:
     return rows
 
 
-def _written(mdt: MetadataTable, listing: FileListing, files: Counts) -> dict[int, list[_Written]]:
+def _written_rows(
+    mdt: MetadataTable, listing: FileListing, files: Counts
+) -> dict[int, list[_Written]]:
     """Return what the timeline's commits wrote to the files, oldest first."""
     position = dict(zip(listing.paths(files), files.tolist(), strict=True))
     slices = pa.array(np.unique(listing.file_slice[files]))
@@ -123,9 +125,11 @@ def _added_by_logs(
     for slice_, files in logs.items():
         base_instant = listing.slice_base_instant[slice_].as_py()
         # In layout 1 commits append to a log file, and the first of them may be archived.
-        told = all(written.get(file) for file in files) and not (grows and base_instant < start)
+        is_counted = all(written.get(file) for file in files) and not (
+            grows and base_instant < start
+        )
         stats = [stat for file in files for stat in written.get(file, ())]
-        added[slice_] = _added(stats, by_commit_time) if told else None
+        added[slice_] = _added(stats, by_commit_time) if is_counted else None
     return added
 
 
@@ -159,7 +163,7 @@ def _number(stat: dict[str, Any], name: str) -> int:
 def _in_buckets(listing: FileListing) -> BoolArray:
     """Return the slices with log files in partitions where every file id begins like a bucket's."""
     looks_so = np.array(
-        [bool(_BUCKET.match(text)) for text in texts_of(listing.slice_file_id)], np.bool_
+        [bool(_BUCKET.match(text)) for text in string_list(listing.slice_file_id)], np.bool_
     )
     others = np.bincount(listing.slice_partition, weights=~looks_so) == 0
     has_logs = np.zeros(listing.num_slices, np.bool_)

@@ -88,9 +88,9 @@ def keep_slices(
         per_slice = [_LeafBySlice(source, listing) for source in evidence]
         return as_array(may_be(predicate, True, per_slice), listing.num_slices)
     files = as_array(may_be(predicate, True, evidence), listing.num_files)
-    slices = listing.any_of_slice(files)
+    slices = listing.any_file_of_slice(files)
     if has_logs and merging is SliceMerging.OPAQUE:
-        slices = slices | listing.any_of_slice(listing.file_is_log)
+        slices = slices | listing.any_file_of_slice(listing.file_is_log)
     return slices
 
 
@@ -100,9 +100,9 @@ class _LeafBySlice:
     def __init__(self, files: Evidence, listing: FileListing) -> None:
         self._files = files
         self._listing = listing
-        self._has_logs = listing.any_of_slice(listing.file_is_log)
+        self._has_logs = listing.any_file_of_slice(listing.file_is_log)
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
         answer = as_array(self._files.may_be(leaf, truth), self._listing.num_files)
-        slices = self._listing.any_of_slice(answer)
+        slices = self._listing.any_file_of_slice(answer)
         return slices if len(columns(leaf)) <= 1 else slices | self._has_logs

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, texts_of
+from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
@@ -128,13 +128,13 @@ class TableSnapshot:
         extension, extension_notes = _extension(table, options.cache)
         listing, listing_notes = _listing(table, mdt, options.view, options.as_of)
         schema = table.schema(options.as_of)
-        partitions: list[str] = texts_of(listing.partitions)
+        partitions: list[str] = string_list(listing.partitions)
         # Statistics are stored by the column's name in its file, which schema evolution may change.
         is_evolved = table.has_schema_history
         history, history_notes = _schema_history(table) if is_evolved else (None, ())
-        is_judged = history is not None or not is_evolved
+        is_resolved = history is not None or not is_evolved
         column_stats, column_notes = (
-            _column_stats(table, listing, mdt, extension, options) if is_judged else (None, ())
+            _column_stats(table, listing, mdt, extension, options) if is_resolved else (None, ())
         )
         optional = None if is_evolved else _optional(table, listing, mdt, extension, schema)
         return cls(
@@ -218,8 +218,8 @@ class TableSnapshot:
         hidden = hidden_columns(self.table.properties)
         if hidden:
             predicate = without_columns(predicate, hidden, _NOT_STORED)
-        if reading.unjudged:
-            predicate = without_columns(predicate, reading.unjudged, _OF_ANOTHER_TYPE)
+        if reading.retyped:
+            predicate = without_columns(predicate, reading.retyped, _OF_ANOTHER_TYPE)
         # Keys are built from the values that files hold.
         in_doubt = not reading.disputed.keys().isdisjoint(self.table.properties.record_key_fields)
         if self._optional is None or in_doubt:

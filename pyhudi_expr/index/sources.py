@@ -41,8 +41,8 @@ class NameSource:
 
     def answer(self, question: Question) -> Answer | None:
         """Return bounds if the predicate needs the column, see `Source`."""
-        asked = any(column.name == COMMIT_TIME for column in question.columns)
-        return Answer(StatisticsEvidence(self.times)) if asked else None
+        is_used = any(column.name == COMMIT_TIME for column in question.columns)
+        return Answer(StatisticsEvidence(self.times)) if is_used else None
 
 
 @dataclass(frozen=True)

@@ -101,17 +101,17 @@ class SparkPartitionColumns:
             return (PathText(path),) * len(self.fields)
         segments = path.rstrip("/").split("/")
         if len(segments) == len(self.fields):
-            return tuple(map(_of_segment, segments))
+            return tuple(map(_segment_text, segments))
         first = len(f"{self.fields[0]}=")
         named = path[:first].lower() == f"{self.fields[0]}="
         if len(self.fields) == 1:
             return (PathText(path[first:] if named else path),)
         if named:
-            return _of_slashed(segments, len(self.fields))
+            return _slashed_texts(segments, len(self.fields))
         return (None,) * len(self.fields)
 
 
-def _of_segment(segment: str) -> PathText | None:
+def _segment_text(segment: str) -> PathText | None:
     name, separator, value = segment.partition("=")
     if not separator:
         value = segment
@@ -125,7 +125,7 @@ def _unescaped(text: str) -> str:
     return _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
 
 
-def _of_slashed(segments: Sequence[str], fields: int) -> tuple[PathText | None, ...]:
+def _slashed_texts(segments: Sequence[str], fields: int) -> tuple[PathText | None, ...]:
     """Split unencoded values with slashes: a segment without ``=`` belongs to the one before."""
     values: list[str] = []
     for segment in segments:

@@ -34,14 +34,14 @@ class BuildSource:
         """Return whether rows were committed, or rolled back, between the two."""
         return self._coverage.first_uncovered(later.table) is not None
 
-    def own_slices(self, other: BuildSource) -> FileListing:
+    def slices_not_in(self, other: BuildSource) -> FileListing:
         """Return the slices that the other snapshot lacks, or may have with other contents."""
-        return self.listing.some(~other._coverage.known(self.table, self.listing))
+        return self.listing.some(~other._coverage.covered(self.table, self.listing))
 
-    def own_base_files(self, other: BuildSource) -> FileListing:
+    def base_files_not_in(self, other: BuildSource) -> FileListing:
         """Return the slices whose base files the other snapshot lacks, without their log files."""
-        bases = BuildSource(self.table, self.listing.of_base_files())
-        return bases.own_slices(BuildSource(other.table, other.listing.of_base_files()))
+        bases = BuildSource(self.table, self.listing.base_files_only())
+        return bases.slices_not_in(BuildSource(other.table, other.listing.base_files_only()))
 
     @property
     def _coverage(self) -> Coverage:

@@ -41,8 +41,8 @@ from pyhudi_expr.table.hudi_names import (
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.locks import TableLock
 
-_OF_KEYS = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
-_HUDIS_OF_KEYS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX)
+_KEY_INDEXES = (RECORD_INDEX, SECONDARY_INDEX, BLOOM_FILTERS)
+_HUDI_KEY_PARTITIONS = (RECORD_INDEX, SECONDARY_INDEX_PREFIX)
 _GENERATOR_TYPE, _GENERATOR_CLASS = (
     config_keys.KEY_GENERATOR_TYPE,
     config_keys.KEY_GENERATOR_CLASS,
@@ -140,10 +140,10 @@ def merge_definition(table: HudiTable, settings: VirtualKeySettings) -> KeyDefin
     if settings.concatenator is not None:
         wanted = replace(wanted, concatenator=settings.concatenator)
     if wanted != saved and is_virtual(table.properties) and ENABLED in table.properties.raw:
-        asked, has = wanted.settings(), saved.settings()
-        for key in asked:
-            if asked[key] != has.get(key):
-                _differ(shown, key, asked[key], has.get(key, ""))
+        given, has = wanted.settings(), saved.settings()
+        for key in given:
+            if given[key] != has.get(key):
+                _differ(shown, key, given[key], has.get(key, ""))
     return wanted
 
 
@@ -176,7 +176,7 @@ def require_no_key_indexes(table: HudiTable) -> None:
     names = [
         status.name
         for status in index_statuses(table)
-        if status.store is Store.EXTENSION and status.kind in _OF_KEYS
+        if status.store is Store.EXTENSION and status.kind in _KEY_INDEXES
     ]
     if names:
         raise HudiError(
@@ -186,9 +186,9 @@ def require_no_key_indexes(table: HudiTable) -> None:
         )
 
 
-def _differ(shown: str, key: str, asked: str, saved: str) -> None:
+def _differ(shown: str, key: str, given: str, saved: str) -> None:
     raise KeyDefinitionChanged(
-        f"{shown}: {key} is {asked!r}, but the table has saved {saved!r}. The definition of a "
+        f"{shown}: {key} is {given!r}, but the table has saved {saved!r}. The definition of a "
         "table's keys cannot be changed: rows that are there would get other keys; write a new "
         "table instead"
     )
@@ -197,7 +197,7 @@ def _differ(shown: str, key: str, asked: str, saved: str) -> None:
 def _require_order(
     table: HudiTable, definition: KeyDefinition, settings: VirtualKeySettings
 ) -> None:
-    if settings.keep_column and not definition.is_hudis:
+    if settings.keep_column and not definition.uses_hudi_keys:
         raise HudiError(
             f"{table.base_path}: while writers keep _hoodie_record_key, readers cannot spell keys "
             "in another way than Hudi; leave the concatenator and the class to the table"
@@ -220,7 +220,7 @@ def _require_no_indexes(
         name
         for name in table.properties.metadata_partitions
         | table.properties.metadata_partitions_inflight
-        if name.startswith(_HUDIS_OF_KEYS)
+        if name.startswith(_HUDI_KEY_PARTITIONS)
     )
     if names:
         raise HudiError(

@@ -91,8 +91,12 @@ def writer_options(table: str) -> dict[str, str]:
         options.update(_LISTED_BY_DRIVER)
     if COLUMN_STATS in partitions:
         definition = index_definitions(opened).get(COLUMN_STATS)
-        asked = next((status.columns for status in found if status.kind == COLUMN_STATS), ())
-        columns = _without_meta_fields(asked if definition is None else definition.fields)
+        registered_columns = next(
+            (status.columns for status in found if status.kind == COLUMN_STATS), ()
+        )
+        columns = _without_meta_fields(
+            registered_columns if definition is None else definition.fields
+        )
         if columns:
             options[_COLUMNS] = ",".join(columns)
     return options

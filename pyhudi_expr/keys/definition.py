@@ -39,7 +39,7 @@ RESTORING = PREFIX + "restoring"
 CONSISTENT_TIMESTAMPS = "hoodie.datasource.write.keygenerator.consistent.logical.timestamp.enabled"
 NEW_ENCODING = "hoodie.write.complex.keygen.new.encoding"
 
-HUDIS_CONCATENATOR = ","
+HUDI_CONCATENATOR = ","
 _PYTHON = "python:"
 _PACKAGE = "org.apache.hudi.keygen."
 _ALWAYS_NAMED = 9
@@ -100,21 +100,21 @@ class KeyDefinition:
     columns: tuple[str, ...]
     hudi: Generator
     python: str | None = None
-    concatenator: str = HUDIS_CONCATENATOR
+    concatenator: str = HUDI_CONCATENATOR
     names_only_column: bool = True
     text: JavaText = field(default_factory=JavaText)
 
     @property
-    def is_hudis(self) -> bool:
+    def uses_hudi_keys(self) -> bool:
         """Whether the keys are those that Hudi's writers merge by."""
-        joined = len(self.columns) > 1 and self.concatenator != HUDIS_CONCATENATOR
+        joined = len(self.columns) > 1 and self.concatenator != HUDI_CONCATENATOR
         return self.python is None and not joined
 
     def generator(self) -> KeyGenerator:
         """Return the generator. Raises UnsupportedTable if a custom one is not registered here."""
         if self.python is not None:
             return registered(self.python)(self.columns)
-        if not self.is_hudis:
+        if not self.uses_hudi_keys:
             return JoinedKeys(self.columns, self.concatenator, self.text)
         return HudiKeys(self.columns, self._names_columns, self.text)
 
@@ -123,7 +123,7 @@ class KeyDefinition:
 
         They also put these keys into delete blocks.
         """
-        return replace(self, python=None, concatenator=HUDIS_CONCATENATOR)
+        return replace(self, python=None, concatenator=HUDI_CONCATENATOR)
 
     @property
     def _names_columns(self) -> bool:
@@ -184,9 +184,9 @@ def key_definition(properties: TableProperties, shown: str) -> KeyDefinition:
         )
     return KeyDefinition(
         columns,
-        _hudis(properties, shown),
+        _hudi_generator(properties, shown),
         python_generator(raw.get(CLASS, "")),
-        raw.get(CONCATENATOR) or HUDIS_CONCATENATOR,
+        raw.get(CONCATENATOR) or HUDI_CONCATENATOR,
         properties.version >= _ALWAYS_NAMED or not _flag(raw, NEW_ENCODING),
         JavaText(_flag(raw, CONSISTENT_TIMESTAMPS), raw.get(TIMEZONE) or "UTC"),
     )
@@ -202,7 +202,7 @@ def python_generator(class_name: str) -> str | None:
     return class_name.removeprefix(_PYTHON) if class_name.startswith(_PYTHON) else None
 
 
-def _hudis(properties: TableProperties, shown: str) -> Generator:
+def _hudi_generator(properties: TableProperties, shown: str) -> Generator:
     if not properties.key_generator:
         return Generator.inferred(properties.record_key_fields, properties.partition_fields)
     found = Generator.of(properties.key_generator)

@@ -110,7 +110,7 @@ def _towards_zero(stored: Int64Array, units: int) -> Int64Array:
     return found
 
 
-def _plain(values: AnyArray, _shown: str) -> AnyArray:
+def _as_is(values: AnyArray, _shown: str) -> AnyArray:
     return values.cast(_TEXT)
 
 
@@ -161,12 +161,12 @@ def _number(number: np.floating[Any]) -> str:
 
 
 _TEXTS = (
-    (pa.types.is_string, _plain),
-    (pa.types.is_large_string, _plain),
-    (pa.types.is_integer, _plain),
-    (pa.types.is_boolean, _plain),
+    (pa.types.is_string, _as_is),
+    (pa.types.is_large_string, _as_is),
+    (pa.types.is_integer, _as_is),
+    (pa.types.is_boolean, _as_is),
     (pa.types.is_date32, _date),
-    (pa.types.is_decimal, _plain),  # Arrow has adopted BigDecimal's rule
+    (pa.types.is_decimal, _as_is),  # Arrow has adopted BigDecimal's rule
     (pa.types.is_float32, _floating),
     (pa.types.is_float64, _floating),
     (pa.types.is_binary, _binary),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from pyhudi_expr.arrays import AnyArray, texts_of
+from pyhudi_expr.arrays import AnyArray, string_list
 from pyhudi_expr.keys.definition import key_definition
 from pyhudi_expr.table.errors import CorruptFile, HudiError
 from pyhudi_expr.table.hudi_names import RECORD_KEY
@@ -113,7 +113,7 @@ def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[
     """Return some base files that are not in the listing."""
     current = set(listing.file_name.to_pylist())
     partitions = stored.partitions.take(stored.partition)
-    rows = zip(_paths(partitions, stored.name), texts_of(stored.name), stored.size, strict=True)
+    rows = zip(_paths(partitions, stored.name), string_list(stored.name), stored.size, strict=True)
     older = [
         (path, int(size))
         for path, name, size in rows
@@ -123,7 +123,7 @@ def _older(table: HudiTable, stored: StoredFiles, listing: FileListing) -> list[
 
 
 def _paths(partitions: AnyArray, names: AnyArray) -> list[str]:
-    pairs = zip(texts_of(partitions), texts_of(names), strict=True)
+    pairs = zip(string_list(partitions), string_list(names), strict=True)
     return [f"{partition}/{name}" if partition else name for partition, name in pairs]
 
 

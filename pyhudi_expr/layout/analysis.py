@@ -145,8 +145,8 @@ def analyze(
     if not predicates:
         raise InvalidLayout(f"{table}: name at least one predicate to evaluate layouts by")
     pruner = Pruner(PruneOptions(footers=True, footer_wait=_FOOTER_WAIT))
-    asked = (PruneRequest(each, zone=zone, reader=PartitionReader.ENGINE) for each in predicates)
-    results = [pruner.prune(table, request) for request in asked]
+    requests = (PruneRequest(each, zone=zone, reader=PartitionReader.ENGINE) for each in predicates)
+    results = [pruner.prune(table, request) for request in requests]
     today = Shares(
         None,
         tuple(result.files_kept / max(result.files_total, 1) for result in results),

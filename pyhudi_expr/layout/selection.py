@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from pyhudi_expr.arrays import BoolArray, Int64Array, texts_of
+from pyhudi_expr.arrays import BoolArray, Int64Array, string_list
 from pyhudi_expr.layout.row_order import InvalidLayout, Layout
 from pyhudi_expr.table.hudi_table import HudiTable
 from pyhudi_expr.table.listing import FileListing
@@ -95,7 +95,7 @@ class Selection:
     @property
     def partitions(self) -> tuple[str, ...]:
         """Return their paths, sorted."""
-        return tuple(texts_of(self.listing.partitions))
+        return tuple(string_list(self.listing.partitions))
 
     @property
     def file_bytes(self) -> int:
@@ -124,7 +124,7 @@ def select(table: HudiTable, choice: Choice, busy: Collection[Group]) -> Selecti
     """
     listing = table.listing()
     notes = []
-    chosen = _asked(table, listing, choice)
+    chosen = _chosen_slices(table, listing, choice)
     is_busy = chosen & _flags(listing, busy)
     if is_busy.any():
         notes.append(f"left out {is_busy.sum()} file groups with pending table services")
@@ -139,7 +139,7 @@ def select(table: HudiTable, choice: Choice, busy: Collection[Group]) -> Selecti
     return Selection(table, choice, listing, tuple(counts), tuple(notes))
 
 
-def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
+def _chosen_slices(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
     """Return the slices that the choice names. Raises InvalidLayout for unknown names."""
     chosen = np.ones(listing.num_slices, np.bool_)
     for names, of_slice, what in (
@@ -164,8 +164,8 @@ def _asked(table: HudiTable, listing: FileListing, choice: Choice) -> BoolArray:
 
 def groups_of(listing: FileListing) -> list[Group]:
     """Return the file group of each slice."""
-    partitions = texts_of(listing.partitions.take(listing.slice_partition))
-    return list(zip(partitions, texts_of(listing.slice_file_id), strict=True))
+    partitions = string_list(listing.partitions.take(listing.slice_partition))
+    return list(zip(partitions, string_list(listing.slice_file_id), strict=True))
 
 
 def _flags(listing: FileListing, groups: Collection[Group]) -> BoolArray:
@@ -195,7 +195,7 @@ def _laid_out(
     instants = np.array(listing.slice_base_instant.to_pylist(), object)
     partitions = listing.slice_partition
     is_so = np.array([instant in commits for instant in instants], np.bool_)
-    is_so &= ~listing.any_of_slice(listing.file_is_log)
+    is_so &= ~listing.any_file_of_slice(listing.file_is_log)
     differs = np.zeros(len(listing.partitions), np.bool_)
     differs[partitions[chosen & ~is_so]] = True
     for number in np.unique(partitions[chosen]):

@@ -20,7 +20,7 @@ from pyhudi_expr.table.hudi_names import META_COLUMNS, OPERATION
 class HistoricNames(Protocol):
     """The names that columns had when a file was written."""
 
-    def then(self, name: str) -> str | None:
+    def former_name(self, name: str) -> str | None:
         """Return the former name of a current (nested) column; None if it did not exist.
 
         Raises:
@@ -34,13 +34,13 @@ class HistoricNames(Protocol):
 class CurrentNames:
     """The names in tables whose columns were never renamed."""
 
-    def then(self, name: str) -> str | None:
+    def former_name(self, name: str) -> str | None:
         """Return the same name, see `HistoricNames`."""
         return name
 
     def is_as_it_was(self, name: str, old: pa.DataType, new: pa.DataType) -> bool:
         """Return whether the type is unchanged, see `HistoricNames`."""
-        return is_read_alike(old, new)
+        return pyarrow_casts_as_hudi(old, new)
 
 
 @dataclass(frozen=True)
@@ -69,7 +69,7 @@ class FileColumns:
         return pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _then(self, name: str) -> str | None:
-        return name if name in (*META_COLUMNS, OPERATION) else self.names.then(name)
+        return name if name in (*META_COLUMNS, OPERATION) else self.names.former_name(name)
 
     def _column(self, rows: pa.RecordBatch, field: AnyField, name: str) -> AnyArray:
         """Return a current column by its dotted name."""
@@ -117,23 +117,23 @@ class ByName:
         return FileColumns(path, CurrentNames())
 
 
-def are_read_alike(file: pa.Schema, now: pa.Schema) -> bool:
+def pyarrow_reads_as_hudi(file: pa.Schema, now: pa.Schema) -> bool:
     """Return whether pyarrow converts the file's columns to the current ones as Hudi does."""
     return all(
-        is_read_alike(file.field(field.name).type, field.type)
+        pyarrow_casts_as_hudi(file.field(field.name).type, field.type)
         for field in now
         if file.get_field_index(field.name) >= 0
     )
 
 
-def is_read_alike(old: pa.DataType, new: pa.DataType) -> bool:
+def pyarrow_casts_as_hudi(old: pa.DataType, new: pa.DataType) -> bool:
     """Return whether pyarrow's cast gives the values that Hudi's readers give."""
     if pa.types.is_struct(old) and pa.types.is_struct(new):
-        return are_read_alike(pa.schema(list(old)), pa.schema(list(new)))
+        return pyarrow_reads_as_hudi(pa.schema(list(old)), pa.schema(list(new)))
     if pa.types.is_list(old) and pa.types.is_list(new):
-        return is_read_alike(old.value_type, new.value_type)
+        return pyarrow_casts_as_hudi(old.value_type, new.value_type)
     if pa.types.is_map(old) and pa.types.is_map(new):
-        return is_read_alike(old.item_type, new.item_type)
+        return pyarrow_casts_as_hudi(old.item_type, new.item_type)
     if pa.types.is_string(new):
         return not (pa.types.is_floating(old) or pa.types.is_decimal(old) or _is_moment(old))
     return not (pa.types.is_float32(old) and pa.types.is_float64(new))

@@ -43,13 +43,13 @@ class KeyMergedSlices:
 
     table: HudiTable
     schema: pa.Schema
-    told: ColumnsOf
+    columns_of: ColumnsOf
     merger: KeyMerger
     reader: SliceReader
 
     @staticmethod
     def of(
-        table: HudiTable, instant: str | None, wanted: pa.Schema, told: ColumnsOf
+        table: HudiTable, instant: str | None, wanted: pa.Schema, columns_of: ColumnsOf
     ) -> KeyMergedSlices:
         """Prepare to merge slices of a listing.
 
@@ -57,7 +57,7 @@ class KeyMergedSlices:
             table: The table.
             instant: The instant of the listing.
             wanted: The columns to read.
-            told: Gives the columns of files.
+            columns_of: Gives the columns of files.
 
         Raises:
             UnmergeableSlice: Rows cannot be merged by stored keys.
@@ -83,7 +83,7 @@ class KeyMergedSlices:
             fields.append(pa.field(OPERATION, pa.string()))
         every = pa.schema(fields)
         reader = SliceReader(table.base_path, instant or "", merges=True)
-        return KeyMergedSlices(table, every, told, merger, reader)
+        return KeyMergedSlices(table, every, columns_of, merger, reader)
 
     def rows(self, one: FileSlice) -> pa.Table:
         """Return the merged rows of a slice, with the columns of `schema`.
@@ -99,25 +99,25 @@ class KeyMergedSlices:
             if not isinstance(part, LogRows):
                 parts.append((part, []))
                 continue
-            columns = self.told.columns(part.instant, f"a log file of {one.name}")
+            columns = self.columns_of.columns(part.instant, f"a log file of {one.name}")
             rows = pa.Table.from_batches([columns.rows(part.rows, self.schema)])
             tables.append(rows)
             parts.append((part, self._merged_by(rows, one)))
-        kept = self.merger.kept(self._merged_by(base, one), parts)
+        kept = self.merger.remaining_rows(self._merged_by(base, one), parts)
         return pa.concat_tables(tables).take(kept)
 
     def _base_rows(self, one: FileSlice) -> pa.Table:
         if one.base is None:
             return self.schema.empty_table()
         path = one.path(one.base)
-        columns = self.told.columns(one.base_instant, f"{self.table.base_path}/{path}")
+        columns = self.columns_of.columns(one.base_instant, f"{self.table.base_path}/{path}")
         batches = parquet_batches(self.table.storage, path, columns.roots(self.schema))
         rows = (columns.rows(batch, self.schema) for batch in batches)
         return pa.Table.from_batches(rows, self.schema)
 
     def _roots(self, instant: str) -> list[str]:
         """Return the columns to read from a block."""
-        return self.told.columns(instant, f"a log file of {self.table.base_path}").roots(
+        return self.columns_of.columns(instant, f"a log file of {self.table.base_path}").roots(
             self.schema
         )
 

@@ -80,7 +80,7 @@ class KeyMerger:
         """The columns that merging needs."""
         return (*self.columns, *self.ordering, OPERATION, IS_DELETED)
 
-    def kept(
+    def remaining_rows(
         self, base: Sequence[AnyArray], logs: Sequence[tuple[Written, Sequence[AnyArray]]]
     ) -> Int64Array:
         """Return the numbers of the rows that remain, in order.

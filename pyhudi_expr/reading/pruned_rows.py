@@ -20,7 +20,7 @@ import pyarrow.dataset as ds
 from pyhudi_expr.arrays import AnyArray, BoolArray, arrow_nulls
 from pyhudi_expr.keys.definition import hidden_columns, is_virtual
 from pyhudi_expr.prune import PruneResult
-from pyhudi_expr.reading.file_columns import ByName, FileColumns, are_read_alike
+from pyhudi_expr.reading.file_columns import ByName, FileColumns, pyarrow_reads_as_hudi
 from pyhudi_expr.reading.key_merged_slices import KeyMergedSlices
 from pyhudi_expr.reading.row_filter import FilterNotApplicable
 from pyhudi_expr.reading.row_group_pruning import ParquetFragment, matching_row_groups
@@ -66,14 +66,14 @@ class PrunedRows:
             HudiError: A slice cannot be read.
         """
         merged, changed = self._merged(), self._changed()
-        yield from self._of_plain(self.result.keep & ~merged & ~changed)
+        yield from self._plain_files(self.result.keep & ~merged & ~changed)
         for one in file_slices(self.result.listing.some(changed & ~merged)):
             assert self.evolution is not None
             assert one.base is not None
             path = one.path(one.base)
-            yield from self._of_file(path, self.evolution.columns(one.base_instant, path))
+            yield from self._converted_file(path, self.evolution.columns(one.base_instant, path))
         if merged.any():
-            yield from self._of_merged(merged)
+            yield from self._merged_slices(merged)
 
     def dataset(self) -> ds.Dataset:
         """Return the files as a pyarrow dataset with all columns and rows. Reads their footers.
@@ -89,33 +89,33 @@ class PrunedRows:
             )
         schema = self.table.schema(self.result.instant)
         fragments = self._fragments(self._paths(self.result.keep))
-        if self._changed().any() or not all(_are_alike(fragments, schema)):
+        if self._changed().any() or not all(_read_the_same(fragments, schema)):
             raise UnsupportedTable(
                 f"{self.table.base_path}: files from before columns were renamed or retyped are "
                 "no files of a dataset; read batches"
             )
         return self._dataset(fragments)
 
-    def _of_plain(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _plain_files(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         paths = self._paths(slices)
         for start in range(0, len(paths), _AT_ONCE):
             some = paths[start : start + _AT_ONCE]
             fragments = self._fragments(some)
-            alike = _are_alike(fragments, self.read)
+            alike = _read_the_same(fragments, self.read)
             plain = [one for one, is_ in zip(fragments, alike, strict=True) if is_]
             seen: set[str] = set()
             hidden = hidden_columns(self.table.properties)
             dataset = self._dataset(matching_row_groups(plain, self.result.predicate, hidden))
             for tagged in self._scanned(dataset):
                 file: ParquetFragment = tagged.fragment
-                begun = file.path not in seen
+                new_slices = file.path not in seen
                 seen.add(file.path)
                 columns = tagged.record_batch.columns
                 batch = pa.RecordBatch.from_arrays(columns, schema=self.read)
-                yield from self._chosen(pa.Table.from_batches([batch]), int(begun))
+                yield from self._chosen(pa.Table.from_batches([batch]), int(new_slices))
             for path, is_ in zip(some, alike, strict=True):
                 if not is_:
-                    yield from self._of_file(path, ByName().columns("", path))
+                    yield from self._converted_file(path, ByName().columns("", path))
 
     def _scanned(self, dataset: ds.Dataset) -> Iterator[ds.TaggedRecordBatch]:
         try:
@@ -123,15 +123,17 @@ class PrunedRows:
         except (OSError, pa.ArrowException) as error:
             raise HudiError(f"{self.table.base_path}: a file cannot be read: {error}") from error
 
-    def _of_file(self, path: str, columns: FileColumns) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _converted_file(
+        self, path: str, columns: FileColumns
+    ) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read a base file that has other columns than the table has now."""
-        begun = 1
+        new_slices = 1
         for batch in parquet_batches(self.table.storage, path, columns.roots(self.read)):
             rows = pa.Table.from_batches([columns.rows(batch, self.read)])
-            yield from self._chosen(rows, begun)
-            begun = 0
+            yield from self._chosen(rows, new_slices)
+            new_slices = 0
 
-    def _of_merged(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _merged_slices(self, slices: BoolArray) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Read slices with log files."""
         for one in file_slices(self.result.listing.some(slices)):
             if self._is_merged_here(one):
@@ -142,8 +144,8 @@ class PrunedRows:
 
     @cached_property
     def _changed_slices(self) -> KeyMergedSlices:
-        told = self.evolution or ByName()
-        return KeyMergedSlices.of(self.table, self.result.instant, self.read, told)
+        columns_of = self.evolution or ByName()
+        return KeyMergedSlices.of(self.table, self.result.instant, self.read, columns_of)
 
     @cached_property
     def _hudi_rs(self) -> SliceReader:
@@ -160,7 +162,7 @@ class PrunedRows:
         if one.base is None:
             return self.table.properties.meta_fields
         with parquet_file(self.table.storage, one.path(one.base)) as file:
-            return not are_read_alike(file.schema_arrow, self.read)
+            return not pyarrow_reads_as_hudi(file.schema_arrow, self.read)
 
     def _by_hudi_rs(self, one: FileSlice) -> pa.Table:
         reader = self._hudi_rs
@@ -174,12 +176,12 @@ class PrunedRows:
             for columns in reader.columns(one, self.read.names)
         )
 
-    def _chosen(self, rows: pa.Table, begun: int) -> Iterator[tuple[int, pa.RecordBatch]]:
+    def _chosen(self, rows: pa.Table, new_slices: int) -> Iterator[tuple[int, pa.RecordBatch]]:
         """Filter rows and select the requested columns.
 
         Args:
             rows: The rows with the columns of `read`.
-            begun: The number of slices that begin with them.
+            new_slices: The number of slices that begin with them.
         """
         if RECORD_KEY in rows.column_names and is_virtual(self.table.properties):
             key = rows.schema.get_field_index(RECORD_KEY)
@@ -192,15 +194,15 @@ class PrunedRows:
             except (pa.ArrowException, ValueError) as error:  # for example, an overflow
                 raise FilterNotApplicable(f"rows cannot be filtered: {error}") from error
         for batch in rows.select(self.schema.names).to_batches():
-            yield begun, batch
-            begun = 0
-        if begun:
-            yield begun, pa.RecordBatch.from_pylist([], schema=self.schema)
+            yield new_slices, batch
+            new_slices = 0
+        if new_slices:
+            yield new_slices, pa.RecordBatch.from_pylist([], schema=self.schema)
 
     def _merged(self) -> BoolArray:
         """The kept slices that have log files."""
         listing = self.result.listing
-        flags: BoolArray = self.result.keep & listing.any_of_slice(listing.file_is_log)
+        flags: BoolArray = self.result.keep & listing.any_file_of_slice(listing.file_is_log)
         return flags
 
     def _changed(self) -> BoolArray:
@@ -229,14 +231,14 @@ class PrunedRows:
         return ds.FileSystemDataset(fragments, schema, _FORMAT, self.table.storage.filesystem)
 
 
-def _are_alike(fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
+def _read_the_same(fragments: list[ParquetFragment], schema: pa.Schema) -> list[bool]:
     """Return for each file whether pyarrow reads its columns as Hudi's readers do.
 
     Raises:
         CorruptFile: A footer cannot be read.
     """
     with ThreadPoolExecutor(_THREADS) as pool:
-        return [are_read_alike(file, schema) for file in pool.map(_schema, fragments)]
+        return [pyarrow_reads_as_hudi(file, schema) for file in pool.map(_schema, fragments)]
 
 
 def _schema(fragment: ds.ParquetFileFragment) -> pa.Schema:

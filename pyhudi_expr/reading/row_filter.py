@@ -92,14 +92,14 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
         case e.IsNull(term=term) | e.StartsWith(term=term) | e.Matches(term=term):
             return replace(node, term=fit(term))
         case e.Comparison(op=op, left=left, right=right):
-            return e.Comparison(op, *_alike((left, right), schema, zone))
+            return e.Comparison(op, *_with_common_types((left, right), schema, zone))
         case e.Between(term=term, low=low, high=high):
-            return e.Between(*_alike((term, low, high), schema, zone))
+            return e.Between(*_with_common_types((term, low, high), schema, zone))
         case e.In(term=term, options=options):
-            first, *rest = _alike((term, *options), schema, zone)
+            first, *rest = _with_common_types((term, *options), schema, zone)
             return e.In(first, tuple(rest))
         case e.Call(args=args):
-            return replace(node, args=_alike(args, schema, zone))
+            return replace(node, args=_with_common_types(args, schema, zone))
         case e.Cast(term=term):
             return replace(node, term=fit(term))
         case e.Case(branches=branches, otherwise=otherwise):
@@ -108,7 +108,7 @@ def _fitted(node: _Node, schema: pa.Schema, zone: str | None) -> _Node:
     return node
 
 
-def _plain(term: Term) -> Term:
+def _as_in_rows(term: Term) -> Term:
     """Return a term as rows have it, without the deviations of engines' vectorised operators."""
     match term:
         case e.Call(name=e.NO_DECIMAL, args=(inner,)):
@@ -116,9 +116,11 @@ def _plain(term: Term) -> Term:
     return term
 
 
-def _alike(terms: Sequence[Term], schema: pa.Schema, zone: str | None) -> tuple[Any, ...]:
+def _with_common_types(
+    terms: Sequence[Term], schema: pa.Schema, zone: str | None
+) -> tuple[Any, ...]:
     """Return compared terms, with constants in the type of the columns beside them."""
-    terms = [_plain(term) for term in terms]
+    terms = [_as_in_rows(term) for term in terms]
     columns = [term for term in terms if isinstance(term, Column)]
     types = {_name(column.path, schema)[1] for column in columns}
     target = types.pop() if len(types) == 1 else None

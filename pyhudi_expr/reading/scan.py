@@ -92,8 +92,8 @@ class Scan:
         """
         given, slices = 0, 0
         total = int(np.count_nonzero(self.result.keep))
-        for begun, batch in self._rows.batches():
-            slices += begun
+        for new_slices, batch in self._rows.batches():
+            slices += new_slices
             room = batch.num_rows if self._limit is None else self._limit - given
             given += min(room, batch.num_rows)
             self._heard(Progress(slices, total, given))
@@ -177,15 +177,15 @@ def scan(
     check_supported(opened)
     as_of = query_instant(as_of)
     schema = opened.schema(as_of)
-    asked, rows = _parsed(filter, schema, dialect, zone)
-    request = PruneRequest(asked, view, zone, as_of, reader=PartitionReader.ENGINE)
+    predicate, rows = _parsed(filter, schema, dialect, zone)
+    request = PruneRequest(predicate, view, zone, as_of, reader=PartitionReader.ENGINE)
     result = (pruner or Pruner()).prune(table, request)
     names = schema.names if columns is None else [_top_level(name, schema) for name in columns]
     wanted = pa.schema([schema.field(name).remove_metadata() for name in names])
     if isinstance(filter, pc.Expression):
         compared = columns_read(filter, schema)
     else:
-        compared = columns_of(asked, schema)
+        compared = columns_of(predicate, schema)
     read = _with_filtered(wanted, schema, compared)
     if RECORD_KEY in read.names and is_virtual(opened.properties):
         warn_of_stored_keys(opened)
@@ -203,17 +203,17 @@ def _parsed(
     if isinstance(filter, pc.Expression):
         if fault := validation_error(filter, schema):
             raise FilterNotApplicable(f"rows cannot be filtered: {fault}")
-        return _of_arrow(filter, schema), filter
+        return _from_arrow(filter, schema), filter
     if isinstance(filter, str):
-        asked = parse_predicate(filter, dialect)
+        predicate = parse_predicate(filter, dialect)
     elif isinstance(filter, list | tuple):
-        asked = parse_filters(filter)
+        predicate = parse_filters(filter)
     else:
-        asked = filter  # type: ignore[assignment]
-    return asked, row_filter(asked, schema, zone, is_in=isinstance(filter, list | tuple))
+        predicate = filter  # type: ignore[assignment]
+    return predicate, row_filter(predicate, schema, zone, is_in=isinstance(filter, list | tuple))
 
 
-def _of_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
+def _from_arrow(filter: pc.Expression, schema: pa.Schema) -> HudiExpression:
     try:
         from pyhudi_expr.frontend.arrow.substrait import SubstraitError, parse_arrow
     except ImportError:

@@ -70,7 +70,7 @@ class SchemaEvolution:
             if one is None or self.history.at(one) != self.now
         ]
         files = pc.is_in(instants, value_set=pa.array(changed, pa.string()))
-        return listing.any_of_slice(np.asarray(files))
+        return listing.any_file_of_slice(np.asarray(files))
 
     def columns(self, instant: str, path: str) -> FileColumns:
         """Return the columns of a file or log block that was written at an instant.
@@ -99,7 +99,7 @@ class _NamesById:
     version: SchemaVersion
     now: SchemaVersion
 
-    def then(self, name: str) -> str | None:
+    def former_name(self, name: str) -> str | None:
         known = self.version.fields.get(self._id(name))
         return None if known is None else known.name
 

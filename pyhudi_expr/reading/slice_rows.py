@@ -169,7 +169,7 @@ class SliceReader:
             for part in read_log(self.storage(), log_paths, self.pending, lambda instant: roots)
         ]
         own = len(names)
-        kept = merger.kept(
+        kept = merger.remaining_rows(
             [column.combine_chunks() for column in first.columns[own:]],
             [(part, columns[own:]) for part, columns in logs],
         )
@@ -206,8 +206,8 @@ def _key_merger(table: HudiTable) -> KeyMerger | None:
 
 def may_be_merged(table: HudiTable, listing: FileListing) -> BoolArray:
     """Return for each slice whether it can be read here, by the table and the file names alone."""
-    logs = listing.any_of_slice(listing.file_is_log)
-    bases = listing.any_of_slice(~listing.file_is_log)
+    logs = listing.any_file_of_slice(listing.file_is_log)
+    bases = listing.any_file_of_slice(~listing.file_is_log)
     merges = slice_merging(table.properties) is SliceMerging.WHOLE_RECORDS
     alone = not has_delete_marker(table.properties)
     flags: BoolArray = ~logs | (merges & (bases | alone))

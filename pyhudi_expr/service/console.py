@@ -56,10 +56,12 @@ class Console:
 
     async def answer(self, request: Request) -> Response:
         """Return the page, or why it is not shown."""
-        if not self._is_ours(request.headers.get("host", "")):
+        if not self._is_this_host(request.headers.get("host", "")):
             # Another site's page whose name resolves to this host must not read this one.
             return Response(HTTPStatus.MISDIRECTED_REQUEST, PLAIN, b"another host\n")
-        if self._access.needs_token and not self._shown(request.headers.get("authorization", "")):
+        if self._access.needs_token and not self._is_authorized(
+            request.headers.get("authorization", "")
+        ):
             challenge = {"WWW-Authenticate": 'Basic realm="pyhudi", charset="UTF-8"'}
             return Response(HTTPStatus.UNAUTHORIZED, PLAIN, b"show the token\n", challenge)
         # Indexes are read from the storage: callers must not wait for that.
@@ -69,17 +71,17 @@ class Console:
         answers = self._metrics.recent()
         if request.path == "/":
             return _html(overview_page(answers))
-        asked = request.query.get("path", "")
-        if request.path != "/table" or asked not in {answer.table for answer in answers}:
+        requested = request.query.get("path", "")
+        if request.path != "/table" or requested not in {answer.table for answer in answers}:
             return Response(HTTPStatus.NOT_FOUND, PLAIN, b"not found\n", _SAFE)
-        own = [answer for answer in answers if answer.table == asked]
+        own = [answer for answer in answers if answer.table == requested]
         try:
-            table = HudiTable.open(self._roots.resolve(asked))
-            return _html(table_page(asked, table.timeline, checked_statuses(table), own))
+            table = HudiTable.open(self._roots.resolve(requested))
+            return _html(table_page(requested, table.timeline, checked_statuses(table), own))
         except (HudiError, RootError) as error:
-            return _html(table_page(asked, None, (), own, str(error)))
+            return _html(table_page(requested, None, (), own, str(error)))
 
-    def _is_ours(self, host: str) -> bool:
+    def _is_this_host(self, host: str) -> bool:
         name = host.rpartition(":")[0] if not host.endswith("]") else host
         name = (name or host).strip("[]")
         try:
@@ -89,7 +91,7 @@ class Console:
             return name in ("localhost", self._host) or not is_loopback(self._host)
         return True
 
-    def _shown(self, authorization: str) -> bool:
+    def _is_authorized(self, authorization: str) -> bool:
         scheme, _, value = authorization.partition(" ")
         token = value.strip().encode()
         if scheme.lower() == "basic":

@@ -71,10 +71,10 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
 
     def prune(self, request: ttypes.PruneRequest) -> PruneResponse:
         """Return which files cannot match; errors become the response's status."""
-        return _answered(request, self._judged, self._metrics)
+        return _answered(request, self._prune, self._metrics)
 
-    def _judged(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
-        begun = time.perf_counter_ns()
+    def _prune(self, request: ttypes.PruneRequest, response: PruneResponse) -> str | None:
+        started = time.perf_counter_ns()
         question = PruneRequest(
             predicate=decode(request.filter, self._limits),
             view=_view(request),
@@ -85,13 +85,13 @@ class PruningHandler(PruningService.Iface):  # type: ignore[misc]
         snapshot = self._pruner.snapshot(self._roots.resolve(request.basePath), question)
         result = self._pruner.prune_snapshot(snapshot, question)
         _check_as_new(result, request)
-        self._metrics.judged(result)
+        self._metrics.count_result(result)
         if self._log is not None:
             self._log.add(request.basePath, question.predicate)
         response.instant = result.instant
         response.verdicts = verdicts(result)
         response.message = "; ".join(result.notes) or None
-        elapsed_micros = (time.perf_counter_ns() - begun) // 1000
+        elapsed_micros = (time.perf_counter_ns() - started) // 1000
         rows = result.rows_kept(snapshot.row_counts()) if request.countRows else None
         response.counts = counts(result, elapsed_micros, rows)
         if request.describeColumns:
@@ -132,7 +132,7 @@ def _answered(
 
     `judge` returns what may be logged of the response's message.
     """
-    begun = time.perf_counter_ns()
+    started = time.perf_counter_ns()
     request = request or ttypes.PruneRequest()
     response = PruneResponse(
         protocolVersion=PROTOCOL_VERSION,
@@ -167,7 +167,7 @@ def _answered(
             error=type(error).__name__,
             trace="".join(traceback.format_tb(error.__traceback__)),
         )
-    seconds = (time.perf_counter_ns() - begun) / 1e9
+    seconds = (time.perf_counter_ns() - started) / 1e9
     note = note if reason is None else response.message
     metrics.answered(response, seconds, reason, note)
     _logged(response, note, seconds * 1e3)

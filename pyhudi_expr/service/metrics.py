@@ -23,7 +23,7 @@ from pyhudi_expr.prune import PruneResult
 
 #: The content type of `text`.
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-_REMEMBERED = 200
+_MAX_RECENT = 200
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30)
 
 
@@ -31,7 +31,7 @@ class Metrics:
     """The counters of one service. Thread safe."""
 
     def __init__(self) -> None:
-        self._recent: deque[AnsweredRequest] = deque(maxlen=_REMEMBERED)
+        self._recent: deque[AnsweredRequest] = deque(maxlen=_MAX_RECENT)
         self._listeners: list[Callable[[AnsweredRequest], None]] = []
         registry = self._registry = CollectorRegistry()
         self._requests = Counter(
@@ -87,10 +87,10 @@ class Metrics:
             reason: Why nothing was pruned, one of a few words; None if files were pruned.
             note: What may be shown of the response's message.
         """
-        remembered = _remembered(response, seconds, note or "")
-        self._recent.appendleft(remembered)
+        answered = _answered_request(response, seconds, note or "")
+        self._recent.appendleft(answered)
         for listener in self._listeners:
-            listener(remembered)
+            listener(answered)
         self._requests.labels(PruneStatus._VALUES_TO_NAMES[response.status].lower()).inc()
         self._seconds.observe(seconds)
         if reason is not None:
@@ -104,7 +104,7 @@ class Metrics:
         if response.message:
             self._notes.inc()
 
-    def judged(self, result: PruneResult) -> None:
+    def count_result(self, result: PruneResult) -> None:
         """Count the time of each index, and the files that it dropped."""
         for source in result.evidence:
             self._index_seconds.labels(_kind(source.name)).observe(source.seconds)
@@ -119,7 +119,7 @@ class Metrics:
         """Count a connection that was closed for one of a few reasons."""
         self._refused.labels(reason).inc()
 
-    def tell(self, listener: Callable[[AnsweredRequest], None]) -> None:
+    def subscribe(self, listener: Callable[[AnsweredRequest], None]) -> None:
         """Call a listener for each response from now on; it must neither wait nor raise."""
         self._listeners.append(listener)
 
@@ -132,7 +132,7 @@ class Metrics:
         return generate_latest(self._registry) + generate_latest(REGISTRY)
 
 
-def _remembered(response: PruneResponse, seconds: float, note: str) -> AnsweredRequest:
+def _answered_request(response: PruneResponse, seconds: float, note: str) -> AnsweredRequest:
     done = response.counts
     return AnsweredRequest(
         at=datetime.now(timezone.utc),

@@ -64,7 +64,7 @@ class _Service:
 
                 traces = Traces(self._settings.traces_endpoint)
                 pages.callback(traces.close)
-                self._metrics.tell(traces.answered)
+                self._metrics.subscribe(traces.answered)
             await server.run()
 
     def _reload(self, server: PruningServer) -> None:

@@ -30,8 +30,8 @@ class QueryLog:
     def add(self, table: str, predicate: HudiExpression) -> None:
         """Write a line for a request."""
         at = datetime.now(timezone.utc).isoformat(timespec="seconds")
-        asked = json.loads(dumps(predicate))
-        line = json.dumps({"at": at, "table": table, "predicate": asked}, ensure_ascii=False)
+        encoded = json.loads(dumps(predicate))
+        line = json.dumps({"at": at, "table": table, "predicate": encoded}, ensure_ascii=False)
         with suppress(OSError), self._lock:
             self._append(f"{line}\n".encode())
 

@@ -29,7 +29,7 @@ from pyhudi_expr.arrays import (
     BoolArray,
     Int64Array,
     dictionary_of,
-    texts_of,
+    string_list,
 )
 from pyhudi_expr.table.file_names import ParsedNames, base_files, log_files
 from pyhudi_expr.table.listing import FileListing, StoredFiles, TableView
@@ -198,7 +198,7 @@ class _Instants:
     def of(bases: ParsedNames, logs: ParsedNames, rules: SliceRules) -> _Instants:
         base, log = bases.instant.dictionary_encode(), logs.instant.dictionary_encode()
         pending = set(rules.pending_compactions.values())
-        values = sorted({*texts_of(base.dictionary), *texts_of(log.dictionary), *pending})
+        values = sorted({*string_list(base.dictionary), *string_list(log.dictionary), *pending})
         rank = {value: i for i, value in enumerate(values)}
         visible, limit = rules.visible, rules.as_of
         complete = np.array(
@@ -356,7 +356,7 @@ def _sorted_dictionary(encoded: AnyDictionaryArray) -> tuple[AnyArray, Int64Arra
 
 
 def _ranks(encoded: AnyDictionaryArray, rank: Mapping[str, int]) -> Int64Array:
-    of_value = np.array([rank[value] for value in texts_of(encoded.dictionary)], np.int64)
+    of_value = np.array([rank[value] for value in string_list(encoded.dictionary)], np.int64)
     return of_value[_int64(encoded.indices)]
 
 

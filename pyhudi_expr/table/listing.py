@@ -50,7 +50,7 @@ class FileListing:
     """
 
     instant: str | None
-    """Requested time of the newest write that was judged; None for a table without commits."""
+    """Requested time of the newest write that is considered; None for a table without commits."""
     view: TableView
     partitions: AnyArray
     slice_partition: Int32Array
@@ -128,11 +128,11 @@ class FileListing:
             file_is_log=self.file_is_log[files],
         )
 
-    def of_base_files(self) -> FileListing:
+    def base_files_only(self) -> FileListing:
         """Return the listing of the slices with a base file, without their log files."""
         if not self.has_logs:
             return self
-        found = self.some(self.any_of_slice(~self.file_is_log))
+        found = self.some(self.any_file_of_slice(~self.file_is_log))
         bases = ~found.file_is_log
         return replace(
             found,
@@ -148,7 +148,7 @@ class FileListing:
         """Repeat a value of each slice for each of its files."""
         return slices if self._is_file_per_slice else slices[self.file_slice]
 
-    def any_of_slice(self, files: BoolArray) -> BoolArray:
+    def any_file_of_slice(self, files: BoolArray) -> BoolArray:
         """Return for each slice whether one of its files is flagged."""
         if self._is_file_per_slice:
             return files

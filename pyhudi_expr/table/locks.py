@@ -121,7 +121,7 @@ class TableLock:
     def _take(self, place: Storage, shown: str, purpose: str) -> None:
         give_up, pause = time.monotonic() + self.wait, _FIRST_PAUSE
         while not place.create(_FILE, _owner(purpose)):
-            if _is_left_behind(place):
+            if _is_abandoned(place):
                 place.delete(_FILE)
                 continue
             if time.monotonic() + pause > give_up:
@@ -140,7 +140,7 @@ def _seconds(millis: str) -> float:
         raise HudiError(f"{WAIT} is {millis!r}, which is not a number of milliseconds") from error
 
 
-def _is_left_behind(place: Storage) -> bool:
+def _is_abandoned(place: Storage) -> bool:
     """Return whether a process of this program took the lock, and ended without releasing it."""
     try:
         owner = json.loads(place.read(_FILE))

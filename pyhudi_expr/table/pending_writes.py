@@ -14,7 +14,7 @@ _FIRST_PAUSE, _LONGEST_PAUSE = 0.1, 5.0  # seconds
 _WRITES = frozenset({"commit", "deltacommit", "replacecommit"})
 
 
-def writes_begun_before(table: HudiTable, instant: str) -> frozenset[str]:
+def writes_pending_before(table: HudiTable, instant: str) -> frozenset[str]:
     """Return the instants of pending writes of rows that were requested before this one."""
     return frozenset(
         one.requested

@@ -58,7 +58,7 @@ def arrow_schema(avro_schema: str) -> pa.Schema:
     if not isinstance(parsed, dict) or parsed.get("type") != "record":
         raise UnsupportedTable("the table's Avro schema is not a record")
     try:
-        return _of_record(parsed)
+        return _record_schema(parsed)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UnsupportedTable(f"the table's Avro schema is none: {error!r}") from error
 
@@ -67,7 +67,7 @@ def _with_doc(field: AnyField, doc: str | None) -> AnyField:
     return field.with_metadata({DOC: doc}) if doc else field.remove_metadata()
 
 
-def _of_record(parsed: dict[str, Any]) -> pa.Schema:
+def _record_schema(parsed: dict[str, Any]) -> pa.Schema:
     struct = _Converter().data_type(parsed, "")
     return pa.schema(
         [_with_doc(struct.field(i), field.get("doc")) for i, field in enumerate(parsed["fields"])]

@@ -88,24 +88,24 @@ class Storage:
     def list(self, path: str = "", recursive: bool = False) -> list[FileEntry]:
         """Return the entries of a directory, hidden files included; empty if it does not exist."""
         selector = fs.FileSelector(self.full(path), allow_not_found=True, recursive=recursive)
-        with self._named(path):
+        with self._translated(path):
             infos = self.filesystem.get_file_info(selector)
         return [self._entry(info) for info in infos]
 
     def stat(self, path: str) -> FileEntry | None:
         """Return the file or directory; None if it does not exist."""
-        with self._named(path):
+        with self._translated(path):
             info = self.filesystem.get_file_info(self.full(path))
         return None if info.type == fs.FileType.NotFound else self._entry(info)
 
     def read(self, path: str) -> bytes:
         """Read a whole file."""
-        with self._named(path), self.filesystem.open_input_stream(self.full(path)) as stream:
+        with self._translated(path), self.filesystem.open_input_stream(self.full(path)) as stream:
             return bytes(stream.read())
 
     def open_input(self, path: str) -> pa.NativeFile:
         """Open a file for random access; the caller closes it."""
-        with self._named(path):
+        with self._translated(path):
             return self.filesystem.open_input_file(self.full(path))
 
     def write(self, path: str, content: bytes) -> None:
@@ -131,20 +131,20 @@ class Storage:
 
     def move(self, source: str, target: str) -> None:
         """Rename a file; the target must not exist."""
-        with self._named(source, "renamed"):
+        with self._translated(source, "renamed"):
             self.filesystem.create_dir(self._parent(target), recursive=True)
             self._rename(self.full(source), self.full(target))
 
     def delete(self, path: str) -> None:
         """Delete the file if it exists."""
-        with self._named(path, "deleted"):
+        with self._translated(path, "deleted"):
             if self._exists(self.full(path)):
                 self.filesystem.delete_file(self.full(path))
             self._forget_checksum(path)
 
     def delete_dir(self, path: str) -> None:
         """Delete the directory with all its contents, if it exists."""
-        with self._named(path, "deleted"):
+        with self._translated(path, "deleted"):
             if self._exists(self.full(path)):
                 self.filesystem.delete_dir(self.full(path))
 
@@ -154,7 +154,7 @@ class Storage:
     ) -> Iterator[pa.NativeFile]:
         parent, target = self._parent(path), self.full(path)
         hidden = f"{parent}/.{target.rpartition('/')[2]}.{uuid.uuid4().hex}.tmp"
-        with self._named(path, "written"):
+        with self._translated(path, "written"):
             self.filesystem.create_dir(parent, recursive=True)
             try:
                 with self.filesystem.open_output_stream(hidden) as stream:
@@ -217,7 +217,7 @@ class Storage:
         return FileEntry(info.base_name, relative, size, is_file, int(info.mtime_ns or 0))
 
     @contextmanager
-    def _named(self, path: str, purpose: str = "read") -> Iterator[None]:
+    def _translated(self, path: str, purpose: str = "read") -> Iterator[None]:
         try:
             yield
         except FileNotFoundError as error:

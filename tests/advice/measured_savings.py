@@ -65,7 +65,7 @@ class Measurements:
 
 def measured(spark, spec, path, queries, kinds, later):
     """queries: as text. kinds: of indexes. later: the frame that the commit adds."""
-    predicates = read_queries(";".join(queries)).asked
+    predicates = read_queries(";".join(queries)).queries
     advice, before = advise(path, predicates), mean_kept(path, predicates)
     scale = build_time_scale(spark, path, len(HudiTable.open(path).listing().file_name))
     seconds = {

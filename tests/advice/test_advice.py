@@ -47,7 +47,7 @@ def table(rows, tmp_path_factory):
 
 
 def predicates(*conditions):
-    return read_queries(";\n".join(conditions)).asked
+    return read_queries(";\n".join(conditions)).queries
 
 
 def files_with(rows, column, searched):
@@ -238,7 +238,7 @@ SELECT count(*) FROM trips
 
 def test_conditions_of_one_table_are_read_from_queries():
     found = read_queries(SQL, table="trips")
-    assert [each.text for each in found.asked] == [
+    assert [each.text for each in found.queries] == [
         "fare > 100 AND city = 'Oslo'",
         "fare < 5",
         "city IN ('a', 'b')",

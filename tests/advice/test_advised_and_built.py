@@ -48,7 +48,7 @@ def advised(spark, tmp_path_factory):
     drawn = np.random.default_rng(1).choice(_VALUES, 40, replace=False).tolist()
     texts = [f"scattered = {value}" for value in drawn]
     texts += [f"sorted BETWEEN {low} AND {low + 900}" for low in range(0, _ROWS, 800)]
-    predicates = read_queries(";".join(texts)).asked
+    predicates = read_queries(";".join(texts)).queries
     advice = advise(path, predicates)
     assert {each.candidate.kind for each in advice.recommendations} == set(_KINDS)
 

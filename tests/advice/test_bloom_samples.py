@@ -85,7 +85,7 @@ def test_files_kept_by_filters_are_estimated_within_a_tenth(table):
     of_file = [set(cities[at : at + ROWS // FILES]) for at in range(0, ROWS, ROWS // FILES)]
     measured = np.mean([sum(f"city {n}" in held for held in of_file) for n in drawn])
     queries = read_queries(";".join(f"city = 'city {n}'" for n in drawn))
-    advice = advise(table, queries.asked)
+    advice = advise(table, queries.queries)
     (found,) = advice.recommendations
     assert found.candidate == Candidate("bloom_filters", ("city",))
     assert advice.planned.files == pytest.approx(measured, rel=0.1)
@@ -95,7 +95,7 @@ def test_files_kept_by_filters_are_estimated_within_a_tenth(table):
 
 def test_existing_filters_are_not_recommended_again(tmp_path):
     path = written(tmp_path / "table", {"a": split(rows(), FILES)})
-    queries = read_queries("city = 'city 7'").asked
+    queries = read_queries("city = 'city 7'").queries
     register_secondary_index(path, "city")
     assert [one.candidate.kind for one in advise(path, queries).recommendations] == [
         "bloom_filters"
@@ -123,8 +123,8 @@ def test_false_positives_are_estimated_from_how_full_a_filter_is(tmp_path, crowd
     others = [ByteStrings.of([f"other-{number}".encode()]) for number in range(1_500)]
     bloom = parse(SIMPLE, builder.text())
     measured = np.mean([bloom.may_hold_any(HashedKeys(one)) for one in others])
-    assert not found.are_made
-    assert found.text_bytes == found.written_bytes == len(builder.text())
+    assert not found.are_built
+    assert found.text_bytes == found.footer_bytes == len(builder.text())
     assert found.false_positives == pytest.approx(measured, rel=0.1, abs=1e-3)
     assert (found.false_positives > 0.5) == (crowded > 1)
 
@@ -143,7 +143,7 @@ _BUILT_FILTERS = [(column_filters, identity_of("city")), (key_filters, identity_
 
 
 def test_filters_do_not_exclude_log_files():
-    sample = FilterSample(1.0, 1.0, 1.0, false_positives=0.0, unfiltered=0.0, are_made=True)
+    sample = FilterSample(1.0, 1.0, 1.0, false_positives=0.0, unfiltered=0.0, are_built=True)
     assert sample.kept(3, 20, 1) == 3
     assert replace(sample, unfiltered=0.5).kept(3, 20, 1) == 11.5
     assert replace(sample, false_positives=0.1).kept(0, 10, 2) == pytest.approx(1.9)
@@ -185,6 +185,6 @@ def test_a_filter_that_no_store_supports_is_no_candidate(table):
 def test_build_seconds_of_filters_equal_the_benchmark_within_a_third():
     """2,000 files with Hudi's filters for 60,000 keys, the default of its writers."""
     text = 60_000 * 43.13 / 8 * 4 / 3
-    filters = FilterSample(42_400, text, text, false_positives=0.0, unfiltered=0.0, are_made=False)
+    filters = FilterSample(42_400, text, text, false_positives=0.0, unfiltered=0.0, are_built=False)
     found = filter_seconds(filters, 2_000, 2_000_000)
     assert _FIGURES["query-path: bloom_filters, build"] == pytest.approx(found, rel=1 / 3)

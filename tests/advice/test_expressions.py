@@ -52,7 +52,7 @@ def table(tmp_path_factory):
 
 
 def predicates(*conditions):
-    return read_queries(";\n".join(conditions)).asked
+    return read_queries(";\n".join(conditions)).queries
 
 
 def recommended(advice):

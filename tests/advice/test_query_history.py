@@ -45,7 +45,7 @@ def test_the_query_log_of_a_service_becomes_advice(golden, tmp_path, capsys):
     assert stat.S_IMODE(log.stat().st_mode) == 0o600
     found = read_query_log(log.read_text(), f"file:{table}/")
     assert found.notes == ()
-    assert [each.predicate for each in found.asked] == [
+    assert [each.predicate for each in found.queries] == [
         parse_predicate(text) for text in (*_PREDICATES, _PREDICATES[0])
     ]
     assert main(["advise", table, "--query-log", str(log), "--json"]) == 0
@@ -60,7 +60,7 @@ def test_a_full_query_log_starts_over(tmp_path, monkeypatch):
         log.add("/t", parse_predicate(f"a = {number}"))
     before = path.with_name("asked.1")
     assert path.stat().st_size < before.stat().st_size <= 600
-    newest = read_query_log((before.read_text() + path.read_text()), "/t").asked[-1]
+    newest = read_query_log((before.read_text() + path.read_text()), "/t").queries[-1]
     assert newest.predicate == parse_predicate("a = 10")
 
 
@@ -70,7 +70,7 @@ def test_an_unwritable_query_log_does_not_fail_requests(tmp_path):
 
 def test_invalid_lines_are_noted():
     found = read_query_log('{"table": "/t"}\nnonsense\n{"table": "/other"}\n', "/t")
-    assert found.asked == ()
+    assert found.queries == ()
     assert [note.split(" cannot")[0] for note in found.notes] == [
         "line 1 of the query log",
         "line 2 of the query log",
@@ -79,14 +79,14 @@ def test_invalid_lines_are_noted():
 
 def test_conditions_of_a_table_are_read_from_hives_history():
     found = read_hive_history(_HISTORY, "trips")
-    assert [each.text for each in found.asked] == ["city = 'Oslo' AND fare > 3", "fare < 3"]
+    assert [each.text for each in found.queries] == ["city = 'Oslo' AND fare > 3", "fare < 3"]
     assert len(found.notes) == 1
     assert "cannot be read" in found.notes[0]
 
 
 def test_a_history_in_hives_format():
     found = read_hive_history(_WRITTEN_BY_HIVE.read_text(), "trips")
-    assert [each.text for each in found.asked] == ["fare > 100 AND city = 'Os\"lo'", "fare < 3"]
+    assert [each.text for each in found.queries] == ["fare > 100 AND city = 'Os\"lo'", "fare < 3"]
     assert found.notes == ()
 
 

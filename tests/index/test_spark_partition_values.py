@@ -175,9 +175,7 @@ def test_partition_columns_shown_as_another_type() -> None:
 
     def undecided(generator: str, fields: str, reader: PartitionReader, column: Any) -> set[str]:
         table = SparkPartitionColumns.of(properties(fields, generator))
-        return set(
-            ReaderSemantics.of(reader, SparkPathValues([], table), proved, [column]).unjudged
-        )
+        return set(ReaderSemantics.of(reader, SparkPathValues([], table), proved, [column]).retyped)
 
     for reader, based, custom in (
         (ENGINE, set(), set()),

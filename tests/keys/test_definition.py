@@ -143,5 +143,5 @@ def test_the_settings_survive_a_round_trip() -> None:
     }
     definition = key_definition(properties(given), "t")
     assert definition.hudi is Generator.COMPLEX
-    assert not definition.is_hudis
+    assert not definition.uses_hudi_keys
     assert key_definition(properties({**given, **definition.settings()}), "t") == definition

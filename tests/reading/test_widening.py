@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from pyhudi_expr.reading.file_columns import ByName, is_read_alike
+from pyhudi_expr.reading.file_columns import ByName, pyarrow_casts_as_hudi
 from pyhudi_expr.reading.scan import scan
 from pyhudi_expr.table.errors import UnsupportedTable
 
@@ -82,7 +82,7 @@ WIDE = pa.struct([("f", pa.float64()), ("i", pa.int64()), ("new", pa.string())])
 def test_widenings_that_all_readers_read_alike(
     old: pa.DataType, new: pa.DataType, alike: bool
 ) -> None:
-    assert is_read_alike(old, new) == alike
+    assert pyarrow_casts_as_hudi(old, new) == alike
 
 
 def widened(values: Any, old: pa.DataType, new: pa.DataType) -> list[Any]:

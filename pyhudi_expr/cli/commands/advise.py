@@ -95,17 +95,17 @@ def advise(
                 ),
             ]
         )
-        found = advice_for(table_location(table), read.asked, growth)
+        found = advice_for(table_location(table), read.queries, growth)
     if as_json:
         report = {**asdict(found), "notes": [*read.notes, *found.notes]}
         click.echo(reports.as_json(report))
         return
-    _tell(found)
+    _print_advice(found)
     for note in (*read.notes, *found.notes):
         click.echo(f"note: {note}", err=True)
 
 
-def _tell(found: Advice) -> None:
+def _print_advice(found: Advice) -> None:
     now, then = found.today, found.planned
     click.echo(
         f"{found.queries} queries read {now.files:.1f} files, {now.bytes / 1e6:.1f} MB on average;"
@@ -122,23 +122,23 @@ def _tell(found: Advice) -> None:
         _show(found.passed_over)
 
 
-def _show(judged: Sequence[RankedIndex]) -> None:
+def _show(ranked: Sequence[RankedIndex]) -> None:
     shown = Table("index")
     for heading in (
         *("files\nless", "MB\nless", "MB\nstored", "build,\ns"),
         *("bytes\na row\nwritten", "bytes\na file\nwritten"),
     ):
         shown.add_column(heading, justify="right")
-    for each in judged:
+    for each in ranked:
         costs = each.costs
-        index = _named(each.candidate)
+        index = _candidate_name(each.candidate)
         cells = (each.files, each.bytes / 1e6, costs.storage / 1e6, costs.build_seconds)
         written = f"{costs.bytes_of_row:.1f}", f"{costs.bytes_of_file:.0f}"
         shown.add_row(index, *(f"{cell:.1f}" for cell in cells), *written)
     reports.print_table(shown)
 
 
-def _named(candidate: Candidate) -> str:
+def _candidate_name(candidate: Candidate) -> str:
     columns = ", ".join(candidate.columns)
     of = columns if candidate.function == IDENTITY else f"{candidate.function}({columns})"
     return f"{candidate.kind} {of}"

@@ -149,10 +149,10 @@ def _measured(
     spent = []
     with progress_while(f"asking {times + 1} times"):
         for _ in range(times + 1):
-            begun = perf_counter()
+            started = perf_counter()
             result = pruner.prune(path, request)
             kept, size = result.files_kept, result.bytes_kept
-            spent.append(1000 * (perf_counter() - begun))
+            spent.append(1000 * (perf_counter() - started))
     return {
         "predicate": text,
         "files_total": result.files_total,

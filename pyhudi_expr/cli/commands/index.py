@@ -305,8 +305,8 @@ def _carried_out(
 
 
 def _build_options(settings: dict[str, Any]) -> BuildOptions:
-    said = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
-    named = {key: value for key, value in said.items() if value}
+    given = {PROVIDER: settings["lock_provider"], DIRECTORY: settings["lock_dir"]}
+    named = {key: value for key, value in given.items() if value}
 
     def lock(storage: Storage) -> TableLock:
         return TableLock.of(storage, named, settings["lock_wait"])

@@ -166,10 +166,10 @@ def cluster_table(
         done = cluster(
             spark, table_location(table), wanted, ClusterOptions(*chosen, size, wait, options)
         )
-    click.echo(reports.as_json(asdict(done)) if as_json else _told(done))
+    click.echo(reports.as_json(asdict(done)) if as_json else _summary(done))
 
 
-def _told(done: Clustered) -> str:
+def _summary(done: Clustered) -> str:
     lines = [f"note: {note}" for note in done.notes]
     if done.instant is None:
         return "\n".join([*lines, "there was nothing to lay out"])

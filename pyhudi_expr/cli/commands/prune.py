@@ -139,8 +139,8 @@ def _pruned(
     zone: str | None,
     footers: bool,
 ) -> tuple[TableSnapshot, PruneResult]:
-    asked = parse_predicate(predicate, DIALECTS[dialect])
-    request = PruneRequest(asked, view, zone, as_of, since, reader_of(dialect))
+    parsed = parse_predicate(predicate, DIALECTS[dialect])
+    request = PruneRequest(parsed, view, zone, as_of, since, reader_of(dialect))
     options = PruneOptions(footers=footers, footer_wait=_FOOTER_WAIT_SECONDS)
     with progress_while("pruning files"):
         pruner = Pruner(options)

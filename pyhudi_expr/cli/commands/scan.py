@@ -70,7 +70,7 @@ def scan(
             dialect=DIALECTS[dialect],
             zone=zone,
             limit=limit,
-            progress=lambda done: bar.tell(done.slices, done.slices_total, "files"),
+            progress=lambda done: bar.advance(done.slices, done.slices_total, "files"),
         )
     if not as_json:
         click.echo("\t".join(rows.schema.names))
@@ -112,12 +112,12 @@ def _json(value: PythonValue) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, default=_text, allow_nan=False)
     except ValueError:
-        return json.dumps(_told(value), ensure_ascii=False, default=_text)
+        return json.dumps(_json_value(value), ensure_ascii=False, default=_text)
 
 
-def _told(value: PythonValue) -> PythonValue:
+def _json_value(value: PythonValue) -> PythonValue:
     if isinstance(value, float) and not math.isfinite(value):
         return {math.inf: "Infinity", -math.inf: "-Infinity"}.get(value, "NaN")
     if isinstance(value, dict):
-        return {name: _told(one) for name, one in value.items()}
-    return [*map(_told, value)] if isinstance(value, list | tuple) else value
+        return {name: _json_value(one) for name, one in value.items()}
+    return [*map(_json_value, value)] if isinstance(value, list | tuple) else value

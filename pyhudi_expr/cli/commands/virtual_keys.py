@@ -103,7 +103,7 @@ def report(table: str, as_json: bool) -> None:
         enabled = is_virtual(opened.properties)
         click.echo(reports.as_json({"enabled": enabled, **asdict(found)}))
     else:
-        click.echo(_told(found))
+        click.echo(_summary(found))
 
 
 @virtual_keys.command(
@@ -186,7 +186,7 @@ def _progress(as_json: bool) -> Callable[[int, int], None]:
     return show
 
 
-def _told(found: KeyStorage) -> str:
+def _summary(found: KeyStorage) -> str:
     basis = "measured by stored keys" if found.is_measured else "by the size of the key's columns"
     lines = [
         f"base files: {found.files}, {found.bytes / 1e6:.1f} MB, {found.rows:,} rows",

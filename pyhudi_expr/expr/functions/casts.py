@@ -33,7 +33,7 @@ from pyhudi_expr.expr.functions.wide_decimals import (
     RELATIVE_ERROR,
     FromDoubles,
     Refitted,
-    made_whole,
+    decimals_to_integers,
     to_doubles,
 )
 
@@ -132,7 +132,7 @@ def conversion(source: Domain, target: Domain, zone: str | None = None) -> Funct
         case (Kind.DECIMAL, Kind.INTEGER) if source.is_ordinal:
             return Truncated(10**source.scale, target.bits)
         case (Kind.DECIMAL, Kind.INTEGER):
-            fitting = OnOperands(Refitted(_LARGE_WHOLE), ((0, made_whole),))
+            fitting = OnOperands(Refitted(_LARGE_WHOLE), ((0, decimals_to_integers),))
             return OnOperands(Within(*integer_range(target.bits)), ((0, fitting),))
         case (Kind.FLOAT, Kind.DECIMAL):
             # Hive converts a float to the decimal that it prints.
@@ -172,7 +172,7 @@ def start_of_day(midnights: Function, target: Domain, zone: str | None) -> Funct
     return Hull(midnights, OnOperands(ToWallClock(zone, target.units), ((0, instants),)))
 
 
-def _holds(target: Domain, source: Domain) -> bool:
+def _holds_decimals(target: Domain, source: Domain) -> bool:
     """Return whether the decimals of one domain are decimals of the other, digit by digit."""
     whole = target.precision - target.scale >= source.precision - source.scale
     return whole and target.scale >= source.scale
@@ -181,7 +181,7 @@ def _holds(target: Domain, source: Domain) -> bool:
 def _widening(source: Domain, target: Domain) -> Function:
     """Return the conversion of ordinals to decimals with more than 18 digits."""
     decimals = as_decimal(source)
-    if _holds(target, decimals):
+    if _holds_decimals(target, decimals):
         return Widened(source, target)
     return OnOperands(Refitted(target), ((0, Widened(source, decimals)),))
 

@@ -114,12 +114,12 @@ def _elementary(function: Function) -> Rule:
     def rule(site: Site) -> Signature | None:
         if len(site.domains) != 1 or site.kind(0) not in NUMBERS:
             return None
-        return _of_double(site, function)
+        return _double_signature(site, function)
 
     return rule
 
 
-def _of_double(site: Site, function: Function) -> Signature | None:
+def _double_signature(site: Site, function: Function) -> Signature | None:
     found = conversion(site.domains[0], DOUBLE)
     return Signature(on_first(function, found), DOUBLE) if found else None
 
@@ -131,7 +131,7 @@ def _power(site: Site) -> Signature | None:
         return None
     exponent = float(value)
     exact = exponent == value and math.isfinite(exponent) and exponent != 0
-    return _of_double(site, _Power(exponent)) if exact else None
+    return _double_signature(site, _Power(exponent)) if exact else None
 
 
 RULES: dict[str, Rule] = {

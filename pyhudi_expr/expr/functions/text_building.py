@@ -122,8 +122,10 @@ class _Replaced:
         replaced = whole
         for count in range(1, len(self.old)):
             # The searched text may begin at the end of the shared beginning.
-            is_begun = pc.ends_with(shared, self.old[:count])
-            replaced = pc.if_else(is_begun, pc.utf8_slice_codeunits(whole, 0, -count), replaced)
+            ends_in_match = pc.ends_with(shared, self.old[:count])
+            replaced = pc.if_else(
+                ends_in_match, pc.utf8_slice_codeunits(whole, 0, -count), replaced
+            )
         begin = replaced.cast(pa.large_binary())
         return texts.result(begin, _closed(begin))
 

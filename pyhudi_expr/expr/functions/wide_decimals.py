@@ -105,7 +105,7 @@ class Whole:
         return replace(operand, lower=whole(operand.lower), upper=whole(operand.upper))
 
 
-def made_whole(*operands: Bounds) -> Bounds:
+def decimals_to_integers(*operands: Bounds) -> Bounds:
     """Convert decimals to integers: truncated, but Hive rounds some with more digits."""
     (operand,) = operands
     return replace(operand, lower=pc.floor(operand.lower), upper=pc.ceil(operand.upper))

@@ -239,7 +239,7 @@ def _starts_with(term: Term, prefix: Term) -> HudiExpression:
     raise InexpressibleError("not supported: a prefix that is not constant")
 
 
-def _plain(type_: pa.DataType) -> Callable[[Any], Literal]:
+def _primitive_reader(type_: pa.DataType) -> Callable[[Any], Literal]:
     return lambda value: Literal(value, type_)
 
 
@@ -269,7 +269,7 @@ _PLAIN: dict[str, pa.DataType] = {
     **{"timestamp": pa.timestamp("us"), "timestamp_tz": pa.timestamp("us", "UTC")},
 }
 _LITERALS: dict[str, Callable[[Any], Literal]] = {
-    **{name: _plain(type_) for name, type_ in _PLAIN.items()},
+    **{name: _primitive_reader(type_) for name, type_ in _PLAIN.items()},
     "var_char": lambda node: Literal(node.value, pa.string()),
     "decimal": _decimal,
     "precision_timestamp": lambda node: _instant(node, None),

@@ -186,7 +186,7 @@ def _family(type_: pa.DataType | CharType) -> str:
     return "null"
 
 
-def _whole(at: _Reader, type_: Json) -> int:
+def _integer(at: _Reader, type_: Json) -> int:
     value = at.get("value", int | str)
     if isinstance(value, bool) or (isinstance(value, str) and len(value) > 20):
         raise at.error(f"no value of type {type_}")
@@ -243,7 +243,7 @@ _PARSERS: dict[str, Callable[[_Reader, Any], Any]] = {
     "decimal": _decimal,
     "text": lambda at, _: at.text("value"),
     "bytes": lambda at, _: base64.b64decode(at.text("value"), validate=True),
-    "whole": _whole,
+    "whole": _integer,
     "null": _null,
 }
 _KINDS: dict[str, tuple[tuple[str, ...], Callable[[_Reader], HudiExpression | Term]]] = {

@@ -248,7 +248,9 @@ def _check_presto(node: exp.Expr) -> None:
             raise InexpressibleError(
                 "not supported: hours of a possible date, for which Presto counts days"
             )
-        case exp.Case(this=exp.Expr()) if not _are_alike([one.this for one in node.args["ifs"]]):
+        case exp.Case(this=exp.Expr()) if not _have_one_type(
+            [one.this for one in node.args["ifs"]]
+        ):
             raise InexpressibleError("not supported: a CASE with values of several types")
         case exp.Case() if any(map(_has_product, _compared_by_case(node))):
             # A product may be a decimal zero with a minus sign, which then equals none of the
@@ -273,7 +275,7 @@ def _presto_call(name: str, args: tuple[Term, ...]) -> Term:
     return trino_call(presto_as_read, name, args)
 
 
-def _are_alike(values: list[exp.Expr]) -> bool:
+def _have_one_type(values: list[exp.Expr]) -> bool:
     """Return whether there is one value, or all are constants of one type."""
     kinds = set(map(_kind, values))
     return len(values) == 1 or (len(kinds) == 1 and None not in kinds)

@@ -144,14 +144,18 @@ class _Walk:
                 _check_read(pattern)
                 return self._like(pattern, escape.this)
             case exp.RegexpLike():
-                return self._truth("rlike", (self._term(node.this), self._term(node.expression)))
+                return self._predicate_function(
+                    "rlike", (self._term(node.this), self._term(node.expression))
+                )
             case exp.Anonymous() if isinstance(node.this, str):
-                return self._truth(node.this.lower(), tuple(map(self._term, node.expressions)))
+                return self._predicate_function(
+                    node.this.lower(), tuple(map(self._term, node.expressions))
+                )
             case exp.Column() | exp.Dot() | exp.Boolean() | exp.Null() | exp.Case() | exp.If():
                 return as_condition(self._term(node))
         raise _unsupported(node)
 
-    def _truth(self, name: str, args: tuple[Term, ...]) -> HudiExpression:
+    def _predicate_function(self, name: str, args: tuple[Term, ...]) -> HudiExpression:
         """Return a function as a predicate."""
         found = self._dialect.predicate(name, args)
         return found or as_condition(self._dialect.call(name, args))

@@ -244,7 +244,7 @@ def _call(name: str, terms: tuple[Term, ...]) -> Term:
     try:
         return supported_call(SENT, name, terms)
     except InexpressibleError:
-        return e.Call(f"unjudged {name}", terms)
+        return e.Call(f"unsupported {name}", terms)
 
 
 def _check_count(index: int, count: int, wanted: tuple[int, int | None]) -> None:

@@ -57,7 +57,7 @@ def decode_literal(wire: ttypes.Literal, max_bytes: int) -> nodes.Literal:
         raise InexpressibleError("a text that was no UTF-8")
     if isinstance(value, str | bytes) and len(value) > max_bytes:
         raise BadRequestError(f"a literal of {len(value)} bytes, {max_bytes} are allowed")
-    decoded: nodes.Literal = _DECODERS.get(wanted, _plain)(value, wire, type_)
+    decoded: nodes.Literal = _DECODERS.get(wanted, _primitive)(value, wire, type_)
     return decoded
 
 
@@ -79,7 +79,7 @@ def _field(type_: Type) -> str:
     return "binaryValue" if pa.types.is_binary(type_) else ""
 
 
-def _plain(value: PythonValue, wire: ttypes.Literal, type_: Type) -> nodes.Literal:
+def _primitive(value: PythonValue, wire: ttypes.Literal, type_: Type) -> nodes.Literal:
     return nodes.Literal(value, type_)
 
 

@@ -83,7 +83,7 @@ class _Reader:
             raise BlockError("blocks nested too deeply")
         if name == "RLE":
             count = self._length()
-            (value,) = self._of_one(self._block(level + 1))
+            (value,) = self._repeated(self._block(level + 1))
             return [value] * count
         if name == "DICTIONARY":
             return self._dictionary(level)
@@ -151,7 +151,7 @@ class _Reader:
         self._at += size
         return taken
 
-    def _of_one(self, values: Values) -> Values:
+    def _repeated(self, values: Values) -> Values:
         if len(values) != 1:
             raise BlockError("a repeated block of other than one value")
         return values

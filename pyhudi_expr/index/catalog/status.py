@@ -78,11 +78,11 @@ def index_statuses(table: HudiTable) -> list[IndexStatus]:
     others = [index for index in registered if index.store is Store.HUDI]
     named = {partition for index in others for partition in index.partitions}
     found = [
-        _found(table, metadata, name, definition)
+        _unregistered_status(table, metadata, name, definition)
         for name, definition in _unregistered(table, named)
     ]
     known = [_registered(table, metadata, index) for index in others]
-    every = [*known, *found, *_of_extension(table, own)]
+    every = [*known, *found, *_extension_statuses(table, own)]
     return sorted(every, key=lambda status: status.name)
 
 
@@ -170,7 +170,9 @@ def _record_index_state(table: HudiTable) -> tuple[State, str]:
     return (State.DOUBTED if account.differing else State.ACTIVE), "; ".join(notes)
 
 
-def _of_extension(table: HudiTable, registered: Sequence[RegisteredIndex]) -> list[IndexStatus]:
+def _extension_statuses(
+    table: HudiTable, registered: Sequence[RegisteredIndex]
+) -> list[IndexStatus]:
     """Return the status of the extension's indexes, which all cover the same commits."""
     extension = Extension.open(table)
     there = frozenset[str]() if extension is None else extension.partitions
@@ -216,7 +218,7 @@ def _registered(
     )
 
 
-def _found(
+def _unregistered_status(
     table: HudiTable, metadata: MetadataTable | None, name: str, definition: IndexDefinition | None
 ) -> IndexStatus:
     """Return the status of a metadata partition that is not registered."""

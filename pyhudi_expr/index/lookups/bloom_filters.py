@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pyhudi_expr.arrays import Int64Array, texts_of
+from pyhudi_expr.arrays import Int64Array, string_list
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.expr.evaluate import Evidence
 from pyhudi_expr.index.costs import LookupCost
@@ -41,7 +41,7 @@ MOST_FILES = 500
 _FILES_AT_ONCE = 32
 _CACHE_BYTES = 64 << 20
 
-Wanted = Sequence[tuple[Leaf, Sequence[bytes]]]
+WantedValues = Sequence[tuple[Leaf, Sequence[bytes]]]
 """Leaves, each with the values that it holds something to."""
 
 
@@ -64,28 +64,28 @@ class BloomFilters(CostedSource):
 
     def look_up(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        return self.priced(question, _of_keys(question))
+        return self.priced(question, _wanted_keys(question))
 
     def answer(self, question: Question) -> Answer | None:
         """Evaluate the leaves over the record key, see `Source`."""
-        wanted = _of_keys(question)
+        wanted = _wanted_keys(question)
         return Answer(self.answered(question, wanted)) if wanted else None
 
-    def priced(self, question: Question, wanted: Wanted) -> LookupCost | None:
+    def priced(self, question: Question, wanted: WantedValues) -> LookupCost | None:
         """Estimate the cost of `answered`; None if there are no leaves, or too many files."""
-        files = len(self._asked(question))
+        files = len(self._remaining_base_files(question))
         values = sum(len(of_leaf) for _, of_leaf in wanted)
         if not values or files > MOST_FILES:
             return None
         return LookupCost(self._read_bytes(files), values)
 
-    def answered(self, question: Question, wanted: Wanted) -> Evidence:
+    def answered(self, question: Question, wanted: WantedValues) -> Evidence:
         """Return for each leaf the files whose filter may hold one of its values.
 
         Raises:
             HudiError: The index cannot be read.
         """
-        files = self._asked(question)
+        files = self._remaining_base_files(question)
         keys = [HashedKeys(ByteStrings.of(list(values))) for _, values in wanted]
         possible = [np.ones(self._listing.num_files, np.bool_) for _ in wanted]
         with self._lock:
@@ -97,7 +97,7 @@ class BloomFilters(CostedSource):
             answers.add_files(leaf, flags)
         return answers
 
-    def _asked(self, question: Question) -> Int64Array:
+    def _remaining_base_files(self, question: Question) -> Int64Array:
         """Return the base files that remain."""
         return np.flatnonzero(question.files & ~self._listing.file_is_log)
 
@@ -120,8 +120,8 @@ class BloomFilters(CostedSource):
 
     def _read(self, files: Sequence[int]) -> None:
         listing = self._listing
-        names = texts_of(listing.file_name.take(list(files))) if files else []
-        partitions = texts_of(listing.partitions)
+        names = string_list(listing.file_name.take(list(files))) if files else []
+        partitions = string_list(listing.partitions)
         keys = {
             bloom_filter_key(partitions[listing.file_partition[file]], name): file
             for file, name in zip(files, names, strict=True)
@@ -139,7 +139,7 @@ class BloomFilters(CostedSource):
             self._held -= oldest.nbytes if oldest else 0
 
 
-def _of_keys(question: Question) -> Wanted:
+def _wanted_keys(question: Question) -> WantedValues:
     return [
         (leaf, [option.lower for option in found[1]])
         for leaf in question.positive_leaves

@@ -43,7 +43,7 @@ from pyhudi_expr.expr.domains import Domain, Kind
 from pyhudi_expr.expr.evaluate import Evidence, StatisticsEvidence, as_array, may_be
 from pyhudi_expr.expr.nodes import Op
 from pyhudi_expr.index.costs import LookupCost
-from pyhudi_expr.index.lookups.bloom_filters import BloomFilters, Wanted
+from pyhudi_expr.index.lookups.bloom_filters import BloomFilters, WantedValues
 from pyhudi_expr.index.lookups.key_predicates import equality, exact
 from pyhudi_expr.index.planner import Answer, CostedSource, Question
 from pyhudi_expr.index.statistics.column_bounds import ColumnBounds
@@ -255,8 +255,8 @@ class ExpressionStatistics:
         is_day = column.domain.kind is Kind.DATE
         first = _FIRST_CERTAIN_DAY * (1 if is_day else _SECONDS_PER_DAY * column.domain.units)
         early = BoundComparison(Op.LT, column, BoundLiteral(first, first, column.domain))
-        told = [answer.evidence for answer in question.answers]
-        return as_array(may_be(early, True, told), self._listing.num_files)
+        evidences = [answer.evidence for answer in question.answers]
+        return as_array(may_be(early, True, evidences), self._listing.num_files)
 
 
 @dataclass(frozen=True)
@@ -286,10 +286,10 @@ class _OfCalls:
 
     def may_be(self, leaf: Leaf, truth: bool) -> Mask:
         """Replace the calls and evaluate the leaf, see `pyhudi_expr.expr.evaluate.Evidence`."""
-        asked = _mapped(leaf, self._stand_in)
-        if asked == leaf:
+        mapped = _mapped(leaf, self._stand_in)
+        if mapped == leaf:
             return True
-        return mask_or(self.evidence.may_be(asked, truth), self.excepted)
+        return mask_or(self.evidence.may_be(mapped, truth), self.excepted)
 
     def _stand_in(self, term: BoundTerm) -> BoundTerm:
         if not isinstance(term, BoundCall):
@@ -332,14 +332,14 @@ class ExpressionFilters(CostedSource):
 
     def look_up(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        return self._filters.priced(question, self._wanted(question))
+        return self._filters.priced(question, self._wanted_values(question))
 
     def answer(self, question: Question) -> Answer | None:
         """Evaluate the leaves with the call, see `Source`."""
-        wanted = self._wanted(question)
+        wanted = self._wanted_values(question)
         return Answer(self._filters.answered(question, wanted)) if wanted else None
 
-    def _wanted(self, question: Question) -> Wanted:
+    def _wanted_values(self, question: Question) -> WantedValues:
         wanted: list[tuple[Leaf, Sequence[bytes]]] = []
         for leaf in question.positive_leaves:
             found = equality(_mapped(leaf, self._as_column))

@@ -41,7 +41,7 @@ class _Covered:
 
     def slices(self, records: KeyLocations) -> BoolArray:
         """Return the accounted slices, see `secondary_index.SliceTrust`."""
-        return records.believed
+        return records.is_trusted
 
 
 def key_indexes(

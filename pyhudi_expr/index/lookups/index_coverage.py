@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, texts_of
+from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.file_names import log_files
 from pyhudi_expr.table.hudi_table import HudiTable
@@ -54,13 +54,13 @@ def covered_slices(mdt: MetadataTable, listing: FileListing, index: str) -> Bool
     if build is None or table.properties.timeline_layout != _LOG_FILE_PER_WRITE:
         return np.zeros(listing.num_slices, np.bool_)
     instants = listing.file_instants
-    distinct = texts_of(instants.unique())
+    distinct = string_list(instants.unique())
     covered = [instant for instant in distinct if _is_built_from(table, instant, build)]
     if all(completed <= build.requested for completed in table.archived_times.values()):
         later = _later_without_logs(table, build)
         covered += [instant for instant in distinct if instant in later]
     flags = pc.is_in(instants, pa.array(covered, pa.string())).to_numpy(zero_copy_only=False)
-    return ~listing.any_of_slice(~flags)
+    return ~listing.any_file_of_slice(~flags)
 
 
 @dataclass(frozen=True)

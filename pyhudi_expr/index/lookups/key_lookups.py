@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts
 from pyhudi_expr.mdt.bytes.byte_strings import ByteStrings
 from pyhudi_expr.mdt.bytes.key_shards import shards
@@ -45,7 +45,7 @@ def groups_of(mdt: MetadataTable, keys: Sequence[bytes]) -> set[GroupId]:
             return iter([hfile.lookup(wanted)])
 
         for records in groups[number].newest(ask):
-            found.update(map(group_of, texts_of(locations(records).dictionary)))
+            found.update(map(group_of, string_list(locations(records).dictionary)))
     return found
 
 

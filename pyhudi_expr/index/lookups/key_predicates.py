@@ -37,7 +37,7 @@ from typing import Any, Protocol
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.expr.bound import (
     BoundAnd,
     BoundColumn,
@@ -72,7 +72,7 @@ _GENERATORS = frozenset(
 )
 
 
-Wanted = tuple[BoundColumn, Sequence[BoundLiteral]]
+ColumnValues = tuple[BoundColumn, Sequence[BoundLiteral]]
 """A column and the values that an equality holds it to."""
 
 
@@ -83,7 +83,7 @@ class KeySpelling(Protocol):
     def fields(self) -> tuple[str, ...]:
         """The columns of the key."""
 
-    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+    def keys(self, wanted: Mapping[str, ColumnValues]) -> list[str]:
         """Return all keys that rows with these column values may have; [] if unknown.
 
         Args:
@@ -98,7 +98,7 @@ class StoredSpelling:
     fields: tuple[str, ...]
     may_name_field: bool
 
-    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+    def keys(self, wanted: Mapping[str, ColumnValues]) -> list[str]:
         """Return the stored keys, see `KeySpelling.keys`."""
         texts: dict[str, list[str]] = {}
         for field in self.fields:
@@ -122,7 +122,7 @@ class VirtualSpelling:
     fields: tuple[str, ...]
     generator: KeyGenerator
 
-    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+    def keys(self, wanted: Mapping[str, ColumnValues]) -> list[str]:
         """Return the computed keys, see `KeySpelling.keys`."""
         try:
             values = [
@@ -134,7 +134,7 @@ class VirtualSpelling:
                 pa.array([row[number] for row in rows], wanted[field][0].type)
                 for number, field in enumerate(self.fields)
             ]
-            keys: list[str] = texts_of(self.generator.keys(columns))
+            keys: list[str] = string_list(self.generator.keys(columns))
         except (HudiError, pa.ArrowException, OverflowError):
             return []  # no such keys, or a type that is not written in one way: nothing is implied
         return keys
@@ -152,7 +152,7 @@ class EitherSpelling:
         """The columns of the key, see `KeySpelling.fields`."""
         return self.first.fields
 
-    def keys(self, wanted: Mapping[str, Wanted]) -> list[str]:
+    def keys(self, wanted: Mapping[str, ColumnValues]) -> list[str]:
         """Return the keys in both spellings, see `KeySpelling.keys`."""
         first, second = self.first.keys(wanted), self.second.keys(wanted)
         return first + second if first and second else []
@@ -239,9 +239,9 @@ def _flat(nodes: Iterable[BoundExpression]) -> Iterator[BoundExpression]:
 
 def _implied(nodes: Sequence[BoundExpression], spelling: KeySpelling) -> list[BoundExpression]:
     """Return the comparison of the record key that follows from all nodes together; [] if none."""
-    wanted: dict[str, Wanted] = {}
+    wanted: dict[str, ColumnValues] = {}
     for node in nodes:
-        found = _wanted(node)
+        found = _equality_values(node)
         if found is not None:
             # Each of two equalities on a column is sufficient.
             wanted.setdefault(found[0].name, found)
@@ -263,7 +263,7 @@ def _combinations(parts: Sequence[Sequence[Any]]) -> Iterator[tuple[Any, ...]]:
     return itertools.product(*parts)
 
 
-def _wanted(node: BoundExpression) -> Wanted | None:
+def _equality_values(node: BoundExpression) -> ColumnValues | None:
     """Return the column and the values of an equality."""
     found = equality(node)
     if found is None or found[0].char is not None or not all(map(exact, found[1])):

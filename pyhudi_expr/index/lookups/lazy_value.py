@@ -26,7 +26,7 @@ class LazyValue(Generic[T]):
         self._future: Future[T] | None = None
 
     @property
-    def made(self) -> T | None:
+    def computed(self) -> T | None:
         """The value if it has been computed."""
         return self._value
 

@@ -72,10 +72,10 @@ class LookupIndexes:
         """
         found = cls(table, listing, key_spelling(table.properties))
         if mdt is not None:
-            found = found._with_hudis(mdt)
+            found = found._with_hudi_indexes(mdt)
         return found if extension is None else found._with_extension(extension, schema)
 
-    def _with_hudis(self, mdt: MetadataTable) -> LookupIndexes:
+    def _with_hudi_indexes(self, mdt: MetadataTable) -> LookupIndexes:
         found, notes = self, list(self.notes)
         if BLOOM_FILTERS in mdt.partitions and mdt.table.properties.meta_fields:
             found = replace(found, bloom_filters=BloomFilters(mdt, self.listing))

@@ -41,7 +41,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import BoolArray, dictionary_of, texts_of
+from pyhudi_expr.arrays import BoolArray, dictionary_of, string_list
 from pyhudi_expr.expr.bound import Leaf
 from pyhudi_expr.index.costs import LookupCost
 from pyhudi_expr.index.lookups.hashed_entries import UNLISTED, HashedEntries
@@ -109,11 +109,11 @@ class KeyLocations:
 
     Attributes:
         entries: The entries of all keys.
-        believed: One flag for each slice: whether the index is trusted about it.
+        is_trusted: One flag for each slice: whether the index is trusted about it.
     """
 
     entries: HashedEntries
-    believed: BoolArray
+    is_trusted: BoolArray
 
     @staticmethod
     def counted(entries: HashedEntries, rows: Counts) -> KeyLocations:
@@ -127,7 +127,7 @@ class KeyLocations:
 
     def slices_of(self, keys: Hashes) -> BoolArray:
         """Return for each slice whether it may hold one of the keys, given by their hashes."""
-        return self.entries.find(keys, len(self.believed)) | ~self.believed
+        return self.entries.find(keys, len(self.is_trusted)) | ~self.is_trusted
 
 
 @dataclass(frozen=True)
@@ -169,16 +169,16 @@ class RecordIndex(CostedSource):
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self._read.made.entries.nbytes if self._read.made else 0
+        return self._read.computed.entries.nbytes if self._read.computed else 0
 
     def look_up(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        keys = sum(len(of_leaf) for _, of_leaf in _wanted(question))
+        keys = sum(len(of_leaf) for _, of_leaf in _key_equalities(question))
         return LookupCost(self._expected_bytes(keys), keys) if keys else None
 
     def answer(self, question: Question) -> Answer | None:
         """Look up the keys of the leaves over the record key, see `Source`."""
-        wanted = _wanted(question)
+        wanted = _key_equalities(question)
         if not wanted:
             return None
         find = self._finder(sum(len(keys) for _, keys in wanted), question.footer_wait)
@@ -214,7 +214,7 @@ class RecordIndex(CostedSource):
     @property
     def read_bytes(self) -> int:
         """Return what the next look-up reads: the whole index, or nothing."""
-        return 0 if self._read.made else self._mdt.stored_bytes(RECORD_INDEX)
+        return 0 if self._read.computed else self._mdt.stored_bytes(RECORD_INDEX)
 
     def slices_of(self, keys: Hashes) -> BoolArray:
         """Return for each slice whether it may hold one of the keys, given by their hashes."""
@@ -240,12 +240,12 @@ class RecordIndex(CostedSource):
         rows = self._counted.value()
         unknown = rows == UNKNOWN
         if self.read_bytes <= AT_ONCE_BYTES:
-            believed = self.loaded().believed
+            is_trusted = self.loaded().is_trusted
         else:
             # If some rows cannot be counted, the total shows nothing about the others.
             is_whole = bool(unknown.any()) or self._complete.value()
-            believed = np.full(len(rows), is_whole)
-        return TrustedSlices(len(rows), int(unknown.sum()), int((~believed & ~unknown).sum()))
+            is_trusted = np.full(len(rows), is_whole)
+        return TrustedSlices(len(rows), int(unknown.sum()), int((~is_trusted & ~unknown).sum()))
 
     def _entries(self) -> KeyLocations:
         numbers = dict(_listed_groups(self._listing))
@@ -253,7 +253,7 @@ class RecordIndex(CostedSource):
         for group in self._mdt.groups(RECORD_INDEX):
             for table in newest(group, _CONTENT, _rows, self._mdt.cache):
                 places = dictionary_of(table.column("place"))
-                known = [group_of(place) for place in texts_of(places.dictionary)]
+                known = [group_of(place) for place in string_list(places.dictionary)]
                 slices = np.array([numbers.get(place, UNLISTED) for place in known], np.int32)
                 found_slices.append(slices[places.indices.to_numpy()])
                 found_hashes.append(table.column("id").to_numpy())
@@ -266,12 +266,12 @@ def look_up_bytes(keys: int, whole: float) -> float:
     return min(keys * _BLOCK_BYTES, whole) if keys <= MOST_KEYS else whole
 
 
-def _wanted(question: Question) -> list[tuple[Leaf, list[bytes]]]:
+def _key_equalities(question: Question) -> list[tuple[Leaf, list[bytes]]]:
     """Return the leaves that hold the record key to certain values, and these values."""
-    asked = [(leaf, equality(leaf)) for leaf in question.positive_leaves]
+    equalities = [(leaf, equality(leaf)) for leaf in question.positive_leaves]
     return [
         (leaf, [option.lower for option in found[1]])
-        for leaf, found in asked
+        for leaf, found in equalities
         if found and found[0].name == RECORD_KEY and all(map(exact, found[1]))
     ]
 
@@ -284,7 +284,7 @@ def _rows(records: EncodedRecords) -> pa.Table:
 
 
 def _listed_groups(listing: FileListing) -> Iterator[tuple[tuple[str, str], int]]:
-    partitions = texts_of(listing.partitions.take(listing.slice_partition))
-    ids = texts_of(listing.slice_file_id)
+    partitions = string_list(listing.partitions.take(listing.slice_partition))
+    ids = string_list(listing.slice_file_id)
     for number, group in enumerate(zip(partitions, ids, strict=True)):
         yield group, number

@@ -121,7 +121,7 @@ class _OfHudi:
 
     def slices(self, records: KeyLocations) -> BoolArray:
         """Return the trusted slices, see `SliceTrust`."""
-        return self._covered & records.believed.all()
+        return self._covered & records.is_trusted.all()
 
     @cached_property
     def _covered(self) -> BoolArray:
@@ -134,17 +134,17 @@ class ValueLocations:
 
     Attributes:
         entries: The entries of all values.
-        believed: One flag for each slice: whether the index is trusted about it.
+        is_trusted: One flag for each slice: whether the index is trusted about it.
         numbers_only: Whether all values are integers in digits, or null.
     """
 
     entries: HashedEntries
-    believed: BoolArray
+    is_trusted: BoolArray
     numbers_only: bool
 
     def slices_of(self, values: Hashes) -> BoolArray:
         """Return for each slice whether it may hold one of the values, given by their hashes."""
-        return self.entries.find(values, len(self.believed)) | ~self.believed
+        return self.entries.find(values, len(self.is_trusted)) | ~self.is_trusted
 
 
 def locate_values(
@@ -166,9 +166,9 @@ def locate_values(
         found_slices.append(records.entries.slices[row[known]])
     entries = HashedEntries.of(np.concatenate(found_hashes), np.concatenate(found_slices))
     doubtful = records.entries.slices[(of_key != 1) | records.entries.shared]
-    believed = trusted.copy()
-    believed[doubtful[doubtful != UNLISTED]] = False
-    return ValueLocations(entries, believed, True)
+    is_trusted = trusted.copy()
+    is_trusted[doubtful[doubtful != UNLISTED]] = False
+    return ValueLocations(entries, is_trusted, True)
 
 
 class SecondaryIndex(CostedSource):
@@ -207,16 +207,16 @@ class SecondaryIndex(CostedSource):
     @property
     def nbytes(self) -> int:
         """Memory in bytes."""
-        return self._read.made.entries.nbytes if self._read.made else 0
+        return self._read.computed.entries.nbytes if self._read.computed else 0
 
     def look_up(self, question: Question) -> LookupCost | None:
         """Estimate the cost, see `CostedSource`."""
-        values = sum(len(values) for _, (_, values) in self._wanted(question))
+        values = sum(len(values) for _, (_, values) in self._value_equalities(question))
         return LookupCost(self._read_bytes, values) if values and self._trust.any() else None
 
     def answer(self, question: Question) -> Answer | None:
         """Look up the values of the leaves over the column, see `Source`."""
-        wanted = self._wanted(question)
+        wanted = self._value_equalities(question)
         if not wanted or not self._trust.any():
             return None
         if self._read_bytes > MOST_BYTES:
@@ -244,7 +244,7 @@ class SecondaryIndex(CostedSource):
 
     @property
     def _read_bytes(self) -> int:
-        if self._read.made:
+        if self._read.computed:
             return 0
         return self._records.read_bytes + self._mdt.stored_bytes(self.name)
 
@@ -262,7 +262,9 @@ class SecondaryIndex(CostedSource):
         found = locate_values(pairs(), records, self._trust.slices(records))
         return replace(found, numbers_only=numbers_only)
 
-    def _wanted(self, question: Question) -> list[tuple[Leaf, tuple[BoundColumn, list[bytes]]]]:
+    def _value_equalities(
+        self, question: Question
+    ) -> list[tuple[Leaf, tuple[BoundColumn, list[bytes]]]]:
         """Return the leaves that hold the index's column to certain values, and these values."""
         return [
             (leaf, found)

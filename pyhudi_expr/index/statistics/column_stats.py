@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, texts_of
+from pyhudi_expr.arrays import AnyArray, BoolArray, Int64Array, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.index.statistics import parquet_footers
@@ -173,14 +173,14 @@ class ColumnStats:
             }
             fitting = self._with_room(missing)
             self._load({column: flags for column, flags in missing.items() if column in fitting})
-            asked = {c: self._columns[c] for c in columns if c in self._columns}
-            checks = [check for known in asked.values() for check in known.checks]
+            requested = {c: self._columns[c] for c in columns if c in self._columns}
+            checks = [check for known in requested.values() for check in known.checks]
         unfinished = wait(checks, timeout=footer_wait).not_done
         with self._lock:
-            for known in asked.values():
+            for known in requested.values():
                 known.checks = [check for check in known.checks if check in unfinished]
-            found = {column: known.store.bounds() for column, known in asked.items()}
-            waiting = sorted({column.name for column, known in asked.items() if known.checks})
+            found = {column: known.store.bounds() for column, known in requested.items()}
+            waiting = sorted({column.name for column, known in requested.items() if known.checks})
         notes = [f"footers are still being read for {name}" for name in waiting]
         return LoadedBounds(found, tuple(c for c in columns if c not in found), tuple(notes))
 
@@ -220,7 +220,7 @@ class ColumnStats:
         most = _FEW_PARTITIONS if self.entries is not None and self.entries.cache else 1
         if partitions.all() or np.count_nonzero(partitions) > len(partitions) * most:
             return [column_prefix(column)]
-        paths = texts_of(self._listing.partitions.filter(pa.array(partitions)))
+        paths = string_list(self._listing.partitions.filter(pa.array(partitions)))
         return [column_partition_prefix(column, path) for path in paths]
 
     def _with_room(self, missing: Mapping[BoundColumn, BoolArray]) -> dict[BoundColumn, _Column]:
@@ -239,10 +239,10 @@ class ColumnStats:
                 promised += _COPIES * least
         return fitting
 
-    def _make_room(self, nbytes: int, asked: Container[BoundColumn]) -> bool:
+    def _make_room(self, nbytes: int, requested: Container[BoundColumn]) -> bool:
         """Evict columns that are not requested until so many bytes more fit in memory."""
         held = self.nbytes
-        for column in [known for known in self._columns if known not in asked]:
+        for column in [known for known in self._columns if known not in requested]:
             if held + nbytes <= self.limit:
                 break
             held -= self._columns.pop(column).store.nbytes
@@ -374,7 +374,7 @@ class ColumnStats:
 
     @cached_property
     def _partition_ids(self) -> AnyArray:
-        paths = texts_of(self._listing.partitions)
+        paths = string_list(self._listing.partitions)
         return pa.array([id64(partition_key(path)).encode() for path in paths], pa.binary())
 
     @cached_property

@@ -100,13 +100,13 @@ def column_summaries(
     for column in columns:
         of_partitions = values.bounds(column)
         if of_partitions is not None and _is_known(of_partitions, column.domain).all():
-            found.append(_of_partitions(column, of_partitions, listing, counts))
+            found.append(_partition_summary(column, of_partitions, listing, counts))
         elif stats is not None and stats.entries is not None and affordable:
-            found.append(_of_entries(column, stats, listing, counts))
+            found.append(_entry_summary(column, stats, listing, counts))
     return found
 
 
-def _of_partitions(
+def _partition_summary(
     column: BoundColumn, bounds: Bounds, listing: FileListing, rows: Counts
 ) -> ColumnSummary:
     """Summarize a partition column: each of a partition's files has its value."""
@@ -130,7 +130,7 @@ def _of_partitions(
     )
 
 
-def _of_entries(
+def _entry_summary(
     column: BoundColumn, stats: ColumnStats, listing: FileListing, rows: Counts
 ) -> ColumnSummary:
     store = ColumnBounds(listing.num_files, column.domain)
@@ -205,9 +205,9 @@ def _kept_by_equality(bounds: Bounds, has_values: BoolArray) -> float:
     lower, upper = _chosen(bounds.lower, has_values), _chosen(bounds.upper, has_values)
     files = len(lower)
     ends = _ranks(lower, upper)
-    begun = np.searchsorted(np.sort(ends[:files]), ends, "right")
+    started = np.searchsorted(np.sort(ends[:files]), ends, "right")
     ended = np.searchsorted(np.sort(ends[files:]), ends, "left")
-    return float((begun - ended).mean() / len(has_values))
+    return float((started - ended).mean() / len(has_values))
 
 
 def _chosen(values: Values, chosen: BoolArray) -> Values:

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pyhudi_expr.arrays import BoolArray, texts_of
+from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.bounds import Bounds, Values, unknown
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
@@ -44,10 +44,10 @@ class EvolvedColumnStats:
     def answer(self, question: Question) -> Answer | None:
         """Load the bounds of the columns under their former names, see `Source`."""
         named = {column: self._names(column) for column in question.columns}
-        asked = list(dict.fromkeys(known for names in named.values() for known in names))
-        if not asked:
+        former_names = list(dict.fromkeys(known for names in named.values() for known in names))
+        if not former_names:
             return None
-        loaded = self.stats.load(asked, question.partitions, question.footer_wait)
+        loaded = self.stats.load(former_names, question.partitions, question.footer_wait)
         found = {column: self._merged(column, names, loaded) for column, names in named.items()}
         return Answer(StatisticsEvidence(LoadedBounds(found)), loaded.notes)
 
@@ -64,7 +64,7 @@ class EvolvedColumnStats:
         for instant, files in self._files_by_instant.items():
             version = self.history.at(instant)
             then = version.fields.get(id_) if version else None
-            if then is not None and _holds(now.fields[id_], then):
+            if then is not None and _bounds_hold_for(now.fields[id_], then):
                 known = replace(column, name=then.name)
                 names[known] = names.get(known, np.zeros_like(bases)) | (files & bases)
         return names
@@ -74,7 +74,8 @@ class EvolvedColumnStats:
         codes = self.listing.file_instants.dictionary_encode()
         numbers = np.asarray(codes.indices.fill_null(-1))
         return {
-            instant: numbers == number for number, instant in enumerate(texts_of(codes.dictionary))
+            instant: numbers == number
+            for number, instant in enumerate(string_list(codes.dictionary))
         }
 
     @staticmethod
@@ -106,7 +107,7 @@ def _chosen(files: BoolArray, own: Values, other: Values) -> Values:
     return np.where(files, own, other)
 
 
-def _holds(now: HistoricField, then: HistoricField) -> bool:
+def _bounds_hold_for(now: HistoricField, then: HistoricField) -> bool:
     """Return whether bounds of the former type are bounds of today's type."""
     if now.type == then.type or then.type in _WIDER.get(now.type, ()):
         return True

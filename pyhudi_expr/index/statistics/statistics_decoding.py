@@ -220,7 +220,7 @@ def _zeros(entries: StatisticsEntries) -> BoolArray:
         for values in encoded.values():
             zero = _ZEROS.get(str(values.type))
             if zero is not None:
-                of_end |= _holds(pc.equal(values, pa.scalar(zero, values.type)))
+                of_end |= _is_true(pc.equal(values, pa.scalar(zero, values.type)))
     both: BoolArray = zeros[0] & zeros[1]
     return both
 
@@ -263,9 +263,9 @@ def _arrow_bounds(
         stored_lower, stored_upper = lower, upper
         lower = pc.replace_substring_regex(lower, *_LOOSENED_LOWER)
         upper = pc.replace_substring_regex(upper, *_LOOSENED_UPPER)
-        loosened = _holds(pc.not_equal(lower, stored_lower))
-        loosened |= _holds(pc.not_equal(upper, stored_upper))
-    wrong = _holds(pc.greater(lower, upper))
+        loosened = _is_true(pc.not_equal(lower, stored_lower))
+        loosened |= _is_true(pc.not_equal(upper, stored_upper))
+    wrong = _is_true(pc.greater(lower, upper))
     known = pa.array(~(doubted | wrong))
     return pc.if_else(known, lower, nothing), pc.if_else(known, upper, nothing), wrong, loosened
 
@@ -276,6 +276,6 @@ def _has_late_bytes(texts: AnyArray) -> bool:
     return bool(content) and bool(from_buffer(content, np.uint8).max() >= _LATE_BYTE)
 
 
-def _holds(answer: Values) -> BoolArray:
+def _is_true(answer: Values) -> BoolArray:
     flags: BoolArray = pc.fill_null(answer, False).to_numpy(zero_copy_only=False)
     return flags

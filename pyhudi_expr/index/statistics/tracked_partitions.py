@@ -33,10 +33,10 @@ def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable
         HudiError: The timeline cannot be read.
     """
     partitions = np.zeros(len(listing.partitions), np.bool_)
-    begun = [_begun(mdt, name) for name in names]
-    if mdt.table.properties.timeline_layout != _COMPLETION_TIMES_LAYOUT or None in begun:
+    starts = [_start_time(mdt, name) for name in names]
+    if mdt.table.properties.timeline_layout != _COMPLETION_TIMES_LAYOUT or None in starts:
         return partitions
-    last = max(str(time) for time in begun)
+    last = max(str(time) for time in starts)
     instants = listing.file_instants
     later = [i for i in instants.unique().to_pylist() if _completed_after(mdt, i, last)]
     followed = pc.is_in(instants, pa.array(later, pa.string())).to_numpy(zero_copy_only=False)
@@ -45,7 +45,7 @@ def tracked_partitions(mdt: MetadataTable, listing: FileListing, names: Iterable
     return partitions
 
 
-def _begun(mdt: MetadataTable, name: str) -> str | None:
+def _start_time(mdt: MetadataTable, name: str) -> str | None:
     """Return when the commit that created the metadata partition completed; None if unknown."""
     marker = mdt.metadata.storage.read(f"{name}/{PARTITION_MARKER}")
     instant = str(javaproperties.loads(marker).get("commitTime", ""))

@@ -30,11 +30,11 @@ def hashes(keys: ByteStrings) -> Hashes:
     for rows in np.split(order, edges):
         for at in range(0, len(rows), _ROWS):
             chosen = rows[at : at + _ROWS]
-            found[chosen] = _of_length(data, start[chosen], int(lengths[chosen[0]]))
+            found[chosen] = _hash_length(data, start[chosen], int(lengths[chosen[0]]))
     return found
 
 
-def _of_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
+def _hash_length(data: UInt8Array, start: Int64Array, length: int) -> Hashes:
     blocks = length // _BLOCK_BYTES
     words = np.zeros((len(start), (blocks + 1) * _BLOCK_BYTES), np.uint8)
     if length:

@@ -127,7 +127,7 @@ def announce(
         with rollback_on_failure(lambda: take_back(announced)):
             for partition in partitions:
                 begin_groups(metadata, partition, instant)
-            move_partitions(table, added_inflight=_told(p.name for p in partitions))
+            move_partitions(table, added_inflight=_visible_inflight(p.name for p in partitions))
             action.start()
     return announced
 
@@ -141,7 +141,7 @@ def wait_for_writers(announced: AnnouncedAction, wait: float) -> HudiTable:
     return wait_for_instants(announced.table, announced.earlier, wait, IndexConflict)
 
 
-def nothing(_table: HudiTable, _note: str) -> None:
+def no_finish(_table: HudiTable, _note: str) -> None:
     """Finish an action after which nothing else has to follow."""
 
 
@@ -151,7 +151,7 @@ def publish(
     lock: TableLock,
     wait: float,
     catch_up: CatchUp,
-    finish: Finish = nothing,
+    finish: Finish = no_finish,
 ) -> HudiTable:
     """Step 3.
 
@@ -256,7 +256,7 @@ def _check_unchanged(announced: AnnouncedAction, table: HudiTable, metadata: Hud
             f"{table.base_path}: another writer has built {', '.join(others)} itself meanwhile, as "
             "its options enable that and not hoodie.metadata.index.async; try again"
         )
-    lost = sorted(_told(names) - properties.metadata_partitions_inflight)
+    lost = sorted(_visible_inflight(names) - properties.metadata_partitions_inflight)
     if lost:
         raise IndexConflict(
             f"{table.base_path}: another writer removed {', '.join(lost)} while it was built, as "
@@ -280,7 +280,7 @@ def _check_unchanged(announced: AnnouncedAction, table: HudiTable, metadata: Hud
             )
 
 
-def _told(names: Iterable[str]) -> set[str]:
+def _visible_inflight(names: Iterable[str]) -> set[str]:
     """Return the partitions, of those built together, that writers can see as in-flight.
 
     A writer of Hudi 1.2 whose settings enable `partition_stats` fails until `column_stats` is

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, partition_key
 from pyhudi_expr.mdt.changes.partitions import IndexConflict, known_times
 from pyhudi_expr.mdt.changes.rollback import rollback_on_failure
@@ -121,6 +121,6 @@ def _file_lists(stored: StoredFiles) -> Iterator[tuple[bytes, bytes]]:
     yield ALL_PARTITIONS.encode(), payloads.partition_list(partitions)
     for number, key in enumerate(partitions):
         rows = np.flatnonzero(stored.partition == number)
-        names = texts_of(stored.name.take(rows))
+        names = string_list(stored.name.take(rows))
         sizes = stored.size[rows].tolist()
         yield key.encode(), payloads.file_list(dict(zip(names, sizes, strict=True)))

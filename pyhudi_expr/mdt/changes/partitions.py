@@ -54,7 +54,7 @@ def move_partitions(
 ) -> None:
     """Change the lists of complete and in-flight partitions; an added one leaves the other list."""
     properties = HudiTable.at(table.storage).properties
-    gone, complete, begun = set(removed), set(added), set(added_inflight)
+    gone, complete, inflight = set(removed), set(added), set(added_inflight)
     properties_writer.update(
         table.storage,
         {
@@ -62,7 +62,7 @@ def move_partitions(
                 (properties.metadata_partitions - gone) | complete
             ),
             config_keys.METADATA_PARTITIONS_INFLIGHT: _joined(
-                (properties.metadata_partitions_inflight - gone - complete) | begun
+                (properties.metadata_partitions_inflight - gone - complete) | inflight
             ),
         },
     )

@@ -13,7 +13,7 @@ from pyhudi_expr.mdt.changes.async_indexing import (
     AnnouncedAction,
     Finish,
     complete,
-    nothing,
+    no_finish,
     take_back,
 )
 from pyhudi_expr.mdt.changes.partitions import IndexConflict, NewPartition, remove_unread
@@ -26,7 +26,7 @@ from pyhudi_expr.table.timeline.timeline import Instant
 _Infos = list[dict[str, Any]]
 
 
-def recover(table: HudiTable, lock: TableLock, finish: Finish = nothing) -> list[str]:
+def recover(table: HudiTable, lock: TableLock, finish: Finish = no_finish) -> list[str]:
     """End the actions of builders that died; return what was done to each, as sentences.
 
     Raises:

@@ -31,8 +31,8 @@ def rollback_on_failure(undo: Callable[[], object]) -> Iterator[None]:
             if not isinstance(error, Exception):
                 raise error from second
             raise HudiError(
-                f"{error}; what was begun stays until the next command on the table takes it back, "
-                f"as that failed, too: {second}"
+                f"{error}; what was started stays until the next command on the table takes it"
+                f" back, as that failed, too: {second}"
             ) from error
         raise
 

@@ -35,7 +35,7 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.mdt.changes import bootstrap
 from pyhudi_expr.mdt.changes.index_definitions import (
     IndexDefinition,
@@ -150,7 +150,7 @@ def publish(
         files: All files that were written.
         coverage: What the indexes cover from now on.
         lock: The table's lock.
-        new: Definitions of the partitions that were begun.
+        new: Definitions of the partitions that were started.
         register: Called before new partitions are listed.
 
     Raises:
@@ -251,7 +251,7 @@ def _superseded(extension: HudiTable, names: list[str]) -> Iterable[tuple[str, s
     newest: dict[str, str] = {}
     parsed = []
     for files in (bases, logs):
-        columns = files.row.tolist(), texts_of(files.file_id), texts_of(files.instant)
+        columns = files.row.tolist(), string_list(files.file_id), string_list(files.instant)
         parsed.append(list(zip(*columns, strict=True)))
     for _, group, instant in parsed[0]:
         if extension.timeline.is_committed(instant):

@@ -121,7 +121,7 @@ class Coverage:
         rows = np.asarray(pc.fill_null(known, UNCOVERED), np.int64)
         return np.where(may_be_covered(table, listing), rows, UNCOVERED)
 
-    def known(self, table: HudiTable, listing: FileListing) -> BoolArray:
+    def covered(self, table: HudiTable, listing: FileListing) -> BoolArray:
         """Return for each slice of the listing whether it is covered."""
         there = pc.is_in(identities(listing), self.slices.column("slice").combine_chunks())
         flags: BoolArray = np.asarray(there) & may_be_covered(table, listing)
@@ -150,7 +150,7 @@ def may_be_covered(table: HudiTable, listing: FileListing) -> BoolArray:
     """Return for each slice whether its files' names and lengths determine its contents."""
     if table.properties.timeline_layout > 1 or not listing.has_logs:
         return np.ones(listing.num_slices, np.bool_)
-    return ~listing.any_of_slice(listing.file_is_log)
+    return ~listing.any_file_of_slice(listing.file_is_log)
 
 
 def _changes(instant: Instant) -> bool:

@@ -113,14 +113,14 @@ class _Writer:
         content, ends = _cells(rows, values)
         start = 0
         while start < len(rows):
-            begun = int(ends[start - 1]) if start else 0
+            block_start = int(ends[start - 1]) if start else 0
             # A block ends with the cell that fills it.
-            full = int(np.searchsorted(ends, begun + _BLOCK_BYTES - self.pending_bytes))
+            full = int(np.searchsorted(ends, block_start + _BLOCK_BYTES - self.pending_bytes))
             stop = min(full + 1, len(rows))
             if not self.pending:
                 self.pending_row = rows[start]
-            self.pending.append(content[begun : int(ends[stop - 1])])
-            self.pending_bytes += int(ends[stop - 1]) - begun
+            self.pending.append(content[block_start : int(ends[stop - 1])])
+            self.pending_bytes += int(ends[stop - 1]) - block_start
             if full < len(rows):
                 self._end_block()
             start = stop

@@ -44,12 +44,12 @@ def records(instant: str, cells: Iterable[tuple[bytes, bytes]]) -> bytes:
 def deletes(instant: str, keys: Iterable[bytes]) -> bytes:
     """Return a block that deletes the records of the keys, as `record_index` needs it."""
     content = io.BytesIO()
-    fastavro.schemaless_writer(content, DELETE_LIST, {"deleteRecordList": list(_gone(keys))})
+    fastavro.schemaless_writer(content, DELETE_LIST, {"deleteRecordList": list(_deletions(keys))})
     lengths = struct.pack(">ii", DELETE_BLOCK_VERSION, len(content.getvalue()))
     return block(BlockKind.DELETE, {INSTANT: instant}, lengths + content.getvalue())
 
 
-def _gone(keys: Iterable[bytes]) -> Iterator[dict[str, Any]]:
+def _deletions(keys: Iterable[bytes]) -> Iterator[dict[str, Any]]:
     for key in keys:
         yield {"recordKey": key.decode(), "partitionPath": "", "orderingVal": None}
 

@@ -149,8 +149,8 @@ def parse(kind: str, text: bytes) -> BloomFilter:
 
 def of_footer(metadata: Mapping[bytes, bytes] | None) -> tuple[str, bytes] | None:
     """Return the kind and the text of the filter in a base file's footer; None if there is none."""
-    said = metadata or {}
-    kind, text = said.get(FOOTER_KIND, b"").decode() or SIMPLE, said.get(FOOTER_CONTENT, b"")
+    entries = metadata or {}
+    kind, text = entries.get(FOOTER_KIND, b"").decode() or SIMPLE, entries.get(FOOTER_CONTENT, b"")
     try:
         return None if parse(kind, text).is_empty else (kind, text)
     except UnreadableFilterError:

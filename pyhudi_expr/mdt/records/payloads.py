@@ -78,7 +78,7 @@ def file_list(sizes: Mapping[str, int], deleted: Iterable[str] = ()) -> bytes:
 def _listed(kind: int, sizes: Mapping[str, int], deleted: Iterable[str]) -> bytes:
     files = {name: {"size": size, "isDeleted": False} for name, size in sizes.items()}
     files |= {name: {"size": 0, "isDeleted": True} for name in deleted}
-    return encoded({**_nothing(), "type": kind, "filesystemMetadata": files})
+    return encoded({**_empty_record(), "type": kind, "filesystemMetadata": files})
 
 
 def statistics(kind: int, stats: Statistics) -> bytes:
@@ -110,7 +110,7 @@ def statistics(kind: int, stats: Statistics) -> bytes:
         "isTightBound": stats.is_tight,
         "valueType": None if type_.ordinal is None else value_type,
     }
-    return _of_statistics(kind, content)
+    return _statistics_record(kind, content)
 
 
 def deleted_statistics(kind: int, described: str, column: str) -> bytes:
@@ -118,13 +118,13 @@ def deleted_statistics(kind: int, described: str, column: str) -> bytes:
     counts = ("valueCount", "nullCount", "totalSize", "totalUncompressedSize")
     content: dict[str, Any] = dict.fromkeys(counts, _UNKNOWN_COUNT)
     content |= {"fileName": described, "columnName": column, "isDeleted": True}
-    return _of_statistics(kind, content)
+    return _statistics_record(kind, content)
 
 
-def _of_statistics(kind: int, content: Payload) -> bytes:
+def _statistics_record(kind: int, content: Payload) -> bytes:
     # With the name of its type the encoder need not try the union's branches.
     part = _NAMESPACE + "HoodieMetadataColumnStats", content
-    return encoded({**_nothing(), "type": kind, "ColumnStatsMetadata": part})
+    return encoded({**_empty_record(), "type": kind, "ColumnStatsMetadata": part})
 
 
 def bloom_filter(kind: str, instant: str, content: bytes) -> bytes:
@@ -139,13 +139,13 @@ def deleted_bloom_filter(kind: str, instant: str) -> bytes:
 
 def _filter(kind: str, instant: str, content: bytes, is_deleted: bool) -> bytes:
     found = {"type": kind, "timestamp": instant, "bloomFilter": content, "isDeleted": is_deleted}
-    return encoded({**_nothing(), "type": BLOOM_FILTER, "BloomFilterMetadata": found})
+    return encoded({**_empty_record(), "type": BLOOM_FILTER, "BloomFilterMetadata": found})
 
 
 def location(partition: str, file_id: str, instant_ms: int) -> bytes:
     """Encode the location of a record key, with the milliseconds since the epoch of its write."""
     content = {"partitionName": partition, "instantTime": instant_ms, **_file_id(file_id)}
-    return encoded({**_nothing(), "type": RECORD_INDEX, "recordIndexMetadata": content})
+    return encoded({**_empty_record(), "type": RECORD_INDEX, "recordIndexMetadata": content})
 
 
 def _file_id(file_id: str) -> dict[str, Any]:
@@ -196,8 +196,8 @@ def secondary_tombstone() -> bytes:
 
 def _secondary(is_deleted: bool) -> bytes:
     content = {"isDeleted": is_deleted}
-    return encoded({**_nothing(), "type": SECONDARY_INDEX, "SecondaryIndexMetadata": content})
+    return encoded({**_empty_record(), "type": SECONDARY_INDEX, "SecondaryIndexMetadata": content})
 
 
-def _nothing() -> Payload:
+def _empty_record() -> Payload:
     return {"key": "", "filesystemMetadata": None}

@@ -51,7 +51,7 @@ class BlockCache:
     contents: dict[BlockId, HFile | list[bytes]] = field(default_factory=dict)
     """Records, or the keys that were deleted."""
     _answers: dict[tuple[BlockId, Hashable], EncodedRecords] = field(default_factory=dict)
-    _of_base: dict[Hashable, tuple[ByteStrings, EncodedRecords]] = field(default_factory=dict)
+    _base_records: dict[Hashable, tuple[ByteStrings, EncodedRecords]] = field(default_factory=dict)
 
     def only(self, files: Collection[StoredFile]) -> BlockCache:
         """Return the entries that are still valid for a group of these files."""
@@ -62,8 +62,8 @@ class BlockCache:
             bases,
             {file: self.logs[file] for file in known if file in self.logs},
             {block: found for block, found in self.contents.items() if block.path in paths},
-            {asked: found for asked, found in self._answers.items() if asked[0].path in paths},
-            dict(self._of_base) if bases else {},
+            {key: found for key, found in self._answers.items() if key[0].path in paths},
+            dict(self._base_records) if bases else {},
         )
 
     def answer(
@@ -76,7 +76,7 @@ class BlockCache:
             self._forget_too_many()
         return known
 
-    def of_base(
+    def base_records(
         self,
         question: Hashable,
         keys: ByteStrings,
@@ -89,21 +89,23 @@ class BlockCache:
             keys: The keys.
             look_up: Looks keys up in the base file.
         """
-        asked, known = self._of_base.get(question, (ByteStrings.none(), EncodedRecords.none()))
-        fresh = keys.take(asked.search(keys) < 0)
+        cached, known = self._base_records.get(
+            question, (ByteStrings.none(), EncodedRecords.none())
+        )
+        fresh = keys.take(cached.search(keys) < 0)
         found = [known, look_up(fresh)] if len(fresh) else [known]
         chosen = [records.split(keys)[1] for records in found]
         held = [records for records in chosen if len(records.cells)]
         if len(held) <= 1:
-            self._of_base[question] = keys, held[0] if held else EncodedRecords.none()
+            self._base_records[question] = keys, held[0] if held else EncodedRecords.none()
         else:
             cells = concat_cells([records.cells for records in held])
-            self._of_base[question] = keys, EncodedRecords(held[0].file, held[0].schema, cells)
+            self._base_records[question] = keys, EncodedRecords(held[0].file, held[0].schema, cells)
         self._forget_too_many()
         return held
 
     def _forget_too_many(self) -> None:
-        answers = [*self._answers.values(), *(found for _, found in self._of_base.values())]
+        answers = [*self._answers.values(), *(found for _, found in self._base_records.values())]
         if sum(len(found.cells) + 1 for found in answers) > _MOST_RECORDS:
             self._answers.clear()
-            self._of_base.clear()
+            self._base_records.clear()

@@ -29,7 +29,7 @@ from pyhudi_expr.table.errors import CorruptFile
 Cells = tuple[ByteStrings, ByteStrings]
 """Keys and values."""
 
-_GONE = b""
+_DELETED = b""
 """Instead of a value: the key is deleted."""
 _Run = Iterator[EncodedRecords]
 
@@ -50,7 +50,7 @@ def compact_group(group: FileGroup) -> Iterator[Cells]:
 def _run(block: _Run | list[bytes]) -> _Run:
     if not isinstance(block, list):
         return block
-    cells = StoredCells.of(sorted(block), [_GONE] * len(block))
+    cells = StoredCells.of(sorted(block), [_DELETED] * len(block))
     return iter([EncodedRecords("", RECORD_SCHEMA, cells)] if block else [])
 
 
@@ -84,33 +84,33 @@ def _part(records: EncodedRecords, rows: slice) -> EncodedRecords:
 
 def _merged(base: EncodedRecords, logs: Sequence[EncodedRecords]) -> Cells:
     """Merge a piece. Most records of a base file are in no log file, and are unchanged."""
-    said: dict[bytes, list[tuple[str, bytes]]] = {}
+    values_by_key: dict[bytes, list[tuple[str, bytes]]] = {}
     for records in logs:
         for key, value in zip(records.cells.keys, records.cells.values, strict=True):
-            said.setdefault(key, []).append((records.file, value))
-    untouched, own = base.split(ByteStrings.of(sorted(said)))
+            values_by_key.setdefault(key, []).append((records.file, value))
+    untouched, own = base.split(ByteStrings.of(sorted(values_by_key)))
     for key, value in zip(own.cells.keys, own.cells.values, strict=True):
-        said[key].insert(0, (own.file, value))
-    values = {key: _last(said[key]) for key in sorted(said)}
-    live = {key: value for key, value in values.items() if value != _GONE}
+        values_by_key[key].insert(0, (own.file, value))
+    values = {key: _last(values_by_key[key]) for key in sorted(values_by_key)}
+    live = {key: value for key, value in values.items() if value != _DELETED}
     return _united(
         (untouched.cells.key_strings, untouched.cells.value_strings),
         (ByteStrings.of([*live]), ByteStrings.of([*live.values()])),
     )
 
 
-def _last(said: Sequence[tuple[str, bytes]]) -> bytes:
+def _last(values_by_key: Sequence[tuple[str, bytes]]) -> bytes:
     """Return the merged record of a key."""
     payload: Payload | None = None
-    last = _GONE
-    for file, value in said:
-        if value == _GONE:
-            payload, last = None, _GONE
+    last = _DELETED
+    for file, value in values_by_key:
+        if value == _DELETED:
+            payload, last = None, _DELETED
             continue
         new = _decoded(value, file)
         payload = new if payload is None else merge(payload, new, file)
         last = value if payload is new else encoded(payload)
-    return _GONE if payload is None or is_deleted(payload) else last
+    return _DELETED if payload is None or is_deleted(payload) else last
 
 
 @lru_cache(maxsize=64)

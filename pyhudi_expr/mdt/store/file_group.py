@@ -22,7 +22,7 @@ from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.storage import Storage
 
 Question = Callable[[HFile], Cells]
-"""What is asked of each HFile of the group."""
+"""What to read from each HFile of the group."""
 Scan = Callable[[HFile], Iterator[Cells]]
 """The same, answered piece by piece: `HFile.scan`, `HFile.prefix_scan`."""
 _Source = tuple[str, HFile]
@@ -74,7 +74,7 @@ class FileGroup:
     logs: tuple[tuple[StoredFile, str | None], ...]
     valid: frozenset[str]
     _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
-    _remembered: BlockCache = field(default_factory=BlockCache, repr=False)
+    _block_cache: BlockCache = field(default_factory=BlockCache, repr=False)
     _bytes_before: int = field(default=0, repr=False)
 
     def __reduce__(self) -> tuple[type[FileGroup], tuple[Any, ...]]:
@@ -88,8 +88,8 @@ class FileGroup:
         """
         with earlier._lock:
             self._lock = earlier._lock
-            self._remembered = earlier._remembered.only([*self.stored_files])
-            self._bytes_before = self._remembered_bytes
+            self._block_cache = earlier._block_cache.only([*self.stored_files])
+            self._bytes_before = self._block_cache_bytes
 
     @property
     def stored_files(self) -> Iterator[StoredFile]:
@@ -151,7 +151,7 @@ class FileGroup:
             def look_up(keys: ByteStrings) -> EncodedRecords:
                 return _joined(name, hfile, lambda file: iter([file.lookup(keys.to_list())]))
 
-            return self._remembered.of_base(ask, touched, look_up)
+            return self._block_cache.base_records(ask, touched, look_up)
 
     def base_records(self, ask: Scan) -> Iterator[EncodedRecords]:
         """Return the base file's own records, in pieces."""
@@ -244,17 +244,17 @@ class FileGroup:
 
     def _answer(self, block: BlockId, name: str, content: HFile, ask: Scan) -> EncodedRecords:
         if isinstance(ask, PrefixScan) or ask is HFile.scan:
-            return self._remembered.answer(block, ask, lambda: _joined(name, content, ask))
+            return self._block_cache.answer(block, ask, lambda: _joined(name, content, ask))
         return _joined(name, content, ask)
 
     @property
     def bytes_read(self) -> int:
         """Bytes that this group has read from the storage so far."""
-        return self._remembered_bytes - self._bytes_before
+        return self._block_cache_bytes - self._bytes_before
 
     @property
-    def _remembered_bytes(self) -> int:
-        known = self._remembered
+    def _block_cache_bytes(self) -> int:
+        known = self._block_cache
         of_logs = sum(log.bytes_read for log in known.logs.values())
         return of_logs + sum(base.bytes_read for base in known.bases.values())
 
@@ -263,7 +263,7 @@ class FileGroup:
         """Return what to merge: the base file, then, in order, records or deleted keys."""
         base: _Source | None = None
         if self.base is not None:
-            name, known = self._name(self.base), self._remembered.bases
+            name, known = self._name(self.base), self._block_cache.bases
             if self.base not in known:
                 source = self.storage.open_input(self.base.path)
                 known[self.base] = HFile(source, self.base.size, name)
@@ -272,7 +272,7 @@ class FileGroup:
 
     def _content(self, block: BlockId, log: LogFile) -> HFile | list[bytes]:
         """Return the content of a valid block; only valid blocks never change."""
-        known = self._remembered.contents
+        known = self._block_cache.contents
         if block not in known:
             place = block.block
             if place.kind is BlockKind.DELETE:
@@ -295,7 +295,7 @@ class FileGroup:
         return _with_compacted(counting)
 
     def _log(self, file: StoredFile, written_by: str | None) -> LogFile:
-        known = self._remembered.logs
+        known = self._block_cache.logs
         # Blocks of an unfinished instant may still be rewritten.
         if file not in known or (written_by is not None and written_by not in self.valid):
             source = self.storage.open_input(file.path)

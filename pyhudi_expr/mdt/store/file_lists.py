@@ -20,7 +20,7 @@ from pyhudi_expr.arrays import (
     Int64Array,
     combined,
     dictionary_of,
-    texts_of,
+    string_list,
 )
 from pyhudi_expr.mdt.avro.schema import Column, Entries, Numbers, Struct, Union
 from pyhudi_expr.mdt.bytes.keys import ALL_PARTITIONS, ROOT_PARTITION
@@ -83,7 +83,9 @@ def _mentions(groups: Sequence[FileGroup], cache: DiskCache | None) -> _Mentions
         for table in _tables(group, cache):
             own = dictionary_of(table.column("key"))
             # A record without entries counts as well, so it is identified by its number.
-            distinct = [numbers.setdefault(key, len(numbers)) for key in texts_of(own.dictionary)]
+            distinct = [
+                numbers.setdefault(key, len(numbers)) for key in string_list(own.dictionary)
+            ]
             records.extend(distinct)
             keys.append(np.array(distinct, np.int64)[np.asarray(own.indices)])
             tables.append(table.drop_columns(["key"]))

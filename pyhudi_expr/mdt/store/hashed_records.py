@@ -65,7 +65,7 @@ def newest(
     with tempfile.TemporaryDirectory(prefix="pyhudi-runs-") as directory:
         runs = _Runs(Path(directory), rows_in_memory)
         for answer in group.log_pieces(HFile.scan):
-            runs.add(read(answer) if isinstance(answer, EncodedRecords) else _gone(answer))
+            runs.add(read(answer) if isinstance(answer, EncodedRecords) else _deletions(answer))
         runs.finish()
         base = _base(group, content, read, cache)
         tables = runs.merged()
@@ -90,7 +90,7 @@ def _base(group: FileGroup, content: str, read: Read, cache: DiskCache | None) -
     return found if found.num_columns else None
 
 
-def _gone(keys: list[bytes]) -> pa.Table:
+def _deletions(keys: list[bytes]) -> pa.Table:
     ids = hashes(ByteStrings.of(keys))
     return pa.table({"id": ids, "deleted": np.ones(len(ids), np.bool_)})
 

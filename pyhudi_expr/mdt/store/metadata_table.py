@@ -11,7 +11,7 @@ from functools import cached_property, partial
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.mdt.bytes.keys import shard
 from pyhudi_expr.mdt.hfile.reader import HFile
 from pyhudi_expr.mdt.log.valid_instants import BOOTSTRAP_PREFIX, valid_instants
@@ -244,7 +244,7 @@ class MetadataTable:
         self, partition: str, listing: FileListing, number: int, modified: Mapping[str, int]
     ) -> FileGroup:
         start, end = (int(at) for at in np.searchsorted(listing.file_slice, [number, number + 1]))
-        names = texts_of(listing.file_name.slice(start, end - start))
+        names = string_list(listing.file_name.slice(start, end - start))
         files = [
             StoredFile(f"{partition}/{name}", size, modified[name])
             for name, size in zip(names, listing.file_size[start:end].tolist(), strict=True)

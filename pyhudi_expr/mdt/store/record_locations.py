@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from pyhudi_expr.arrays import AnyArray, AnyDictionaryArray, arrow_buffer, values_of
+from pyhudi_expr.arrays import AnyArray, AnyDictionaryArray, arrow_buffer, value_list
 from pyhudi_expr.mdt.avro.schema import Column, Numbers, Struct, Texts, UndecodedError, Union
 from pyhudi_expr.mdt.records.metadata_records import Payload
 from pyhudi_expr.mdt.store.file_group import EncodedRecords
@@ -72,7 +72,7 @@ def _file_id(high: int, low: int, index: int) -> str:
 
 
 def _from_columns(columns: Struct, size: int) -> AnyDictionaryArray:
-    entries = _struct(_whole(columns.fields[_LOCATION], size)).fields
+    entries = _struct(_without_nulls(columns.fields[_LOCATION], size)).fields
     encoding = entries.get("fileIdEncoding")
     if encoding is not None and (_numbers(encoding, size) != _UUID_ENCODING).any():
         raise UndecodedError("file ids that are texts are left to the reader of single records")
@@ -85,17 +85,17 @@ def _from_columns(columns: Struct, size: int) -> AnyDictionaryArray:
     distinct = pa.Array.from_buffers(
         pa.binary(_PACKED.itemsize), size, [None, arrow_buffer(packed)]
     ).dictionary_encode()
-    names = [name.decode() for name in values_of(partitions.dictionary)]
+    names = [name.decode() for name in value_list(partitions.dictionary)]
     places = [
         _place(names[partition], _file_id(high, low, index))
         for high, low, index, partition in np.frombuffer(
-            b"".join(values_of(distinct.dictionary)), _PACKED
+            b"".join(value_list(distinct.dictionary)), _PACKED
         ).tolist()
     ]
     return pa.DictionaryArray.from_arrays(distinct.indices, pa.array(places, pa.string()))
 
 
-def _whole(column: Column, size: int) -> Column:
+def _without_nulls(column: Column, size: int) -> Column:
     """Return a column without nulls: the one branch of an optional field."""
     if not isinstance(column, Union):
         return column
@@ -111,14 +111,14 @@ def _struct(column: Column) -> Struct:
 
 
 def _numbers(column: Column, size: int) -> npt.NDArray[Any]:
-    found = _whole(column, size)
+    found = _without_nulls(column, size)
     if not isinstance(found, Numbers):
         raise UndecodedError("a part of a location is not a number")
     return found.values
 
 
 def _texts(column: Column, size: int) -> AnyArray:
-    found = _whole(column, size)
+    found = _without_nulls(column, size)
     if not isinstance(found, Texts):
         raise UndecodedError("a partition is not a text")
     return found.values.array()

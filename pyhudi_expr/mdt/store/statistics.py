@@ -196,7 +196,7 @@ def _wrapped_bounds(low: Column, high: Column, size: int) -> tuple[Wrapped, Wrap
         if other is None or branch.name not in WRAPPED_TYPES:
             continue
         for bounds, own, beside in ((minimum, branch, other), (maximum, other, branch)):
-            values = _plain(_fields(own.column)["value"], WRAPPED_TYPES[own.name])
+            values = _primitive_values(_fields(own.column)["value"], WRAPPED_TYPES[own.name])
             rows = own.rows
             if len(beside.rows) < size:
                 chosen = np.isin(rows, beside.rows, assume_unique=True)
@@ -213,7 +213,7 @@ def _optional(column: Column, size: int, type_: pa.DataType) -> AnyArray:
     if not branches:
         return arrow_nulls(size, type_)
     (branch,) = branches
-    return _spread(_plain(branch.column, type_), branch.rows, size)
+    return _spread(_primitive_values(branch.column, type_), branch.rows, size)
 
 
 def _spread(values: AnyArray, rows: Int64Array, size: int) -> AnyArray:
@@ -248,7 +248,7 @@ def _numbers(column: Column) -> npt.NDArray[Any]:
     return column.values
 
 
-def _plain(column: Column, type_: pa.DataType) -> AnyArray:
+def _primitive_values(column: Column, type_: pa.DataType) -> AnyArray:
     if isinstance(column, Texts):
         return column.values.array().cast(type_)
     return pa.array(_numbers(column), type_)

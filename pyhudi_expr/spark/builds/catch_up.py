@@ -88,18 +88,18 @@ def _changes(
     """Return the differences as `spark.jobs.log_files.LOG_ENTRIES`."""
     if definition.name == RECORD_INDEX or is_secondary(definition):
         gone = payloads.secondary_tombstone() if is_secondary(definition) else DELETED
-        went = entries(spark, built.table, built.own_slices(now), definition, shards)
+        went = entries(spark, built.table, built.slices_not_in(now), definition, shards)
         old = went.withColumn("value", sql.lit(gone)).withColumn(
             "version", sql.lit(-1).cast("long")
         )
-        new = entries(spark, now.table, now.own_slices(built), definition, shards)
+        new = entries(spark, now.table, now.slices_not_in(built), definition, shards)
         newest = sql.max_by("value", "version").alias("value")
         found = old.union(new).groupBy("shard", "key").agg(newest)
     else:
-        whole = _of_partitions(now.listing, [now.own_slices(built), built.own_slices(now)])
+        whole = _of_partitions(now.listing, [now.slices_not_in(built), built.slices_not_in(now)])
         parts = [partition_entries(spark, now.table, whole, definition, shards)]
         if definition.name != PARTITION_STATS:
-            fresh = now.own_base_files(built)
+            fresh = now.base_files_not_in(built)
             parts.append(file_entries(spark, now.table, fresh, definition, shards))
         found = reduce(DataFrame.union, [part for part in parts if part is not None])
     return found.select(sql.lit(definition.name).alias("partition"), "shard", "key", "value")

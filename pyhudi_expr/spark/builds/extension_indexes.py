@@ -15,7 +15,7 @@ from functools import partial
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.index.catalog.registry import note_of, register
 from pyhudi_expr.indexing.build_options import BuildOptions, BuildResult, sum_by_partition
 from pyhudi_expr.indexing.build_source import BuildSource
@@ -197,7 +197,7 @@ def _changed(
 
 def _forget_uncovered(table: HudiTable, found: Extension) -> None:
     """Delete the reverse mapping of slices that are not covered."""
-    covered = frozenset(map(covered_slice_name, texts_of(found.coverage.slices["slice"])))
+    covered = frozenset(map(covered_slice_name, string_list(found.coverage.slices["slice"])))
     for partition in found.partitions:
         ReverseMapping(table.base_path).forget_others(partition, covered)
 

@@ -215,7 +215,7 @@ class ExtensionRefresh:
 
     def _new_entries(self) -> list[WrittenFile]:
         """Write the logs of statistics and filters."""
-        fresh = self.listing.some(self._added).of_base_files()
+        fresh = self.listing.some(self._added).base_files_only()
         extracts: dict[str, Extract] = {}
         parts: list[Batches] = []
         for definition in self._old:
@@ -312,7 +312,7 @@ class ExtensionRefresh:
 
     @cached_property
     def _added(self) -> BoolArray:
-        return ~self._before.known(self.table, self.listing)
+        return ~self._before.covered(self.table, self.listing)
 
     @cached_property
     def _added_slices(self) -> list[IndexedSlice]:

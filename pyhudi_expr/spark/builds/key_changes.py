@@ -27,7 +27,7 @@ from pyhudi_expr.arrays import (
     BoolArray,
     Int64Array,
     arrow_schema_of,
-    texts_of,
+    string_list,
 )
 from pyhudi_expr.indexing.reverse_mapping import ReverseMapping
 from pyhudi_expr.mdt.changes.index_definitions import IndexDefinition
@@ -174,7 +174,7 @@ def _record_index(indexes: KeyIndexes, rows: pa.Table) -> Iterator[pa.RecordBatc
     kept, gone = last[is_new[last]], last[~is_new[last]]
     # New rows of a file group are all of its one new slice, and have one payload.
     _, first, of_row = np.unique(place[kept], return_index=True, return_inverse=True)
-    places = texts_of(rows.column("place").take(pa.array(kept[first])))
+    places = string_list(rows.column("place").take(pa.array(kept[first])))
     located = [_location(*one) for one in zip(places, written[kept[first]].tolist(), strict=True)]
     values = pa.array(located, pa.binary()).take(of_row)
     yield as_log_entries(RECORD_INDEX, entry_batch(_texts(rows, kept), values, shards))

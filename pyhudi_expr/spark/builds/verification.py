@@ -16,7 +16,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as sql
 
-from pyhudi_expr.arrays import arrow_schema_of, texts_of, values_of
+from pyhudi_expr.arrays import arrow_schema_of, string_list, value_list
 from pyhudi_expr.index.catalog.registry import Store
 from pyhudi_expr.index.catalog.status import IndexStatus
 from pyhudi_expr.mdt.bytes.keys import bloom_filter_key
@@ -93,7 +93,7 @@ def _compared_listing(
     extension = Extension.open(table) if store is Store.EXTENSION else None
     if extension is None:
         return listing
-    return listing.some(extension.coverage.known(table, listing))
+    return listing.some(extension.coverage.covered(table, listing))
 
 
 def _stored(table: HudiTable, metadata: MetadataTable | None, store: Store) -> MetadataTable:
@@ -134,7 +134,7 @@ def _held(
         stored = _stored(table, metadata, store)
         files = _Files.of(_compared_listing(table, metadata, store))
         for batch in batches:
-            for shard in values_of(batch.column("shard")):
+            for shard in value_list(batch.column("shard")):
                 merged = stored.groups(partition)[shard].read(all_cells)
                 yield from _batches({k: v for k, v in merged.items() if files.have(k, v)})
 
@@ -152,11 +152,11 @@ class _Files:
 
     @staticmethod
     def of(listing: FileListing) -> _Files:
-        bases = listing.of_base_files()
-        names = texts_of(bases.file_name)
-        partitions = texts_of(bases.partitions.take(bases.file_partition))
+        bases = listing.base_files_only()
+        names = string_list(bases.file_name)
+        partitions = string_list(bases.partitions.take(bases.file_partition))
         keys = (bloom_filter_key(*file) for file in zip(partitions, names, strict=True))
-        every = texts_of(listing.partitions)
+        every = string_list(listing.partitions)
         return _Files(frozenset(every), frozenset(names), frozenset(key.encode() for key in keys))
 
     def have(self, key: bytes, payload: Payload) -> bool:
@@ -192,11 +192,11 @@ def facts(payload: Payload) -> str:
     """Return the facts of a record that pruning and Hudi's writers rely on, as text."""
     stats = payload.get("ColumnStatsMetadata")
     if stats is not None:
-        told = [stats["fileName"], stats["columnName"]]
-        told += [_bound(stats[end]) for end in ("minValue", "maxValue")]
+        values = [stats["fileName"], stats["columnName"]]
+        values += [_bound(stats[end]) for end in ("minValue", "maxValue")]
         if payload["type"] == COLUMN_STATS:  # Hudi's writers miscount those of partitions
-            told += [stats["valueCount"], stats["nullCount"]]
-        return repr(told)
+            values += [stats["valueCount"], stats["nullCount"]]
+        return repr(values)
     place = payload.get("recordIndexMetadata")
     if place is not None:
         parts = ("partitionName", "fileIdHighBits", "fileIdLowBits", "fileIndex", "fileId")
@@ -221,12 +221,14 @@ def _compared(partition: str, right: DataFrame, held: DataFrame) -> Verification
         .when(sql.col("held") != sql.col("right"), "different")
         .otherwise("equal")
     )
-    judged = joined.withColumn("finding", finding).persist()
+    compared = joined.withColumn("finding", finding).persist()
     try:
-        counts = {row.finding: row["count"] for row in judged.groupBy("finding").count().collect()}
-        wrong = judged.where("finding <> 'equal'").orderBy("key").limit(_EXAMPLES).collect()
+        counts = {
+            row.finding: row["count"] for row in compared.groupBy("finding").count().collect()
+        }
+        wrong = compared.where("finding <> 'equal'").orderBy("key").limit(_EXAMPLES).collect()
     finally:
-        judged.unpersist()
+        compared.unpersist()
     return Verification(
         partition=partition,
         checked=sum(counts.values()),

@@ -37,7 +37,7 @@ from pyhudi_expr.spark.indexes import refresh_index
 from pyhudi_expr.table import config_keys
 from pyhudi_expr.table.hudi_names import FILE_NAME, PARTITION_PATH
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.pending_writes import wait_for_instants, writes_begun_before
+from pyhudi_expr.table.pending_writes import wait_for_instants, writes_pending_before
 
 _ATTEMPTS = 3
 _LEAST_FILE_LIMIT = 128 << 20
@@ -116,7 +116,9 @@ def cluster(
                 return Clustered(None, (), 0, 0, 0, 0, (*notes, *selected.notes))
             instant = _announced(client, selected)
             try:
-                if selected.is_unchanged(_settled(client, opened, instant, options.wait).listing()):
+                if selected.is_unchanged(
+                    _wait_for_earlier_writers(client, opened, instant, options.wait).listing()
+                ):
                     _rewritten(spark, client, selected, instant)
                     break
             except BaseException:
@@ -158,14 +160,16 @@ def _announced(client: ClusteringClient, selected: Selection) -> str:
     return client.plan(slices, files, {LAYOUT: selected.choice.description})
 
 
-def _settled(client: ClusteringClient, table: HudiTable, instant: str, wait: float) -> HudiTable:
+def _wait_for_earlier_writers(
+    client: ClusteringClient, table: HudiTable, instant: str, wait: float
+) -> HudiTable:
     """Return the table once the writers that started before the announcement are done.
 
     Raises:
         ClusteringFailed: They are not done after `wait` seconds.
     """
     plans = {plan.instant for plan in client.pending_plans()}
-    earlier = writes_begun_before(table.refreshed(), instant) - plans
+    earlier = writes_pending_before(table.refreshed(), instant) - plans
     return wait_for_instants(table, earlier, wait, ClusteringFailed)
 
 
@@ -176,7 +180,7 @@ def _rewritten(
     layout = selected.choice.layout
     found = dict(zip(selected.partitions, samples(spark, selected), strict=True))
     counts = dict(zip(selected.partitions, selected.files, strict=True))
-    with client.begun(instant) as clustering:
+    with client.running(instant) as clustering:
         parts: list[Part] = []
         first = 0
         for name, frame in clustering.frames():

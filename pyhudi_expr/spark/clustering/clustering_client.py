@@ -49,7 +49,7 @@ class ClusteringClient:
         self._jvm = jvm(spark)
         self._base_path = base_path
         self._hudi = self._jvm.org.apache.hudi
-        with self._named("the write client cannot be made"):
+        with self._translated("the write client cannot be made"):
             if isinstance(self._hudi.HoodieCLIUtils, JavaPackage):
                 raise ClusteringFailed(
                     f"{base_path}: Apache Hudi's bundle is not on the class path of Spark's driver;"
@@ -71,7 +71,7 @@ class ClusteringClient:
 
     def busy_groups(self) -> frozenset[Group]:
         """Return the file groups of pending compactions and clusterings."""
-        with self._named("its pending table services cannot be read"):
+        with self._translated("its pending table services cannot be read"):
             view = self._table().getHoodieView()
             view.sync()
             clustered = [pair.getKey() for pair in to_list(view.getFileGroupsInPendingClustering())]
@@ -114,7 +114,7 @@ class ClusteringClient:
 
     def pending_plans(self) -> list[PendingPlan]:
         """Return the clusterings that are not complete."""
-        with self._named("its pending clusterings cannot be read"):
+        with self._translated("its pending clusterings cannot be read"):
             meta_client = self._table().getMetaClient()
             utils = self._hudi.common.util.ClusteringUtils
             found = []
@@ -140,7 +140,7 @@ class ClusteringClient:
         Returns:
             The instant of the clustering.
         """
-        with self._named("the clustering cannot be planned"), self._exclusively():
+        with self._translated("the clustering cannot be planned"), self._exclusively():
             if self.busy_groups() & {(one.partition, one.file_id) for one in slices}:
                 raise ClusteringFailed(
                     f"{self._base_path}: a compaction or clustering of the chosen file groups was "
@@ -177,7 +177,7 @@ class ClusteringClient:
             return str(instant)
 
     def _withdraw(self, plan: PendingPlan) -> None:
-        with self._named(f"the clustering {plan.instant} cannot be taken back"):
+        with self._translated(f"the clustering {plan.instant} cannot be taken back"):
             if plan.is_inflight:
                 with self._where_hudi_locks():
                     self._client.purgePendingClustering(plan.instant)
@@ -188,9 +188,9 @@ class ClusteringClient:
                 table.getActiveTimeline().deletePending(requested)
 
     @contextmanager
-    def begun(self, instant: str) -> Iterator[Clustering]:
+    def running(self, instant: str) -> Iterator[Clustering]:
         """Start a planned clustering, in a `with` block."""
-        with self._named(f"the clustering {instant} cannot begin"):
+        with self._translated(f"the clustering {instant} cannot begin"):
             table = self._table()
             self._client.preWrite(
                 instant, self._hudi.common.model.WriteOperationType.CLUSTER, table.getMetaClient()
@@ -211,7 +211,7 @@ class ClusteringClient:
 
         Nothing is planned or written, and nothing is read yet.
         """
-        with self._named("the slices cannot be read"):
+        with self._translated("the slices cannot be read"):
             by_partition = self._groups(slices, {one.partition: 1 for one in slices})
             group = (
                 self._hudi.avro.model.HoodieClusteringGroup.newBuilder()
@@ -290,7 +290,7 @@ class ClusteringClient:
                 yield
 
     @contextmanager
-    def _named(self, failure: str) -> Iterator[None]:
+    def _translated(self, failure: str) -> Iterator[None]:
         """Translate exceptions of Hudi."""
         try:
             yield

@@ -42,7 +42,7 @@ class Clustering:
 
     def frames(self) -> list[tuple[str, DataFrame]]:
         """Return the rows of each partition, meta columns first, logs merged; reads nothing yet."""
-        with self._client._named("the slices cannot be read"):
+        with self._client._translated("the slices cannot be read"):
             frames = []
             for group in to_list(self._plan.getInputGroups()):
                 slices = self._slices(group)
@@ -106,7 +106,7 @@ class Clustering:
             extra: Metadata of the commit.
         """
         client, hudi = self._client, self._client._hudi
-        with client._named(f"the clustering {self._instant} cannot be written"):
+        with client._translated(f"the clustering {self._instant} cannot be written"):
             statuses = hudi.HoodieDatasetBulkInsertHelper.bulkInsert(
                 frame._jdf, self._instant, self._table, self._writing(file_bytes), True, True
             )

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.layout.sampling import sample_file
 from pyhudi_expr.layout.selection import Selection
 from pyhudi_expr.reading.slice_files import FileSlice, slice_table
@@ -44,7 +44,7 @@ def samples(spark: SparkSession, selected: Selection) -> list[pa.Table]:
             found = sample_file(storage, one.path(one.base), schema, by_name[one.base], _SEED)
             yield pa.record_batch([[one.partition], [to_ipc(found)]], ["partition", "stream"])
 
-    found: dict[str, list[pa.Table]] = {name: [] for name in texts_of(listing.partitions)}
+    found: dict[str, list[pa.Table]] = {name: [] for name in string_list(listing.partitions)}
     is_little = int(listing.file_size.sum()) <= _LOCAL_BYTES
     runner: Runner = LocalRunner() if is_little else SparkRunner(spark)
     streams = runner.each(

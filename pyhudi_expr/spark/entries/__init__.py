@@ -116,7 +116,7 @@ def file_entries(
 
     They are valid as long as the files exist, whatever happens to their partitions and log files.
     """
-    bases = listing.of_base_files()
+    bases = listing.base_files_only()
     return _entries(spark, table, bases, definition, shards, _BY_SPARK_OF_FILES)
 
 
@@ -175,4 +175,4 @@ def slice_entries(
 def _chosen(builders: Mapping[str, _Builder], definition: IndexDefinition) -> _Builder | None:
     """Return the builder for the prefix of the metadata partition's name."""
     name = definition.name
-    return next((builders[begun] for begun in builders if name.startswith(begun)), None)
+    return next((builders[prefix] for prefix in builders if name.startswith(prefix)), None)

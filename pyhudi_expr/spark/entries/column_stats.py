@@ -95,9 +95,9 @@ def _with_entries(statistics: FileStatistics, shards: int) -> Extract:
 
     def extract(slices: Iterable[FileSlice]) -> Iterator[pa.RecordBatch]:
         for rows in _together(map(statistics.of_slice, slices)):
-            told = [n for n, row in enumerate(rows) if row.get("file") and row.get("wrapper")]
-            entries = text_entries([_file_entry(rows[n]) for n in told], shards)
-            places = {row: entry for entry, row in enumerate(told)}
+            file_rows = [n for n, row in enumerate(rows) if row.get("file") and row.get("wrapper")]
+            entries = text_entries([_file_entry(rows[n]) for n in file_rows], shards)
+            places = {row: entry for entry, row in enumerate(file_rows)}
             beside = entries.take(pa.array([places.get(n) for n in range(len(rows))], pa.int64()))
             batch = pa.RecordBatch.from_pylist(rows, SCHEMA)
             names = [*SCHEMA.names, *ENTRY_SCHEMA.names]

@@ -41,7 +41,7 @@ def expression_filters(
     shards: int,
 ) -> DataFrame:
     """Return the entries, see `entries.entries`."""
-    found = function_results(spark, table, listing.of_base_files(), definition)
+    found = function_results(spark, table, listing.base_files_only(), definition)
     type_name = found.schema["value"].dataType.typeName()
     if type_name not in _SPELLED:
         raise HudiError(

@@ -105,9 +105,12 @@ def _bounds(
     if kind is None:
         raise HudiError(f"{table.base_path}: {definition.name} gives values of {result_type}")
     bounds = _physical(result_type.typeName())
-    told = [sql.min(bounds).alias("low"), sql.max(bounds).alias("high")]
-    told += [sql.count("value").alias("values"), sql.count_if(sql.isnull("value")).alias("nulls")]
-    return found.groupBy("partition", "file", "size").agg(*told), kind
+    aggregates = [sql.min(bounds).alias("low"), sql.max(bounds).alias("high")]
+    aggregates += [
+        sql.count("value").alias("values"),
+        sql.count_if(sql.isnull("value")).alias("nulls"),
+    ]
+    return found.groupBy("partition", "file", "size").agg(*aggregates), kind
 
 
 def _physical(type_name: str) -> Column:

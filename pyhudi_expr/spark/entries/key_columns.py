@@ -23,28 +23,28 @@ class KeyColumns:
 
     Attributes:
         generator: None: the only column is the stored key.
-        shown: The table, for messages.
+        label: The table, for messages.
     """
 
     columns: tuple[str, ...]
     types: tuple[pa.DataType, ...]
     generator: KeyGenerator | None
-    shown: str
+    label: str
 
     @staticmethod
     def of(table: HudiTable) -> KeyColumns:
         """Return the columns of a table's keys. Raises HudiError for unsupported virtual keys."""
-        shown = table.base_path
-        definition = virtual_keys(table.properties, shown)
+        label = table.base_path
+        definition = virtual_keys(table.properties, label)
         if definition is None:
-            return KeyColumns((RECORD_KEY,), (pa.string(),), None, shown)
+            return KeyColumns((RECORD_KEY,), (pa.string(),), None, label)
         warn_of_stored_keys(table)
         schema = table.schema()
         types = tuple(scalar_type(table, schema, column) for column in definition.columns)
         generator = definition.generator()
         # A type that is not supported is reported now, not by the tasks.
         generator.keys([arrow_nulls(0, type_) for type_ in types])
-        return KeyColumns(definition.columns, types, generator, shown)
+        return KeyColumns(definition.columns, types, generator, label)
 
     @property
     def are_stored(self) -> bool:
@@ -65,10 +65,10 @@ class KeyColumns:
             # Keys are formatted by the table's types, which have, for example, one timestamp unit.
             typed = [column.cast(type_) for column, type_ in zip(values, self.types, strict=True)]
         except pa.ArrowInvalid as error:
-            raise HudiError(f"{self.shown}: keys cannot be made: {error}") from error
+            raise HudiError(f"{self.label}: keys cannot be made: {error}") from error
         if self.generator is None:
             return typed[0]
         try:
             return self.generator.keys(typed)
         except HudiError as error:
-            raise HudiError(f"{self.shown}: {error}") from error
+            raise HudiError(f"{self.label}: {error}") from error

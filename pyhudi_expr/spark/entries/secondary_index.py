@@ -102,8 +102,8 @@ def _is_text(type_: pa.DataType) -> bool:
 
 def prefixes(texts: AnyArray) -> AnyArray:
     """Return the prefixes of the keys: `key_columns.secondary_prefix` of each text."""
-    begun = pc.binary_join_element_wise(escaped(texts), "$", "")
-    return pc.fill_null(begun, secondary_prefix(None))
+    starts = pc.binary_join_element_wise(escaped(texts), "$", "")
+    return pc.fill_null(starts, secondary_prefix(None))
 
 
 def shard_keys(texts: AnyArray) -> AnyArray:

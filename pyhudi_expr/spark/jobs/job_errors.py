@@ -16,7 +16,7 @@ from pyspark.status import StatusTracker
 from pyhudi_expr.table.errors import HudiError
 
 # The last line of a task's traceback, where the error is one of this package.
-_OURS = re.compile(r"^pyhudi_expr\.(?:\w+\.)+\w+: (.+)$", re.MULTILINE)
+_OWN_ERRORS = re.compile(r"^pyhudi_expr\.(?:\w+\.)+\w+: (.+)$", re.MULTILINE)
 _LONGEST = 300
 _GROUP = "spark.jobGroup.id"
 _PATIENCE, _PAUSE = 60.0, 0.02  # seconds
@@ -68,10 +68,10 @@ def _at_work(tracker: StatusTracker, jobs: set[int]) -> bool:
 
 
 def _cause(text: str) -> str:
-    ours = _OURS.findall(text)
+    ours = _OWN_ERRORS.findall(text)
     if ours:
         return str(ours[-1])
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     causes = [line for line in lines if line.startswith("Caused by: ")]
-    told = (causes or lines or ["there is no message"])[-1 if causes else 0]
-    return f"the Spark job failed: {told[:_LONGEST]}"
+    reason = (causes or lines or ["there is no message"])[-1 if causes else 0]
+    return f"the Spark job failed: {reason[:_LONGEST]}"

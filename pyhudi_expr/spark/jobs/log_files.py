@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from pyhudi_expr.arrays import arrow_schema_of, values_of
+from pyhudi_expr.arrays import arrow_schema_of, value_list
 from pyhudi_expr.mdt.log import writer as log_writer
 from pyhudi_expr.mdt.store.file_group_names import file_id, log_file
 from pyhudi_expr.spark.jobs.batch_runner import Batches, Step, gather_batches
@@ -142,7 +142,7 @@ def _log(
 
 
 def _content(instant: str, rows: pa.RecordBatch) -> bytes:
-    keys, values = values_of(rows.column("key")), values_of(rows.column("value"))
+    keys, values = value_list(rows.column("key")), value_list(rows.column("value"))
     kept = [(key, value) for key, value in zip(keys, values, strict=True) if value]
     gone = [key for key, value in zip(keys, values, strict=True) if not value]
     content = log_writer.deletes(instant, gone) if gone else b""

@@ -19,7 +19,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql.pandas.types import from_arrow_schema
 from pyspark.sql.types import StructType
 
-from pyhudi_expr.arrays import BoolArray, texts_of
+from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.reading.schema_evolution import SchemaEvolution
 from pyhudi_expr.reading.supported_tables import check_supported
@@ -105,8 +105,10 @@ def prune_table(
     as_of = query_instant(as_of)
     schema = opened.schema(as_of)
     columns = ShownColumns.of(spark, opened, schema, _spark_schema(opened, schema))
-    asked = predicate_of(spark.createDataFrame([], columns.types), condition)
-    request = PruneRequest(asked.expression, view, asked.zone, as_of, since, columns.reader)
+    read_predicate = predicate_of(spark.createDataFrame([], columns.types), condition)
+    request = PruneRequest(
+        read_predicate.expression, view, read_predicate.zone, as_of, since, columns.reader
+    )
     result = (pruner or pruner_of(spark)).prune(table, request)
     evolution = SchemaEvolution.of(opened, result)
     if evolution is not None and not evolution.is_newest:
@@ -147,7 +149,9 @@ def _rows(
 ) -> DataFrame:
     """Return all rows of the kept slices."""
     listing = result.listing
-    merged = listing.any_of_slice(listing.file_is_log) | ~_of_schema(table, listing, result.keep)
+    merged = listing.any_file_of_slice(listing.file_is_log) | ~_has_current_types(
+        table, listing, result.keep
+    )
     if evolution is not None:
         merged |= evolution.changed(listing)
     frames = []
@@ -179,12 +183,12 @@ def _by_spark(
     return reader.parquet(*(f"{root}/{path}" for path in paths))
 
 
-def _of_schema(table: HudiTable, listing: FileListing, slices: BoolArray) -> BoolArray:
+def _has_current_types(table: HudiTable, listing: FileListing, slices: BoolArray) -> BoolArray:
     """Return for each slice whether its base file has the columns' current types.
 
     Spark's reader widens few types, and Hudi's all that a table may have changed.
     """
-    instants = texts_of(listing.slice_base_instant.filter(pa.array(slices)).unique())
+    instants = string_list(listing.slice_base_instant.filter(pa.array(slices)).unique())
     now = table.schema(listing.instant)
     alike = pa.array([one for one in instants if _is_of(table, now, one)], pa.string())
     flags: BoolArray = np.asarray(pc.is_in(listing.slice_base_instant, value_set=alike))

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql.types import StringType, StructField, StructType
 
-from pyhudi_expr.arrays import BoolArray, texts_of
+from pyhudi_expr.arrays import BoolArray, string_list
 from pyhudi_expr.expr.bound import BoundColumn
 from pyhudi_expr.expr.domains import domain_of
 from pyhudi_expr.index.partition_semantics import PartitionReader, doubtful_partitions
@@ -79,7 +79,7 @@ class ShownColumns:
 
     def parts(self, listing: FileListing, slices: BoolArray) -> Iterator[SharedValues]:
         """Divide the flagged slices by what paths show for them; most show only what files hold."""
-        partitions = texts_of(listing.partitions)
+        partitions = string_list(listing.partitions)
         spelled = [self._columns.texts(path) for path in partitions]
         doubtful = self._doubtful(partitions)
         parts: dict[tuple[tuple[str, PathText], ...], list[int]] = {}

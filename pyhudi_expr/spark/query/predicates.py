@@ -56,7 +56,7 @@ def predicate_of(frame: DataFrame, condition: Column | str) -> SparkPredicate:
     spark = frame.sparkSession
     if not _is_filter(filtered):
         return SparkPredicate(Unknown("a condition that Spark makes into more"), _zone(spark))
-    return SparkPredicate(_asked(spark, filtered), _zone(spark))
+    return SparkPredicate(_filter_condition(spark, filtered), _zone(spark))
 
 
 def filters_of(frame: DataFrame, table: str | None = None) -> SparkPredicate:
@@ -119,7 +119,7 @@ def _nodes(plan: JavaObject) -> Iterator[Any]:
         yield plan
 
 
-def _asked(spark: SparkSession, filtered: JavaObject) -> HudiExpression:
+def _filter_condition(spark: SparkSession, filtered: JavaObject) -> HudiExpression:
     """Return the condition of a Filter with its constants computed, unless they depend on time."""
     rules = jvm(spark).org.apache.spark.sql.catalyst.optimizer
     replaced = rules.ReplaceExpressions.apply(filtered)

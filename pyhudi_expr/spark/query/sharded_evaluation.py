@@ -46,7 +46,7 @@ from pyhudi_expr.table.storage import Storage
 
 #: What is dealt out: a pickled listing, or entries as an Arrow stream.
 _DEALT = "bucket int, is_listing boolean, content binary"
-_JUDGED = "bucket int, answers binary"
+_RESULT_SCHEMA = "bucket int, answers binary"
 
 
 @dataclass(frozen=True)
@@ -82,17 +82,17 @@ class ShardedEvaluation:
         if listing.has_logs:
             needed.add(RECORD_KEY)
         prefixes = [p for name in sorted(needed) for p in stats.prefixes(name, partitions)]
-        asked = partitions[listing.slice_partition]
-        dealt = [*groups, *buckets.parts(listing, asked)]
+        keep = partitions[listing.slice_partition]
+        dealt = [*groups, *buckets.parts(listing, keep)]
         items = pa.table({"part": pa.array(map(pickle.dumps, dealt), pa.binary())})
         judge = _Judge(tuple(leaves), stats.storage, stats.entries.meta_fields)
         answers = [LeafAnswer.unknown(leaf, listing.num_files) for leaf in leaves]
         with translate_spark_errors():
             read = each_item(_Dealer(tuple(prefixes), buckets.count))
             made = self.runner.each(items, read, _DEALT)
-            judged = made.together(buckets.count, "bucket").then(judge, _JUDGED).rows()
-        for row in judged:
-            files = np.flatnonzero(listing.of_files(asked & (buckets.of_slice == row["bucket"])))
+            results = made.together(buckets.count, "bucket").then(judge, _RESULT_SCHEMA).rows()
+        for row in results:
+            files = np.flatnonzero(listing.of_files(keep & (buckets.of_slice == row["bucket"])))
             _unpack(row["answers"], answers, files)
         return StreamingEvidence(answers, StatisticsEvidence(loaded))
 

@@ -61,7 +61,7 @@ def with_keys(frame: DataFrame, definition: KeyDefinition, name: str) -> DataFra
         return frame.withColumn(name, key_column(frame.schema, definition))
     except UnsupportedTable:
         schema = t.StructType([*frame.schema, t.StructField(name, t.StringType())])
-        made = _made(definition.generator(), definition.columns, name)
+        made = _key_from(definition.generator(), definition.columns, name)
         return frame.mapInArrow(made, schema)
 
 
@@ -106,7 +106,7 @@ def _filled(text: Column) -> Column:
     return f.when(text == "", EMPTY).otherwise(f.coalesce(text, f.lit(NULL)))
 
 
-def _made(
+def _key_from(
     generator: KeyGenerator, columns: Sequence[str], name: str
 ) -> Callable[[Iterable[pa.RecordBatch]], Iterable[pa.RecordBatch]]:
     def make(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -28,7 +28,7 @@ from pyhudi_expr.spark.virtual_keys.writing import service_options
 from pyhudi_expr.table.errors import HudiError
 from pyhudi_expr.table.hudi_names import META_COLUMNS
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.pending_writes import writes_begun_before
+from pyhudi_expr.table.pending_writes import writes_pending_before
 
 _PLAN = "pyhudi.virtual.keys"
 """Marks our plans among the parameters of their strategy."""
@@ -106,7 +106,7 @@ def _rewritten(client: ClusteringClient, path: str, batch: Sequence[_Group]) -> 
     instant = client.plan([one.files for one in batch], counts, {_PLAN: "rewrite"})
     try:
         _require_unchanged(HudiTable.open(path), instant, batch)
-        with client.begun(instant) as clustering:
+        with client.running(instant) as clustering:
             frames = [
                 _without_meta(frame).coalesce(counts[partition])
                 for partition, frame in clustering.frames()
@@ -134,7 +134,7 @@ def _require_unchanged(table: HudiTable, instant: str, batch: Sequence[_Group]) 
 
     Writers that start later cannot.
     """
-    pending = sorted(writes_begun_before(table, instant))
+    pending = sorted(writes_pending_before(table, instant))
     if pending:
         raise HudiError(
             f"{table.base_path}: writers are at work ({', '.join(pending)}); try again when they "

@@ -28,7 +28,7 @@ from pyhudi_expr.keys.definition import (
     CONCATENATOR,
     CONSISTENT_TIMESTAMPS,
     ENABLED,
-    HUDIS_CONCATENATOR,
+    HUDI_CONCATENATOR,
     PREFIX,
     Generator,
     KeyDefinition,
@@ -101,7 +101,7 @@ class VirtualTable:
             self.key,
             self.hudi,
             python_generator(self.options.get(CLASS, "")),
-            self.options.get(CONCATENATOR, HUDIS_CONCATENATOR),
+            self.options.get(CONCATENATOR, HUDI_CONCATENATOR),
             text=JavaText(self.options.get(CONSISTENT_TIMESTAMPS, "").lower() == "true"),
         )
 
@@ -118,7 +118,7 @@ class VirtualTable:
             config_keys.POPULATE_META_FIELDS: "false",
             **_DEFAULTS,
             **(ordering if self.ordering else {}),
-            **_of_hudi(self.options),
+            **_hudi_options(self.options),
         }
 
 
@@ -134,13 +134,13 @@ def create(frame: DataFrame, path: str, table: VirtualTable) -> None:
     if storage.stat(PROPERTIES_FILE) is not None:
         raise HudiError(f"{path}: there is a table already; write to it")
     definition, options = table.definition, table.writer_options()
-    saying = {
+    expected = {
         **definition.settings(),
-        **_saying(definition),
+        **_key_options(definition),
         config_keys.POPULATE_META_FIELDS: "false",
     }
-    for key, asked, has in _differing(saying, table.options):
-        raise HudiError(f"{path}: {key} is {asked!r}, but the table is to have {has!r}")
+    for key, given_value, has in _differing(expected, table.options):
+        raise HudiError(f"{path}: {key} is {given_value!r}, but the table is to have {has!r}")
     _require_keys(frame, definition, path)
     _require_index(options, path)
     _save(frame.limit(0), path, options, "bulk_insert", "errorifexists")
@@ -171,7 +171,7 @@ def write(
     given = dict(options or {})
     _require_same(table, definition, given)
     _require_keys(frame, definition, path)
-    chosen = {**service_options(path), **_DEFAULTS, **_of_hudi(given)}
+    chosen = {**service_options(path), **_DEFAULTS, **_hudi_options(given)}
     _require_index(chosen, path)
     _save(frame, path, chosen, operation, "append")
 
@@ -207,17 +207,17 @@ def _require_same(table: HudiTable, definition: KeyDefinition, given: Mapping[st
     """Raise KeyDefinitionChanged with a setting that differs from the table's."""
     merge_definition(table, VirtualKeySettings.of(given))
     saved = {
-        **_saying(definition),
+        **_key_options(definition),
         config_keys.POPULATE_META_FIELDS: str(table.properties.meta_fields).lower(),
         CONSISTENT_TIMESTAMPS: str(definition.text.consistent_timestamps).lower(),
     }
-    for key, asked, has in _differing(saved, given):
+    for key, given_value, has in _differing(saved, given):
         raise KeyDefinitionChanged(
-            f"{table.base_path}: {key} is {asked!r}, but the table has saved {has!r}"
+            f"{table.base_path}: {key} is {given_value!r}, but the table has saved {has!r}"
         )
 
 
-def _saying(definition: KeyDefinition) -> dict[str, str]:
+def _key_options(definition: KeyDefinition) -> dict[str, str]:
     """Return the options of a writer that define the keys."""
     return {
         ENABLED: "true",
@@ -278,7 +278,7 @@ def _require_index(options: Mapping[str, str], shown: str) -> None:
             )
 
 
-def _of_hudi(given: Mapping[str, str]) -> dict[str, str]:
+def _hudi_options(given: Mapping[str, str]) -> dict[str, str]:
     return {key: value for key, value in given.items() if not key.startswith(PREFIX)}
 
 

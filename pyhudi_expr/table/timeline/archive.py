@@ -10,7 +10,7 @@ import json
 
 import pyarrow as pa
 
-from pyhudi_expr.arrays import texts_of
+from pyhudi_expr.arrays import string_list
 from pyhudi_expr.table.errors import CorruptFile
 from pyhudi_expr.table.properties import TableProperties
 from pyhudi_expr.table.storage import Storage
@@ -35,7 +35,7 @@ def archived_completion_times(storage: Storage, properties: TableProperties) -> 
     times: dict[str, str] = {}
     for name in _manifest(storage.read(manifest_file), manifest_file):
         table = _read_times(storage, f"{directory}/{name}")
-        requested, completed = (texts_of(table.column(i)) for i in range(2))
+        requested, completed = (string_list(table.column(i)) for i in range(2))
         times.update(zip(requested, completed, strict=True))
     return times
 

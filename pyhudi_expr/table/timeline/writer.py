@@ -78,13 +78,13 @@ def next_time(properties: TableProperties, known: Iterable[str | None]) -> str:
     """
     zone = timezone.utc if properties.timeline_zone == "UTC" else None
     now = _text(datetime.now(zone))
-    latest = max((_whole(instant) for instant in known if instant), default="")
+    latest = max((_with_milliseconds(instant) for instant in known if instant), default="")
     if now > latest:
         return now
     return _text(datetime.strptime(latest[:_DIGITS] + "000", _FORMAT) + _MILLISECOND)
 
 
-def _whole(instant: str) -> str:
+def _with_milliseconds(instant: str) -> str:
     """Return an instant with milliseconds, as Hudi reads it; longer ones are truncated."""
     return instant.ljust(_DIGITS, "9")[:_DIGITS]
 

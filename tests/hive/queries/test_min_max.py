@@ -272,11 +272,11 @@ def test_wall_clocks_are_the_same_in_every_zone(
 
 def test_slices_with_log_files_are_read(hive: Hive, matrices: Matrices) -> None:
     name = hive.register(matrices.get(TableType.MOR).table)
-    of_base_files = {"hudi.view": "read_optimized"}
+    options = {"hudi.view": "read_optimized"}
     for counts in ("", "count(*), count(n), "):
         query = f"SELECT {counts}{ends_of('id', 'dt')} FROM {name}"
         assert not is_answered(hive.query_both_ways(query, TEZ))
-        assert is_answered(hive.query_both_ways(query, TEZ, of_base_files))
+        assert is_answered(hive.query_both_ways(query, TEZ, options))
 
 
 @pytest.mark.parametrize(

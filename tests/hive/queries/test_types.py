@@ -136,8 +136,11 @@ def clocks(hive: Hive, spark: SparkSession, table_root: Path) -> dict[TableType,
     """Every quarter of an hour around both changes, one file for each hour."""
     start = {name: change - dt.timedelta(hours=5) for name, change in CLOCK_CHANGES.items()}
     rows = [
-        (1000 * year + 4 * hour + quarter, begun + dt.timedelta(hours=hour, minutes=15 * quarter))
-        for year, begun in enumerate(start.values())
+        (
+            1000 * year + 4 * hour + quarter,
+            start_of_year + dt.timedelta(hours=hour, minutes=15 * quarter),
+        )
+        for year, start_of_year in enumerate(start.values())
         for hour in range(10)
         for quarter in range(4)
     ]

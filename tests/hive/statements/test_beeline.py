@@ -18,7 +18,7 @@ import pytest
 from pyhive import hive as pyhive
 
 from devtools.ddl import create_with_handler
-from devtools.hive_versions import HIVE_3, HIVE_4, HiveLine
+from devtools.hive_versions import HIVE_3, HIVE_4, HiveVersion
 from devtools.hiveserver import HiveServer
 from devtools.runtime import java
 from devtools.service import ServiceProcess
@@ -33,7 +33,7 @@ _SECONDS = 300
 class Logging(HiveServer):
     """A HiveServer2 that requires SASL, the default, and sends its log to clients."""
 
-    def __init__(self, run_dir: Path, line: HiveLine) -> None:
+    def __init__(self, run_dir: Path, line: HiveVersion) -> None:
         settings = {
             "hive.server2.authentication": "NONE",
             "hive.server2.logging.operation.enabled": "true",
@@ -51,7 +51,7 @@ class Beeline:
     """Beeline for one server. home: where it stores its history."""
 
     server: HiveServer
-    line: HiveLine
+    line: HiveVersion
     service: str
     table: Path
     home: Path

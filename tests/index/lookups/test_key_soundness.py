@@ -74,7 +74,7 @@ def test_secondary_index_excludes_no_slice_with_the_value(
     # For a key that is stored twice, the entry may be of either row, or of both.
     pairs = {(row.value, row.key) for row in rows if "value" not in row.missing}
     values, of_keys = hashed([value for value, _ in pairs]), hashed([key for _, key in pairs])
-    index = locate_values([(values, of_keys)], keys, np.full(SLICES, keys.believed.all()))
+    index = locate_values([(values, of_keys)], keys, np.full(SLICES, keys.is_trusted.all()))
     for row in rows:
         assert index.slices_of(hashed([row.value]))[row.slice], row
 
@@ -85,7 +85,7 @@ def test_complete_indexes_are_exact(rows: list[Row]) -> None:
     whole = [Row(row.slice, row.key, row.value, frozenset()) for row in alone]
     keys = key_index(whole, [True] * SLICES)
     pairs = hashed([row.value for row in whole]), hashed([row.key for row in whole])
-    values = locate_values([pairs], keys, keys.believed)
+    values = locate_values([pairs], keys, keys.is_trusted)
     for key_looked_up in range(10):
         holding = {row.slice for row in whole if row.key == key_looked_up}
         assert set(np.flatnonzero(keys.slices_of(hashed([key_looked_up]))).tolist()) == holding

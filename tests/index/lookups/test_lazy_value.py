@@ -16,8 +16,8 @@ def test_a_small_value_is_computed_by_its_first_reader() -> None:
     counter = itertools.count(1)
     once = LazyValue(lambda: next(counter))
     assert once.is_ready(AT_ONCE_BYTES, 0)
-    assert once.made is None
-    assert [once.value(), once.value(), once.made] == [1, 1, 1]
+    assert once.computed is None
+    assert [once.value(), once.value(), once.computed] == [1, 1, 1]
 
 
 def test_a_large_value_is_returned_once_it_is_computed() -> None:
@@ -27,7 +27,7 @@ def test_a_large_value_is_returned_once_it_is_computed() -> None:
     assert not once.is_ready(LARGE, 0.01)
     go.set()
     assert once.is_ready(LARGE, 60)
-    assert once.made == "made"
+    assert once.computed == "made"
 
 
 def test_an_error_is_raised_and_the_computation_retried() -> None:

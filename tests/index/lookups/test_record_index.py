@@ -53,7 +53,7 @@ def test_each_key_is_in_its_slice_only(name: str, golden: Mapping[str, Path]) ->
         for key in rows["_hoodie_record_key"].to_pylist():
             held[key].append(number)
     index = the_index(golden[name])
-    assert index.loaded().believed.all()
+    assert index.loaded().is_trusted.all()
     for key, slices in held.items():
         assert slices_of(index, key) == slices
     assert slices_of(index, *held) == list(range(listing.num_slices))
@@ -145,7 +145,7 @@ def test_a_few_keys_are_looked_up_without_reading_the_whole_index(
     for number in range(25):
         key = f"TXN-{number:03}"
         assert np.flatnonzero(find([key.encode()])).tolist() == slices_of(in_memory, key)
-    assert index._read.made is None
+    assert index._read.computed is None
     with pytest.raises(HudiError, match="too large"):
         index._finder(1001, 0)
 
@@ -187,7 +187,7 @@ def test_rows_of_files_that_are_missing_in_the_index_are_not_lost(
     for file in (path / ".hoodie/metadata/record_index").glob("*record-index-000[0-1]*_2026*"):
         file.unlink()
     index, complete = the_index(path), the_index(golden[INDEXED[0]])
-    assert 0 < np.count_nonzero(index.loaded().believed) < len(index.loaded().believed)
+    assert 0 < np.count_nonzero(index.loaded().is_trusted) < len(index.loaded().is_trusted)
     for number in range(25):
         key = f"TXN-{number:03}"
         assert set(slices_of(complete, key)) <= set(slices_of(index, key))

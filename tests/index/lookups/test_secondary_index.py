@@ -54,7 +54,7 @@ def test_each_value_is_in_its_slices_only(
         for value in pq.read_table(golden[INDEXED] / path, partitioning=None)[column].to_pylist():
             held[spelled(value)].add(number)
     index_of_values = indexes[index]
-    assert index_of_values.loaded().believed.all()
+    assert index_of_values.loaded().is_trusted.all()
     for value, slices in held.items():
         assert set(np.flatnonzero(index_of_values.slices_of([value])).tolist()) == slices
     assert not index_of_values.slices_of([b"no such value"]).any()
@@ -80,13 +80,13 @@ def test_one_slice_not_accounted_for_by_the_record_index_disables_the_secondary_
     """It may hold a second row of any key."""
     _, records, indexes = opened(golden[INDEXED])
     known = records.loaded()
-    doubted = known.believed.copy()
+    doubted = known.is_trusted.copy()
     doubted[3] = False
-    records._read = LazyValue(lambda: replace(known, believed=doubted))
+    records._read = LazyValue(lambda: replace(known, is_trusted=doubted))
     assert indexes["merchant_idx"].slices_of([b"no such value"]).all()
 
 
 def test_an_index_built_last_is_used_for_merge_on_read_tables(golden: Mapping[str, Path]) -> None:
     _, _, indexes = opened(golden[MERGED])
-    assert indexes["merchant_idx"].loaded().believed.all()
+    assert indexes["merchant_idx"].loaded().is_trusted.all()
     assert not indexes["merchant_idx"].slices_of([b"no such value"]).any()

@@ -107,7 +107,7 @@ def test_coverage_follows_the_newest_change(path: str) -> None:
     assert found.first_uncovered(table) is None
     listing = table.listing()
     rows = found.rows_of(table, listing)
-    logged = listing.any_of_slice(listing.file_is_log)
+    logged = listing.any_file_of_slice(listing.file_is_log)
     grows = table.properties.timeline_layout == 1
     assert np.array_equal(rows == UNCOVERED, logged & grows)
     assert not found.missing_from(listing).any()
@@ -122,7 +122,7 @@ def test_a_slice_with_other_files_is_not_covered(path: str) -> None:
     known = opened(path).coverage.rows_of(table, listing) != UNCOVERED
     same = [files in files_by_slice(older) for files in files_by_slice(listing)]
     grows = table.properties.timeline_layout == 1
-    expected = np.array(same) & ~(grows & listing.any_of_slice(listing.file_is_log))
+    expected = np.array(same) & ~(grows & listing.any_file_of_slice(listing.file_is_log))
     assert np.array_equal(known, expected)
     assert not known.all()
 

@@ -97,7 +97,7 @@ def test_expression_indexes_lose_no_row_and_prune(
 def assert_not_advised(path: str) -> None:
     """The advisor detects existing indexes."""
     queries = read_queries("length(s) = 6; lower(s) = 'name_5'; upper(s) = 'NAME_5'")
-    advice = advise(path, queries.asked)
+    advice = advise(path, queries.queries)
     considered = {each.candidate for each in (*advice.recommendations, *advice.passed_over)}
     assert {(each.function, each.kind) for each in considered} >= {
         ("length", "bloom_filters"),

@@ -70,5 +70,5 @@ def test_merging_equals_row_by_row_merging(ordered: bool, base: list[Row], logs:
             continue
         parts.append((LogRows(pa.record_batch([], []), ""), columns(log, ordered)))
         every += log
-    kept = [every[number] for number in merger.kept(columns(base, ordered), parts)]
+    kept = [every[number] for number in merger.remaining_rows(columns(base, ordered), parts)]
     assert sorted(kept, key=str) == expected(base, logs, ordered)
