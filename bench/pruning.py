@@ -22,7 +22,8 @@ from pyhudi_expr.expr.bound import columns
 from pyhudi_expr.expr.domains import float_ordinals
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.frontend.sql.parser import parse_predicate
-from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
+from pyhudi_expr.index.opening import SnapshotOptions
+from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.table.hudi_table import HudiTable
 

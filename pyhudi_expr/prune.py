@@ -25,11 +25,12 @@ from pyhudi_expr.expr.evaluate import Evidence, as_array, may_be
 from pyhudi_expr.expr.nodes import And, Column, Comparison, HudiExpression, Literal, Op
 from pyhudi_expr.expr.terms import Scope
 from pyhudi_expr.index.explanation import Explanation, explain
+from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.planner import NamedEvidence, Question
 from pyhudi_expr.index.row_counts import Counts
 from pyhudi_expr.index.slice_merging import SliceMerging, keep_slices
-from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
+from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.sources import VALUES
 from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
 from pyhudi_expr.mdt.store.disk_cache import DiskCache

@@ -20,7 +20,8 @@ from pyhudi_expr.expr.domains import (
     integer_range,
 )
 from pyhudi_expr.expr.functions import casts, lookup
-from pyhudi_expr.expr.functions.conversions import doubles_to_floats, identity
+from pyhudi_expr.expr.functions.conversions import identity
+from pyhudi_expr.expr.functions.float_conversions import doubles_to_floats
 from pyhudi_expr.expr.functions.signature import DOUBLE, SINGLE, Function, Signature, Site
 from pyhudi_expr.expr.functions.strings import IntegersToStrings
 from pyhudi_expr.expr.functions.temporal.time_format import as_text

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,6 +14,16 @@ from pyhudi_expr.expr.bound import BoundColumn, BoundExpression, columns
 from pyhudi_expr.expr.evaluate import StatisticsEvidence
 from pyhudi_expr.expr.nodes import Unknown
 from pyhudi_expr.index.lookups.key_predicates import without_columns
+from pyhudi_expr.index.opening import (
+    SnapshotOptions,
+    open_column_stats,
+    open_extension,
+    open_listing,
+    open_lookup_indexes,
+    open_metadata_table,
+    open_partition_stats,
+    open_schema_history,
+)
 from pyhudi_expr.index.partition_semantics import PartitionReader, ReaderSemantics
 from pyhudi_expr.index.partition_values import BoundsOfPartition, PartitionValues, path_layout
 from pyhudi_expr.index.planner import NamedEvidence, Question, Source, gather
@@ -27,52 +36,24 @@ from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_
 from pyhudi_expr.index.statistics.commit_times import CommitTimes
 from pyhudi_expr.index.statistics.evolved_column_stats import EvolvedColumnStats
 from pyhudi_expr.index.statistics.partition_stats import PartitionStats
-from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming
 from pyhudi_expr.keys.definition import hidden_columns
 from pyhudi_expr.mdt.extension.reader import Extension
-from pyhudi_expr.mdt.store.disk_cache import DiskCache
-from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable
 from pyhudi_expr.table.errors import HudiError
-from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
+from pyhudi_expr.table.hudi_names import PARTITION_STATS
 from pyhudi_expr.table.hudi_table import HudiTable
-from pyhudi_expr.table.listing import FileListing, TableView
-from pyhudi_expr.table.properties import TableType
-from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
+from pyhudi_expr.table.listing import FileListing
+from pyhudi_expr.table.schema_history import SchemaHistory
 
 if TYPE_CHECKING:
     from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
 
 
-#: Why less was read than could be.
-_Notes: TypeAlias = tuple[str, ...]
-_USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
 #: Limit of entries to read for column summaries, as a planner waits for them.
 _MOST_SUMMARISED = 1_000_000
 _NOT_STORED = Unknown("the meta columns hold nothing: the table has virtual keys")
 _OF_ANOTHER_TYPE = Unknown("a partition column that some readers show as another type")
-#: A note.
-NO_STATISTICS = "the table has no column_stats: files are not pruned"
-
-
-@dataclass(frozen=True)
-class SnapshotOptions:
-    """What to read of a table, and where to cache it.
-
-    Attributes:
-        view: See `PruneRequest`.
-        as_of: See `PruneRequest`.
-        footers: Read Parquet footers where there is no `column_stats`.
-        cache: Caches the contents of the metadata table's base files between processes.
-        bounds_limit: Bytes of memory for the bounds of columns.
-        streaming: Evaluates columns whose bounds exceed the limit.
-    """
-
-    view: TableView = TableView.SNAPSHOT
-    as_of: str | None = None
-    footers: bool = False
-    cache: DiskCache | None = None
-    bounds_limit: int = sys.maxsize
-    streaming: Streaming = evaluate_streaming
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,27 +104,35 @@ class TableSnapshot:
         Raises:
             HudiError: The table cannot be read.
         """
-        mdt, mdt_notes = _metadata_table(table, options.cache, earlier._mdt if earlier else None)
+        mdt, mdt_notes = open_metadata_table(
+            table, options.cache, earlier._mdt if earlier else None
+        )
         table = table if mdt is None else mdt.table
-        extension, extension_notes = _extension(table, options.cache)
-        listing, listing_notes = _listing(table, mdt, options.view, options.as_of)
+        extension, extension_notes = open_extension(table, options.cache)
+        listing, listing_notes = open_listing(table, mdt, options.view, options.as_of)
         schema = table.schema(options.as_of)
         partitions: list[str] = string_list(listing.partitions)
         # Statistics are stored by the column's name in its file, which schema evolution may change.
         is_evolved = table.has_schema_history
-        history, history_notes = _schema_history(table) if is_evolved else (None, ())
+        history, history_notes = open_schema_history(table) if is_evolved else (None, ())
         is_resolved = history is not None or not is_evolved
         column_stats, column_notes = (
-            _column_stats(table, listing, mdt, extension, options) if is_resolved else (None, ())
+            open_column_stats(table, listing, mdt, extension, options)
+            if is_resolved
+            else (None, ())
         )
-        optional = None if is_evolved else _optional(table, listing, mdt, extension, schema)
+        optional = (
+            None if is_evolved else open_lookup_indexes(table, listing, mdt, extension, schema)
+        )
         return cls(
             table=table,
             listing=listing,
             schema=schema,
             merging=slice_merging(table.properties),
             values=PartitionValues(partitions, path_layout(table.properties)),
-            partition_stats=None if is_evolved else _partition_stats(table, listing, mdt, options),
+            partition_stats=None
+            if is_evolved
+            else open_partition_stats(table, listing, mdt, options),
             column_stats=column_stats,
             is_evolved=is_evolved,
             history=history,
@@ -317,94 +306,3 @@ class TableSnapshot:
         spread = BoundsOfPartition(self.partition_stats, self.listing.file_partition)
         evidence = reading.of_files(StatisticsEvidence(spread), self.listing)
         return [NamedEvidence(PARTITION_STATS, evidence)]
-
-
-def _schema_history(table: HudiTable) -> tuple[SchemaHistory | None, _Notes]:
-    try:
-        history = schema_history(table.storage, table.timeline.is_committed)
-    except HudiError as error:
-        return None, (f"the table's schema was evolved on read: statistics are not used: {error}",)
-    if history is None:
-        return None, ()
-    return history, ("the table's schema was evolved on read: only column_stats are used",)
-
-
-def _metadata_table(
-    table: HudiTable, cache: DiskCache | None, earlier: MetadataTable | None
-) -> tuple[MetadataTable | None, _Notes]:
-    try:
-        mdt = MetadataTable.open(table, cache, earlier)
-    except HudiError as error:
-        return None, (f"the metadata table cannot be read: {error}",)
-    return mdt, () if mdt is not None else ("the table has no metadata table",)
-
-
-def _extension(table: HudiTable, cache: DiskCache | None) -> tuple[Extension | None, _Notes]:
-    try:
-        return Extension.open(table, cache), ()
-    except HudiError as error:
-        return None, (f"the extension metadata table cannot be read: {error}",)
-
-
-def _listing(
-    table: HudiTable, mdt: MetadataTable | None, view: TableView, as_of: str | None
-) -> tuple[FileListing, _Notes]:
-    try:
-        return current_listing(table, mdt, view, as_of), ()
-    except HudiError as error:
-        if mdt is None:
-            raise
-        note = f"the metadata table's listing cannot be read: {error}"
-        return table.listing(view, as_of), (note,)
-
-
-def _column_stats(
-    table: HudiTable,
-    listing: FileListing,
-    mdt: MetadataTable | None,
-    extension: Extension | None,
-    options: SnapshotOptions,
-) -> tuple[ColumnStats | None, _Notes]:
-    available = frozenset[str]() if mdt is None else mdt.partitions
-    # The entry of a log file that is appended to does not cover all of it.
-    is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
-    if COLUMN_STATS in available and is_covered:
-        source = mdt
-    elif extension is not None and COLUMN_STATS in extension.partitions:
-        source = extension.records
-    elif options.footers:
-        source = None
-    elif COLUMN_STATS in available:
-        return None, ("column_stats lags behind the table: files are not pruned",)
-    else:
-        return None, (NO_STATISTICS,)
-    return ColumnStats(source, listing, table.storage, options.bounds_limit), ()
-
-
-def _partition_stats(
-    table: HudiTable, listing: FileListing, mdt: MetadataTable | None, options: SnapshotOptions
-) -> PartitionStats | None:
-    """Open `partition_stats` where it describes the files that the query reads.
-
-    An aggregate covers the files of its writes: the newest slices, base files and log files alike.
-    """
-    newest = options.as_of is None and table.properties.table_type is TableType.COPY_ON_WRITE
-    if mdt is None or PARTITION_STATS not in mdt.partitions or not newest or not mdt.lists_files:
-        return None
-    return PartitionStats(mdt, listing)
-
-
-def _optional(
-    table: HudiTable,
-    listing: FileListing,
-    mdt: MetadataTable | None,
-    extension: Extension | None,
-    schema: pa.Schema,
-) -> LookupIndexes | None:
-    available = frozenset[str]() if mdt is None else mdt.partitions
-    if available <= _USUAL and extension is None:
-        return None
-    # Imported on use: most tables have none of these indexes, and the import takes time.
-    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
-
-    return LookupIndexes.open(table, listing, mdt, extension, schema)

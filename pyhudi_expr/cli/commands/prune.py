@@ -15,7 +15,8 @@ from pyhudi_expr.cli.predicate_options import AS_OF, DIALECT, SINCE, VIEW, ZONE,
 from pyhudi_expr.cli.progress import progress_while
 from pyhudi_expr.cli.table_location import complete_directories, table_location
 from pyhudi_expr.frontend.sql.parser import DIALECTS, parse_predicate
-from pyhudi_expr.index.snapshot import NO_STATISTICS, TableSnapshot
+from pyhudi_expr.index.opening import NO_STATISTICS
+from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.prune import PruneOptions, Pruner, PruneRequest, PruneResult
 from pyhudi_expr.table.listing import TableView
 

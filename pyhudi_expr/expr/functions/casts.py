@@ -5,9 +5,7 @@ from __future__ import annotations
 from pyhudi_expr.expr.domains import Domain, Kind, integer_range
 from pyhudi_expr.expr.functions.conversions import (
     DatesToTimestamps,
-    DecimalsToDoubles,
     FitDigits,
-    FloatsToIntegers,
     FloorTo,
     Hull,
     ReaderMargins,
@@ -17,15 +15,19 @@ from pyhudi_expr.expr.functions.conversions import (
     UpperMargin,
     Widened,
     Within,
-    doubles_to_floats,
     identity,
     identity_or_null,
-    integers_as_singles,
-    integers_to_doubles,
-    quotients_to_floats,
     strings_as_read,
 )
 from pyhudi_expr.expr.functions.date_texts import days_of_texts
+from pyhudi_expr.expr.functions.float_conversions import (
+    DecimalsToDoubles,
+    FloatsToIntegers,
+    doubles_to_floats,
+    integers_as_singles,
+    integers_to_doubles,
+    quotients_to_floats,
+)
 from pyhudi_expr.expr.functions.signature import After, Function, OnOperands
 from pyhudi_expr.expr.functions.time_zones import SECONDS_PER_DAY, FromWallClock, ToWallClock
 from pyhudi_expr.expr.functions.wide_decimals import (

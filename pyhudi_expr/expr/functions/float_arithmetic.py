@@ -23,7 +23,8 @@ from pyhudi_expr.expr.domains import (
     floats_of,
 )
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, as_decimal, conversion
-from pyhudi_expr.expr.functions.conversions import identity_or_null, nudge_doubles
+from pyhudi_expr.expr.functions.conversions import identity_or_null
+from pyhudi_expr.expr.functions.float_conversions import nudge_doubles
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     NUMBERS,

@@ -9,14 +9,9 @@ import numpy as np
 from pyhudi_expr.expr.bounds import Bounds
 from pyhudi_expr.expr.domains import MAX_ORDINAL, MIN_ORDINAL, Domain, Kind, floats_of
 from pyhudi_expr.expr.functions.casts import MAX_DIGITS, conversion
-from pyhudi_expr.expr.functions.conversions import (
-    Within,
-    identity,
-    identity_or_null,
-    nudge_doubles,
-    within,
-)
+from pyhudi_expr.expr.functions.conversions import Within, identity, identity_or_null, within
 from pyhudi_expr.expr.functions.float_arithmetic import finite_or_infinite, float_bounds
+from pyhudi_expr.expr.functions.float_conversions import nudge_doubles
 from pyhudi_expr.expr.functions.signature import (
     DOUBLE,
     LONG,

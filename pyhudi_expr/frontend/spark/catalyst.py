@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -43,9 +42,20 @@ from pyhudi_expr.frontend.common.builders import (
 )
 from pyhudi_expr.frontend.common.constants import fold_cast
 from pyhudi_expr.frontend.common.functions import as_condition, call
-from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type, parse_type
+from pyhudi_expr.frontend.common.hive_types import InexpressibleError, Type
 from pyhudi_expr.frontend.common.json_input import Json
 from pyhudi_expr.frontend.common.like import standard_like
+from pyhudi_expr.frontend.spark.data_types import (
+    TIME_TYPES,
+    CatalystError,
+    Node,
+    column_type,
+    data_type,
+    declared_type,
+    field_path,
+    leaf_type,
+    type_of,
+)
 
 #: Types whose constants are not written as they are.
 OPAQUE_CONSTANTS = frozenset({"date", "timestamp", "timestamp_ntz", "binary"})
@@ -83,38 +93,11 @@ _TRANSPARENT = frozenset(
 )
 #: Chains of any length, which are not nested.
 _CHAINS = frozenset({"And", "Or"})
-_TIMES: dict[str, pa.DataType] = {
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ltz": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
-_NAMES = {"integer": "int", "long": "bigint", "short": "smallint", "byte": "tinyint"}
 _MICROS_PER_DAY = 86_400_000_000
-_CHAR_TYPE = "__CHAR_VARCHAR_TYPE_STRING"
 
 Constants = Callable[[int], Any]
 """The value of a constant by the number of its node: days, microseconds or bytes. Of a set of
 values (``InSet``): a list of Python values."""
-
-
-class CatalystError(ValueError):
-    """The text is not the JSON form of a Catalyst tree; the message says why."""
-
-
-@dataclass(frozen=True)
-class _Node:
-    """A node of the tree.
-
-    Attributes:
-        number: Its position, parents first.
-        depth: The number of levels below it.
-    """
-
-    number: int
-    name: str
-    fields: Mapping[str, Any]
-    children: tuple[_Node, ...]
-    depth: int
 
 
 def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
@@ -132,9 +115,9 @@ def parse_catalyst(text: str, constants: Constants) -> HudiExpression:
     return _Reader(constants).predicate(_tree(nodes))
 
 
-def _tree(nodes: list[Any]) -> _Node:
+def _tree(nodes: list[Any]) -> Node:
     """Return the tree of a list with parents first; a chain of ANDs, or of ORs, is one node."""
-    whole: list[_Node] = []  # the last node's first child is on top
+    whole: list[Node] = []  # the last node's first child is on top
     for number, fields in reversed(list(enumerate(nodes))):
         if not isinstance(fields, dict):
             raise CatalystError(f"node {number}: no object")
@@ -153,13 +136,13 @@ def _tree(nodes: list[Any]) -> _Node:
     return whole[0]
 
 
-def _node(number: int, name: str, fields: Mapping[str, Any], children: list[_Node]) -> _Node:
-    depth, below = 0, list[_Node]()
+def _node(number: int, name: str, fields: Mapping[str, Any], children: list[Node]) -> Node:
+    depth, below = 0, list[Node]()
     for child in children:
         is_chained = name in _CHAINS and child.name == name
         below += child.children if is_chained else (child,)
         depth = max(depth, child.depth + (not is_chained))
-    return _Node(number, name, fields, tuple(below), depth)
+    return Node(number, name, fields, tuple(below), depth)
 
 
 class _Reader:
@@ -168,7 +151,7 @@ class _Reader:
     def __init__(self, constants: Constants) -> None:
         self._constants = constants
 
-    def predicate(self, node: _Node) -> HudiExpression:
+    def predicate(self, node: Node) -> HudiExpression:
         try:
             return self._predicate(node)
         except InexpressibleError as reason:
@@ -176,7 +159,7 @@ class _Reader:
         except (LookupError, TypeError, ValueError, ArithmeticError) as error:
             return Unknown(f"not supported: {node.name}: {error!s:.100}")
 
-    def _predicate(self, node: _Node) -> HudiExpression:
+    def _predicate(self, node: Node) -> HudiExpression:
         match node.name, node.children:
             case "And", (_, _, *_):
                 return conjunction(map(self.predicate, node.children))
@@ -210,13 +193,13 @@ class _Reader:
                 raise InexpressibleError(f"not supported: {name} of {len(operands)} operands")
         return as_condition(self._term(node))
 
-    def _is_null(self, child: _Node) -> HudiExpression:
+    def _is_null(self, child: Node) -> HudiExpression:
         if child.name in _CONDITIONS:
             return IsNull(self.predicate(child))
         return IsNull(self._term(child))
 
-    def _in_set(self, node: _Node, term: _Node) -> HudiExpression:
-        type_ = _type_of(term)
+    def _in_set(self, node: Node, term: Node) -> HudiExpression:
+        type_ = type_of(term)
         values = tuple(Literal(value, type_) for value in self._constants(node.number))
         return In(self._term(term), values)
 
@@ -227,18 +210,18 @@ class _Reader:
                 return StartsWith(term, text)
         raise InexpressibleError("not supported: a prefix that is not constant")
 
-    def _like(self, node: _Node, term: Term, pattern: Term) -> HudiExpression:
+    def _like(self, node: Node, term: Term, pattern: Term) -> HudiExpression:
         match pattern:
             case Literal(value=str(text)):
                 return standard_like(term, text, str(self._constants(node.number)))
         raise InexpressibleError("not supported: a pattern that is not constant")
 
-    def _term(self, node: _Node) -> Term:
+    def _term(self, node: Node) -> Term:
         match node.name, node.children:
             case "AttributeReference", ():
-                return Column((node.fields["name"],), _declared(node))
+                return Column((node.fields["name"],), declared_type(node))
             case "GetStructField", (_,):
-                return Column(_path(node), _column_type(_data_type(node)))
+                return Column(field_path(node), column_type(data_type(node)))
             case "Literal", ():
                 return self._literal(node)
             case "Cast" | "AnsiCast" | "TryCast", (child,):
@@ -257,7 +240,7 @@ class _Reader:
             case "TimeAdd" | "TimestampAddInterval", (time, by):
                 days, micros = _days_and_rest(_interval(by))
                 return _later(self._term(time), days=days, micros=micros)
-            case "DateAdd", (day, _Node(name="ExtractANSIIntervalDays", children=(by,))):
+            case "DateAdd", (day, Node(name="ExtractANSIIntervalDays", children=(by,))):
                 days, _ = _days_and_rest(_interval(by))
                 return Call("date_add", (self._term(day), Literal(days, pa.int32())))
             case "MonthsBetween", (one, other, _):  # whether it is rounded
@@ -273,7 +256,7 @@ class _Reader:
             raise InexpressibleError(f"not supported: {node.name[:60]}")
         return Call(function, tuple(map(self._term, node.children)))
 
-    def _case(self, children: tuple[_Node, ...]) -> Term:
+    def _case(self, children: tuple[Node, ...]) -> Term:
         pairs = zip(children[:-1:2], children[1::2], strict=False)
         branches = tuple((self.predicate(when), self._term(then)) for when, then in pairs)
         has_default = len(children) % 2 == 1
@@ -281,16 +264,16 @@ class _Reader:
 
     @staticmethod
     def _cast(term: Term, type_name: Json) -> Term:
-        type_ = _leaf_type(type_name)
+        type_ = leaf_type(type_name)
         if type_ is None:
             raise InexpressibleError(f"not supported: a cast to {type_name!s:.60}")
-        clock = pa.timestamp("ns") if type_ in _TIMES.values() else type_
+        clock = pa.timestamp("ns") if type_ in TIME_TYPES.values() else type_
         folded = fold_cast(term, clock) if isinstance(term, Literal) else None
         return folded or Cast(term, clock)
 
-    def _literal(self, node: _Node) -> Literal:
+    def _literal(self, node: Node) -> Literal:
         type_name, text = node.fields["dataType"], node.fields.get("value")
-        type_ = _leaf_type(type_name)
+        type_ = leaf_type(type_name)
         if type_ is None:
             raise InexpressibleError(f"not supported: a constant of type {type_name!s:.60}")
         if text is None:
@@ -328,7 +311,7 @@ def _later(time: Term, months: int = 0, days: int = 0, micros: int = 0) -> Term:
     return Call("plus interval", (time, *parts))
 
 
-def _interval(node: _Node) -> int:
+def _interval(node: Node) -> int:
     """Return the months or microseconds of a constant interval. Raises InexpressibleError."""
     match node.name, node.children:
         case "UnaryMinus", (child,):
@@ -344,60 +327,5 @@ def _days_and_rest(micros: int) -> tuple[int, int]:
     return days, micros - days * _MICROS_PER_DAY
 
 
-def _literal_text(node: _Node) -> str | None:
+def _literal_text(node: Node) -> str | None:
     return str(node.fields.get("value")) if node.name == "Literal" else None
-
-
-def _declared(node: _Node) -> Type | None:
-    """Return the type of a column as Spark reads it; None for structs and the like."""
-    metadata = node.fields.get("metadata")
-    char = metadata.get(_CHAR_TYPE) if isinstance(metadata, dict) else None
-    return parse_type(char) if isinstance(char, str) else _column_type(node.fields["dataType"])
-
-
-def _column_type(type_: Json) -> Type | None:
-    """Return `_leaf_type`; None also for unknown types, such as texts with a collation."""
-    found = _leaf_type(type_)
-    if found is None and isinstance(type_, str):
-        raise InexpressibleError(f"not supported: a column of type {type_[:60]}")
-    return found
-
-
-def _path(node: _Node) -> tuple[str, ...]:
-    """Return the path of a field of a column. Raises InexpressibleError for other nodes."""
-    match node.name, node.children:
-        case "AttributeReference", ():
-            return (str(node.fields["name"]),)
-        case "GetStructField", (child,):
-            return (*_path(child), _field(node)["name"])
-    raise InexpressibleError(f"not supported: a field of {node.name[:60]}")
-
-
-def _field(node: _Node) -> dict[str, Any]:
-    (child,) = node.children
-    field: dict[str, Any] = _data_type(child)["fields"][node.fields["ordinal"]]
-    return field
-
-
-def _data_type(node: _Node) -> Json:
-    """Return the type of a column, or of a field of one, in Spark's JSON."""
-    return _field(node)["type"] if node.name == "GetStructField" else node.fields["dataType"]
-
-
-def _type_of(node: _Node) -> Type:
-    found = _leaf_type(_data_type(node))
-    if found is None:
-        raise InexpressibleError("not supported: a set of values of a nested type")
-    return found
-
-
-def _leaf_type(type_: Json) -> Type | None:
-    """Return the type that Spark's JSON names; None for structs, arrays and maps."""
-    if not isinstance(type_, str):
-        return None
-    if type_ in _TIMES:
-        return _TIMES[type_]
-    try:
-        return parse_type(_NAMES.get(type_, type_))
-    except InexpressibleError:
-        return None

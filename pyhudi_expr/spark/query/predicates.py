@@ -15,7 +15,8 @@ from pyspark.sql import Column, DataFrame, SparkSession
 
 from pyhudi_expr.expr.nodes import ALWAYS, NEVER, HudiExpression, Unknown
 from pyhudi_expr.frontend.common.builders import conjunction
-from pyhudi_expr.frontend.spark.catalyst import CatalystError, parse_catalyst
+from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
+from pyhudi_expr.frontend.spark.data_types import CatalystError
 from pyhudi_expr.spark.jobs.java_calls import JavaObject, jvm
 from pyhudi_expr.spark.query.query_plans import (
     depends_on_time,

@@ -30,7 +30,8 @@ from pyhudi_expr.expr.nodes import (
     StartsWith,
     Unknown,
 )
-from pyhudi_expr.frontend.spark.catalyst import CatalystError, parse_catalyst
+from pyhudi_expr.frontend.spark.catalyst import parse_catalyst
+from pyhudi_expr.frontend.spark.data_types import CatalystError
 
 PREFIX = "org.apache.spark.sql.catalyst.expressions."
 A, S = Column(("a",), pa.int32()), Column(("s",), pa.string())

@@ -14,8 +14,9 @@ import pytest
 
 from pyhudi_expr.expr.domains import Kind
 from pyhudi_expr.expr.nodes import Column, Comparison, Literal, Op
+from pyhudi_expr.index.opening import SnapshotOptions
 from pyhudi_expr.index.row_counts import UNKNOWN, Counts
-from pyhudi_expr.index.snapshot import SnapshotOptions, TableSnapshot
+from pyhudi_expr.index.snapshot import TableSnapshot
 from pyhudi_expr.index.statistics.column_summaries import ColumnSummary, column_summaries
 from pyhudi_expr.prune import Pruner, PruneRequest
 from pyhudi_expr.reading.scan import scan

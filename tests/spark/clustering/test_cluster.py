@@ -51,10 +51,7 @@ _SPECS = {
         "virtual", key=("id", "u"), partitions=("p",), stats_columns=None, extra=_VIRTUAL
     ),
 }
-_SKIPPING = {
-    "hoodie__metadata__record__index__enable": "true",
-    "hoodie__metadata__global__record__level__index__enable": "true",
-}
+_SKIPPING = {key.replace(".", "__"): "true" for key in _KEYS if key.endswith(".enable")}
 _LAYOUT = Layout(("a", "u"))
 _PREDICATES = (
     *("a BETWEEN 1000 AND 2000", "u < 'https://www.example.com/02'", "a > 900000 AND p = '1'"),

@@ -9,8 +9,8 @@ from pyhudi_expr.expr.functions.conversions import (
     Hull,
     UpperMargin,
     identity_or_null,
-    integers_to_doubles,
 )
+from pyhudi_expr.expr.functions.float_conversions import integers_to_doubles
 from pyhudi_expr.expr.functions.signature import (
     LONG,
     TIMES,

@@ -1,0 +1,154 @@
+"""Open the parts of a table's snapshot, each with notes on what is not used."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
+
+from pyhudi_expr.index.statistics.column_stats import ColumnStats
+from pyhudi_expr.index.statistics.partition_stats import PartitionStats
+from pyhudi_expr.index.statistics.streaming_evaluation import Streaming, evaluate_streaming
+from pyhudi_expr.mdt.extension.reader import Extension
+from pyhudi_expr.mdt.store.disk_cache import DiskCache
+from pyhudi_expr.mdt.store.metadata_table import MetadataTable, current_listing
+from pyhudi_expr.table.errors import HudiError
+from pyhudi_expr.table.hudi_names import COLUMN_STATS, FILES, PARTITION_STATS
+from pyhudi_expr.table.hudi_table import HudiTable
+from pyhudi_expr.table.listing import FileListing, TableView
+from pyhudi_expr.table.properties import TableType
+from pyhudi_expr.table.schema_history import SchemaHistory, schema_history
+
+if TYPE_CHECKING:
+    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
+
+
+#: Why less was read than could be.
+Notes: TypeAlias = tuple[str, ...]
+
+
+_USUAL = frozenset({FILES, COLUMN_STATS, PARTITION_STATS})
+
+
+#: A note.
+NO_STATISTICS = "the table has no column_stats: files are not pruned"
+
+
+@dataclass(frozen=True)
+class SnapshotOptions:
+    """What to read of a table, and where to cache it.
+
+    Attributes:
+        view: See `PruneRequest`.
+        as_of: See `PruneRequest`.
+        footers: Read Parquet footers where there is no `column_stats`.
+        cache: Caches the contents of the metadata table's base files between processes.
+        bounds_limit: Bytes of memory for the bounds of columns.
+        streaming: Evaluates columns whose bounds exceed the limit.
+    """
+
+    view: TableView = TableView.SNAPSHOT
+    as_of: str | None = None
+    footers: bool = False
+    cache: DiskCache | None = None
+    bounds_limit: int = sys.maxsize
+    streaming: Streaming = evaluate_streaming
+
+
+def open_schema_history(table: HudiTable) -> tuple[SchemaHistory | None, Notes]:
+    """Return the versions of the schema; None if it cannot be read, or has none."""
+    try:
+        history = schema_history(table.storage, table.timeline.is_committed)
+    except HudiError as error:
+        return None, (f"the table's schema was evolved on read: statistics are not used: {error}",)
+    if history is None:
+        return None, ()
+    return history, ("the table's schema was evolved on read: only column_stats are used",)
+
+
+def open_metadata_table(
+    table: HudiTable, cache: DiskCache | None, earlier: MetadataTable | None
+) -> tuple[MetadataTable | None, Notes]:
+    """Return the metadata table; None if there is none, or it cannot be read."""
+    try:
+        mdt = MetadataTable.open(table, cache, earlier)
+    except HudiError as error:
+        return None, (f"the metadata table cannot be read: {error}",)
+    return mdt, () if mdt is not None else ("the table has no metadata table",)
+
+
+def open_extension(table: HudiTable, cache: DiskCache | None) -> tuple[Extension | None, Notes]:
+    """Return the extension; None if there is none, or it cannot be read."""
+    try:
+        return Extension.open(table, cache), ()
+    except HudiError as error:
+        return None, (f"the extension metadata table cannot be read: {error}",)
+
+
+def open_listing(
+    table: HudiTable, mdt: MetadataTable | None, view: TableView, as_of: str | None
+) -> tuple[FileListing, Notes]:
+    """Return the file slices, listed in the storage if the metadata table cannot list them."""
+    try:
+        return current_listing(table, mdt, view, as_of), ()
+    except HudiError as error:
+        if mdt is None:
+            raise
+        note = f"the metadata table's listing cannot be read: {error}"
+        return table.listing(view, as_of), (note,)
+
+
+def open_column_stats(
+    table: HudiTable,
+    listing: FileListing,
+    mdt: MetadataTable | None,
+    extension: Extension | None,
+    options: SnapshotOptions,
+) -> tuple[ColumnStats | None, Notes]:
+    """Return the bounds over files: of an index that describes them, else of their footers."""
+    available = frozenset[str]() if mdt is None else mdt.partitions
+    # The entry of a log file that is appended to does not cover all of it.
+    is_covered = mdt is not None and (mdt.lists_files or table.properties.timeline_layout != 1)
+    if COLUMN_STATS in available and is_covered:
+        source = mdt
+    elif extension is not None and COLUMN_STATS in extension.partitions:
+        source = extension.records
+    elif options.footers:
+        source = None
+    elif COLUMN_STATS in available:
+        return None, ("column_stats lags behind the table: files are not pruned",)
+    else:
+        return None, (NO_STATISTICS,)
+    return ColumnStats(source, listing, table.storage, options.bounds_limit), ()
+
+
+def open_partition_stats(
+    table: HudiTable, listing: FileListing, mdt: MetadataTable | None, options: SnapshotOptions
+) -> PartitionStats | None:
+    """Open `partition_stats` where it describes the files that the query reads.
+
+    An aggregate covers the files of its writes: the newest slices, base files and log files alike.
+    """
+    newest = options.as_of is None and table.properties.table_type is TableType.COPY_ON_WRITE
+    if mdt is None or PARTITION_STATS not in mdt.partitions or not newest or not mdt.lists_files:
+        return None
+    return PartitionStats(mdt, listing)
+
+
+def open_lookup_indexes(
+    table: HudiTable,
+    listing: FileListing,
+    mdt: MetadataTable | None,
+    extension: Extension | None,
+    schema: pa.Schema,
+) -> LookupIndexes | None:
+    """Return the indexes of keys and values; None if the table has none."""
+    available = frozenset[str]() if mdt is None else mdt.partitions
+    if available <= _USUAL and extension is None:
+        return None
+    # Imported on use: most tables have none of these indexes, and the import takes time.
+    from pyhudi_expr.index.lookups.lookup_indexes import LookupIndexes
+
+    return LookupIndexes.open(table, listing, mdt, extension, schema)
