@@ -86,7 +86,12 @@ class JavaEngineProcess:
         ]
         javac = [str(java().with_name("javac")), "-cp", classpath, "-d", self._files.name]
         subprocess.run([*javac, *map(str, sources)], check=True)
-        options = ["-Xmx1500m", "-XX:+UseSerialGC", *engine.jvm_options]
+        options = [
+            "-Xmx1500m",
+            "-XX:ReservedCodeCacheSize=256m",
+            "-XX:+UseSerialGC",
+            *engine.jvm_options,
+        ]
         with self._log.open("wb") as log:
             self._process = subprocess.Popen(
                 [
