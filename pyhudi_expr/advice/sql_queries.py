@@ -57,7 +57,10 @@ def read_queries(text: str, dialect: str = "hive", table: str | None = None) -> 
     queries: list[ObservedQuery] = []
     notes: list[str] = []
     for statement in statements:
-        for condition in _conditions(statement, table, notes):
+        if not isinstance(statement, exp.Condition) and statement.find(exp.Select) is None:
+            notes.append(f"{statement.sql()[:80]}: no query")
+            continue
+        for condition in _conditions(statement, table):
             shown = condition.sql(dialect=dialect)
             try:
                 queries.append(ObservedQuery(shown, parse_predicate(shown, DIALECTS[dialect])))
@@ -66,14 +69,11 @@ def read_queries(text: str, dialect: str = "hive", table: str | None = None) -> 
     return ObservedQueries(tuple(queries), tuple(notes))
 
 
-def _conditions(statement: exp.Expr, table: str | None, notes: list[str]) -> Iterator[exp.Expr]:
+def _conditions(statement: exp.Expr, table: str | None) -> Iterator[exp.Expr]:
+    """Return a condition itself, or those of the queries that read the table alone."""
     selects = list(statement.find_all(exp.Select))
     if not selects:
-        if isinstance(statement, exp.Condition):
-            yield statement
-        else:
-            notes.append(f"{statement.sql()[:80]}: no query")
-        return
+        yield statement
     for select in selects:
         # A subquery's tables are its own.
         tables = [each for each in select.find_all(exp.Table) if each.parent_select is select]
